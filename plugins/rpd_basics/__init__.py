@@ -1,0 +1,50 @@
+"""Abstractions, default actions, conditions and executors that fit any environment."""
+
+from rpd_core.components import Component
+from rpd_core.hookspecs import hookimpl
+
+
+@hookimpl
+def rpd_abstractions() -> list[Component]:
+    return [
+        Component("identity", "rpd_basics.abstractions:Identity", "The observation itself"),
+        Component("select", "rpd_basics.abstractions:Select", "Some entries of a vector"),
+        Component("scale", "rpd_basics.abstractions:Scale", "Multiply entries by constants"),
+        Component("round", "rpd_basics.abstractions:Round", "Round to some decimal places"),
+        Component("abs", "rpd_basics.abstractions:Abs", "Absolute values"),
+    ]
+
+
+@hookimpl
+def rpd_default_actions() -> list[Component]:
+    return [
+        Component("repeat", "rpd_basics.default_actions:Repeat", "Repeat the last action"),
+        Component("random", "rpd_basics.default_actions:Random", "Random, once per state"),
+        Component("constant", "rpd_basics.default_actions:Constant", "Always the same action"),
+        Component("no-op", "rpd_basics.default_actions:NoOp", "The action that does nothing"),
+        Component("policy", "rpd_basics.default_actions:OtherPolicy", "What another policy does"),
+    ]
+
+
+@hookimpl
+def rpd_policy_loaders() -> list[Component]:
+    return [
+        Component("python", "rpd_basics.policies:PythonPolicy", "A function, module:attribute"),
+        Component("random", "rpd_basics.policies:RandomPolicy", "Plays at random"),
+    ]
+
+
+@hookimpl
+def rpd_conditions() -> list[Component]:
+    return [
+        Component("return", "rpd_basics.conditions:Return", "Return beyond a bound: return>=200"),
+        Component("length", "rpd_basics.conditions:Length", "Length beyond a bound: length>=100"),
+        Component("auto", "rpd_basics.conditions:Auto", "The cut that splits the suite best"),
+        Component("ended", "rpd_basics.conditions:Ended", "How the episode ended"),
+        Component("info", "rpd_basics.conditions:Info", "A key of the final info"),
+    ]
+
+
+@hookimpl
+def rpd_executors() -> list[Component]:
+    return [Component("local", "rpd_core.execution:LocalProcesses", "Processes on this machine")]

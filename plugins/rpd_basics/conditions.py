@@ -1,0 +1,101 @@
+"""When an episode counts as passed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpd_core.errors import EvidenceError, nearest
+from rpd_core.suite import ENDINGS, Episodes
+
+FloatArray = NDArray[np.float64]
+Op = Literal[">=", ">", "<=", "<"]
+
+
+def compare(values: NDArray[np.float64] | NDArray[np.int64], op: Op, bound: float) -> FloatArray:
+    """Give 1 where the comparison holds, else 0."""
+    tests = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less}
+    return np.asarray(tests[op](values, bound), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Return:
+    """Passed if the return compares so: `return>=200`, `return>0`."""
+
+    op: Op
+    """The comparison."""
+    bound: float
+    """What the return is compared with."""
+
+    def __call__(self, episodes: Episodes) -> FloatArray:
+        return compare(episodes.total_return, self.op, self.bound)
+
+
+@dataclass(frozen=True)
+class Length:
+    """Passed if the number of steps compares so: `length>=100`."""
+
+    op: Op
+    """The comparison."""
+    bound: float
+    """What the number of steps is compared with."""
+
+    def __call__(self, episodes: Episodes) -> FloatArray:
+        return compare(episodes.length, self.op, self.bound)
+
+
+@dataclass(frozen=True)
+class Auto:
+    """The observed return whose pass rate is nearest one half; of two, the smaller cut."""
+
+    def resolve(self, episodes: Episodes) -> str:
+        """Choose the cut."""
+        returns, counts = np.unique(episodes.total_return, return_counts=True)
+        if len(returns) == 1:
+            raise EvidenceError(
+                f"all {len(episodes)} episodes have the return {returns[0]:g}; no cut can split "
+                "them: try another --mutation-rate or --default-action"
+            )
+        passing = counts[::-1].cumsum()[::-1] / len(episodes)
+        cut = returns[1:][np.argmin(np.abs(passing[1:] - 0.5))]
+        return f"return>={float(cut)!r}"
+
+    def __call__(self, episodes: Episodes) -> FloatArray:
+        cut = float(self.resolve(episodes).removeprefix("return>="))
+        return compare(episodes.total_return, ">=", cut)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """Passed if the episode ended so: `ended:terminated`."""
+
+    how: Literal["terminated", "truncated", "step-cap", "not-terminated"]
+    """`terminated` (the environment's rules), `truncated` (its time limit), `step-cap` (ours)."""
+
+    def __call__(self, episodes: Episodes) -> FloatArray:
+        if self.how == "not-terminated":
+            return (episodes.ended != ENDINGS.index("terminated")).astype(np.float64)
+        return (episodes.ended == ENDINGS.index(self.how)).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Info:
+    """Passed if a number in the final `info` is large enough: `info:is_success`."""
+
+    key: str
+    """Which entry of `info`; an episode without it has failed."""
+    at_least: float = 1.0
+    """Smallest value that passes."""
+
+    def __call__(self, episodes: Episodes) -> FloatArray:
+        if self.key not in episodes.info:
+            known = ", ".join(episodes.info) or "none"
+            raise EvidenceError(
+                f"no episode's final info has {self.key!r}; stored are: {known}."
+                f"{nearest(self.key, episodes.info)}"
+            )
+        values = episodes.info[self.key]
+        return compare(np.where(np.isnan(values), -np.inf, values), ">=", self.at_least)

@@ -1,0 +1,146 @@
+"""What can be done instead of the policy's action."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpd_core.components import DefaultActor, Facts, Moment, PolicyInput, PolicyLoader
+from rpd_core.errors import FitError
+from rpd_core.prepare import random_actions
+
+Array = NDArray[Any]
+
+
+def parse_action(text: str, facts: Facts, who: str) -> Array:
+    """Read an action: a number or a name for discrete ones, numbers joined by + for others."""
+    space = facts.action_space
+    if text in facts.action_names:
+        return np.asarray(facts.action_names.index(text) + int(space.start))
+    try:
+        numbers = [float(part) for part in text.split("+")]
+    except ValueError:
+        names = f" (or one of {', '.join(facts.action_names)})" if facts.action_names else ""
+        raise FitError(f"{who} cannot read the action {text!r}: give a number{names}") from None
+    action = np.array(numbers if space.shape else numbers[0]).astype(space.dtype)
+    if space.shape and action.shape != space.shape:
+        action = np.resize(action, space.shape) if len(numbers) == 1 else action
+    inside = action.shape == tuple(space.shape) and np.all(np.isfinite(numbers))
+    if not inside or not space.contains(action if space.shape else action.item()):
+        raise FitError(f"{who}: {text} is not in {space}")
+    return action
+
+
+def blank_action(facts: Facts) -> Array:
+    """Give the no-op if there is one, else the first action, else zeros."""
+    space = facts.action_space
+    if facts.no_op is not None:
+        return np.asarray(facts.no_op)
+    if type(space).__name__ == "Discrete":
+        return np.asarray(space.start)
+    if type(space).__name__ == "Box":
+        return np.clip(np.zeros(space.shape, dtype=space.dtype), space.low, space.high)
+    return np.asarray(np.zeros(space.shape, dtype=space.dtype))
+
+
+def tiled(action: Array, facts: Facts) -> Array:
+    """Give the same action in every lane."""
+    return np.broadcast_to(action, (facts.lanes, *np.shape(action))).copy()
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """Repeats the last executed action, default or not."""
+
+    first: str | None = None
+    """Action at the first step; none: the no-op if there is one, else the first or zeros."""
+
+    def open(self, facts: Facts) -> DefaultActor:
+        """Fix the first action."""
+        first = (
+            blank_action(facts) if self.first is None else parse_action(self.first, facts, "repeat")
+        )
+        rows = tiled(first, facts)
+
+        def act(moment: Moment) -> Array:
+            starts = moment.starts.reshape(moment.starts.shape + (1,) * (rows.ndim - 1))
+            return np.where(starts, rows, moment.previous)
+
+        return act
+
+
+@dataclass(frozen=True)
+class Random:
+    """A random action, drawn once per state and episode."""
+
+    def open(self, facts: Facts) -> DefaultActor:
+        """Fix the action space."""
+        space = facts.action_space
+        if type(space).__name__ == "Box" and not (
+            np.isfinite(space.low).all() and np.isfinite(space.high).all()
+        ):
+            raise FitError(f"random cannot draw from the unbounded {space}: use constant or repeat")
+        return lambda moment: random_actions(space, moment.state_draws)
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Always the same action, for example `constant:0`, `constant:left` or `constant:0.5+0`."""
+
+    action: str
+    """The action: a number, its name, or numbers joined by +."""
+
+    def open(self, facts: Facts) -> DefaultActor:
+        """Read the action."""
+        rows = tiled(parse_action(self.action, facts, "constant"), facts)
+        return lambda moment: rows
+
+
+@dataclass(frozen=True)
+class NoOp:
+    """The action that does nothing; zeros for continuous actions."""
+
+    def open(self, facts: Facts) -> DefaultActor:
+        """Find the action."""
+        discrete = type(facts.action_space).__name__ == "Discrete"
+        if facts.no_op is None and discrete:
+            raise FitError(
+                f"{facts.description or 'the environment'} has no action that does nothing: use "
+                "constant:<action> or repeat"
+            )
+        rows = tiled(blank_action(facts), facts)
+        return lambda moment: rows
+
+
+@dataclass(frozen=True)
+class OtherPolicy:
+    """What another policy would do, for example `policy:sb3:old.zip`."""
+
+    policy: PolicyLoader
+    """Spec of the other policy; everything after the colon belongs to it."""
+
+    def open(self, facts: Facts) -> DefaultActor:
+        """Load the other policy; it keeps hidden states of its own."""
+        return _PolicyActor(self.policy.load(facts))
+
+
+@dataclass
+class _PolicyActor:
+    policy: Any
+    memory: Any = field(default=None)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return tuple(getattr(self.policy, "needs", ()))
+
+    def __call__(self, moment: Moment) -> Array:
+        choice = self.policy(
+            PolicyInput(
+                moment.observations, moment.views, moment.starts, self.memory, moment.step_draws
+            )
+        )
+        self.memory = choice.memory
+        return np.asarray(choice.actions)

@@ -1,0 +1,70 @@
+"""Policies made in Python, and random play."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rpd_core.components import Choice, Facts, Policy, PolicyInput
+from rpd_core.errors import FitError, SpecError, one_line
+from rpd_core.prepare import RandomPlay
+
+
+@dataclass(frozen=True)
+class RandomPolicy:
+    """Plays every step at random."""
+
+    def load(self, facts: Facts) -> Policy:
+        """Fit the action space."""
+        return RandomPlay().load(facts)
+
+
+@dataclass(frozen=True)
+class PythonPolicy:
+    """A function from a batch of observations to a batch of actions (or to a `Choice`)."""
+
+    function: str | Callable[..., Any]
+    """`module:attribute`, searched from the working directory, too."""
+
+    def load(self, facts: Facts) -> Policy:
+        """Import the function."""
+        function = import_attribute(self.function) if isinstance(self.function, str) else None
+        return _FunctionPolicy(function or self.function, facts)  # type: ignore[arg-type]
+
+
+@dataclass
+class _FunctionPolicy:
+    function: Callable[..., Any]
+    facts: Facts
+
+    def __call__(self, seen: PolicyInput) -> Choice:
+        answer = self.function(seen.observations)
+        if isinstance(answer, Choice):
+            return answer
+        actions = np.asarray(answer)
+        if actions.shape[:1] != (self.facts.lanes,):
+            raise FitError(
+                f"the policy function must give one action for each of the {self.facts.lanes} "
+                f"observations of a batch, got an array of shape {actions.shape}"
+            )
+        return Choice(actions)
+
+
+def import_attribute(target: str) -> Any:
+    """Import `module:attribute`, looking in the working directory, too."""
+    module, colon, attribute = target.partition(":")
+    if not colon or not module or not attribute:
+        raise SpecError(f"{target!r} must be written module:attribute")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise SpecError(f"cannot import {target!r}: {one_line(error)}") from error

@@ -1,0 +1,126 @@
+"""CartPole: the paper's task, on Gymnasium's vectorised dynamics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv
+from numpy.typing import NDArray
+
+from rpd_core.components import Facts, Lanes, StepResult, Task
+from rpd_core.errors import FitError
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class CartPole:
+    """Balance a pole on a cart; 1 per step, 200 steps at most, as in the paper."""
+
+    max_steps: int = 200
+    """Steps after which an episode ends."""
+
+    def task(self) -> Task:
+        """Give the paper's settings."""
+        return Task(
+            abstraction=("cartpole",),
+            default_action="repeat",
+            condition=f"return>={self.max_steps}",
+            mutation_rate=0.4,
+            episodes=5000,
+            test_episodes=100,
+            max_steps=self.max_steps,
+            reference=0.0,
+            policy="cartpole:good",
+            lanes=512,
+            chunk=2500,
+        )
+
+    def open(self, lanes: int) -> Lanes:
+        """Make the lanes."""
+        return CartPoleLanes(lanes)
+
+
+class CartPoleLanes:
+    """All lanes in one array of states; each equals a single CartPole reset with its seed."""
+
+    def __init__(self, lanes: int) -> None:
+        self.env = CartPoleVectorEnv(num_envs=lanes, max_episode_steps=2**31 - 1)
+        self.env.reset(seed=0)
+        self.observations: Array = np.zeros((lanes, 4), dtype=np.float32)
+        self.facts = Facts(
+            observation_space=self.env.single_observation_space,
+            action_space=self.env.single_action_space,
+            lanes=lanes,
+            action_names=("left", "right"),
+            description="CartPole",
+        )
+        self._drawn: gymnasium.Env[Any, Any] | None = None
+
+    def reset(self, lanes: NDArray[np.int64], seeds: NDArray[np.int64]) -> None:
+        """Draw each start as the single environment does for the same seed."""
+        rows = [np.random.Generator(np.random.PCG64(s)).uniform(-0.05, 0.05, 4) for s in seeds]
+        starts = np.array(rows)
+        self.env.state[:, lanes] = starts.T
+        self.observations = self.observations.copy()
+        self.observations[lanes] = starts
+
+    def observe(self) -> Array:
+        """Give position, velocity, angle, angular velocity."""
+        return self.observations
+
+    def view(self, name: str) -> Array:
+        """There are no views."""
+        raise FitError(f"CartPole has no view {name!r}")
+
+    def step(self, actions: Array, active: NDArray[np.bool_]) -> StepResult:
+        """Push all carts at once; carts in idle lanes stay where they are."""
+        env, before = self.env, self.env.state
+        env.prev_done[:] = False  # or the vector environment would reset finished lanes itself
+        observations, rewards, terminated, truncated, _ = env.step(actions)
+        if not active.all():
+            env.state[:, ~active] = before[:, ~active]
+            observations[~active] = self.observations[~active]
+        self.observations = observations
+        return StepResult(rewards.astype(np.float64), terminated, truncated)
+
+    def info(self, lane: int) -> Mapping[str, Any]:
+        """CartPole tells nothing more."""
+        return {}
+
+    def render(self, lane: int) -> Array:
+        """Draw one cart with the single environment's own picture."""
+        if self._drawn is None:
+            self._drawn = gymnasium.make("CartPole-v1", render_mode="rgb_array")
+            self._drawn.reset(seed=0)
+        self._drawn.unwrapped.state = self.env.state[:, lane].copy()  # type: ignore[attr-defined]
+        return np.asarray(self._drawn.render())
+
+    def close(self) -> None:
+        """Close the window that drawing may have opened."""
+        if self._drawn is not None:
+            self._drawn.close()
+
+
+_SCALE = np.array([1.0, 10.0, 25.0, 10.0])  # the angle is divided by 4 before it is rounded
+_TENS = np.array([1.0, 10.0, 100.0, 10.0])
+
+
+@dataclass(frozen=True)
+class CartPoleGrid:
+    """|round(position)|, |round(velocity, 1)|, |round(angle / 4, 2)|, |round(spin, 1)|."""
+
+    def __call__(self, values: Array, views: Mapping[str, Array]) -> Array:
+        if np.shape(values)[1:] != (4,):
+            raise FitError(f"cartpole needs vectors of 4, got shape {np.shape(values)[1:]}")
+        return np.abs(np.rint(values * _SCALE)) / _TENS
+
+    def show(self, value: Array) -> str:
+        """Say where cart and pole are, sides left out."""
+        x, speed, quarter_angle, spin = value.tolist()
+        degrees = np.degrees(4 * quarter_angle)
+        return f"cart at {x:g}, moving {speed:g}/s; pole {degrees:.0f}° off, turning {spin:g} rad/s"

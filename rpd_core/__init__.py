@@ -1,0 +1,55 @@
+"""rpd: which decisions of a trained policy matter.
+
+The names below are the public Python interface; each is imported when first used, so that
+`import rpd_core` stays cheap.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from rpd_core.components import (
+    Choice,
+    Component,
+    Evidence,
+    Facts,
+    FitSample,
+    Moment,
+    PolicyInput,
+    Spectrum,
+    StepResult,
+    Task,
+)
+from rpd_core.errors import RpdError
+from rpd_core.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from rpd_core.api import RankingTable, Run, open_run, run
+
+_LAZY = {name: "rpd_core.api" for name in ("RankingTable", "Run", "open_run", "run")}
+
+__all__ = [
+    "Choice",
+    "Component",
+    "Evidence",
+    "Facts",
+    "FitSample",
+    "Moment",
+    "PolicyInput",
+    "RankingTable",
+    "RpdError",
+    "Run",
+    "Spectrum",
+    "StepResult",
+    "Task",
+    "hookimpl",
+    "open_run",
+    "run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(importlib.import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'rpd_core' has no attribute {name!r}")

@@ -1,0 +1,71 @@
+"""The one family of errors that rpd shows as a single line; anything else keeps its traceback."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class RpdError(Exception):
+    """Something its reader can mend: what is wrong, with which value, what to do now."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Survive the trip back from a worker process, whatever the subclass stores."""
+        return _rebuild, (type(self), self.args, self.__dict__)
+
+
+def _rebuild(
+    kind: type[RpdError], args: tuple[object, ...], state: dict[str, object]
+) -> RpdError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error
+
+
+class SpecError(RpdError):
+    """A spec string or a parameter in it does not fit."""
+
+
+class ComponentError(RpdError):
+    """A plugin or one of its components cannot be used."""
+
+
+class ConfigError(RpdError):
+    """A setting is out of range or contradicts another."""
+
+
+class StoreError(RpdError):
+    """A run directory cannot be read, written or continued."""
+
+
+class FitError(RpdError):
+    """A policy, an abstraction or a default action does not fit the environment."""
+
+
+class EpisodeError(RpdError):
+    """An environment or a policy misbehaved in the middle of an episode."""
+
+
+class EvidenceError(RpdError):
+    """The episodes cannot answer the question, for example because all of them passed."""
+
+
+class ExecutionError(RpdError):
+    """Work was lost more often than it may be retried."""
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """Give ' Did you mean ...?' with the closest of `words`, or nothing if none is close."""
+    known = sorted(set(words))
+    lowered = {name.lower(): name for name in reversed(known)}
+    close = difflib.get_close_matches(word.lower(), list(lowered), n=1, cutoff=0.5)
+    return f" Did you mean {lowered[close[0]]!r}?" if close else ""
+
+
+def one_line(error: BaseException) -> str:
+    """Give an exception as one line of text, its type in front where it is not ours."""
+    text = " ".join(str(error).split())
+    if isinstance(error, RpdError):
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,0 +1,124 @@
+"""The two kinds of work a worker does: a chunk of a suite, a chunk of pruned episodes."""
+
+from __future__ import annotations
+
+import pickle
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rpd_core.hashing import Phase, episode_keys
+from rpd_core.recording import play_suite
+from rpd_core.rollout import Keep, Plan, Player, Recipe
+from rpd_core.suite import Episodes, Suite
+
+if TYPE_CHECKING:
+    from rpd_core.components import BoolArray, IntArray, KeyArray
+
+_PLAYERS = 2
+"""Opened recipes that a worker keeps: the policy's and random play's."""
+
+
+@dataclass(frozen=True)
+class SuiteJob:
+    """The mutant episodes `first` to `last`, both included."""
+
+    recipe: Recipe
+    seed: int
+    mutation_rate: float
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Pruned policies of one ranking, each over the same test episodes.
+
+    Episode i of an evaluation is test episode `i % test_episodes` of pruned policy
+    `i // test_episodes`.
+    """
+
+    recipe: Recipe
+    seed: int
+    phase: Phase
+    part: int
+    """Distinguishes sets of episodes within a phase."""
+    ranked: KeyArray
+    """State keys, most important first."""
+    cutoffs: tuple[int, ...]
+    """Per pruned policy: how many of the first states keep the policy."""
+    unranked_kept: bool
+    """Whether states outside the ranking keep the policy."""
+    test_episodes: int
+
+    @property
+    def total(self) -> int:
+        """Number of episodes."""
+        return len(self.cutoffs) * self.test_episodes
+
+
+@dataclass(frozen=True)
+class EvaluationJob:
+    """The episodes `first` to `last` of an evaluation."""
+
+    evaluation: Evaluation
+    first: int
+    last: int
+
+
+def perform_suite(job: SuiteJob) -> Suite:
+    """Play a chunk of mutant episodes."""
+    index = np.arange(job.first, job.last + 1)
+    plan = Plan(index, episode_keys(job.seed, Phase.SUITE, index))
+    return play_suite(player_for(job.recipe), plan, job.mutation_rate)
+
+
+def perform_evaluation(job: EvaluationJob) -> Episodes:
+    """Play a chunk of an evaluation."""
+    asked = job.evaluation
+    index = np.arange(job.first, job.last + 1)
+    identity = episode_keys(asked.seed, asked.phase, index % asked.test_episodes, asked.part)
+    cutoffs = np.array(asked.cutoffs, dtype=np.int64)[index // asked.test_episodes]
+    keep = among_top(asked.ranked, cutoffs, asked.unranked_kept)
+    return player_for(asked.recipe).play(Plan(index, identity), keep)
+
+
+def among_top(ranked: KeyArray, cutoffs: IntArray, unranked_kept: bool) -> Keep:
+    """Keep the policy in the first states of a ranking, with a cutoff per episode."""
+    order = np.argsort(ranked)
+    sorted_keys = ranked[order]
+    unranked = -1 if unranked_kept else np.iinfo(np.int64).max
+
+    def keep(keys: KeyArray, position: IntArray) -> BoolArray:
+        if not len(sorted_keys):
+            return np.full(len(keys), unranked_kept)
+        at = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
+        rank = np.where(sorted_keys[at] == keys, order[at], unranked)
+        return rank < cutoffs[position]
+
+    return keep
+
+
+_open_players: OrderedDict[bytes, Player] = OrderedDict()
+
+
+def player_for(recipe: Recipe) -> Player:
+    """Give the opened recipe, kept open between chunks of the same process."""
+    try:
+        name = pickle.dumps(recipe)
+    except Exception:  # functions made in Python cannot be pickled; they live in one process
+        name = repr(id(recipe)).encode()
+    if name not in _open_players:
+        while len(_open_players) >= _PLAYERS:
+            _open_players.popitem(last=False)[1].close()
+        _open_players[name] = Player(recipe)
+    _open_players.move_to_end(name)
+    return _open_players[name]
+
+
+def close_players() -> None:
+    """Close what this process has opened."""
+    while _open_players:
+        _open_players.popitem()[1].close()

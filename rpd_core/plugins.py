@@ -1,0 +1,131 @@
+"""Entry points -> records of plugins, each fault captured where it happens."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any, Protocol
+
+import pluggy
+
+from rpd_core import hookspecs
+from rpd_core.components import KINDS, Component
+from rpd_core.errors import ComponentError, nearest, one_line
+from rpd_core.hookspecs import API_VERSION, ENTRY_POINT_GROUP
+
+BUNDLED = "ranking-policy-decisions"
+"""The distribution whose components win when a name is taken twice."""
+
+
+class EntryPoint(Protocol):
+    """The part of `importlib.metadata.EntryPoint` that is used."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def dist(self) -> Any: ...
+    def load(self) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """One entry point: what it offers, or why it offers nothing."""
+
+    name: str
+    distribution: str
+    version: str
+    components: tuple[tuple[str, Component], ...] = ()
+    """(kind, component) pairs."""
+    fault: str = ""
+    """Why the plugin as a whole cannot be used; empty if it can."""
+    status: str = "ready"
+    """`ready`, `broken` or `wrong API`."""
+    notes: tuple[str, ...] = field(default=())
+    """Faults that leave other components of the plugin usable."""
+
+
+def find_plugins() -> list[Plugin]:
+    """Load every installed plugin; a broken one becomes a record that says so.
+
+    With RPD_STRICT_PLUGINS=1 in the environment the first fault is raised instead.
+    """
+    found = importlib.metadata.entry_points(group=ENTRY_POINT_GROUP)
+    plugins = load_plugins(found)
+    if os.environ.get("RPD_STRICT_PLUGINS") == "1":
+        for plugin in plugins:
+            if plugin.fault:
+                raise ComponentError(f"plugin {plugin.name!r}: {plugin.fault}")
+    return plugins
+
+
+def load_plugins(entry_points: Iterable[EntryPoint]) -> list[Plugin]:
+    """Load the given entry points, bundled ones first, then by distribution and name."""
+    unique = {(_distribution(point), point.name): point for point in entry_points}
+    order = sorted(unique, key=lambda pair: (pair[0] != BUNDLED, *pair))
+    return [load_plugin(unique[pair]) for pair in order]
+
+
+def load_plugin(entry_point: EntryPoint) -> Plugin:
+    """Load one entry point and collect what its hooks return."""
+    name, distribution = entry_point.name, _distribution(entry_point)
+    version = entry_point.dist.version if entry_point.dist else ""
+    try:
+        module = entry_point.load()
+    except Exception as error:  # a stranger's module may raise anything
+        return Plugin(name, distribution, version, fault=one_line(error), status="broken")
+    wanted = getattr(module, "RPD_API", 1)
+    if wanted != API_VERSION:
+        fault = f"written for plugin API {wanted!r}, this rpd has {API_VERSION}"
+        return Plugin(name, distribution, version, fault=fault, status="wrong API")
+    try:
+        components = tuple(_collect(module, name))
+    except Exception as error:  # the same: hooks are a stranger's code
+        return Plugin(name, distribution, version, fault=one_line(error), status="broken")
+    return Plugin(name, distribution, version, components, notes=_forgotten(module))
+
+
+def _distribution(entry_point: EntryPoint) -> str:
+    return re.sub(r"[-_.]+", "-", entry_point.dist.name).lower() if entry_point.dist else ""
+
+
+def _collect(module: ModuleType, name: str) -> Iterable[tuple[str, Component]]:
+    """Call the module's hooks through a manager of its own, so that faults stay its own."""
+    manager = pluggy.PluginManager("rpd")
+    manager.add_hookspecs(hookspecs)
+    manager.register(module, name)
+    _refuse_unknown_hooks(module)
+    manager.check_pending()
+    for kind, hook in KINDS.items():
+        for returned in getattr(manager.hook, hook)():
+            for component in _as_components(hook, returned):
+                yield kind, component
+
+
+def _as_components(hook: str, returned: object) -> list[Component]:
+    if not isinstance(returned, list | tuple):
+        raise ComponentError(f"{hook} must return a list of Component, got {returned!r}")
+    for component in returned:
+        if not isinstance(component, Component):
+            raise ComponentError(f"{hook} must return Component records, got {component!r}")
+    return list(returned)
+
+
+def _refuse_unknown_hooks(module: ModuleType) -> None:
+    known = set(KINDS.values())
+    for name, value in vars(module).items():
+        if hasattr(value, "rpd_impl") and name not in known:
+            raise ComponentError(f"there is no hook {name!r}.{nearest(name, known)}")
+
+
+def _forgotten(module: ModuleType) -> tuple[str, ...]:
+    """Name functions that look like hooks but were not marked as such."""
+    return tuple(
+        f"{name} is not decorated with @hookimpl and is ignored"
+        for name, value in vars(module).items()
+        if name in KINDS.values() and callable(value) and not hasattr(value, "rpd_impl")
+    )

@@ -1,0 +1,168 @@
+"""Fit what must be fitted before the first mutant episode, from episodes of the policy alone."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rpd_core.components import Chain, Choice, Facts, FitSample, Policy
+from rpd_core.errors import ComponentError
+from rpd_core.hashing import Phase, episode_keys
+from rpd_core.rollout import Plan, Player, Recipe, Step
+
+if TYPE_CHECKING:
+    from rpd_core.components import Array, Batch
+
+FIT_EPISODES = 64
+"""Episodes of the original policy that components are fitted on."""
+FIT_BYTES = 512 * 2**20
+"""Most memory that the sample of observations may take; beyond it, steps are thinned."""
+
+
+@dataclass(frozen=True)
+class RandomPlay:
+    """Plays every step at random: the reference where a task gives none."""
+
+    def load(self, facts: Facts) -> Policy:
+        """Fit the action space."""
+        space = facts.action_space
+        return lambda seen: Choice(random_actions(space, seen.draws))
+
+
+def random_actions(space: Any, draws: Any) -> Array:
+    """Draw actions uniformly from a space: integers of a range, floats between their bounds."""
+    kind = type(space).__name__
+    if kind == "Discrete":
+        return np.asarray(space.start + np.floor(draws.uniform()[:, 0] * space.n)).astype(np.int64)
+    shape = tuple(space.shape)
+    unit = draws.uniform(int(np.prod(shape))).reshape(-1, *shape)
+    if kind == "MultiDiscrete":
+        return np.asarray(space.start + np.floor(unit * space.nvec)).astype(np.int64)
+    if kind == "MultiBinary":
+        return (unit < 0.5).astype(np.int8)
+    if not (np.isfinite(space.low).all() and np.isfinite(space.high).all()):
+        raise ComponentError(f"cannot draw actions at random from the unbounded {space}")
+    low, high = space.low.astype(np.float64), space.high.astype(np.float64)
+    return np.clip((low + unit * (high - low)).astype(space.dtype), space.low, space.high)
+
+
+def needs_fit(recipe: Recipe) -> bool:
+    """Tell whether any abstraction must learn something first."""
+    return any(hasattr(link, "fit") for link in _links(recipe))
+
+
+def fit(recipe: Recipe, seed: int) -> Recipe:
+    """Give the recipe with its abstractions fitted, each on what the ones before it give."""
+    sample = sample_steps(recipe, seed)
+    fitted = []
+    for link in _links(recipe):
+        if hasattr(link, "fit"):
+            link = link.fit(sample)
+        fitted.append(link)
+        sample = dataclasses.replace(sample, values=link(sample.values, sample.views))
+    return dataclasses.replace(recipe, abstraction=Chain(tuple(fitted)))
+
+
+def fitted_fields(recipe: Recipe) -> list[dict[str, Any]]:
+    """Give the parameters of every abstraction as JSON values, to store with the run."""
+    return [_as_plain(link) for link in _links(recipe)]
+
+
+def restore_fitted(recipe: Recipe, stored: list[Mapping[str, Any]]) -> Recipe:
+    """Give the recipe with the parameters that were fitted before."""
+    links = tuple(
+        type(link)(**{name: _tuples(value) for name, value in fields.items()})
+        for link, fields in zip(_links(recipe), stored, strict=True)
+    )
+    return dataclasses.replace(recipe, abstraction=Chain(links))
+
+
+def _links(recipe: Recipe) -> tuple[Any, ...]:
+    chain = recipe.abstraction
+    return tuple(chain.links) if isinstance(chain, Chain) else (chain,)
+
+
+def _as_plain(link: Any) -> dict[str, Any]:
+    if not dataclasses.is_dataclass(link):
+        return {}
+    return {item.name: getattr(link, item.name) for item in dataclasses.fields(link)}
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
+
+
+@dataclass(frozen=True)
+class _OneState:
+    """Stands in for the abstraction while there is none: every step is the same state."""
+
+    needs: tuple[str, ...] = ()
+
+    def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
+        first = next(iter(values.values())) if isinstance(values, dict) else values
+        return np.zeros((len(first), 1), dtype=np.uint8)
+
+
+@dataclass
+class _Sampler:
+    """Collects observations and views of active lanes; drops every other step when full."""
+
+    limit: int
+    stride: int = 1
+    size: int = 0
+    rows: list[tuple[int, int, Any, dict[str, Any]]] = field(default_factory=list)
+
+    def __call__(self, step: Step) -> None:
+        for lane in np.flatnonzero(step.active & (step.number % self.stride == 0)).tolist():
+            observation = _row(step.observations, lane)
+            views = {name: np.array(view[lane]) for name, view in step.views.items()}
+            place = int(step.position[lane]), int(step.number[lane])
+            self.rows.append((*place, observation, views))
+            self.size += _bytes(observation) + sum(map(_bytes, views.values()))
+        while self.size > self.limit:
+            self.stride *= 2
+            before = len(self.rows)
+            self.rows = [row for row in self.rows if row[1] % self.stride == 0]
+            self.size = self.size * len(self.rows) // max(before, 1)
+
+
+def sample_steps(recipe: Recipe, seed: int, episodes: int = FIT_EPISODES) -> FitSample:
+    """Play the original policy and keep what it saw, ordered by episode and step."""
+    needs = Chain(_links(recipe)).needs
+    player = Player(dataclasses.replace(recipe, abstraction=_OneState(needs)))
+    index = np.arange(episodes)
+    sampler = _Sampler(FIT_BYTES)
+    try:
+        plan = Plan(index, episode_keys(seed, Phase.FIT, index))
+        player.play(plan, lambda keys, position: np.ones(len(keys), dtype=bool), sampler)
+    finally:
+        player.close()
+    rows = sorted(sampler.rows, key=lambda row: row[:2])
+    return FitSample(
+        values=_stack([row[2] for row in rows]),
+        views={name: np.stack([row[3][name] for row in rows]) for name in needs},
+        episodes=np.array([row[0] for row in rows]),
+        seed=seed,
+    )
+
+
+def _row(batch: Batch, lane: int) -> Any:
+    if isinstance(batch, dict):
+        return {name: np.array(part[lane]) for name, part in batch.items()}
+    return np.array(batch[lane])
+
+
+def _stack(rows: list[Any]) -> Batch:
+    if isinstance(rows[0], dict):
+        return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+    return np.stack(rows)
+
+
+def _bytes(value: Any) -> int:
+    if isinstance(value, dict):
+        return sum(_bytes(part) for part in value.values())
+    return int(value.nbytes)

@@ -1,0 +1,359 @@
+"""The one batched loop: mutant, pruned and original episodes differ only in who decides where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rpd_core.components import (
+    Abstraction,
+    Choice,
+    DefaultAction,
+    Environment,
+    Facts,
+    Lanes,
+    Moment,
+    PolicyInput,
+    PolicyLoader,
+    needs_of,
+)
+from rpd_core.errors import EpisodeError, FitError, RpdError, one_line
+from rpd_core.hashing import Domain, Draws, domain_keys, environment_seeds, state_keys
+from rpd_core.suite import Episodes
+
+if TYPE_CHECKING:
+    from rpd_core.components import Array, Batch, BoolArray, FloatArray, IntArray, KeyArray
+
+Keep = Callable[["KeyArray", "IntArray"], "BoolArray"]
+"""(state keys, position of each lane's episode in the plan) -> does the policy decide here?"""
+
+
+class LaneError(Exception):
+    """Raised by lanes when the environment of one lane fails; the loop adds the episode."""
+
+    def __init__(self, lane: int, cause: BaseException) -> None:
+        super().__init__(one_line(cause))
+        self.lane = lane
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that a worker needs to play episodes: light, picklable, opened where it is used."""
+
+    environment: Environment
+    policy: PolicyLoader
+    abstraction: Abstraction
+    default_action: DefaultAction
+    lanes: int
+    max_steps: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The episodes to play: their places in a larger order and their identities."""
+
+    index: IntArray
+    identity: KeyArray
+    """From `hashing.episode_keys`."""
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+
+@dataclass(frozen=True)
+class Step:
+    """What happened in all lanes at one step, for whoever records it."""
+
+    active: BoolArray
+    position: IntArray
+    """Each lane's episode as a position in the plan."""
+    number: IntArray
+    """Steps taken in the episode before this one."""
+    keys: KeyArray
+    values: Array
+    kept: BoolArray
+    choice: Choice
+    differed: BoolArray
+    """Lanes whose default action is not what the policy chose."""
+    return_before: FloatArray
+    observations: Batch
+    views: dict[str, Array]
+
+
+class Player:
+    """An opened recipe, ready to play."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self.recipe = recipe
+        self.lanes: Lanes = recipe.environment.open(recipe.lanes)
+        self.facts: Facts = self.lanes.facts
+        self.abstraction = recipe.abstraction
+        self.policy = recipe.policy.load(self.facts)
+        self.default = recipe.default_action.open(self.facts)
+        self.views = self._wanted_views()
+        self._check_actions = action_check(self.facts)
+
+    def _wanted_views(self) -> tuple[str, ...]:
+        wanted: dict[str, object] = {}
+        for user in (self.abstraction, self.policy, self.recipe.default_action, self.default):
+            wanted.update(dict.fromkeys(needs_of(user), user))
+        for name, user in wanted.items():
+            if name not in self.facts.views:
+                offered = ", ".join(self.facts.views) or "none"
+                raise FitError(
+                    f"{type(user).__name__} needs the view {name!r}, which "
+                    f"{self.facts.description or 'the environment'} does not offer ({offered})"
+                )
+        return tuple(wanted)
+
+    def play(
+        self, plan: Plan, keep: Keep, record: Callable[[Step], None] | None = None
+    ) -> Episodes:
+        """Play every episode of the plan and give what became of each, in the plan's order."""
+        return _Batch(self, plan, keep, record).play()
+
+    def close(self) -> None:
+        """Let go of the environments."""
+        self.lanes.close()
+
+
+class _Batch:
+    """The state of one call to `Player.play`: which lane plays what, and how far it is."""
+
+    def __init__(
+        self, player: Player, plan: Plan, keep: Keep, record: Callable[[Step], None] | None
+    ) -> None:
+        self.player, self.plan, self.keep, self.record = player, plan, keep, record
+        lanes = player.recipe.lanes
+        self.seeds = environment_seeds(plan.identity)
+        self.roots = {
+            domain: domain_keys(plan.identity, domain)
+            for domain in (Domain.POLICY, Domain.DEFAULT_STATE, Domain.DEFAULT_STEP)
+        }
+        self.position = np.zeros(lanes, dtype=np.int64)
+        self.active = np.zeros(lanes, dtype=bool)
+        self.number = np.zeros(lanes, dtype=np.int64)
+        self.total = np.zeros(lanes)
+        self.decided = np.zeros(lanes, dtype=np.int64)
+        self.previous: Array | None = None
+        self.memory: Any = None
+        self.started = 0
+        count = len(plan)
+        self.total_return = np.zeros(count)
+        self.length = np.zeros(count, dtype=np.int64)
+        self.ended = np.zeros(count, dtype=np.int64)
+        self.policy_steps = np.zeros(count, dtype=np.int64)
+        self.info: list[dict[str, float]] = [{} for _ in range(count)]
+
+    def play(self) -> Episodes:
+        self._start(np.arange(len(self.active)))
+        while self.active.any():
+            self._step()
+        return Episodes(
+            index=self.plan.index,
+            seed=self.seeds,
+            total_return=self.total_return,
+            length=self.length,
+            ended=self.ended,
+            policy_steps=self.policy_steps,
+            info=info_columns(self.info),
+        )
+
+    def _start(self, free: IntArray) -> None:
+        """Give the next episodes of the plan to free lanes; lanes left over stay idle."""
+        count = min(len(free), len(self.plan) - self.started)
+        self.active[free[count:]] = False
+        lanes = free[:count]
+        if not count:
+            return
+        positions = np.arange(self.started, self.started + count)
+        self.started += count
+        self.position[lanes] = positions
+        self.active[lanes] = True
+        self.number[lanes] = 0
+        self.total[lanes] = 0.0
+        self.decided[lanes] = 0
+        with self._blame():
+            self.player.lanes.reset(lanes, self.seeds[positions])
+
+    def _step(self) -> None:
+        player = self.player
+        with self._blame():
+            observations = player.lanes.observe()
+            views = {name: player.lanes.view(name) for name in player.views}
+        values = player.abstraction(observations, views)
+        keys = state_keys(values)
+        kept = self.keep(keys, self.position)
+        starts = self.number == 0
+        choice = self._choose(observations, views, starts)
+        default = self._default(observations, views, starts, keys)
+        actions = np.where(_column(kept, choice.actions), choice.actions, default)
+        if self.record is not None:
+            differed = _rows_differ(choice.actions, default)
+            self.record(
+                Step(
+                    self.active, self.position, self.number, keys, values, kept, choice,
+                    differed, self.total, observations, views,
+                )
+            )  # fmt: skip
+        self.previous = actions
+        self._advance(actions, kept)
+
+    def _choose(self, observations: Batch, views: dict[str, Array], starts: BoolArray) -> Choice:
+        draws = Draws(self.roots[Domain.POLICY][self.position], self.number)
+        seen = PolicyInput(observations, views, starts, self.memory, draws)
+        choice = self.player.policy(seen)
+        self.memory = choice.memory
+        self._check(choice.actions, "policy chose")
+        return choice
+
+    def _default(
+        self, observations: Batch, views: dict[str, Array], starts: BoolArray, keys: KeyArray
+    ) -> Array:
+        if self.previous is None:
+            self.previous = _blank_actions(self.player.facts)
+        moment = Moment(
+            observations,
+            views,
+            self.previous,
+            starts,
+            state_draws=Draws(self.roots[Domain.DEFAULT_STATE][self.position], keys),
+            step_draws=Draws(self.roots[Domain.DEFAULT_STEP][self.position], self.number),
+        )
+        actions = self.player.default(moment)
+        self._check(actions, "default action gave")
+        return actions
+
+    def _check(self, actions: Array, who: str) -> None:
+        wrong = self.player._check_actions(actions, self.active)
+        if wrong is not None:
+            lane, complaint = wrong
+            raise EpisodeError(f"the {who} {complaint} {self._where(lane)}")
+
+    def _advance(self, actions: Array, kept: BoolArray) -> None:
+        with self._blame():
+            result = self.player.lanes.step(actions, self.active)
+        rewards = np.where(self.active, result.rewards, 0.0)
+        if not np.isfinite(rewards).all():
+            lane = int(np.flatnonzero(~np.isfinite(rewards))[0])
+            raise EpisodeError(
+                f"the environment gave the reward {rewards[lane]} {self._where(lane)}"
+            )
+        self.total = self.total + rewards
+        self.number = self.number + self.active
+        self.decided += kept & self.active
+        capped = self.number >= self.player.recipe.max_steps
+        over = self.active & (result.terminated | result.truncated | capped)
+        if over.any():
+            self._finish(np.flatnonzero(over), result.terminated, result.truncated)
+
+    def _finish(self, lanes: IntArray, terminated: BoolArray, truncated: BoolArray) -> None:
+        at = self.position[lanes]
+        self.total_return[at] = self.total[lanes]
+        self.length[at] = self.number[lanes]
+        self.policy_steps[at] = self.decided[lanes]
+        self.ended[at] = np.where(terminated[lanes], 0, np.where(truncated[lanes], 1, 2))
+        for lane, position in zip(lanes.tolist(), at.tolist(), strict=True):
+            self.info[position] = scalar_items(self.player.lanes.info(lane))
+        self._start(lanes)
+
+    def _where(self, lane: int) -> str:
+        position = int(self.position[lane])
+        return (
+            f"in step {int(self.number[lane])} of episode {int(self.plan.index[position])} "
+            f"(environment seed {int(self.seeds[position])})"
+        )
+
+    @contextmanager
+    def _blame(self) -> Iterator[None]:
+        """Say which episode an environment failed in."""
+        try:
+            yield
+        except RpdError:
+            raise
+        except LaneError as error:
+            message = f"the environment raised {error} {self._where(error.lane)}"
+            raise EpisodeError(message) from error
+        except Exception as error:  # an environment may raise anything
+            running = self.plan.index[self.position[self.active]]
+            raise EpisodeError(
+                f"the environment raised {one_line(error)} while playing episodes "
+                f"{int(running.min())} to {int(running.max())}"
+            ) from error
+
+
+def _column(flags: BoolArray, like: Array) -> BoolArray:
+    """Shape one flag per lane so that it selects whole actions."""
+    return flags.reshape(flags.shape + (1,) * (like.ndim - 1))
+
+
+def _rows_differ(left: Array, right: Array) -> BoolArray:
+    unequal: BoolArray = left != right
+    return unequal if unequal.ndim == 1 else unequal.reshape(len(unequal), -1).any(axis=1)
+
+
+def _blank_actions(facts: Facts) -> Array:
+    """Give a batch of zeros shaped like actions, for the step before the first."""
+    space = facts.action_space
+    shape = getattr(space, "shape", None) or ()
+    return np.zeros((facts.lanes, *shape), dtype=space.dtype)
+
+
+Complaint = tuple[int, str]
+
+
+def action_check(facts: Facts) -> Callable[[Array, BoolArray], Complaint | None]:
+    """Give a check that a batch of actions lies in the action space in the active lanes."""
+    space = facts.action_space
+    shape = (facts.lanes, *(getattr(space, "shape", None) or ()))
+    kind = type(space).__name__
+    low, high = _bounds(space, kind)
+
+    def check(actions: Array, active: BoolArray) -> Complaint | None:
+        if np.shape(actions) != shape:
+            return 0, f"actions of shape {np.shape(actions)} where {shape} is needed"
+        if low is None:
+            return None
+        inside = (actions >= low) & (actions <= high)
+        if inside.all():
+            return None
+        rows = inside.reshape(len(inside), -1).all(axis=1) | ~active
+        if rows.all():
+            return None
+        lane = int(np.flatnonzero(~rows)[0])
+        return lane, f"{np.asarray(actions)[lane].tolist()!r}, which is not in {space}"
+
+    return check
+
+
+def _bounds(space: Any, kind: str) -> tuple[Any, Any]:
+    if kind == "Discrete":
+        return int(space.start), int(space.start + space.n - 1)
+    if kind == "MultiDiscrete":
+        return space.start, space.start + space.nvec - 1
+    if kind == "MultiBinary":
+        return 0, 1
+    if kind == "Box":
+        return space.low, space.high
+    raise FitError(f"actions of {space} are not supported; Discrete and Box are")
+
+
+def scalar_items(info: Any) -> dict[str, float]:
+    """Keep the entries of an `info` that are single numbers or truth values."""
+    kept = {}
+    for name, value in info.items():
+        if isinstance(value, int | float | np.number | np.bool_):
+            kept[str(name)] = float(value)
+        elif isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "iufb":
+            kept[str(name)] = float(value)
+    return kept
+
+
+def info_columns(rows: list[dict[str, float]]) -> dict[str, FloatArray]:
+    """Turn the final infos into columns, NaN where an episode lacks an entry."""
+    names = sorted({name for row in rows for name in row})
+    return {name: np.array([row.get(name, np.nan) for row in rows]) for name in names}

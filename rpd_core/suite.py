@@ -1,0 +1,166 @@
+"""The suite: stored mutant episodes as columns, and how parts of it merge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rpd_core.errors import EvidenceError
+
+if TYPE_CHECKING:
+    from rpd_core.components import Array, BoolArray, FloatArray, IntArray, KeyArray
+
+ENDINGS = ("terminated", "truncated", "step-cap")
+"""How an episode can end: by the environment's rules, its own time limit, or the loop's cap."""
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """One row per episode."""
+
+    index: IntArray
+    seed: IntArray
+    """What the environment was reset with."""
+    total_return: FloatArray
+    length: IntArray
+    ended: IntArray
+    """Position in `ENDINGS`."""
+    policy_steps: IntArray
+    """Steps at which the policy decided."""
+    info: dict[str, FloatArray] = field(default_factory=dict)
+    """Scalar entries of the final `info`; NaN where an episode had none."""
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+
+@dataclass(frozen=True)
+class Visits:
+    """One row per (episode, state visited in it), ordered by episode, then state key."""
+
+    episode: IntArray
+    """Index of the episode."""
+    key: KeyArray
+    """Key of the state."""
+    mutated: BoolArray
+    mutation_rate: FloatArray
+    """Chance of being mutated that was in force."""
+    first_step: IntArray
+    """Step of the first visit, from 0."""
+    count: IntArray
+    """Number of visits."""
+    return_before: FloatArray
+    """Return collected before the first visit."""
+    differed: IntArray
+    """Visits at which the default action was not what the policy chose."""
+
+    def __len__(self) -> int:
+        return len(self.episode)
+
+
+@dataclass(frozen=True)
+class States:
+    """One row per abstract state, ordered by key."""
+
+    key: KeyArray
+    value: Array
+    """What the abstraction gave, one row per state."""
+    first_episode: IntArray
+    first_step: IntArray
+    """Smallest (episode, step) at which it was seen."""
+    visits: IntArray
+    """Steps spent in it, over all episodes."""
+    choices: IntArray
+    """How often the policy chose each discrete action there; no columns for other actions."""
+    value_gap: FloatArray
+    """Sum over visits of best minus worst action value; NaN if the policy has none."""
+    entropy: FloatArray
+    """Sum over visits of the entropy of the action probabilities in nats; NaN likewise."""
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Episodes, the states they visited, and what was done there."""
+
+    episodes: Episodes
+    visits: Visits
+    states: States
+
+    def state_of_visit(self) -> IntArray:
+        """Give the row in `states` of each visit."""
+        return np.searchsorted(self.states.key, self.visits.key)
+
+    def episode_of_visit(self) -> IntArray:
+        """Give the row in `episodes` of each visit."""
+        return np.searchsorted(self.episodes.index, self.visits.episode)
+
+
+def merge(parts: Sequence[Suite]) -> Suite:
+    """Join suites of disjoint episodes; the order of the parts does not matter."""
+    if not parts:
+        raise EvidenceError("there are no episodes to merge")
+    ordered = sorted(parts, key=lambda part: int(part.episodes.index[0]))
+    if len(ordered) == 1:
+        return ordered[0]
+    episodes = concat_episodes([part.episodes for part in ordered])
+    if len(np.unique(episodes.index)) != len(episodes):
+        raise EvidenceError("two parts of the suite hold the same episode")
+    visits = Visits(**_stack([part.visits for part in ordered]))
+    return Suite(episodes, visits, merge_states([part.states for part in ordered]))
+
+
+def concat_episodes(parts: Sequence[Episodes]) -> Episodes:
+    """Join tables of episodes in the order given."""
+    names = sorted({name for part in parts for name in part.info})
+    info = {
+        name: np.concatenate(
+            [part.info.get(name, np.full(len(part), np.nan)) for part in parts]
+        )
+        for name in names
+    }
+    columns = _stack(parts, skip=("info",))
+    return Episodes(**columns, info=info)
+
+
+def merge_states(parts: Sequence[States]) -> States:
+    """Join tables of states; counts of the same state add up."""
+    stacked = States(**_stack(parts))
+    order = np.lexsort((stacked.first_step, stacked.first_episode, stacked.key))
+    keys = stacked.key[order]
+    starts = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]])
+    _refuse_collisions(stacked.value[order], keys)
+    first = order[starts]
+
+    def total(column: Array) -> Array:
+        summed: Array = np.add.reduceat(column[order], starts, axis=0)
+        return summed
+
+    return States(
+        key=stacked.key[first],
+        value=stacked.value[first],
+        first_episode=stacked.first_episode[first],
+        first_step=stacked.first_step[first],
+        visits=total(stacked.visits),
+        choices=total(stacked.choices),
+        value_gap=total(stacked.value_gap),
+        entropy=total(stacked.entropy),
+    )
+
+
+def _refuse_collisions(values: Array, keys: KeyArray) -> None:
+    """Two different states under one key would be scored as one: about 1 in 10^8 at a million."""
+    same = keys[1:] == keys[:-1]
+    axes = tuple(range(1, values.ndim))
+    if np.any((values[1:][same] != values[:-1][same]).any(axis=axes)):
+        raise EvidenceError("two different states share a key; change the abstraction slightly")
+
+
+def _stack(parts: Sequence[object], skip: tuple[str, ...] = ()) -> dict[str, Array]:
+    names = [name for name in vars(parts[0]) if name not in skip]
+    return {name: np.concatenate([vars(part)[name] for part in parts]) for name in names}

@@ -1,0 +1,142 @@
+"""Results -> the answer: what `summary.json` and `--json` hold, and what people read."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from rpd_core.components import Chain
+from rpd_core.config import PORTFOLIO, THRESHOLDS
+from rpd_core.pipeline import Analysis, Confirmation, Results
+from rpd_core.pruning import Reach, best_reach, mean_curve, portfolio, reach
+from rpd_core.versions import versions
+
+TOP = 10
+"""Decisions shown."""
+
+
+def summarise(results: Results) -> dict[str, Any]:
+    """Give everything a script would want to know, as JSON values."""
+    config = results.setup.config
+    references, analysis = results.references, results.analysis
+    original = references.original.total_return
+    return {
+        "original": {
+            "return_mean": references.original_mean,
+            "return_std": float(original.std(ddof=1)) if len(original) > 1 else 0.0,
+            "episodes": len(original),
+            "reference": references.reference,
+            "reference_source": references.reference_source,
+            "default_everywhere": float(references.default_everywhere.total_return.mean()),
+        },
+        "suite": {
+            "episodes": len(analysis.suite.episodes),
+            "passed": float(analysis.weights.sum()),
+            "states": len(analysis.suite.states),
+            "steps": int(analysis.suite.episodes.length.sum()),
+            "mutation_rate": config.suite.mutation_rate,
+        },
+        "condition": analysis.condition,
+        "condition_asked": config.analysis.condition,
+        "pass_rates": results.pass_rates,
+        "thresholds": {f"{q:g}": _thresholds(results, q) for q in THRESHOLDS},
+        "targets": {f"{q:g}": references.target(q) for q in THRESHOLDS},
+        "ties": {
+            name: {"blocks": len(blocks), "largest": int(max(blocks, default=0))}
+            for name, ranking in analysis.rankings.items()
+            if (blocks := ranking.tie_blocks()) is not None
+        },
+        "top": top_decisions(results),
+        "configuration": config.as_json(),
+        "versions": versions(),
+        "seed": config.suite.seed,
+    }
+
+
+def _thresholds(results: Results, fraction: float) -> dict[str, Any]:
+    target = results.references.target(fraction)
+    pruning = results.pruning
+    found: dict[str, Any] = {}
+    for name, curve in pruning.curves.items():
+        found[name] = _entry(reach(curve, target), pruning.confirmations.get((fraction, name)))
+    best = best_reach(portfolio(pruning.curves, PORTFOLIO), target)
+    found["portfolio"] = _entry(best, pruning.confirmations.get((fraction, "portfolio")))
+    found["random"] = _entry(reach(mean_curve("random", pruning.random_curves), target), None)
+    chosen = pruning.random_curves[: len(PORTFOLIO)]
+    found["random_best"] = _entry(best_reach(chosen, target), None)
+    return found
+
+
+def _entry(hit: Reach | None, confirmation: Confirmation | None) -> dict[str, Any] | None:
+    if hit is None:
+        return None
+    entry: dict[str, Any] = {"states": hit.states, "steps": hit.steps, "kept": hit.kept}
+    entry["confirmed"] = None if confirmation is None else confirmation.confirmed
+    if confirmation is not None:
+        entry["confirmation"] = {
+            "measure": confirmation.candidate.name,
+            "states": confirmation.candidate.share,
+            "kept": confirmation.candidate.kept,
+            "steps": confirmation.step_share,
+            "return_mean": confirmation.mean_return,
+            "tries": confirmation.tries,
+        }
+    return entry
+
+
+def leading_measure(results: Results) -> str:
+    """Give the measure whose ranking is shown: the portfolio's choice at the first threshold."""
+    confirmed = results.pruning.confirmations.get((THRESHOLDS[0], "portfolio"))
+    return confirmed.candidate.name if confirmed else next(iter(results.analysis.rankings))
+
+
+def top_decisions(results: Results) -> dict[str, Any]:
+    """Give the first decisions of the leading ranking in words."""
+    name = leading_measure(results)
+    return {"measure": name, "decisions": decision_rows(results, name, TOP)}
+
+
+def decision_rows(results: Results | Any, name: str, count: int) -> list[dict[str, Any]]:
+    """Give the first rows of a ranking: the state in words, its score, how often visited."""
+    analysis: Analysis = results.analysis
+    ranking, states = analysis.rankings[name], analysis.suite.states
+    differed = _differed_shares(analysis)
+    show = shower(results.setup.recipe.abstraction)
+    cells = {key: np.asarray(cell) for key, cell in dataclasses.asdict(analysis.spectrum).items()}
+    rows = []
+    for place, row in enumerate(ranking.order[:count].tolist(), start=1):
+        rows.append(
+            {
+                "rank": place,
+                "key": int(states.key[row]),
+                "state": show(states.value[row]),
+                "score": float(ranking.scores[row]),
+                "episodes": float(sum(cell[row] for cell in cells.values())),
+                "visits": int(states.visits[row]),
+                "differed": float(differed[row]),
+            }
+        )
+    return rows
+
+
+def _differed_shares(analysis: Analysis) -> Any:
+    """Give the share of visits to each state at which policy and default action differ."""
+    state, visits = analysis.suite.state_of_visit(), analysis.suite.visits
+    count = len(analysis.suite.states)
+    differed = np.bincount(state, weights=visits.differed, minlength=count)
+    return differed / np.bincount(state, weights=visits.count, minlength=count)
+
+
+def shower(abstraction: Any) -> Any:
+    """Give what turns a value into words: the last abstraction's own way, or plain numbers."""
+    last = abstraction.links[-1] if isinstance(abstraction, Chain) else abstraction
+    return getattr(last, "show", None) or plain_value
+
+
+def plain_value(value: Any) -> str:
+    """Give a value as numbers; long ones are cut."""
+    flat = np.ravel(value).tolist()
+    text = ", ".join(f"{number:g}" for number in flat[:12])
+    return f"{text}, ... ({len(flat)} numbers)" if len(flat) > 12 else text
