@@ -4,12 +4,19 @@ A plugin's hook returns `Component` records. The target of a record is a frozen 
 *recipe*: its fields are the parameters that a spec string sets, it is light and picklable, and a
 worker process opens it into the live object that does the work. Nothing here imports NumPy, so
 that listing plugins stays cheap.
+
+Where a component may state `needs`, it is a class attribute, `needs: ClassVar[tuple[str, ...]]`, or
+a property, never a field: fields are parameters.
+
+Arrays that pass between lanes, policies, abstractions and default actions are valid until the next
+step or reset: whoever wants one for longer copies it, and nobody writes to one that is not theirs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -107,6 +114,20 @@ class Facts:
     """What to call the actions when showing them to a person."""
     description: str = ""
     """How error messages name the environment."""
+    info_keys: tuple[str, ...] | None = None
+    """Entries of the final `info` worth storing; None: every number in it."""
+
+
+@dataclass(frozen=True)
+class Opening:
+    """How an environment is to be opened."""
+
+    lanes: int
+    """How many copies."""
+    views: tuple[str, ...] = ()
+    """Views that will be asked for, as far as they are known; others may be asked for, too."""
+    render: bool = False
+    """Whether `render` will be called."""
 
 
 @dataclass(frozen=True)
@@ -121,8 +142,10 @@ class StepResult:
 class Lanes(Protocol):
     """A batch of independent copies of one environment, each re-seeded on its own.
 
-    An episode is a function of its seed and its actions alone: not of the lane it runs in, of
-    its neighbours, or of what ran there before.
+    An episode, with its observations, views, infos and pictures, is a function of its seed and its
+    actions alone: not of the lane it runs in, of its neighbours, or of what ran there before. The
+    rows of a lane that was never reset hold some valid element of the space, for example zeros.
+    When the environment of one lane fails, the lanes raise `rpd_core.rollout.LaneError`.
     """
 
     @property
@@ -158,8 +181,8 @@ class Environment(Protocol):
     def task(self) -> Task:
         """Give the recommended settings."""
 
-    def open(self, lanes: int) -> Lanes:
-        """Make `lanes` copies."""
+    def open(self, opening: Opening) -> Lanes:
+        """Make the copies."""
 
 
 # ------------------------------------------------------------------- policies
@@ -179,11 +202,15 @@ class PolicyInput:
     """What the policy returned as `memory` at the last step; None at the very first call."""
     draws: Draws
     """Randomness keyed by episode and step, the only source a policy may use."""
+    previous: Array
+    """Actions executed at the step before, by whoever decided; meaningless where `starts`."""
+    rewards: FloatArray
+    """Rewards of the step before; 0 where `starts`."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What a policy wants to do, one row per lane."""
+    """What a policy wants to do, one row per lane; the same fields at every step."""
 
     actions: Array
     """The actions, shaped like a batch of the action space."""
@@ -198,7 +225,7 @@ class Choice:
 class Policy(Protocol):
     """A loaded policy: a batch of observations in, a batch of actions out.
 
-    An optional attribute `needs: tuple[str, ...]` names the extra views it wants to see.
+    Optional: `needs`, the extra views it wants to see; better stated by the loader, too.
     """
 
     def __call__(self, seen: PolicyInput) -> Choice:
@@ -224,8 +251,11 @@ class PolicyLoader(Protocol):
 class Abstraction(Protocol):
     """Maps a batch of observations to a batch of fixed-shape arrays.
 
-    Optional: `needs: tuple[str, ...]`, the views it wants; `fit(sample) -> Abstraction`, for
-    those that must first learn something; `show(value) -> str`, one value in words.
+    The values are truth values, integers or floats, of one dtype and shape for the whole run; row
+    i depends on row i of the input alone. Optional: `needs`, the views it wants; `show(value) ->
+    str`, one value in words; `open(facts)`, which gives the abstraction at work, for those that
+    load a model or check the environment; `fit(sample)`, for those that must first learn
+    something, which gives a component of the same class whose fields are JSON values.
     """
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
@@ -242,6 +272,10 @@ class FitSample:
     """The views that the component needs, one row per step."""
     episodes: IntArray
     """Episode of each step."""
+    actions: Array
+    """What the policy chose at each step."""
+    facts: Facts
+    """The environment."""
     seed: int
     """Seed for any randomness in the fitting."""
 
@@ -254,6 +288,8 @@ class Moment:
     views: Mapping[str, Array]
     previous: Array
     """Actions executed at the step before; meaningless where `starts`."""
+    rewards: FloatArray
+    """Rewards of the step before; 0 where `starts`."""
     starts: BoolArray
     """Lanes at the first step of an episode."""
     state_draws: Draws
@@ -334,6 +370,8 @@ class WorkItem:
     argument: Any
     label: str = ""
     """What progress and errors call it."""
+    inputs: tuple[Path, ...] = ()
+    """Files that the work reads; an executor on other machines takes them along."""
 
 
 @dataclass(frozen=True)
@@ -356,7 +394,10 @@ class WorkQueue(Protocol):
 
 @runtime_checkable
 class Executor(Protocol):
-    """Runs work items somewhere, in any order; the core retries and is the only writer."""
+    """Runs work items somewhere, in any order; the core retries and is the only writer.
+
+    Each process uses one thread for numerics: set OMP_NUM_THREADS=1 before it imports anything.
+    """
 
     def execute(self, queue: WorkQueue, workers: int) -> Iterator[Outcome]:
         """Yield outcomes as they come until nothing is running and the queue has no more."""
@@ -384,10 +425,20 @@ class Chain:
     def needs(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for link in self.links for name in needs_of(link)))
 
+    def open(self, facts: Facts) -> Chain:
+        """Open those links that want to be opened."""
+        return Chain(tuple(opened(link, facts) for link in self.links))
+
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
         for link in self.links:
             values = link(values, views)
         return values  # type: ignore[return-value]  # a chain has at least one link
+
+
+def opened(abstraction: Abstraction, facts: Facts) -> Abstraction:
+    """Give the abstraction at work."""
+    opener = getattr(abstraction, "open", None)
+    return opener(facts) if opener else abstraction
 
 
 def needs_of(component: object) -> tuple[str, ...]:

@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rpd_core.errors import FitError
+
 if TYPE_CHECKING:
     from rpd_core.components import Array, FloatArray, IntArray, KeyArray
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
+_NARROW = 16
 _S30, _S27, _S31, _S11 = (np.uint64(n) for n in (30, 27, 31, 11))
 
 
@@ -31,6 +34,7 @@ class Domain(IntEnum):
     POLICY = 4
     ENVIRONMENT = 5
     RANKING = 6
+    EPSILON = 7
 
 
 class Phase(IntEnum):
@@ -62,20 +66,40 @@ def word(number: int) -> KeyArray:
     return np.array([number & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64)
 
 
-def state_keys(values: Array) -> KeyArray:
-    """Give the key of each row of a batch of abstract states.
+def canonical(values: Array) -> Array:
+    """Give abstract states with one pattern of bytes per value."""
+    values = np.asarray(values)
+    if values.dtype.kind == "f" and values.dtype.itemsize <= 8:
+        return values + values.dtype.type(0)  # -0.0 becomes 0.0; their bytes differ
+    if values.dtype.kind in "biu":
+        return values
+    raise FitError(
+        f"an abstraction gave values of type {values.dtype}: truth values, integers or floats of "
+        "at most 64 bits are needed"
+    )
 
-    Keys depend on the values, their dtype and their shape. Floats that compare equal get equal
-    keys.
+
+def state_keys(values: Array) -> KeyArray:
+    """Give the key of each row of a batch of canonical abstract states.
+
+    Keys depend on the values, their dtype and their shape.
     """
     rows = np.ascontiguousarray(values).reshape(len(values), -1)
-    if rows.dtype.kind == "f":
-        rows = rows + rows.dtype.type(0)  # -0.0 becomes 0.0; their bytes differ
     words = _row_words(rows)
     if words.shape[1] == 0:
         return np.full(len(values), mix(word(0))[0])
     salted = mix(words ^ _salts(words.shape[1], _layout(values)))
-    return mix(np.bitwise_xor.reduce(salted, axis=1) + np.add.reduce(salted, axis=1))
+    return mix(_sum_rows(salted))
+
+
+def _sum_rows(words: KeyArray) -> KeyArray:
+    """Add up each row modulo 2**64; by columns where that is faster."""
+    if words.shape[1] > _NARROW:
+        return np.add.reduce(words, axis=1)
+    total = words[:, 0].copy()
+    for column in range(1, words.shape[1]):
+        total += words[:, column]
+    return total
 
 
 def _row_words(rows: Array) -> KeyArray:
@@ -135,21 +159,30 @@ class Draws:
     within: Any
     """State key or step number of each lane."""
 
+    label: int = 0
+    """Told apart by this, several draws of one step are independent; see `split`."""
+
+    def split(self, label: int) -> Draws:
+        """Give independent draws for another purpose, for example a policy inside a policy."""
+        return Draws(self.roots, self.within, self.label * 1000003 + label + 1)
+
     def uniform(self, columns: int = 1) -> FloatArray:
         """Give uniform draws on [0, 1), shape (lanes, columns); the same at every call."""
+        return self._unit(columns, purpose=0)
+
+    def _unit(self, columns: int, purpose: int) -> FloatArray:
         base = combine(self.roots, self.within.astype(np.uint64))
-        if columns == 1:
-            return to_unit(base)[:, None]
+        base = base ^ mix(word(4 * self.label + purpose))
         return to_unit(mix(base[:, None] + mix(np.arange(columns, dtype=np.uint64))))
 
     def normal(self, columns: int = 1) -> FloatArray:
         """Give standard normal draws, shape (lanes, columns), by Box and Muller."""
-        flat = self.uniform(2 * columns)
+        flat = self._unit(2 * columns, purpose=1)
         radius = np.sqrt(-2.0 * np.log1p(-flat[:, :columns]))
         return radius * np.cos(2.0 * np.pi * flat[:, columns:])
 
     def choose(self, probabilities: Array) -> IntArray:
         """Draw one column per row with the given probabilities (rows need not sum to 1)."""
         totals = np.cumsum(np.asarray(probabilities, dtype=np.float64), axis=1)
-        picked = (totals <= self.uniform() * totals[:, -1:]).sum(axis=1)
+        picked = (totals <= self._unit(1, purpose=2) * totals[:, -1:]).sum(axis=1)
         return np.minimum(picked, totals.shape[1] - 1).astype(np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -101,7 +102,14 @@ def among_top(ranked: KeyArray, cutoffs: IntArray, unranked_kept: bool) -> Keep:
     return keep
 
 
-_open_players: OrderedDict[bytes, Player] = OrderedDict()
+class _OpenPlayers(threading.local):
+    """What this thread has opened: a player serves one caller at a time."""
+
+    def __init__(self) -> None:
+        self.players: OrderedDict[bytes, Player] = OrderedDict()
+
+
+_open = _OpenPlayers()
 
 
 def player_for(recipe: Recipe) -> Player:
@@ -110,15 +118,16 @@ def player_for(recipe: Recipe) -> Player:
         name = pickle.dumps(recipe)
     except Exception:  # functions made in Python cannot be pickled; they live in one process
         name = repr(id(recipe)).encode()
-    if name not in _open_players:
-        while len(_open_players) >= _PLAYERS:
-            _open_players.popitem(last=False)[1].close()
-        _open_players[name] = Player(recipe)
-    _open_players.move_to_end(name)
-    return _open_players[name]
+    players = _open.players
+    if name not in players:
+        while len(players) >= _PLAYERS:
+            players.popitem(last=False)[1].close()
+        players[name] = Player(recipe)
+    players.move_to_end(name)
+    return players[name]
 
 
 def close_players() -> None:
-    """Close what this process has opened."""
-    while _open_players:
-        _open_players.popitem()[1].close()
+    """Close what this thread has opened."""
+    while _open.players:
+        _open.players.popitem()[1].close()

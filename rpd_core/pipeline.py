@@ -120,6 +120,14 @@ class Results:
     """Share of episodes that meet the condition: original policy, default everywhere, suite."""
 
 
+@dataclass(frozen=True)
+class Ranked:
+    """A setup with its analysis: all that showing a ranking takes."""
+
+    setup: Setup
+    analysis: Analysis
+
+
 def run(shop: Workshop) -> Results:
     """Do it all; whatever the directory already holds is not done again."""
     open_run(shop)

@@ -114,14 +114,14 @@ class _Sampler:
     limit: int
     stride: int = 1
     size: int = 0
-    rows: list[tuple[int, int, Any, dict[str, Any]]] = field(default_factory=list)
+    rows: list[tuple[int, int, Any, dict[str, Any], Any]] = field(default_factory=list)
 
     def __call__(self, step: Step) -> None:
         for lane in np.flatnonzero(step.active & (step.number % self.stride == 0)).tolist():
             observation = _row(step.observations, lane)
             views = {name: np.array(view[lane]) for name, view in step.views.items()}
             place = int(step.position[lane]), int(step.number[lane])
-            self.rows.append((*place, observation, views))
+            self.rows.append((*place, observation, views, np.array(step.choice.actions[lane])))
             self.size += _bytes(observation) + sum(map(_bytes, views.values()))
         while self.size > self.limit:
             self.stride *= 2
@@ -146,6 +146,8 @@ def sample_steps(recipe: Recipe, seed: int, episodes: int = FIT_EPISODES) -> Fit
         values=_stack([row[2] for row in rows]),
         views={name: np.stack([row[3][name] for row in rows]) for name in needs},
         episodes=np.array([row[0] for row in rows]),
+        actions=np.stack([row[4] for row in rows]),
+        facts=player.facts,
         seed=seed,
     )
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.hashing import Domain, combine, domain_keys, to_unit
+from rpd_core.hashing import Domain, domain_keys, mix, to_unit
 from rpd_core.rollout import Keep, Plan, Player, Step
 from rpd_core.suite import Episodes, States, Suite, Visits
 
@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from rpd_core.components import Array, BoolArray, FloatArray, IntArray, KeyArray
 
 _GRID = 2.0**20
+_RECENT = 2**16
 
 
 def coin(plan: Plan, mutation_rate: float) -> Keep:
     """Give the fate of a state in an episode: kept unless its keyed coin says mutated."""
-    roots = domain_keys(plan.identity, Domain.COIN)
+    roots = mix(domain_keys(plan.identity, Domain.COIN))
 
     def keep(keys: KeyArray, position: IntArray) -> BoolArray:
-        return to_unit(combine(roots[position], keys)) >= mutation_rate
+        return to_unit(mix(roots[position] ^ keys)) >= mutation_rate
 
     return keep
 
@@ -42,6 +43,8 @@ class Recorder:
         self.start = int(action_space.start) if discrete else 0  # type: ignore[attr-defined]
         self.columns: dict[str, list[Array]] = {}
         self.known: set[int] = set()
+        self.recent = np.zeros(_RECENT, dtype=np.uint64)
+        """Keys seen lately, by their last bits: spares most look-ups in `known`."""
         self.new_keys: list[int] = []
         self.new_values: list[Array] = []
 
@@ -57,8 +60,7 @@ class Recorder:
         if self.actions:
             row["action"] = step.choice.actions
         if step.choice.action_values is not None:
-            values = step.choice.action_values
-            row["value_gap"] = values.max(axis=1) - values.min(axis=1)
+            row["value_gap"] = value_gap(step.choice.action_values)
         if step.choice.probabilities is not None:
             row["entropy"] = entropy(step.choice.probabilities)
         active = step.active
@@ -70,20 +72,25 @@ class Recorder:
 
     def _remember(self, step: Step, whole: bool) -> None:
         """Keep the value of each state when its key is first seen in this chunk."""
-        lanes = range(len(step.active)) if whole else np.flatnonzero(step.active).tolist()
-        keys = step.keys.tolist()
-        for lane in lanes:
-            if keys[lane] not in self.known:
-                self.known.add(keys[lane])
-                self.new_keys.append(keys[lane])
+        slots = step.keys & np.uint64(_RECENT - 1)
+        unsure = self.recent[slots] != step.keys
+        if not whole:
+            unsure &= step.active
+        for lane in np.flatnonzero(unsure).tolist():
+            key = int(step.keys[lane])
+            if key not in self.known:
+                self.known.add(key)
+                self.new_keys.append(key)
                 self.new_values.append(np.array(step.values[lane]))
+                self.recent[slots[lane]] = key
 
     def suite(self, episodes: Episodes, plan: Plan, mutation_rate: float) -> Suite:
         """Reduce the steps to visits and states."""
         columns = {name: np.concatenate(parts) for name, parts in self.columns.items()}
         keys, state = np.unique(columns["key"], return_inverse=True)
         group = columns["position"] * len(keys) + state
-        order = np.argsort(group, kind="stable")  # in each group, steps stay in order of time
+        # Within a group steps are told apart by their number, so any fast sort keeps their order.
+        order = np.argsort(group * (int(columns["number"].max()) + 1) + columns["number"])
         grouped = group[order]
         starts = np.flatnonzero(np.r_[True, grouped[1:] != grouped[:-1]])
         first = order[starts]
@@ -134,10 +141,21 @@ def _first_seen(keys: KeyArray, visits: Visits) -> IntArray:
 def _sums(state: IntArray, column: Array | None, count: int) -> FloatArray:
     if column is None:
         return np.full(count, np.nan)
-    # On a grid of 2**-20 float sums are exact, so that they do not depend on how episodes are
-    # cut into chunks.
+    # On a grid of 2**-20 float sums are exact (below 2**33), so that they do not depend on how
+    # episodes are cut into chunks.
     on_grid = np.round(column.astype(np.float64) * _GRID) / _GRID
     return np.bincount(state, weights=on_grid, minlength=count)
+
+
+def value_gap(action_values: Array) -> FloatArray:
+    """Give best minus worst value of each row, of the actions that have a finite one."""
+    values = np.asarray(action_values, dtype=np.float64)
+    finite = np.isfinite(values)
+    if finite.all():
+        return np.asarray(values.max(axis=1) - values.min(axis=1))
+    best = np.where(finite, values, -np.inf).max(axis=1)
+    worst = np.where(finite, values, np.inf).min(axis=1)
+    return np.where(finite.any(axis=1), best - worst, 0.0)
 
 
 def entropy(probabilities: Array) -> FloatArray:

@@ -7,7 +7,7 @@ import importlib.util
 import re
 import typing
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -96,10 +96,10 @@ class Registry:
 
     def parse(self, kind: str, text: str) -> Spec:
         """Read a spec string; nothing is imported."""
-        if kind == "condition":
-            text = specs.expand_comparison(text)
-        name, rest = specs.split_name(text, kind)
-        return specs.parse(name, rest, self.describe(kind, name).parameters)
+        expanded = specs.expand_comparison(text) if kind == "condition" else text
+        name, rest = specs.split_name(expanded, kind)
+        spec = specs.parse(name, rest, self.describe(kind, name).parameters)
+        return replace(spec, comparison=kind == "condition" and set(spec.values) == {"op", "bound"})
 
     def make(self, kind: str, chosen: str | Spec) -> Any:
         """Give the recipe that a spec selects."""

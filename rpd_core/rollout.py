@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,12 +17,21 @@ from rpd_core.components import (
     Facts,
     Lanes,
     Moment,
+    Opening,
     PolicyInput,
     PolicyLoader,
     needs_of,
+    opened,
 )
 from rpd_core.errors import EpisodeError, FitError, RpdError, one_line
-from rpd_core.hashing import Domain, Draws, domain_keys, environment_seeds, state_keys
+from rpd_core.hashing import (
+    Domain,
+    Draws,
+    canonical,
+    domain_keys,
+    environment_seeds,
+    state_keys,
+)
 from rpd_core.suite import Episodes
 
 if TYPE_CHECKING:
@@ -50,6 +59,8 @@ class Recipe:
     default_action: DefaultAction
     lanes: int
     max_steps: int
+    render: bool = False
+    """Whether episodes will be drawn."""
 
 
 @dataclass(frozen=True)
@@ -89,17 +100,20 @@ class Player:
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
-        self.lanes: Lanes = recipe.environment.open(recipe.lanes)
+        users = (recipe.abstraction, recipe.policy, recipe.default_action)
+        known = tuple(dict.fromkeys(name for user in users for name in needs_of(user)))
+        self.lanes: Lanes = recipe.environment.open(Opening(recipe.lanes, known, recipe.render))
         self.facts: Facts = self.lanes.facts
-        self.abstraction = recipe.abstraction
+        self.abstraction = opened(recipe.abstraction, self.facts)
         self.policy = recipe.policy.load(self.facts)
         self.default = recipe.default_action.open(self.facts)
         self.views = self._wanted_views()
-        self._check_actions = action_check(self.facts)
+        self.complaint = action_check(self.facts)
 
     def _wanted_views(self) -> tuple[str, ...]:
         wanted: dict[str, object] = {}
-        for user in (self.abstraction, self.policy, self.recipe.default_action, self.default):
+        users = (self.recipe.abstraction, self.policy, self.recipe.default_action, self.default)
+        for user in users:
             wanted.update(dict.fromkeys(needs_of(user), user))
         for name, user in wanted.items():
             if name not in self.facts.views:
@@ -139,7 +153,8 @@ class _Batch:
         self.number = np.zeros(lanes, dtype=np.int64)
         self.total = np.zeros(lanes)
         self.decided = np.zeros(lanes, dtype=np.int64)
-        self.previous: Array | None = None
+        self.previous: Array = blank_actions(player.facts)
+        self.rewards = np.zeros(lanes)
         self.memory: Any = None
         self.started = 0
         count = len(plan)
@@ -175,6 +190,7 @@ class _Batch:
         self.position[lanes] = positions
         self.active[lanes] = True
         self.number[lanes] = 0
+        self.rewards[lanes] = 0.0
         self.total[lanes] = 0.0
         self.decided[lanes] = 0
         with self._blame():
@@ -185,7 +201,7 @@ class _Batch:
         with self._blame():
             observations = player.lanes.observe()
             views = {name: player.lanes.view(name) for name in player.views}
-        values = player.abstraction(observations, views)
+        values = canonical(player.abstraction(observations, views))
         keys = state_keys(values)
         kept = self.keep(keys, self.position)
         starts = self.number == 0
@@ -205,44 +221,45 @@ class _Batch:
 
     def _choose(self, observations: Batch, views: dict[str, Array], starts: BoolArray) -> Choice:
         draws = Draws(self.roots[Domain.POLICY][self.position], self.number)
-        seen = PolicyInput(observations, views, starts, self.memory, draws)
+        seen = PolicyInput(
+            observations, views, starts, self.memory, draws, self.previous, self.rewards
+        )
         choice = self.player.policy(seen)
         self.memory = choice.memory
-        self._check(choice.actions, "policy chose")
-        return choice
+        return replace(choice, actions=self._checked(choice.actions, "policy chose"))
 
     def _default(
         self, observations: Batch, views: dict[str, Array], starts: BoolArray, keys: KeyArray
     ) -> Array:
-        if self.previous is None:
-            self.previous = _blank_actions(self.player.facts)
         moment = Moment(
             observations,
             views,
             self.previous,
+            self.rewards,
             starts,
             state_draws=Draws(self.roots[Domain.DEFAULT_STATE][self.position], keys),
             step_draws=Draws(self.roots[Domain.DEFAULT_STEP][self.position], self.number),
         )
-        actions = self.player.default(moment)
-        self._check(actions, "default action gave")
-        return actions
+        return self._checked(self.player.default(moment), "default action gave")
 
-    def _check(self, actions: Array, who: str) -> None:
-        wrong = self.player._check_actions(actions, self.active)
+    def _checked(self, actions: Array, who: str) -> Array:
+        """Give actions in the type of the action space, or say which is not in it."""
+        wrong = self.player.complaint(actions, self.active)
         if wrong is not None:
             lane, complaint = wrong
             raise EpisodeError(f"the {who} {complaint} {self._where(lane)}")
+        return np.asarray(actions).astype(self.player.facts.action_space.dtype, copy=False)
 
     def _advance(self, actions: Array, kept: BoolArray) -> None:
         with self._blame():
-            result = self.player.lanes.step(actions, self.active)
+            result = self.player.lanes.step(actions.copy(), self.active)
         rewards = np.where(self.active, result.rewards, 0.0)
-        if not np.isfinite(rewards).all():
+        if not np.isfinite(rewards.sum()):
             lane = int(np.flatnonzero(~np.isfinite(rewards))[0])
             raise EpisodeError(
                 f"the environment gave the reward {rewards[lane]} {self._where(lane)}"
             )
+        self.rewards = rewards
         self.total = self.total + rewards
         self.number = self.number + self.active
         self.decided += kept & self.active
@@ -258,7 +275,8 @@ class _Batch:
         self.policy_steps[at] = self.decided[lanes]
         self.ended[at] = np.where(terminated[lanes], 0, np.where(truncated[lanes], 1, 2))
         for lane, position in zip(lanes.tolist(), at.tolist(), strict=True):
-            self.info[position] = scalar_items(self.player.lanes.info(lane))
+            info = self.player.lanes.info(lane)
+            self.info[position] = scalar_items(info, self.player.facts.info_keys)
         self._start(lanes)
 
     def _where(self, lane: int) -> str:
@@ -296,7 +314,7 @@ def _rows_differ(left: Array, right: Array) -> BoolArray:
     return unequal if unequal.ndim == 1 else unequal.reshape(len(unequal), -1).any(axis=1)
 
 
-def _blank_actions(facts: Facts) -> Array:
+def blank_actions(facts: Facts) -> Array:
     """Give a batch of zeros shaped like actions, for the step before the first."""
     space = facts.action_space
     shape = getattr(space, "shape", None) or ()
@@ -312,12 +330,13 @@ def action_check(facts: Facts) -> Callable[[Array, BoolArray], Complaint | None]
     shape = (facts.lanes, *(getattr(space, "shape", None) or ()))
     kind = type(space).__name__
     low, high = _bounds(space, kind)
+    whole = kind != "Box"
 
     def check(actions: Array, active: BoolArray) -> Complaint | None:
         if np.shape(actions) != shape:
             return 0, f"actions of shape {np.shape(actions)} where {shape} is needed"
-        if low is None:
-            return None
+        if whole and actions.dtype.kind not in "biu":
+            return 0, f"actions of type {actions.dtype} where whole numbers are needed"
         inside = (actions >= low) & (actions <= high)
         if inside.all():
             return None
@@ -342,10 +361,12 @@ def _bounds(space: Any, kind: str) -> tuple[Any, Any]:
     raise FitError(f"actions of {space} are not supported; Discrete and Box are")
 
 
-def scalar_items(info: Any) -> dict[str, float]:
+def scalar_items(info: Any, wanted: tuple[str, ...] | None = None) -> dict[str, float]:
     """Keep the entries of an `info` that are single numbers or truth values."""
     kept = {}
     for name, value in info.items():
+        if wanted is not None and name not in wanted:
+            continue
         if isinstance(value, int | float | np.number | np.bool_):
             kept[str(name)] = float(value)
         elif isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "iufb":

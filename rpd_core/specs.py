@@ -20,7 +20,9 @@ from rpd_core.source import Parameter
 
 _NAME = re.compile(r"[A-Za-z][\w.-]*")
 _COMPARISON = re.compile(r"([A-Za-z]\w*)\s*(>=|<=|>|<)\s*(.*)", re.DOTALL)
-_SPECIAL = set(",'\"")
+_QUOTES = ("'", '"')
+_SPECIAL = {",", *_QUOTES}
+_PLUS = re.compile(r"(?<![0-9.][eE])\+")  # not the plus of 1e+3
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,25 @@ class Spec:
     name: str
     values: Mapping[str, str] = field(default_factory=dict)
     """Field name to text, in the order of the component's fields."""
+    first: str = ""
+    """Name of the component's first field, whose value may stand without its name."""
+    nested: bool = False
+    """The first field takes a spec itself, and with it everything after the colon."""
+    comparison: bool = False
+    """Written in the short form of conditions, `return>=200`."""
 
     def __str__(self) -> str:
-        if set(self.values) == {"op", "bound"}:  # the short form of conditions
+        if self.comparison:
             return f"{self.name}{self.values['op']}{self.values['bound']}"
-        items = [f"{key}={quote(text)}" for key, text in self.values.items()]
+        if self.nested and set(self.values) == {self.first}:
+            return f"{self.name}:{self.values[self.first]}"
+        items = [self._item(key, text) for key, text in self.values.items()]
         return f"{self.name}:{','.join(items)}" if items else self.name
+
+    def _item(self, key: str, text: str) -> str:
+        bare = key == self.first and "=" not in text
+        text = quote(text, always=self.nested and key == self.first)
+        return text if bare else f"{key}={text}"
 
     def __hash__(self) -> int:
         return hash(str(self))
@@ -64,15 +79,14 @@ def expand_comparison(text: str) -> str:
 
 def parse(name: str, rest: str | None, parameters: tuple[Parameter, ...]) -> Spec:
     """Read the items after the colon with the component's fields at hand."""
+    names = [parameter.name for parameter in parameters]
     if rest is None:
-        return Spec(name)
+        return Spec(name, {}, names[0] if names else "")
     if not parameters:
         raise SpecError(f"{name!r} takes no parameters, got {rest!r}")
-    names = [parameter.name for parameter in parameters]
-    if parameters[0].annotation in {protocol.__name__ for protocol in PROTOCOLS}:
-        first, _, _ = rest.partition("=")
-        text = rest.split("=", 1)[1] if first == names[0] else rest
-        return Spec(name, {names[0]: unquote(text)})
+    nested = _takes_spec(parameters[0].annotation)
+    if nested and rest.removeprefix(f"{names[0]}=")[:1] not in _QUOTES:
+        return Spec(name, {names[0]: rest.removeprefix(f"{names[0]}=").strip()}, names[0], True)
     given: dict[str, str] = {}
     for position, item in enumerate(split_items(rest)):
         key, equals, text = item.partition("=")
@@ -82,7 +96,13 @@ def parse(name: str, rest: str | None, parameters: tuple[Parameter, ...]) -> Spe
         if key in given:
             raise SpecError(f"{name!r} got {key!r} twice in {rest!r}")
         given[key] = unquote(text)
-    return Spec(name, {key: given[key] for key in names if key in given})
+    return Spec(name, {key: given[key] for key in names if key in given}, names[0], nested)
+
+
+def _takes_spec(annotation: str) -> bool:
+    """Tell whether a field is annotated with one of the component protocols."""
+    words = set(re.findall(r"\w+", annotation))
+    return bool(words & {protocol.__name__ for protocol in PROTOCOLS})
 
 
 def _positional(name: str, item: str, position: int, names: list[str]) -> str:
@@ -113,9 +133,9 @@ def split_items(text: str) -> list[str]:
     return [*items, current]
 
 
-def quote(text: str) -> str:
+def quote(text: str, always: bool = False) -> str:
     """Put a value in quotes if it would not survive on its own."""
-    if text and not (_SPECIAL & set(text)) and text == text.strip():
+    if text and not always and not (_SPECIAL & set(text)) and text == text.strip():
         return text
     mark = '"' if '"' not in text else "'"
     if mark in text:
@@ -144,7 +164,7 @@ def convert(text: str, annotation: Any, nested: Nested) -> Any:
         return _convert_literal(text, get_args(annotation))
     if origin in (tuple, list):
         element = get_args(annotation)[0]
-        return tuple(convert(part, element, nested) for part in text.split("+") if part != "")
+        return tuple(convert(part, element, nested) for part in _PLUS.split(text) if part != "")
     if annotation in PROTOCOLS:
         return nested(PROTOCOLS[annotation], text)
     return _convert_plain(text, annotation)
@@ -154,14 +174,16 @@ def _convert_plain(text: str, annotation: Any) -> Any:
     if annotation is bool:
         return _convert_bool(text)
     if annotation is Path:
-        return Path(text).expanduser()
+        return Path(text).expanduser().absolute()  # a worker may have another working directory
     if annotation in (int, float):
         try:
             return annotation(text)
         except ValueError:
             word = "a whole number" if annotation is int else "a number"
             raise ValueError(f"must be {word}, got {text!r}") from None
-    return text
+    if annotation is str or annotation is Any:
+        return text
+    raise ValueError(f"cannot be set in a spec: {annotation} has no text form")
 
 
 def _convert_bool(text: str) -> bool:

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from rpd_core.config import RunConfig, differences
 from rpd_core.errors import StoreError
-from rpd_core.tables import SCHEMA_VERSION
+from rpd_core.tables import SCHEMA_VERSION, check_schema
 
 _PART = re.compile(r"part-(\d+)-(\d+)\.parquet")
 
@@ -175,11 +175,12 @@ class Parts:
         for table in self.tables:
             path = self._file(table, first, last)
             try:
-                found[table] = pq.read_table(path)
+                found[table] = pq.ParquetFile(path).read()
             except (OSError, pa.ArrowException) as error:
                 raise StoreError(
                     f"cannot read {str(path)!r}: {error}; delete it and run again"
                 ) from error
+            check_schema(found[table], str(path))
         return found
 
 

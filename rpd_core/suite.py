@@ -109,8 +109,8 @@ def merge(parts: Sequence[Suite]) -> Suite:
     if len(ordered) == 1:
         return ordered[0]
     episodes = concat_episodes([part.episodes for part in ordered])
-    if len(np.unique(episodes.index)) != len(episodes):
-        raise EvidenceError("two parts of the suite hold the same episode")
+    if not (np.diff(episodes.index) > 0).all():
+        raise EvidenceError("parts of the suite overlap: two hold the same range of episodes")
     visits = Visits(**_stack([part.visits for part in ordered]))
     return Suite(episodes, visits, merge_states([part.states for part in ordered]))
 
@@ -154,10 +154,14 @@ def merge_states(parts: Sequence[States]) -> States:
 
 
 def _refuse_collisions(values: Array, keys: KeyArray) -> None:
-    """Two different states under one key would be scored as one: about 1 in 10^8 at a million."""
+    """Two different states under one key would be scored as one: one chance in 10^7 at a million."""
     same = keys[1:] == keys[:-1]
     axes = tuple(range(1, values.ndim))
-    if np.any((values[1:][same] != values[:-1][same]).any(axis=axes)):
+    later, earlier = values[1:][same], values[:-1][same]
+    differ = later != earlier
+    if values.dtype.kind == "f":
+        differ &= ~(np.isnan(later) & np.isnan(earlier))
+    if np.any(differ.any(axis=axes)):
         raise EvidenceError("two different states share a key; change the abstraction slightly")
 
 

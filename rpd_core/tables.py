@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from rpd_core.errors import StoreError
 from rpd_core.suite import ENDINGS, Episodes, States, Suite, Visits
 
 if TYPE_CHECKING:
@@ -27,6 +28,13 @@ def suite_tables(suite: Suite) -> dict[str, pa.Table]:
         "visits": visits_table(suite.visits),
         "episodes": episodes_table(suite.episodes),
     }
+
+
+def check_schema(table: pa.Table, where: str) -> None:
+    """Refuse a table that was written with another schema."""
+    found = (table.schema.metadata or {}).get(b"rpd_schema", b"none").decode()
+    if found != str(SCHEMA_VERSION):
+        raise StoreError(f"{where} has schema {found}, this rpd reads {SCHEMA_VERSION}")
 
 
 def read_suite(tables: dict[str, pa.Table]) -> Suite:
@@ -89,7 +97,8 @@ def states_table(states: States) -> pa.Table:
         if item.name not in ("value", "choices")
     }
     columns["value"] = _fixed_lists(states.value)
-    columns["choices"] = _fixed_lists(states.choices)
+    if states.choices.shape[1]:
+        columns["choices"] = _fixed_lists(states.choices)
     shape = ",".join(map(str, states.value.shape[1:]))
     return _table(columns, {"value_shape": shape, "value_dtype": states.value.dtype.str})
 
@@ -101,7 +110,9 @@ def read_states(table: pa.Table) -> States:
     metadata = table.schema.metadata
     shape = [int(part) for part in metadata[b"value_shape"].decode().split(",") if part]
     values = _from_lists(table["value"]).astype(metadata[b"value_dtype"].decode(), copy=False)
-    choices = _from_lists(table["choices"]).astype(np.int64, copy=False)
+    choices = np.zeros((len(table), 0), dtype=np.int64)
+    if "choices" in table.column_names:
+        choices = _from_lists(table["choices"]).astype(np.int64, copy=False)
     return States(**columns, value=values.reshape(len(table), *shape), choices=choices)
 
 
@@ -128,5 +139,5 @@ def _fixed_lists(rows: Array) -> pa.Array:
 
 def _from_lists(column: Any) -> Array:
     size = column.type.list_size
-    values: Array = column.combine_chunks().values.to_numpy(zero_copy_only=False)
+    values: Array = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
     return values.reshape(len(column), size)

@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpd_core.components import DefaultActor, Facts, Moment, PolicyInput, PolicyLoader
+from rpd_core.components import (
+    DefaultActor,
+    Facts,
+    Moment,
+    PolicyInput,
+    PolicyLoader,
+    needs_of,
+)
 from rpd_core.errors import FitError
 from rpd_core.prepare import random_actions
 
@@ -122,6 +129,10 @@ class OtherPolicy:
     policy: PolicyLoader
     """Spec of the other policy; everything after the colon belongs to it."""
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return needs_of(self.policy)
+
     def open(self, facts: Facts) -> DefaultActor:
         """Load the other policy; it keeps hidden states of its own."""
         return _PolicyActor(self.policy.load(facts))
@@ -134,12 +145,18 @@ class _PolicyActor:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        return tuple(getattr(self.policy, "needs", ()))
+        return needs_of(self.policy)
 
     def __call__(self, moment: Moment) -> Array:
         choice = self.policy(
             PolicyInput(
-                moment.observations, moment.views, moment.starts, self.memory, moment.step_draws
+                moment.observations,
+                moment.views,
+                moment.starts,
+                self.memory,
+                moment.step_draws,
+                moment.previous,
+                moment.rewards,
             )
         )
         self.memory = choice.memory

@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv
 from numpy.typing import NDArray
 
-from rpd_core.components import Facts, Lanes, StepResult, Task
+from rpd_core.components import Facts, Lanes, Opening, StepResult, Task
 from rpd_core.errors import FitError
 
 Array = NDArray[Any]
@@ -36,13 +36,13 @@ class CartPole:
             max_steps=self.max_steps,
             reference=0.0,
             policy="cartpole:good",
-            lanes=512,
-            chunk=2500,
+            lanes=1250,
+            chunk=1250,
         )
 
-    def open(self, lanes: int) -> Lanes:
+    def open(self, opening: Opening) -> Lanes:
         """Make the lanes."""
-        return CartPoleLanes(lanes)
+        return CartPoleLanes(opening.lanes)
 
 
 class CartPoleLanes:

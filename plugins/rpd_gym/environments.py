@@ -11,7 +11,7 @@ from typing import Any
 
 import gymnasium
 
-from rpd_core.components import Lanes, Task
+from rpd_core.components import Lanes, Opening, Task
 from rpd_core.errors import ComponentError, SpecError, nearest, one_line
 from rpd_gym.lanes import GymLanes
 
@@ -56,14 +56,16 @@ class GymEnvironment:
         finally:
             env.close()
 
-    def open(self, lanes: int) -> Lanes:
+    def open(self, opening: Opening) -> Lanes:
         """Make the lanes."""
-        return GymLanes(self._make, lanes, self.id)
+        return GymLanes(lambda: self._make(opening.render), opening.lanes, self.id)
 
-    def _make(self) -> gymnasium.Env[Any, Any]:
-        limit = {"max_episode_steps": self.max_steps} if self.max_steps else {}
+    def _make(self, render: bool = False) -> gymnasium.Env[Any, Any]:
+        options: dict[str, Any] = {"render_mode": "rgb_array" if render else None}
+        if self.max_steps:
+            options["max_episode_steps"] = self.max_steps
         try:
-            return gymnasium.make(self.id, render_mode=None, **limit)  # type: ignore[arg-type]
+            return gymnasium.make(self.id, **options)
         except gymnasium.error.DependencyNotInstalled as error:
             raise ComponentError(f"{self.id} lacks a package: {one_line(error)}") from error
         except gymnasium.error.Error as error:
@@ -88,9 +90,9 @@ class PythonEnvironment:
         finally:
             env.close()
 
-    def open(self, lanes: int) -> Lanes:
-        """Make the lanes."""
-        return GymLanes(self._factory(), lanes, "your environment")
+    def open(self, opening: Opening) -> Lanes:
+        """Make the lanes; pictures need a factory that asks for them itself."""
+        return GymLanes(self._factory(), opening.lanes, "your environment")
 
     def _factory(self) -> Callable[[], gymnasium.Env[Any, Any]]:
         if not isinstance(self.factory, str):

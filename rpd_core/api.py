@@ -1,0 +1,227 @@
+"""The public Python interface: a run as an object."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from rpd_core import pipeline
+from rpd_core.components import Executor
+from rpd_core.config import Request, RunConfig, Setup, resolve
+from rpd_core.errors import ConfigError, StoreError, nearest
+from rpd_core.execution import LocalProcesses, can_be_shipped
+from rpd_core.pipeline import Progress, Results, Workshop
+from rpd_core.ranking import Ranking, evidence_for, rank, ranking_columns
+from rpd_core.registry import Registry, installed
+from rpd_core.store import RunDirectory
+from rpd_core.summary import decision_rows, summarise
+
+
+def run(
+    env: Any,
+    policy: Any = None,
+    *,
+    out: str | Path | None = None,
+    workers: int = 1,
+    executor: str | Executor = "local",
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Run:
+    """Build a suite, rank the decisions, prune the policy; continue if `out` holds a part of it.
+
+    `env` and `policy` are spec strings, recipes, or your own functions: a factory of Gymnasium
+    environments, and a function from a batch of observations to a batch of actions. `settings`
+    are the other fields of `rpd_core.config.Request`, for example `episodes=1000`.
+    """
+    registry = installed()
+    setup = resolve(make_request(env, policy, settings), registry)
+    shop = Workshop(
+        setup,
+        RunDirectory(Path(out) if out is not None else default_directory(setup)),
+        registry,
+        registry.make("executor", executor) if isinstance(executor, str) else executor,
+        workers if can_be_shipped(setup.recipe) else 1,
+        progress or _silent,
+    )
+    return execute(shop)
+
+
+def execute(shop: Workshop) -> Run:
+    """Do a whole run and leave its summary in the directory."""
+    with shop.directory.lock():
+        results = pipeline.run(shop)
+        summary = summarise(results)
+        shop.directory.write_json("summary.json", summary)
+        write_rankings(shop.directory, results)
+    return Run(shop, results, summary)
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    """Say nothing."""
+
+
+def make_request(env: Any, policy: Any, settings: Mapping[str, Any]) -> Request:
+    """Turn keyword arguments into a request; unknown ones get the nearest name offered."""
+    known = {field.name for field in dataclasses.fields(Request)}
+    for name in settings:
+        if name not in known:
+            raise ConfigError(f"run() takes no {name!r}.{nearest(name, known)}")
+    tidy = dict(settings)
+    for name in ("abstraction", "measures"):
+        if isinstance(tidy.get(name), str):
+            tidy[name] = (tidy[name],)
+    return Request(env, policy, **{key: _tuple(value) for key, value in tidy.items()})
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def request_of(config: RunConfig) -> Request:
+    """Give the request that leads to a stored configuration."""
+    suite, analysis = config.suite, config.analysis
+    return Request(
+        env=suite.env,
+        policy=suite.policy,
+        abstraction=suite.abstraction,
+        default_action=suite.default_action,
+        condition=analysis.condition,
+        measures=analysis.measures,
+        mutation_rate=suite.mutation_rate,
+        episodes=config.episodes,
+        test_episodes=analysis.test_episodes,
+        seed=suite.seed,
+        unvisited=analysis.unvisited,
+        lanes=suite.lanes,
+        chunk=config.chunk,
+        shares=analysis.shares,
+        random_rankings=analysis.random_rankings,
+        reference=analysis.reference,
+    )
+
+
+def default_directory(setup: Setup) -> Path:
+    """Name a directory after environment, policy and seed, told apart by the configuration."""
+    config = setup.config.suite
+
+    def words(text: str) -> str:
+        text = text.replace("\\", "/").rsplit("/", 1)[-1]
+        return "".join(c if c.isalnum() or c in ".-" else "-" for c in text).strip("-.")
+
+    name = f"{words(config.env)}_{words(config.policy)}_seed{config.seed}_{config.digest()}"
+    return Path("runs") / name
+
+
+def open_run(path: str | Path, registry: Registry | None = None) -> Run:
+    """Open a finished run; nothing is played that is already stored."""
+    directory = RunDirectory(Path(path))
+    registry = registry or installed()
+    setup = resolve(request_of(directory.config()), registry)
+    if directory.read_json("summary.json") is None:
+        raise StoreError(f"{str(path)!r} is not finished: continue it with rpd run --config")
+    return execute(Workshop(setup, directory, registry, LocalProcesses()))
+
+
+def write_rankings(directory: RunDirectory, results: Results) -> None:
+    """Leave every ranking as a table in the run directory."""
+    for name in results.analysis.rankings:
+        table_of(results, results.analysis.rankings[name]).to_parquet(
+            directory.path / "rankings" / f"{''.join(c if c.isalnum() else '-' for c in name)}.parquet"
+        )
+
+
+def table_of(results: Results, ranking: Ranking) -> RankingTable:
+    """Give a ranking as a table."""
+    analysis = results.analysis
+    return RankingTable(ranking.name, ranking_columns(ranking, analysis.suite, analysis.spectrum))
+
+
+@dataclass(frozen=True)
+class RankingTable:
+    """A ranking as columns: rank, key, score, episodes, visits, the four cells, the value."""
+
+    name: str
+    columns: Mapping[str, Any]
+
+    def __len__(self) -> int:
+        return len(self.columns["rank"])
+
+    def to_arrow(self) -> pa.Table:
+        """Give a pyarrow table."""
+        return pa.table(dict(self.columns))
+
+    def to_dataframe(self) -> Any:
+        """Give a pandas data frame; pandas must be installed."""
+        import pandas  # not a dependency; wanted only by those who have it
+
+        return pandas.DataFrame(dict(self.columns))
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write a CSV file; the value's entries become columns value_0, value_1, ..."""
+        import pyarrow.csv as arrow_csv
+
+        columns = dict(self.columns)
+        values = columns.pop("value")
+        for entry in range(len(values[0]) if values else 0):
+            columns[f"value_{entry}"] = [row[entry] for row in values]
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        arrow_csv.write_csv(pa.table(columns), str(path))
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write a Parquet file."""
+        import pyarrow.parquet as pq
+
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(self.to_arrow(), str(path), compression="zstd")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run: its summary, rankings, curves and the stored suite."""
+
+    shop: Workshop
+    results: Results
+    summary: dict[str, Any]
+
+    @property
+    def path(self) -> Path:
+        """The run directory."""
+        return self.shop.directory.path
+
+    @property
+    def suite(self) -> Any:
+        """The stored mutant episodes."""
+        return self.results.analysis.suite
+
+    @property
+    def curves(self) -> Mapping[str, Any]:
+        """The pruning curve of each measure."""
+        return self.results.pruning.curves
+
+    def ranking(self, measure: str = "tarantula") -> RankingTable:
+        """Rank by any installed measure; nothing is played."""
+        analysis, registry = self.results.analysis, self.shop.registry
+        name = str(registry.parse("measure", measure))
+        if name in analysis.rankings:
+            return table_of(self.results, analysis.rankings[name])
+        made = registry.make("measure", name)
+        evidence = evidence_for(made, analysis.suite, analysis.spectrum, analysis.weights)
+        return table_of(self.results, rank(name, made, evidence))
+
+    def top(self, measure: str | None = None, count: int = 10) -> list[dict[str, Any]]:
+        """Give the most important decisions in words."""
+        name = measure or self.summary["top"]["measure"]
+        return decision_rows(self.results, name, count)
+
+    def threshold(self, fraction: float = 0.9, name: str = "portfolio") -> dict[str, Any] | None:
+        """Give the least that keeps this fraction of the return; None: never reached."""
+        entries: dict[str, Any] = self.summary["thresholds"][f"{fraction:g}"]
+        found: dict[str, Any] | None = entries[name]
+        return found
+
+

@@ -1,0 +1,42 @@
+"""`rpd describe`: what a component is for and which parameters it takes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from rpd_core.cli import shared
+
+
+@shared.reporting
+def describe_command(
+    kind: Annotated[str, typer.Argument(help="Kind of component, for example measure.")],
+    name: Annotated[str, typer.Argument(help="Its name, for example tarantula.")],
+    as_json: shared.Json = False,
+) -> None:
+    """Show a component's documentation and parameters."""
+    from rpd_core.registry import check_kind, installed
+
+    registry = installed()
+    found = registry.find(check_kind(kind), name)
+    description = registry.describe(kind, name)
+    if as_json:
+        parameters = [vars(parameter) for parameter in description.parameters]
+        shared.print_json({**found.as_row(), "doc": description.doc, "parameters": parameters})
+        return
+    console = shared.answers()
+    console.print(f"{kind} {name}", style="bold", markup=False)
+    console.print(f"from {found.plugin} ({found.distribution} {found.version})", markup=False)
+    console.print(f"\n{description.doc}\n", markup=False)
+    if not description.parameters:
+        console.print("It takes no parameters.")
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("parameter", "type", "default", "meaning"):
+        table.add_column(heading, overflow="fold")
+    for parameter in description.parameters:
+        default = "(required)" if parameter.default is None else parameter.default
+        table.add_row(parameter.name, parameter.annotation, default, parameter.help)
+    console.print(table, markup=False)

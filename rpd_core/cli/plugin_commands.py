@@ -1,0 +1,71 @@
+"""`rpd list-plugins` and `rpd check-plugin`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from rpd_core.cli import shared
+from rpd_core.errors import ComponentError, nearest
+
+CHECK_FAILED = 3
+
+
+@shared.reporting
+def list_plugins_command(
+    kind: Annotated[str | None, typer.Option("--kind", help="Only this kind.")] = None,
+    as_json: shared.Json = False,
+) -> None:
+    """List every component of every installed plugin, with its state."""
+    from rpd_core.registry import check_kind, installed
+
+    found = installed().registrations
+    if kind is not None:
+        found = [one for one in found if one.kind == check_kind(kind)]
+    rows = [one.as_row() for one in found]
+    if as_json:
+        shared.print_json(rows)
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("kind", "name", "plugin", "distribution", "version", "status", "summary"):
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        status = row["status"] if not row["reason"] else f"{row['status']}: {row['reason']}"
+        style = None if row["status"] == "ready" else "red"
+        cells = (row["kind"], row["name"], row["plugin"], row["distribution"], row["version"])
+        table.add_row(*map(escape, (*cells, status, row["summary"])), style=style)
+    shared.answers().print(table)
+
+
+@shared.reporting
+def check_plugin_command(
+    plugin: Annotated[str, typer.Argument(help="Plugin or distribution name.")],
+    as_json: shared.Json = False,
+) -> None:
+    """Run the conformance kit over a plugin; exit code 3 if it finds a fault."""
+    from rpd_core.registry import installed
+    from rpd_core.testing import check_registration
+
+    registry = installed()
+    mine = [r for r in registry.registrations if plugin in (r.plugin, r.distribution)]
+    if not mine:
+        known = {name for r in registry.registrations for name in (r.plugin, r.distribution)}
+        raise ComponentError(f"no plugin is called {plugin!r}.{nearest(plugin, known)}")
+    reports = [
+        {"kind": r.kind, "name": r.component.name, "faults": check_registration(registry, r)}
+        for r in mine
+    ]
+    if as_json:
+        shared.print_json(reports)
+    else:
+        console = shared.answers()
+        for report in reports:
+            verdict = "FAULT" if report["faults"] else "ok"
+            console.print(f"{verdict:5} {report['kind']} {report['name']}", markup=False)
+            for fault in report["faults"]:
+                console.print(f"      {fault}", markup=False)
+    if any(report["faults"] for report in reports):
+        raise typer.Exit(CHECK_FAILED)

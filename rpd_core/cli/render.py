@@ -1,0 +1,184 @@
+"""Answers as tables a person can read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from rpd_core.estimate import Cost
+
+
+def print_answer(console: Console, summary: dict[str, Any], path: Path) -> None:
+    """Print what a run found."""
+    config = summary["configuration"]["suite"]
+    console.print(f"\n{config['policy']} on {config['env']}", style="bold", markup=False)
+    _print_returns(console, summary)
+    _print_suite(console, summary)
+    top = summary["top"]
+    print_decisions(console, top["measure"], summary["condition"], top["decisions"])
+    for fraction, entries in summary["thresholds"].items():
+        _print_thresholds(console, fraction, entries, summary)
+    _print_reading(console, summary)
+    console.print(f"\nEverything is in {path} (rpd show {path})", markup=False)
+
+
+def _print_returns(console: Console, summary: dict[str, Any]) -> None:
+    original = summary["original"]
+    console.print(
+        f"return {original['return_mean']:.4g} (mean of {original['episodes']} episodes); "
+        f"default action everywhere {original['default_everywhere']:.4g}; "
+        f"reference {original['reference']:.4g} ({original['reference_source']})",
+        markup=False,
+    )
+
+
+def _print_suite(console: Console, summary: dict[str, Any]) -> None:
+    suite, rates = summary["suite"], summary["pass_rates"]
+    console.print(
+        f"{suite['episodes']} mutant episodes, {suite['states']} states, {suite['steps']} steps; "
+        f"{rates['suite']:.0%} passed {summary['condition']} (original {rates['original']:.0%}, "
+        f"default everywhere {rates['default_everywhere']:.0%})",
+        markup=False,
+    )
+
+
+def print_decisions(
+    console: Console, measure: str, condition: str, rows: list[dict[str, Any]], ties: Any = None
+) -> None:
+    """Print the first decisions of a ranking."""
+    title = f"Decisions that matter most, by {measure} under {condition}"
+    table = Table(title=escape(title), title_justify="left", title_style="bold", box=None)
+    for heading, justify in _DECISION_COLUMNS:
+        table.add_column(heading, justify=justify)  # type: ignore[arg-type]
+    for row in rows:
+        table.add_row(
+            str(row["rank"]),
+            escape(row["state"]),
+            f"{row['score']:.4g}",
+            f"{row['episodes']:.0f}",
+            str(row["visits"]),
+            f"{row['differed']:.0%}",
+        )
+    console.print()
+    console.print(table)
+    if ties is not None and len(ties):
+        console.print(
+            f"{len(ties)} groups of states have equal scores (largest: {max(ties)}); "
+            "within a group the order is that of the state keys",
+            markup=False,
+        )
+
+
+_DECISION_COLUMNS = (
+    ("rank", "right"),
+    ("state", "left"),
+    ("score", "right"),
+    ("episodes", "right"),
+    ("visits", "right"),
+    ("policy ≠ default", "right"),
+)
+
+
+def _print_thresholds(
+    console: Console, fraction: str, entries: dict[str, Any], summary: dict[str, Any]
+) -> None:
+    target = summary["targets"][fraction]
+    title = f"Least of the policy that keeps {float(fraction):.0%} of the return ({target:.4g})"
+    table = Table(title=title, title_justify="left", title_style="bold", box=None)
+    for heading in ("ranking", "states", "number", "steps", "confirmed on fresh episodes"):
+        table.add_column(heading, justify="left" if heading == "ranking" else "right")
+    for name, entry in entries.items():
+        style = "bold" if name == "portfolio" else None
+        table.add_row(escape(_NAMES.get(name, name)), *_threshold_cells(entry), style=style)
+    console.print()
+    console.print(table)
+
+
+_NAMES = {"random": "random (mean)", "random_best": "random (best of 4)"}
+
+
+def _threshold_cells(entry: dict[str, Any] | None) -> tuple[str, ...]:
+    if entry is None:
+        return "never", "", "never", ""
+    found = entry.get("confirmation")
+    told = ""
+    if found is not None and entry["confirmed"]:
+        told = f"{found['states']:.1%} of states, {found['steps']:.1%} of steps"
+    elif found is not None:
+        told = "no"
+    return f"{entry['states']:.1%}", str(entry["kept"]), f"{entry['steps']:.1%}", told
+
+
+def _print_reading(console: Console, summary: dict[str, Any]) -> None:
+    """Say in one sentence what the tables mean, or what stands in the way."""
+    fraction, entries = next(iter(summary["thresholds"].items()))
+    best, chance = entries["portfolio"], entries["random"]
+    console.print()
+    if summary["original"]["default_everywhere"] >= summary["targets"][fraction]:
+        console.print(
+            f"The default action alone already earns {float(fraction):.0%} of the return: "
+            "that is the finding, and no ranking can improve on it.",
+            markup=False,
+        )
+    elif best is None:
+        console.print(
+            f"No pruned policy keeps {float(fraction):.0%} of the return: too many of its steps "
+            "fall in states that the suite never saw. Try a coarser --abstraction, more "
+            "--episodes or --unvisited policy.",
+            markup=False,
+        )
+    else:
+        than = f"{chance['states']:.0%} and {chance['steps']:.0%}" if chance else "never"
+        console.print(
+            f"The policy's decisions in {best['states']:.0%} of the states ({best['kept']}), or in "
+            f"{best['steps']:.0%} of the steps, are enough for {float(fraction):.0%} of its return "
+            f"(random ranking: {than}).",
+            markup=False,
+        )
+
+
+def print_progress(console: Console, path: Path, done: int, total: int) -> None:
+    """Print how far an unfinished run is."""
+    stage = "suite" if done < total else "pruning"
+    console.print(
+        f"{path} is not finished: {done} of {total} mutant episodes are stored, {stage} is under "
+        f"way or was interrupted. Continue with: rpd run --config {path / 'run.json'} --out {path}",
+        markup=False,
+    )
+
+
+def print_estimate(console: Console, plain: dict[str, Any], cost: Cost) -> None:
+    """Print a configuration and what it would cost."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for name, value in _flat(plain):
+        table.add_row(escape(name), escape(value))
+    console.print(table)
+    console.print(
+        f"\nAbout {_duration(cost.seconds)} and {cost.megabytes:.1f} MB for "
+        f"{cost.suite_episodes} mutant and {cost.pruning_episodes} pruned episodes, judged from "
+        f"{cost.probe_episodes} episodes. Nothing was written.",
+        markup=False,
+    )
+
+
+def _flat(plain: dict[str, Any], at: str = "") -> list[tuple[str, str]]:
+    rows = []
+    for name, value in plain.items():
+        if isinstance(value, dict):
+            rows += _flat(value, f"{at}{name}.")
+        elif isinstance(value, list) and not any(isinstance(item, dict) for item in value):
+            rows.append((f"{at}{name}", ", ".join(map(str, value))))
+        elif not isinstance(value, list):
+            rows.append((f"{at}{name}", str(value)))
+    return rows
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
