@@ -27,7 +27,7 @@ from rpd_core.hookspecs import hookimpl
 if TYPE_CHECKING:
     from rpd_core.api import RankingTable, Run, open_run, run
 
-_LAZY = {name: "rpd_core.api" for name in ("RankingTable", "Run", "open_run", "run")}
+_LAZY = dict.fromkeys(("RankingTable", "Run", "open_run", "run"), "rpd_core.api")
 
 __all__ = [
     "Choice",

@@ -9,17 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv as arrow_csv
+import pyarrow.parquet as pq
 
 from rpd_core import pipeline
 from rpd_core.components import Executor
 from rpd_core.config import Request, RunConfig, Setup, resolve
 from rpd_core.errors import ConfigError, StoreError, nearest
 from rpd_core.execution import LocalProcesses, can_be_shipped
-from rpd_core.pipeline import Progress, Results, Workshop
+from rpd_core.pipeline import Ranked, Results
 from rpd_core.ranking import Ranking, evidence_for, rank, ranking_columns
 from rpd_core.registry import Registry, installed
-from rpd_core.store import RunDirectory
+from rpd_core.store import RunDirectory, write_whole
 from rpd_core.summary import decision_rows, summarise
+from rpd_core.workshop import Progress, Workshop
 
 
 def run(
@@ -131,11 +134,13 @@ def write_rankings(directory: RunDirectory, results: Results) -> None:
     """Leave every ranking as a table in the run directory."""
     for name in results.analysis.rankings:
         table_of(results, results.analysis.rankings[name]).to_parquet(
-            directory.path / "rankings" / f"{''.join(c if c.isalnum() else '-' for c in name)}.parquet"
+            directory.path
+            / "rankings"
+            / f"{''.join(c if c.isalnum() else '-' for c in name)}.parquet"
         )
 
 
-def table_of(results: Results, ranking: Ranking) -> RankingTable:
+def table_of(results: Results | Ranked, ranking: Ranking) -> RankingTable:
     """Give a ranking as a table."""
     analysis = results.analysis
     return RankingTable(ranking.name, ranking_columns(ranking, analysis.suite, analysis.spectrum))
@@ -163,21 +168,19 @@ class RankingTable:
 
     def to_csv(self, path: str | Path) -> None:
         """Write a CSV file; the value's entries become columns value_0, value_1, ..."""
-        import pyarrow.csv as arrow_csv
-
         columns = dict(self.columns)
         values = columns.pop("value")
         for entry in range(len(values[0]) if values else 0):
             columns[f"value_{entry}"] = [row[entry] for row in values]
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        arrow_csv.write_csv(pa.table(columns), str(path))
+        sink = pa.BufferOutputStream()
+        arrow_csv.write_csv(pa.table(columns), sink)
+        write_whole(Path(path), sink.getvalue())
 
     def to_parquet(self, path: str | Path) -> None:
         """Write a Parquet file."""
-        import pyarrow.parquet as pq
-
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(self.to_arrow(), str(path), compression="zstd")
+        sink = pa.BufferOutputStream()
+        pq.write_table(self.to_arrow(), sink, compression="zstd")
+        write_whole(Path(path), sink.getvalue())
 
 
 @dataclass(frozen=True)
@@ -223,5 +226,3 @@ class Run:
         entries: dict[str, Any] = self.summary["thresholds"][f"{fraction:g}"]
         found: dict[str, Any] | None = entries[name]
         return found
-
-

@@ -276,9 +276,7 @@ def check(config: RunConfig) -> None:
     if not all(0 <= share <= 1 for share in config.analysis.shares):
         raise ConfigError(f"shares must lie in [0, 1], got {list(config.analysis.shares)}")
     if config.analysis.unvisited not in ("default", "policy"):
-        raise ConfigError(
-            f"unvisited must be default or policy, got {config.analysis.unvisited!r}"
-        )
+        raise ConfigError(f"unvisited must be default or policy, got {config.analysis.unvisited!r}")
     if rate * config.episodes < 1:
         raise ConfigError(
             f"{config.episodes} episodes at mutation rate {rate:g} mutate almost nothing: "

@@ -14,9 +14,7 @@ class RpdError(Exception):
         return _rebuild, (type(self), self.args, self.__dict__)
 
 
-def _rebuild(
-    kind: type[RpdError], args: tuple[object, ...], state: dict[str, object]
-) -> RpdError:
+def _rebuild(kind: type[RpdError], args: tuple[object, ...], state: dict[str, object]) -> RpdError:
     error = kind.__new__(kind, *args)
     error.args = args
     error.__dict__.update(state)

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from rpd_core import prepare, tables
 from rpd_core.jobs import SuiteJob, close_players, perform_suite, player_for
-from rpd_core.pipeline import Workshop
+from rpd_core.workshop import Workshop
 
 PROBE_EPISODES = 16
 """Episodes played for the estimate, at least; more where more fit side by side."""

@@ -155,5 +155,3 @@ def can_be_shipped(recipe: object) -> bool:
     except Exception:
         return False
     return True
-
-

@@ -70,7 +70,7 @@ def canonical(values: Array) -> Array:
     """Give abstract states with one pattern of bytes per value."""
     values = np.asarray(values)
     if values.dtype.kind == "f" and values.dtype.itemsize <= 8:
-        return values + values.dtype.type(0)  # -0.0 becomes 0.0; their bytes differ
+        return np.asarray(values + values.dtype.type(0))  # -0.0 becomes 0.0; their bytes differ
     if values.dtype.kind in "biu":
         return values
     raise FitError(
@@ -95,7 +95,7 @@ def state_keys(values: Array) -> KeyArray:
 def _sum_rows(words: KeyArray) -> KeyArray:
     """Add up each row modulo 2**64; by columns where that is faster."""
     if words.shape[1] > _NARROW:
-        return np.add.reduce(words, axis=1)
+        return np.asarray(np.add.reduce(words, axis=1))
     total = words[:, 0].copy()
     for column in range(1, words.shape[1]):
         total += words[:, column]
@@ -185,4 +185,4 @@ class Draws:
         """Draw one column per row with the given probabilities (rows need not sum to 1)."""
         totals = np.cumsum(np.asarray(probabilities, dtype=np.float64), axis=1)
         picked = (totals <= self._unit(1, purpose=2) * totals[:, -1:]).sum(axis=1)
-        return np.minimum(picked, totals.shape[1] - 1).astype(np.int64)
+        return np.asarray(np.minimum(picked, totals.shape[1] - 1), dtype=np.int64)

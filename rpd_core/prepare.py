@@ -37,17 +37,18 @@ def random_actions(space: Any, draws: Any) -> Array:
     """Draw actions uniformly from a space: integers of a range, floats between their bounds."""
     kind = type(space).__name__
     if kind == "Discrete":
-        return np.asarray(space.start + np.floor(draws.uniform()[:, 0] * space.n)).astype(np.int64)
+        return np.asarray(space.start + np.floor(draws.uniform()[:, 0] * space.n), dtype=np.int64)
     shape = tuple(space.shape)
     unit = draws.uniform(int(np.prod(shape))).reshape(-1, *shape)
     if kind == "MultiDiscrete":
-        return np.asarray(space.start + np.floor(unit * space.nvec)).astype(np.int64)
+        return np.asarray(space.start + np.floor(unit * space.nvec), dtype=np.int64)
     if kind == "MultiBinary":
-        return (unit < 0.5).astype(np.int8)
+        return np.asarray(unit < 0.5, dtype=np.int8)
     if not (np.isfinite(space.low).all() and np.isfinite(space.high).all()):
         raise ComponentError(f"cannot draw actions at random from the unbounded {space}")
     low, high = space.low.astype(np.float64), space.high.astype(np.float64)
-    return np.clip((low + unit * (high - low)).astype(space.dtype), space.low, space.high)
+    drawn = (low + unit * (high - low)).astype(space.dtype)
+    return np.asarray(np.clip(drawn, space.low, space.high))
 
 
 def needs_fit(recipe: Recipe) -> bool:

@@ -12,7 +12,7 @@ from rpd_core.errors import EvidenceError
 from rpd_core.suite import Episodes
 
 if TYPE_CHECKING:
-    from rpd_core.components import FloatArray, IntArray
+    from rpd_core.components import Array, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -63,16 +63,16 @@ def curve_from(
 ) -> Curve:
     """Arrange the episodes of an evaluation by point."""
 
-    def table(column: FloatArray | IntArray) -> FloatArray:
-        return np.asarray(column).reshape(len(cutoffs), -1)
+    def table(column: Array) -> Array:
+        return column.reshape(len(cutoffs), -1)
 
     return Curve(
         name,
         np.asarray(shares, dtype=np.float64),
         np.asarray(cutoffs, dtype=np.int64),
         table(episodes.total_return),
-        table(episodes.length).astype(np.int64),
-        table(episodes.policy_steps).astype(np.int64),
+        table(episodes.length),
+        table(episodes.policy_steps),
     )
 
 
@@ -145,9 +145,7 @@ def candidates(curves: Sequence[Curve], target: float) -> list[Candidate]:
     return found
 
 
-def refuse_weak_policy(
-    returns: FloatArray, reference: float, text: str
-) -> None:
+def refuse_weak_policy(returns: FloatArray, reference: float, text: str) -> None:
     """Refuse a policy whose return is not clearly above the reference (two standard errors)."""
     mean = float(returns.mean())
     error = float(returns.std(ddof=1) / np.sqrt(len(returns))) if len(returns) > 1 else 0.0

@@ -41,7 +41,7 @@ class Ranking:
         ordered = self.scores[self.order]
         starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
         sizes = np.diff(np.r_[starts, len(ordered)])
-        return sizes[sizes > 1]
+        return np.asarray(sizes[sizes > 1])
 
 
 def evidence_for(
@@ -94,12 +94,10 @@ def ranking_columns(ranking: Ranking, suite: Suite, spectrum: Spectrum) -> dict[
         "rank": np.arange(1, len(order) + 1),
         "key": states.key[order],
         "score": ranking.scores[order],
-        "episodes": sum(np.asarray(cell) for cell in vars(spectrum).values())[order],
+        "episodes": np.sum(list(vars(spectrum).values()), axis=0)[order],
         "visits": states.visits[order],
     }
     columns |= {name: cell[order] for name, cell in vars(spectrum).items()}
     flat = states.value.reshape(len(states), -1)[order]
     columns["value"] = list(flat)
     return columns
-
-

@@ -144,7 +144,7 @@ def _sums(state: IntArray, column: Array | None, count: int) -> FloatArray:
     # On a grid of 2**-20 float sums are exact (below 2**33), so that they do not depend on how
     # episodes are cut into chunks.
     on_grid = np.round(column.astype(np.float64) * _GRID) / _GRID
-    return np.bincount(state, weights=on_grid, minlength=count)
+    return np.bincount(state, weights=on_grid, minlength=count).astype(np.float64, copy=False)
 
 
 def value_gap(action_values: Array) -> FloatArray:
@@ -155,11 +155,11 @@ def value_gap(action_values: Array) -> FloatArray:
         return np.asarray(values.max(axis=1) - values.min(axis=1))
     best = np.where(finite, values, -np.inf).max(axis=1)
     worst = np.where(finite, values, np.inf).min(axis=1)
-    return np.where(finite.any(axis=1), best - worst, 0.0)
+    return np.asarray(np.where(finite.any(axis=1), best - worst, 0.0))
 
 
 def entropy(probabilities: Array) -> FloatArray:
     """Give the entropy of each row in nats; an impossible action adds nothing."""
     p = np.asarray(probabilities, dtype=np.float64)
     logs = np.log(p, out=np.zeros_like(p), where=p > 0)
-    return -(p * logs).sum(axis=1)
+    return np.asarray(-(p * logs).sum(axis=1))

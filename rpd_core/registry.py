@@ -147,7 +147,9 @@ def installed() -> Registry:
 
 
 def _marked(loser: Registration, other: Registration) -> Registration:
-    reason = f"{other.plugin!r} ({other.distribution}) offers the same name; rename or uninstall one"
+    reason = (
+        f"{other.plugin!r} ({other.distribution}) offers the same name; rename or uninstall one"
+    )
     return Registration(
         loser.kind,
         loser.component,

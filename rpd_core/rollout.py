@@ -112,14 +112,17 @@ class Player:
 
     def _wanted_views(self) -> tuple[str, ...]:
         wanted: dict[str, object] = {}
-        users = (self.recipe.abstraction, self.policy, self.recipe.default_action, self.default)
+        recipe = self.recipe
+        users: tuple[object, ...] = (
+            recipe.abstraction, self.policy, recipe.default_action, self.default,
+        )  # fmt: skip
         for user in users:
             wanted.update(dict.fromkeys(needs_of(user), user))
-        for name, user in wanted.items():
+        for name, asker in wanted.items():
             if name not in self.facts.views:
                 offered = ", ".join(self.facts.views) or "none"
                 raise FitError(
-                    f"{type(user).__name__} needs the view {name!r}, which "
+                    f"{type(asker).__name__} needs the view {name!r}, which "
                     f"{self.facts.description or 'the environment'} does not offer ({offered})"
                 )
         return tuple(wanted)
@@ -310,8 +313,9 @@ def _column(flags: BoolArray, like: Array) -> BoolArray:
 
 
 def _rows_differ(left: Array, right: Array) -> BoolArray:
-    unequal: BoolArray = left != right
-    return unequal if unequal.ndim == 1 else unequal.reshape(len(unequal), -1).any(axis=1)
+    unequal = np.asarray(left != right)
+    rows = unequal if unequal.ndim == 1 else unequal.reshape(len(unequal), -1).any(axis=1)
+    return np.asarray(rows)
 
 
 def blank_actions(facts: Facts) -> Array:
@@ -367,9 +371,7 @@ def scalar_items(info: Any, wanted: tuple[str, ...] | None = None) -> dict[str, 
     for name, value in info.items():
         if wanted is not None and name not in wanted:
             continue
-        if isinstance(value, int | float | np.number | np.bool_):
-            kept[str(name)] = float(value)
-        elif isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "iufb":
+        if np.ndim(value) == 0 and np.asarray(value).dtype.kind in "iufb":
             kept[str(name)] = float(value)
     return kept
 

@@ -21,7 +21,7 @@ def count_spectrum(suite: Suite, weights: FloatArray) -> Spectrum:
     count = len(suite.states)
 
     def add(weight: FloatArray) -> FloatArray:
-        return np.bincount(state, weights=weight, minlength=count)
+        return np.bincount(state, weights=weight, minlength=count).astype(np.float64, copy=False)
 
     return Spectrum(
         mutated_failed=add(mutated * (1 - passed)),

@@ -184,6 +184,11 @@ class Parts:
         return found
 
 
+def file_stem(name: str) -> str:
+    """Give a file name for a spec string."""
+    return "".join(c if c.isalnum() or c in "-._" else "-" for c in name)
+
+
 def write_whole(path: Path, content: Any) -> None:
     """Write a file so that it is there whole or not at all, even if the machine stops."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")

@@ -119,9 +119,7 @@ def concat_episodes(parts: Sequence[Episodes]) -> Episodes:
     """Join tables of episodes in the order given."""
     names = sorted({name for part in parts for name in part.info})
     info = {
-        name: np.concatenate(
-            [part.info.get(name, np.full(len(part), np.nan)) for part in parts]
-        )
+        name: np.concatenate([part.info.get(name, np.full(len(part), np.nan)) for part in parts])
         for name in names
     }
     columns = _stack(parts, skip=("info",))
@@ -154,7 +152,7 @@ def merge_states(parts: Sequence[States]) -> States:
 
 
 def _refuse_collisions(values: Array, keys: KeyArray) -> None:
-    """Two different states under one key would be scored as one: one chance in 10^7 at a million."""
+    """Two different states under one key would be scored as one: 1 chance in 10^7 at a million."""
     same = keys[1:] == keys[:-1]
     axes = tuple(range(1, values.ndim))
     later, earlier = values[1:][same], values[:-1][same]

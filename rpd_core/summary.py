@@ -9,8 +9,9 @@ import numpy as np
 
 from rpd_core.components import Chain
 from rpd_core.config import PORTFOLIO, THRESHOLDS
-from rpd_core.pipeline import Analysis, Confirmation, Results
+from rpd_core.pipeline import Analysis, Ranked, Results
 from rpd_core.pruning import Reach, best_reach, mean_curve, portfolio, reach
+from rpd_core.sweep import Confirmation
 from rpd_core.versions import versions
 
 TOP = 10
@@ -98,7 +99,7 @@ def top_decisions(results: Results) -> dict[str, Any]:
     return {"measure": name, "decisions": decision_rows(results, name, TOP)}
 
 
-def decision_rows(results: Results | Any, name: str, count: int) -> list[dict[str, Any]]:
+def decision_rows(results: Results | Ranked, name: str, count: int) -> list[dict[str, Any]]:
     """Give the first rows of a ranking: the state in words, its score, how often visited."""
     analysis: Analysis = results.analysis
     ranking, states = analysis.rankings[name], analysis.suite.states

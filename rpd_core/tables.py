@@ -72,9 +72,7 @@ def read_episodes(table: pa.Table) -> Episodes:
         if name.startswith(_INFO)
     }
     codes = {name: code for code, name in enumerate(ENDINGS)}
-    return Episodes(
-        **columns, ended=np.array([codes[e] for e in ended], dtype=np.int64), info=info
-    )
+    return Episodes(**columns, ended=np.array([codes[e] for e in ended], dtype=np.int64), info=info)
 
 
 def visits_table(visits: Visits) -> pa.Table:

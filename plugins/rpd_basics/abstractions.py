@@ -24,9 +24,11 @@ def flat(values: Batch) -> Array:
 
 def vector(values: Batch, who: str) -> Array:
     """Give a batch of vectors, or say that it is something else."""
-    if isinstance(values, dict) or values.ndim != 2:
-        shape = {k: v.shape[1:] for k, v in values.items()} if isinstance(values, dict) else None
-        raise FitError(f"{who} works on vectors, got {shape or values.shape[1:]}")
+    if isinstance(values, dict):
+        shapes = {name: part.shape[1:] for name, part in values.items()}
+        raise FitError(f"{who} works on vectors, got {shapes}")
+    if values.ndim != 2:
+        raise FitError(f"{who} works on vectors, got the shape {values.shape[1:]}")
     return values
 
 
@@ -69,10 +71,8 @@ class Scale:
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
         rows = vector(values, "scale")
         if len(self.factors) not in (1, rows.shape[1]):
-            raise FitError(
-                f"scale has {len(self.factors)} factors for vectors of {rows.shape[1]}"
-            )
-        return rows.astype(np.float64) * np.array(self.factors)
+            raise FitError(f"scale has {len(self.factors)} factors for vectors of {rows.shape[1]}")
+        return np.asarray(rows.astype(np.float64) * np.array(self.factors))
 
 
 @dataclass(frozen=True)

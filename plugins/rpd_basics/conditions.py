@@ -25,7 +25,7 @@ def compare(values: NDArray[np.float64] | NDArray[np.int64], op: Op, bound: floa
 class Return:
     """Passed if the return compares so: `return>=200`, `return>0`."""
 
-    op: Op
+    op: Literal[">=", ">", "<=", "<"]
     """The comparison."""
     bound: float
     """What the return is compared with."""
@@ -38,7 +38,7 @@ class Return:
 class Length:
     """Passed if the number of steps compares so: `length>=100`."""
 
-    op: Op
+    op: Literal[">=", ">", "<=", "<"]
     """The comparison."""
     bound: float
     """What the number of steps is compared with."""
@@ -77,8 +77,8 @@ class Ended:
 
     def __call__(self, episodes: Episodes) -> FloatArray:
         if self.how == "not-terminated":
-            return (episodes.ended != ENDINGS.index("terminated")).astype(np.float64)
-        return (episodes.ended == ENDINGS.index(self.how)).astype(np.float64)
+            return np.asarray(episodes.ended != ENDINGS.index("terminated"), dtype=np.float64)
+        return np.asarray(episodes.ended == ENDINGS.index(self.how), dtype=np.float64)
 
 
 @dataclass(frozen=True)

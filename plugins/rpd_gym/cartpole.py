@@ -51,6 +51,7 @@ class CartPoleLanes:
     def __init__(self, lanes: int) -> None:
         self.env = CartPoleVectorEnv(num_envs=lanes, max_episode_steps=2**31 - 1)
         self.env.reset(seed=0)
+        self.state: Array = np.zeros((4, lanes))
         self.observations: Array = np.zeros((lanes, 4), dtype=np.float32)
         self.facts = Facts(
             observation_space=self.env.single_observation_space,
@@ -65,7 +66,7 @@ class CartPoleLanes:
         """Draw each start as the single environment does for the same seed."""
         rows = [np.random.Generator(np.random.PCG64(s)).uniform(-0.05, 0.05, 4) for s in seeds]
         starts = np.array(rows)
-        self.env.state[:, lanes] = starts.T
+        self.state[:, lanes] = starts.T
         self.observations = self.observations.copy()
         self.observations[lanes] = starts
 
@@ -79,13 +80,14 @@ class CartPoleLanes:
 
     def step(self, actions: Array, active: NDArray[np.bool_]) -> StepResult:
         """Push all carts at once; carts in idle lanes stay where they are."""
-        env, before = self.env, self.env.state
+        env: Any = self.env
+        env.state = self.state
         env.prev_done[:] = False  # or the vector environment would reset finished lanes itself
         observations, rewards, terminated, truncated, _ = env.step(actions)
         if not active.all():
-            env.state[:, ~active] = before[:, ~active]
+            env.state[:, ~active] = self.state[:, ~active]
             observations[~active] = self.observations[~active]
-        self.observations = observations
+        self.state, self.observations = env.state, observations
         return StepResult(rewards.astype(np.float64), terminated, truncated)
 
     def info(self, lane: int) -> Mapping[str, Any]:
@@ -97,7 +99,8 @@ class CartPoleLanes:
         if self._drawn is None:
             self._drawn = gymnasium.make("CartPole-v1", render_mode="rgb_array")
             self._drawn.reset(seed=0)
-        self._drawn.unwrapped.state = self.env.state[:, lane].copy()  # type: ignore[attr-defined]
+        single: Any = self._drawn.unwrapped
+        single.state = self.state[:, lane].copy()
         return np.asarray(self._drawn.render())
 
     def close(self) -> None:
@@ -114,10 +117,11 @@ _TENS = np.array([1.0, 10.0, 100.0, 10.0])
 class CartPoleGrid:
     """|round(position)|, |round(velocity, 1)|, |round(angle / 4, 2)|, |round(spin, 1)|."""
 
-    def __call__(self, values: Array, views: Mapping[str, Array]) -> Array:
-        if np.shape(values)[1:] != (4,):
-            raise FitError(f"cartpole needs vectors of 4, got shape {np.shape(values)[1:]}")
-        return np.abs(np.rint(values * _SCALE)) / _TENS
+    def __call__(self, values: Array | dict[str, Array], views: Mapping[str, Array]) -> Array:
+        if isinstance(values, dict) or values.shape[1:] != (4,):
+            shape = "a dict" if isinstance(values, dict) else f"shape {values.shape[1:]}"
+            raise FitError(f"the abstraction 'cartpole' needs vectors of 4, got {shape}")
+        return np.asarray(np.abs(np.rint(values * _SCALE)) / _TENS)
 
     def show(self, value: Array) -> str:
         """Say where cart and pole are, sides left out."""

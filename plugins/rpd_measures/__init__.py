@@ -7,7 +7,7 @@ from rpd_core.hookspecs import hookimpl
 @hookimpl
 def rpd_measures() -> list[Component]:
     return [
-        Component("tarantula", "rpd_measures.sbfl:Tarantula", "Risk when mutated against when kept"),
+        Component("tarantula", "rpd_measures.sbfl:Tarantula", "Risk if mutated against if kept"),
         Component("ochiai", "rpd_measures.sbfl:Ochiai", "Similarity of mutation and failure"),
         Component("zoltar", "rpd_measures.sbfl:Zoltar", "Like Jaccard, hard on exceptions"),
         Component("wong2", "rpd_measures.sbfl:Wong2", "Failures when mutated minus when kept"),

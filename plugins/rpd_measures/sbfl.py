@@ -39,8 +39,8 @@ def roles(s: Spectrum, reading: Reading) -> tuple[FloatArray, FloatArray, FloatA
 class Tarantula:
     """Tarantula (paper eq. 2b); published: risk(mutated) / (risk(mutated) + risk(kept))."""
 
-    reading: Reading = "published"
-    """Which cell plays which role: `published` or `mutation` (mutation as fault)."""
+    reading: Literal["published", "mutation"] = "published"
+    """How the table of fate and outcome is read: as published, or mutation as fault."""
 
     def __call__(self, evidence: Evidence) -> FloatArray:
         ef, ep, nf, np_ = roles(evidence.spectrum, self.reading)
@@ -52,8 +52,8 @@ class Tarantula:
 class Ochiai:
     """Ochiai (paper eq. 2a), the same in both readings; 0 if never mutated in a failure."""
 
-    reading: Reading = "published"
-    """Which cell plays which role; makes no difference here."""
+    reading: Literal["published", "mutation"] = "published"
+    """Accepted by all four; makes no difference here."""
 
     def __call__(self, evidence: Evidence) -> FloatArray:
         ef, ep, nf, _ = roles(evidence.spectrum, self.reading)
@@ -64,8 +64,8 @@ class Ochiai:
 class Zoltar:
     """Zoltar as printed (paper eq. 2c), the same in both readings; 0 if a_ef is 0."""
 
-    reading: Reading = "published"
-    """Which cell plays which role; makes no difference here."""
+    reading: Literal["published", "mutation"] = "published"
+    """Accepted by all four; makes no difference here."""
 
     def __call__(self, evidence: Evidence) -> FloatArray:
         ef, ep, nf, _ = roles(evidence.spectrum, self.reading)
@@ -76,8 +76,8 @@ class Zoltar:
 class Wong2:
     """Wong-II (paper eq. 2d): a_ef - a_ep; published: failures when mutated minus when kept."""
 
-    reading: Reading = "published"
-    """Which cell plays which role: `published` or `mutation` (mutation as fault)."""
+    reading: Literal["published", "mutation"] = "published"
+    """How the table of fate and outcome is read: as published, or mutation as fault."""
 
     def __call__(self, evidence: Evidence) -> FloatArray:
         ef, ep, _, _ = roles(evidence.spectrum, self.reading)

@@ -13,7 +13,7 @@ from rpd_core.cli.run import request_from, workshop
 from rpd_core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from rpd_core.pipeline import Workshop
+    from rpd_core.workshop import Workshop
 
 
 def stored_shop(

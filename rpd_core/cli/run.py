@@ -14,7 +14,7 @@ from rpd_core.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
     from rpd_core.config import Request, Setup
-    from rpd_core.pipeline import Progress, Workshop
+    from rpd_core.workshop import Progress, Workshop
 
 
 @shared.reporting
@@ -100,9 +100,9 @@ def workshop(
     """Put together what a run needs."""
     from rpd_core.api import default_directory
     from rpd_core.config import resolve
-    from rpd_core.pipeline import Workshop
     from rpd_core.registry import installed
     from rpd_core.store import RunDirectory
+    from rpd_core.workshop import Workshop
 
     registry = installed()
     count = shared.check_workers(workers)

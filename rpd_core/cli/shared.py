@@ -19,7 +19,7 @@ from rich.console import Console
 from rpd_core.errors import RpdError
 
 if TYPE_CHECKING:
-    from rpd_core.pipeline import Progress
+    from rpd_core.workshop import Progress
 
 P = ParamSpec("P")
 R = TypeVar("R")

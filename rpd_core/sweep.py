@@ -1,0 +1,116 @@
+"""Rankings -> pruned policies: the sweep over shares, and confirmation on fresh episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rpd_core.config import PORTFOLIO, THRESHOLDS
+from rpd_core.evaluation import References, ask, evaluate
+from rpd_core.hashing import Phase
+from rpd_core.pruning import Candidate, Curve, candidates, curve_from, cutoffs_for, portfolio
+from rpd_core.ranking import Ranking, random_ranking
+from rpd_core.workshop import Workshop
+
+Goal = tuple[float, str]
+"""A fraction of the return and the measure, or `portfolio`, that is to keep it."""
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """What fresh episodes said about a chosen pruned policy."""
+
+    candidate: Candidate
+    """The last one tried."""
+    mean_return: float
+    step_share: float
+    confirmed: bool
+    tries: int
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """Curves of all rankings and the confirmed choices."""
+
+    curves: Mapping[str, Curve]
+    random_curves: Sequence[Curve]
+    confirmations: Mapping[Goal, Confirmation]
+
+
+def prune(shop: Workshop, rankings: Mapping[str, Ranking], references: References) -> Pruning:
+    """Sweep over pruned policies of every ranking and confirm the chosen ones."""
+    config = shop.setup.config.analysis
+    keys = next(iter(rankings.values())).keys
+    cutoffs = cutoffs_for(config.shares, len(keys))
+    randoms = [random_ranking(keys, seed) for seed in range(config.random_rankings)]
+    asked = {
+        ranking.name: ask(shop, ranking.ranked_keys, cutoffs)
+        for ranking in (*rankings.values(), *randoms)
+    }
+    played = evaluate(shop, "pruning", asked)
+    curves = {
+        name: curve_from(name, config.shares, cutoffs, episodes)
+        for name, episodes in played.items()
+    }
+    measured = {name: curves[name] for name in rankings}
+    return Pruning(
+        measured,
+        [curves[ranking.name] for ranking in randoms],
+        _confirm(shop, rankings, measured, references),
+    )
+
+
+def _confirm(
+    shop: Workshop,
+    rankings: Mapping[str, Ranking],
+    curves: Mapping[str, Curve],
+    references: References,
+) -> dict[Goal, Confirmation]:
+    """Try each choice on fresh episodes; where it misses, the next larger share on others."""
+    groups = {name: [curve] for name, curve in curves.items()}
+    groups["portfolio"] = portfolio(curves, PORTFOLIO)
+    waiting = {
+        (fraction, name): candidates(group, references.target(fraction))
+        for fraction in THRESHOLDS
+        for name, group in groups.items()
+    }
+    found: dict[Goal, Confirmation] = {}
+    for attempt in range(max((len(queue) for queue in waiting.values()), default=0)):
+        trying = {goal: queue[attempt] for goal, queue in waiting.items() if len(queue) > attempt}
+        played = _play_candidates(shop, rankings, list(trying.values()), attempt)
+        for goal, candidate in trying.items():
+            curve = played[candidate.name]
+            at = int(np.searchsorted(curve.kept, candidate.kept))
+            mean = float(curve.mean_return[at])
+            met = mean >= references.target(goal[0])
+            found[goal] = Confirmation(
+                candidate, mean, float(curve.step_shares[at]), met, attempt + 1
+            )
+            if met:
+                waiting[goal] = []
+    return found
+
+
+def _play_candidates(
+    shop: Workshop, rankings: Mapping[str, Ranking], tried: Sequence[Candidate], attempt: int
+) -> dict[str, Curve]:
+    """Play candidates on episodes that no earlier attempt used, those of one ranking together."""
+    kept = {name: sorted({one.kept for one in tried if one.name == name}) for name in rankings}
+    asked = {
+        name: ask(
+            shop,
+            rankings[name].ranked_keys,
+            tuple(numbers),
+            phase=Phase.CONFIRM,
+            part=attempt,
+        )
+        for name, numbers in kept.items()
+        if numbers
+    }
+    played = evaluate(shop, "confirmation", asked)
+    return {
+        name: curve_from(name, [0.0] * len(kept[name]), kept[name], episodes)
+        for name, episodes in played.items()
+    }
