@@ -5,18 +5,21 @@ from __future__ import annotations
 import pickle
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rpd_core.hashing import Phase, episode_keys
 from rpd_core.recording import play_suite
-from rpd_core.rollout import Keep, Plan, Player, Recipe
+from rpd_core.rollout import Plan, Player, Recipe, Step
 from rpd_core.suite import Episodes, Suite
 
 if TYPE_CHECKING:
     from rpd_core.components import BoolArray, IntArray, KeyArray
+
+RANKED_STEPS = "rpd.ranked_steps"
+"""Column of an evaluation's episodes: steps spent in states of the ranking."""
 
 _PLAYERS = 2
 """Opened recipes that a worker keeps: the policy's and random play's."""
@@ -82,24 +85,35 @@ def perform_evaluation(job: EvaluationJob) -> Episodes:
     index = np.arange(job.first, job.last + 1)
     identity = episode_keys(asked.seed, asked.phase, index % asked.test_episodes, asked.part)
     cutoffs = np.array(asked.cutoffs, dtype=np.int64)[index // asked.test_episodes]
-    keep = among_top(asked.ranked, cutoffs, asked.unranked_kept)
-    return player_for(asked.recipe).play(Plan(index, identity), keep)
+    keep = TopStates(asked.ranked, cutoffs, asked.unranked_kept)
+    played = player_for(asked.recipe).play(Plan(index, identity), keep, keep.record)
+    return replace(played, info={**played.info, RANKED_STEPS: keep.ranked_steps})
 
 
-def among_top(ranked: KeyArray, cutoffs: IntArray, unranked_kept: bool) -> Keep:
-    """Keep the policy in the first states of a ranking, with a cutoff per episode."""
-    order = np.argsort(ranked)
-    sorted_keys = ranked[order]
-    unranked = -1 if unranked_kept else np.iinfo(np.int64).max
+class TopStates:
+    """Keeps the policy in the first states of a ranking, with a cutoff per episode."""
 
-    def keep(keys: KeyArray, position: IntArray) -> BoolArray:
-        if not len(sorted_keys):
-            return np.full(len(keys), unranked_kept)
-        at = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
-        rank = np.where(sorted_keys[at] == keys, order[at], unranked)
-        return rank < cutoffs[position]
+    def __init__(self, ranked: KeyArray, cutoffs: IntArray, unranked_kept: bool) -> None:
+        self.order = np.argsort(ranked)
+        self.sorted_keys = ranked[self.order]
+        self.cutoffs = cutoffs
+        self.unranked = -1 if unranked_kept else np.iinfo(np.int64).max
+        self.ranked_steps = np.zeros(len(cutoffs))
+        """Per episode, steps spent in states of the ranking."""
+        self._found = np.zeros(0, dtype=bool)
 
-    return keep
+    def __call__(self, keys: KeyArray, position: IntArray) -> BoolArray:
+        if not len(self.sorted_keys):
+            self._found = np.zeros(len(keys), dtype=bool)
+            return np.full(len(keys), self.unranked < 0)
+        at = np.minimum(np.searchsorted(self.sorted_keys, keys), len(self.sorted_keys) - 1)
+        self._found = self.sorted_keys[at] == keys
+        rank = np.where(self._found, self.order[at], self.unranked)
+        return np.asarray(rank < self.cutoffs[position])
+
+    def record(self, step: Step) -> None:
+        """Count the step where its state is in the ranking; lanes play different episodes."""
+        self.ranked_steps[step.position[self._found & step.active]] += 1
 
 
 class _OpenPlayers(threading.local):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rpd_core.errors import EvidenceError
+from rpd_core.jobs import RANKED_STEPS
 from rpd_core.suite import Episodes
 
 if TYPE_CHECKING:
@@ -27,6 +28,13 @@ class Curve:
     returns: FloatArray
     lengths: IntArray
     policy_steps: IntArray
+    ranked_steps: FloatArray
+    """Steps in states of the ranking."""
+
+    @property
+    def coverage(self) -> FloatArray:
+        """Share of steps that land in states of the ranking, at each point."""
+        return np.asarray(self.ranked_steps.sum(axis=1) / self.lengths.sum(axis=1))
 
     @property
     def mean_return(self) -> FloatArray:
@@ -73,6 +81,7 @@ def curve_from(
         table(episodes.total_return),
         table(episodes.length),
         table(episodes.policy_steps),
+        table(episodes.info[RANKED_STEPS]),
     )
 
 
@@ -85,6 +94,7 @@ def mean_curve(name: str, curves: Sequence[Curve]) -> Curve:
         np.concatenate([curve.returns for curve in curves], axis=1),
         np.concatenate([curve.lengths for curve in curves], axis=1),
         np.concatenate([curve.policy_steps for curve in curves], axis=1),
+        np.concatenate([curve.ranked_steps for curve in curves], axis=1),
     )
 
 

@@ -68,6 +68,8 @@ class RunDirectory:
         self.write_json("run.json", _run_json(config, versions))
 
     def _refuse_foreign(self) -> None:
+        if (self.path / "run.json").is_file() or not self.path.is_dir():
+            return
         strangers = [entry.name for entry in self.path.iterdir() if entry.name != ".lock"]
         if strangers:
             raise StoreError(
@@ -106,7 +108,8 @@ class RunDirectory:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Keep other processes from writing to the same run."""
+        """Keep other processes from writing to the same run; touch nothing that is not a run."""
+        self._refuse_foreign()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             stream = (self.path / ".lock").open("w")
@@ -121,6 +124,8 @@ class RunDirectory:
                 raise StoreError(
                     f"another rpd is writing to {str(self.path)!r}: wait for it or stop it"
                 ) from None
+            for leftover in self.path.rglob(".*.tmp"):  # of a process that was killed
+                leftover.unlink(missing_ok=True)
             yield
 
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpd_core.components import Chain
+from rpd_core.components import Chain, Spectrum
 from rpd_core.config import PORTFOLIO, THRESHOLDS
 from rpd_core.pipeline import Analysis, Ranked, Results
 from rpd_core.pruning import Reach, best_reach, mean_curve, portfolio, reach
 from rpd_core.sweep import Confirmation
 from rpd_core.versions import versions
 
+if TYPE_CHECKING:
+    from rpd_core.components import BoolArray
+
+ENOUGH = 20
+"""Episodes in each arm from which on a state counts as identified."""
 TOP = 10
 """Decisions shown."""
 
@@ -38,6 +43,11 @@ def summarise(results: Results) -> dict[str, Any]:
             "states": len(analysis.suite.states),
             "steps": int(analysis.suite.episodes.length.sum()),
             "mutation_rate": config.suite.mutation_rate,
+            "identified": int(identified(analysis.spectrum).sum()),
+        },
+        "coverage": {
+            "original": results.pruning.original_coverage,
+            "pruned": _pruned_coverage(results),
         },
         "condition": analysis.condition,
         "condition_asked": config.analysis.condition,
@@ -54,6 +64,19 @@ def summarise(results: Results) -> dict[str, Any]:
         "versions": versions(),
         "seed": config.suite.seed,
     }
+
+
+def identified(spectrum: Spectrum) -> BoolArray:
+    """Tell which states have enough episodes in each arm to be judged."""
+    mutated = spectrum.mutated_failed + spectrum.mutated_passed
+    kept = spectrum.kept_failed + spectrum.kept_passed
+    return np.asarray((mutated >= ENOUGH) & (kept >= ENOUGH))
+
+
+def _pruned_coverage(results: Results) -> float | None:
+    """Give the share of the chosen pruned policy's steps that land in ranked states."""
+    chosen = results.pruning.confirmations.get((THRESHOLDS[0], "portfolio"))
+    return chosen.coverage if chosen else None
 
 
 def _thresholds(results: Results, fraction: float) -> dict[str, Any]:
@@ -82,6 +105,7 @@ def _entry(hit: Reach | None, confirmation: Confirmation | None) -> dict[str, An
             "kept": confirmation.candidate.kept,
             "steps": confirmation.step_share,
             "return_mean": confirmation.mean_return,
+            "coverage": confirmation.coverage,
             "tries": confirmation.tries,
         }
     return entry
@@ -96,25 +120,37 @@ def leading_measure(results: Results) -> str:
 def top_decisions(results: Results) -> dict[str, Any]:
     """Give the first decisions of the leading ranking in words."""
     name = leading_measure(results)
-    return {"measure": name, "decisions": decision_rows(results, name, TOP)}
+    return {
+        "measure": name,
+        "decisions": decision_rows(results, name, TOP),
+        "identified": decision_rows(results, name, TOP, only_identified=True),
+    }
 
 
-def decision_rows(results: Results | Ranked, name: str, count: int) -> list[dict[str, Any]]:
+def decision_rows(
+    results: Results | Ranked, name: str, count: int, only_identified: bool = False
+) -> list[dict[str, Any]]:
     """Give the first rows of a ranking: the state in words, its score, how often visited."""
     analysis: Analysis = results.analysis
     ranking, states = analysis.rankings[name], analysis.suite.states
     differed = _differed_shares(analysis)
     show = shower(results.setup.recipe.abstraction)
     cells = {key: np.asarray(cell) for key, cell in dataclasses.asdict(analysis.spectrum).items()}
+    known = identified(analysis.spectrum)
+    places = np.flatnonzero(known[ranking.order] | (not only_identified))[:count]
     rows = []
-    for place, row in enumerate(ranking.order[:count].tolist(), start=1):
+    for place in places.tolist():
+        row = int(ranking.order[place])
         rows.append(
             {
-                "rank": place,
+                "rank": place + 1,
                 "key": int(states.key[row]),
                 "state": show(states.value[row]),
                 "score": float(ranking.scores[row]),
                 "episodes": float(sum(cell[row] for cell in cells.values())),
+                "mutated": float(cells["mutated_failed"][row] + cells["mutated_passed"][row]),
+                "kept": float(cells["kept_failed"][row] + cells["kept_passed"][row]),
+                "identified": bool(known[row]),
                 "visits": int(states.visits[row]),
                 "differed": float(differed[row]),
             }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from rpd_core.hashing import Phase
 from rpd_core.pruning import Candidate, Curve, candidates, curve_from, cutoffs_for, portfolio
 from rpd_core.ranking import Ranking, random_ranking
 from rpd_core.workshop import Workshop
+
+if TYPE_CHECKING:
+    from rpd_core.components import KeyArray
 
 Goal = tuple[float, str]
 """A fraction of the return and the measure, or `portfolio`, that is to keep it."""
@@ -26,6 +30,8 @@ class Confirmation:
     """The last one tried."""
     mean_return: float
     step_share: float
+    coverage: float
+    """Share of its steps in states of the ranking."""
     confirmed: bool
     tries: int
 
@@ -36,6 +42,8 @@ class Pruning:
 
     curves: Mapping[str, Curve]
     random_curves: Sequence[Curve]
+    original_coverage: float
+    """Share of the original policy's steps in states of the ranking."""
     confirmations: Mapping[Goal, Confirmation]
 
 
@@ -58,8 +66,16 @@ def prune(shop: Workshop, rankings: Mapping[str, Ranking], references: Reference
     return Pruning(
         measured,
         [curves[ranking.name] for ranking in randoms],
+        _coverage_of_original(shop, keys),
         _confirm(shop, rankings, measured, references),
     )
+
+
+def _coverage_of_original(shop: Workshop, keys: KeyArray) -> float:
+    """Play the original policy and count the steps in states that the suite has seen."""
+    asked = ask(shop, keys, (len(keys),), unranked_kept=True)
+    episodes = evaluate(shop, "coverage", {"coverage": asked})["coverage"]
+    return float(curve_from("coverage", [1.0], [len(keys)], episodes).coverage[0])
 
 
 def _confirm(
@@ -85,9 +101,8 @@ def _confirm(
             at = int(np.searchsorted(curve.kept, candidate.kept))
             mean = float(curve.mean_return[at])
             met = mean >= references.target(goal[0])
-            found[goal] = Confirmation(
-                candidate, mean, float(curve.step_shares[at]), met, attempt + 1
-            )
+            shares = float(curve.step_shares[at]), float(curve.coverage[at])
+            found[goal] = Confirmation(candidate, mean, *shares, met, attempt + 1)
             if met:
                 waiting[goal] = []
     return found

@@ -127,4 +127,4 @@ class CartPoleGrid:
         """Say where cart and pole are, sides left out."""
         x, speed, quarter_angle, spin = value.tolist()
         degrees = np.degrees(4 * quarter_angle)
-        return f"cart at {x:g}, moving {speed:g}/s; pole {degrees:.0f}° off, turning {spin:g} rad/s"
+        return f"cart {x:g} m off, {speed:g} m/s; pole {degrees:.0f}° off, {spin:g} rad/s"

@@ -13,38 +13,69 @@ if TYPE_CHECKING:
     from rpd_core.estimate import Cost
 
 
+LOW_COVERAGE = 0.9
+LOW_IDENTIFIED = 0.02
+
+
+def say(console: Console, text: str, style: str | None = None) -> None:
+    """Print a sentence as it is, without line breaks, so that commands can be copied."""
+    console.print(text, style=style, markup=False, soft_wrap=True)
+
+
 def print_answer(console: Console, summary: dict[str, Any], path: Path) -> None:
     """Print what a run found."""
     config = summary["configuration"]["suite"]
-    console.print(f"\n{config['policy']} on {config['env']}", style="bold", markup=False)
+    say(console, f"\n{config['policy']} on {config['env']}", style="bold")
     _print_returns(console, summary)
     _print_suite(console, summary)
     top = summary["top"]
     print_decisions(console, top["measure"], summary["condition"], top["decisions"])
+    if sum(row["identified"] for row in top["decisions"]) < len(top["decisions"]) / 2:
+        title = "The first of them with at least 20 mutated and 20 kept episodes"
+        _print_decision_table(console, title, top["identified"])
     for fraction, entries in summary["thresholds"].items():
         _print_thresholds(console, fraction, entries, summary)
     _print_reading(console, summary)
-    console.print(f"\nEverything is in {path} (rpd show {path})", markup=False)
+    say(console, f"\nEverything is in {path}\nSee it again: rpd show {path}")
 
 
 def _print_returns(console: Console, summary: dict[str, Any]) -> None:
     original = summary["original"]
-    console.print(
+    say(
+        console,
         f"return {original['return_mean']:.4g} (mean of {original['episodes']} episodes); "
         f"default action everywhere {original['default_everywhere']:.4g}; "
         f"reference {original['reference']:.4g} ({original['reference_source']})",
-        markup=False,
     )
 
 
 def _print_suite(console: Console, summary: dict[str, Any]) -> None:
     suite, rates = summary["suite"], summary["pass_rates"]
-    console.print(
+    say(
+        console,
         f"{suite['episodes']} mutant episodes, {suite['states']} states, {suite['steps']} steps; "
         f"{rates['suite']:.0%} passed {summary['condition']} (original {rates['original']:.0%}, "
         f"default everywhere {rates['default_everywhere']:.0%})",
-        markup=False,
     )
+    coverage = summary["coverage"]
+    pruned = "" if coverage["pruned"] is None else f", {coverage['pruned']:.1%} of the pruned one's"
+    say(
+        console,
+        f"{coverage['original']:.1%} of the original policy's steps{pruned} fall in ranked states; "
+        f"{suite['identified']} states have at least 20 mutated and 20 kept episodes",
+    )
+    if coverage["original"] < LOW_COVERAGE:
+        say(
+            console,
+            f"Advice: below {LOW_COVERAGE:.0%} coverage, pruning also tests what happens in states "
+            "without a rank; try a coarser --abstraction, more --episodes or --unvisited policy.",
+        )
+    elif suite["identified"] < LOW_IDENTIFIED * suite["states"]:
+        say(
+            console,
+            "Advice: few states were seen often enough to be judged one by one; a coarser "
+            "--abstraction or more --episodes would help.",
+        )
 
 
 def print_decisions(
@@ -52,6 +83,16 @@ def print_decisions(
 ) -> None:
     """Print the first decisions of a ranking."""
     title = f"Decisions that matter most, by {measure} under {condition}"
+    _print_decision_table(console, title, rows)
+    if ties is not None and len(ties):
+        say(
+            console,
+            f"{len(ties)} groups of states have equal scores (largest: {max(ties)}); "
+            "within a group the order is that of the state keys",
+        )
+
+
+def _print_decision_table(console: Console, title: str, rows: list[dict[str, Any]]) -> None:
     table = Table(title=escape(title), title_justify="left", title_style="bold", box=None)
     for heading, justify in _DECISION_COLUMNS:
         table.add_column(heading, justify=justify)  # type: ignore[arg-type]
@@ -60,25 +101,19 @@ def print_decisions(
             str(row["rank"]),
             escape(row["state"]),
             f"{row['score']:.4g}",
-            f"{row['episodes']:.0f}",
+            f"{row['mutated']:.0f} + {row['kept']:.0f}",
             str(row["visits"]),
             f"{row['differed']:.0%}",
         )
     console.print()
     console.print(table)
-    if ties is not None and len(ties):
-        console.print(
-            f"{len(ties)} groups of states have equal scores (largest: {max(ties)}); "
-            "within a group the order is that of the state keys",
-            markup=False,
-        )
 
 
 _DECISION_COLUMNS = (
     ("rank", "right"),
     ("state", "left"),
     ("score", "right"),
-    ("episodes", "right"),
+    ("mutated + kept", "right"),
     ("visits", "right"),
     ("policy ≠ default", "right"),
 )
@@ -120,35 +155,35 @@ def _print_reading(console: Console, summary: dict[str, Any]) -> None:
     best, chance = entries["portfolio"], entries["random"]
     console.print()
     if summary["original"]["default_everywhere"] >= summary["targets"][fraction]:
-        console.print(
+        say(
+            console,
             f"The default action alone already earns {float(fraction):.0%} of the return: "
             "that is the finding, and no ranking can improve on it.",
-            markup=False,
         )
     elif best is None:
-        console.print(
+        say(
+            console,
             f"No pruned policy keeps {float(fraction):.0%} of the return: too many of its steps "
             "fall in states that the suite never saw. Try a coarser --abstraction, more "
             "--episodes or --unvisited policy.",
-            markup=False,
         )
     else:
         than = f"{chance['states']:.0%} and {chance['steps']:.0%}" if chance else "never"
-        console.print(
+        say(
+            console,
             f"The policy's decisions in {best['states']:.0%} of the states ({best['kept']}), or in "
             f"{best['steps']:.0%} of the steps, are enough for {float(fraction):.0%} of its return "
             f"(random ranking: {than}).",
-            markup=False,
         )
 
 
 def print_progress(console: Console, path: Path, done: int, total: int) -> None:
     """Print how far an unfinished run is."""
     stage = "suite" if done < total else "pruning"
-    console.print(
+    say(
+        console,
         f"{path} is not finished: {done} of {total} mutant episodes are stored, {stage} is under "
         f"way or was interrupted. Continue with: rpd run --config {path / 'run.json'} --out {path}",
-        markup=False,
     )
 
 
@@ -158,11 +193,11 @@ def print_estimate(console: Console, plain: dict[str, Any], cost: Cost) -> None:
     for name, value in _flat(plain):
         table.add_row(escape(name), escape(value))
     console.print(table)
-    console.print(
+    say(
+        console,
         f"\nAbout {_duration(cost.seconds)} and {cost.megabytes:.1f} MB for "
         f"{cost.suite_episodes} mutant and {cost.pruning_episodes} pruned episodes, judged from "
         f"{cost.probe_episodes} episodes. Nothing was written.",
-        markup=False,
     )
 
 

@@ -1,0 +1,98 @@
+"""Scratch environments and real `rpd` processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Finished = subprocess.CompletedProcess[str]
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """A virtual environment of its own on top of the packages of the one that runs the tests."""
+
+    path: Path
+
+    @property
+    def python(self) -> str:
+        return str(self.path / "bin" / "python")
+
+    def rpd(self, *words: str, cwd: Path | None = None) -> Finished:
+        command = [self.python, "-m", "rpd_core.cli.main", *words]
+        return subprocess.run(command, capture_output=True, text=True, cwd=cwd or self.path)
+
+    def listed(self) -> dict[tuple[str, str], dict[str, Any]]:
+        finished = self.rpd("list-plugins", "--json")
+        assert finished.returncode == 0, finished.stderr
+        return {(row["kind"], row["name"]): row for row in json.loads(finished.stdout)}
+
+    def pip(self, *words: str) -> None:
+        command = [sys.executable, "-m", "pip", "--python", self.python, "-q", *words]
+        subprocess.run(command, check=True, capture_output=True, text=True)
+
+    def install(self, project: Path) -> None:
+        self.pip("install", "--no-deps", "--no-build-isolation", "--no-index", str(project))
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
+    path = tmp_path_factory.mktemp("scratch") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(path)], check=True)
+    site = next((path / "lib").glob("python*/site-packages"))
+    below = [p for p in sys.path if p and Path(p).is_dir() and "site-packages" in p]
+    below.append(sysconfig.get_paths()["purelib"])
+    root = Path(__file__).resolve().parents[2]
+    own = [str(root), str(root / "plugins")]
+    (site / "zz_below.pth").write_text("\n".join(dict.fromkeys([*own, *below])))
+    return Scratch(path)
+
+
+@dataclass(frozen=True)
+class Rpd:
+    """The `rpd` of this environment as a real process."""
+
+    cwd: Path
+
+    def command(self, *words: str) -> list[str]:
+        return [sys.executable, "-m", "rpd_core.cli.main", *words]
+
+    def __call__(self, *words: str) -> Finished:
+        return subprocess.run(self.command(*words), capture_output=True, text=True, cwd=self.cwd)
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.command(*words),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.cwd,
+            start_new_session=True,
+        )
+
+
+@pytest.fixture
+def rpd(tmp_path: Path) -> Rpd:
+    return Rpd(tmp_path)
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Call the command line in this process, which spares the imports."""
+    from typer.testing import CliRunner
+
+    from rpd_core.cli.main import app
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(os.environ, "COLUMNS", "200")
+    runner = CliRunner()
+    return lambda *words: runner.invoke(app, [str(word) for word in words])

@@ -1,0 +1,137 @@
+"""What a person types, and what they get."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+SMALL = ["--env", "cartpole", "--episodes", "400", "--test-episodes", "5", "--workers", "1"]
+
+
+@pytest.fixture
+def finished(cli, tmp_path):
+    result = cli("run", *SMALL, "--out", tmp_path / "run")
+    assert result.exit_code == 0, result.output
+    return tmp_path / "run", result.stdout
+
+
+def test_run_ends_with_the_answer(finished):
+    _, told = finished
+    assert "Decisions that matter most" in told
+    assert "pole" in told
+    for name in ("tarantula", "ochiai", "zoltar", "wong2", "freqvis", "portfolio", "random (mean)"):
+        assert name in told
+    assert "keeps 90% of the return" in told
+    assert "keeps 50% of the return" in told
+
+
+def test_the_summary_holds_what_scripts_rely_on(finished, cli):
+    path, _ = finished
+    summary = json.loads((path / "summary.json").read_text())
+    assert summary["original"]["return_mean"] == 200.0
+    assert summary["original"]["episodes"] == 5
+    assert summary["original"]["reference"] == 0.0
+    assert 5 < summary["original"]["default_everywhere"] < 20
+    assert summary["suite"]["episodes"] == 400
+    assert 0 < summary["suite"]["passed"] < 400
+    assert summary["suite"]["states"] > 100
+    assert summary["suite"]["steps"] > 10000
+    assert summary["condition"] == "return>=200"
+    assert set(summary["thresholds"]) == {"0.9", "0.5"}
+    for entries in summary["thresholds"].values():
+        for name in ("tarantula", "ochiai", "zoltar", "wong2", "freqvis", "portfolio", "random"):
+            entry = entries[name]
+            assert entry is None or {"states", "steps", "kept", "confirmed"} <= set(entry)
+    assert summary["seed"] == 0
+    assert summary["versions"]["numpy"]
+    assert json.loads(cli("show", path, "--json").stdout) == summary
+
+
+def test_the_same_command_again_changes_nothing_and_prints_the_same(finished, cli):
+    path, told = finished
+    before = {p: p.read_bytes() for p in path.rglob("*") if p.is_file()}
+    again = cli("run", *SMALL, "--out", path)
+    assert again.stdout == told
+    assert {p: p.read_bytes() for p in path.rglob("*") if p.is_file()} == before
+    assert cli("show", path).stdout.strip() in again.stdout
+
+
+def test_a_run_can_be_repeated_from_its_configuration(finished, cli, tmp_path):
+    path, _ = finished
+    again = cli("run", "--config", path / "run.json", "--out", tmp_path / "again", "--workers", "1")
+    assert again.exit_code == 0, again.output
+    for part in path.glob("suite/*/*.parquet"):
+        twin = tmp_path / "again" / part.relative_to(path)
+        assert twin.read_bytes() == part.read_bytes()
+    assert (tmp_path / "again" / "summary.json").read_text() == (path / "summary.json").read_text()
+
+
+def test_a_new_measure_or_condition_plays_no_mutant_episode(finished, cli):
+    path, _ = finished
+    before = {p: p.stat().st_mtime_ns for p in path.glob("suite/*/*")}
+    ranked = cli("rank", path, "--measure", "wong2:mutation", "--condition", "length>=150")
+    assert ranked.exit_code == 0, ranked.output
+    assert "wong2:mutation under length>=150" in ranked.stdout
+    pruned = cli("prune", path, "--condition", "auto", "--workers", "1", "--json")
+    assert pruned.exit_code == 0, pruned.output
+    answer = json.loads(pruned.stdout)
+    assert answer["condition_asked"] == "auto"
+    assert answer["condition"].startswith("return>=")
+    assert {p: p.stat().st_mtime_ns for p in path.glob("suite/*/*")} == before
+
+
+def test_more_episodes_extend_a_suite(cli, tmp_path):
+    words = ["--env", "cartpole", "--workers", "1"]
+    assert cli("suite", *words, "--episodes", "100", "--out", tmp_path / "grown").exit_code == 0
+    grown = cli("suite", tmp_path / "grown", "--episodes", "160", "--workers", "1", "--json")
+    assert json.loads(grown.stdout)["episodes"] == 160
+    cli("suite", *words, "--episodes", "160", "--out", tmp_path / "whole")
+    rows = [
+        json.loads(cli("rank", tmp_path / name, "--json").stdout) for name in ("grown", "whole")
+    ]
+    assert rows[0] == rows[1]
+
+
+def test_a_ranking_can_be_exported(finished, cli, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    path, _ = finished
+    for name in ("ranking.csv", "ranking.parquet"):
+        assert cli("rank", path, "--export", tmp_path / name).exit_code == 0
+    table = pandas.read_parquet(tmp_path / "ranking.parquet")
+    assert list(table["rank"]) == list(range(1, len(table) + 1))
+    assert table["score"].is_monotonic_decreasing
+    csv = pandas.read_csv(tmp_path / "ranking.csv")
+    assert list(csv["score"]) == pytest.approx(list(table["score"]))
+    assert cli("rank", path, "--export", tmp_path / "ranking.xlsx").exit_code == 2
+
+
+def test_a_dry_run_writes_nothing_and_tells_the_cost(cli, tmp_path):
+    result = cli("run", "--env", "cartpole", "--dry-run", "--workers", "1")
+    assert result.exit_code == 0, result.output
+    assert "mutation_rate" in result.stdout
+    assert "Nothing was written" in result.stdout
+    assert list(tmp_path.iterdir()) == []
+    plain = json.loads(cli("run", "--env", "cartpole", "--dry-run", "--json").stdout)
+    assert plain["config"]["episodes"] == 5000
+    assert plain["estimate"]["seconds"] > 0
+
+
+def test_describe_reads_parameters_from_the_source(cli):
+    told = json.loads(cli("describe", "abstraction", "round", "--json").stdout)
+    assert told["parameters"][0]["name"] == "digits"
+    assert told["parameters"][0]["default"] == "(1,)"
+    assert told["parameters"][0]["help"].startswith("Decimal places")
+
+
+def test_list_plugins_gives_the_promised_keys(cli):
+    rows = json.loads(cli("list-plugins", "--kind", "measure", "--json").stdout)
+    assert {row["name"] for row in rows} >= {"tarantula", "ochiai", "zoltar", "wong2"}
+    keys = {"kind", "name", "plugin", "distribution", "version", "status", "summary"}
+    assert all(keys <= set(row) for row in rows)
+
+
+def test_the_default_directory_has_a_readable_name(cli, tmp_path):
+    cli("suite", "--env", "cartpole", "--episodes", "10", "--workers", "1")
+    (only,) = (tmp_path / "runs").iterdir()
+    assert only.name.startswith("cartpole_cartpole-good_seed0_")

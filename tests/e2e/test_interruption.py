@@ -1,0 +1,57 @@
+"""Runs that are killed or stopped, and go on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+MANY = ["suite", "--env", "cartpole", "--episodes", "20000", "--workers", "2"]
+
+
+def digest(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*.parquet"))}
+
+
+def wait_for_parts(folder: Path, process, count: int) -> None:
+    deadline = time.monotonic() + 120
+    while len(list((folder / "suite").glob("episodes/part-*.parquet"))) < count:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_killed_suite_continues_and_ends_with_the_same_bytes(rpd, tmp_path):
+    out = tmp_path / "killed"
+    process = rpd.start(*MANY, "--out", str(out))
+    wait_for_parts(out, process, 2)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    kept = digest(out)
+    assert 2 <= len(kept) // 3 < 16
+    shown = rpd("show", str(out))
+    assert "of 20000 mutant episodes are stored" in shown.stdout
+
+    again = rpd(*MANY, "--out", str(out))
+    assert again.returncode == 0, again.stderr
+    whole = rpd(*MANY[:-1], "1", "--out", str(tmp_path / "whole"))
+    assert whole.returncode == 0, whole.stderr
+    after = digest(out)
+    assert after == digest(tmp_path / "whole")
+    assert kept.items() <= after.items()
+    assert not list(out.rglob("*.tmp"))
+
+
+def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(rpd, tmp_path):
+    out = tmp_path / "stopped"
+    process = rpd.start(*MANY, "--out", str(out))
+    wait_for_parts(out, process, 1)
+    os.killpg(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Run the same command again" in told
+    assert str(out) in told
+    assert "Traceback" not in told
+    again = rpd(*MANY, "--out", str(out), "--json")
+    assert '"episodes": 20000' in again.stdout

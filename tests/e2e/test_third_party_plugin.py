@@ -1,0 +1,123 @@
+"""A stranger's measure, from `pip install` to `pip uninstall`, and strangers' mistakes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "rpd-measure-jaccard"
+SMALL = ["--env", "cartpole", "--episodes", "300", "--test-episodes", "4", "--workers", "1"]
+
+
+def project(folder: Path, name: str, modules: dict[str, str]) -> Path:
+    """Write a small distribution whose first module is its entry point."""
+    folder.mkdir()
+    first = next(iter(modules))
+    (folder / "pyproject.toml").write_text(
+        dedent(f"""
+        [build-system]
+        requires = ["hatchling"]
+        build-backend = "hatchling.build"
+        [project]
+        name = "{name}"
+        version = "0.5"
+        [project.entry-points.rpd]
+        {first} = "{first}"
+        [tool.hatch.build.targets.wheel]
+        include = ["*.py"]
+        """)
+    )
+    for module, text in modules.items():
+        (folder / f"{module}.py").write_text(dedent(text))
+    return folder
+
+
+def test_the_example_is_ten_lines_and_lives_from_install_to_uninstall(scratch, tmp_path):
+    for module in EXAMPLE.glob("*.py"):
+        lines = [line for line in module.read_text().splitlines() if line.strip()]
+        assert len(lines) <= 10, module.name
+    assert ("measure", "jaccard") not in scratch.listed()
+
+    scratch.install(EXAMPLE)
+    row = scratch.listed()["measure", "jaccard"]
+    assert (row["status"], row["plugin"], row["distribution"], row["version"]) == (
+        "ready",
+        "jaccard",
+        "rpd-measure-jaccard",
+        "1.0",
+    )
+    checked = scratch.rpd("check-plugin", "jaccard")
+    assert checked.returncode == 0, checked.stdout
+    assert "ok    measure jaccard" in checked.stdout
+
+    ran = scratch.rpd("run", *SMALL, "--measure", "jaccard", "--out", str(tmp_path / "r"), "--json")
+    assert ran.returncode == 0, ran.stderr
+    assert "jaccard" in json.loads(ran.stdout)["thresholds"]["0.9"]
+    ranked = scratch.rpd("rank", str(tmp_path / "r"), "--measure", "jaccard", "--json")
+    scores = [row["score"] for row in json.loads(ranked.stdout)["rankings"]["jaccard"]]
+    assert scores == sorted(scores, reverse=True)
+    assert 0 < scores[0] <= 1
+
+    scratch.pip("uninstall", "-y", "rpd-measure-jaccard")
+    assert ("measure", "jaccard") not in scratch.listed()
+    gone = scratch.rpd("rank", str(tmp_path / "r"), "--measure", "jaccard")
+    assert gone.returncode == 2
+    assert "no measure is called 'jaccard'" in gone.stderr
+
+
+MISTAKES = {
+    "fails_to_import": {"fails_to_import": "import a_module_that_does_not_exist"},
+    "misspells": {
+        "misspells": """
+        from rpd_core import hookimpl
+        @hookimpl
+        def rpd_measure():
+            return []
+        """
+    },
+    "duplicates": {
+        "duplicates": """
+        from rpd_core import Component, hookimpl
+        @hookimpl
+        def rpd_measures():
+            return [Component("tarantula", "duplicates:Mine", "another tarantula")]
+        class Mine: ...
+        """
+    },
+    "future": {"future": "RPD_API = 99"},
+}
+SHOWN = {
+    "fails_to_import": ("plugin", "fails_to_import", "broken", "a_module_that_does_not_exist"),
+    "misspells": ("plugin", "misspells", "broken", "Did you mean 'rpd_measures'?"),
+    "future": ("plugin", "future", "wrong API", "API 99"),
+}
+
+
+@pytest.fixture(scope="module")
+def faulty(scratch, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("faulty")
+    for name, modules in MISTAKES.items():
+        scratch.install(project(folder / name, name, modules))
+    yield scratch
+    scratch.pip("uninstall", "-y", *MISTAKES)
+
+
+def test_faulty_plugins_are_shown_as_such_and_everything_else_keeps_working(faulty, tmp_path):
+    finished = faulty.rpd("list-plugins", "--json")
+    rows = json.loads(finished.stdout)
+    for name, (kind, shown, status, reason) in SHOWN.items():
+        row = next(r for r in rows if r["plugin"] == name)
+        assert (row["kind"], row["name"], row["status"]) == (kind, shown, status)
+        assert reason in row["reason"]
+    clash = next(r for r in rows if r["plugin"] == "duplicates")
+    assert (clash["name"], clash["status"]) == ("tarantula", "clash")
+    bundled = next(r for r in rows if r["name"] == "tarantula" and r["plugin"] != "duplicates")
+    assert bundled["status"] == "ready"
+
+    checked = faulty.rpd("check-plugin", "duplicates")
+    assert checked.returncode == 3
+    ran = faulty.rpd("run", *SMALL, "--out", str(tmp_path / "r"), "--json")
+    assert ran.returncode == 0, ran.stderr
