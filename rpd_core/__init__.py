@@ -26,8 +26,15 @@ from rpd_core.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from rpd_core.api import RankingTable, Run, open_run, run
+    from rpd_core.pruned import PrunedPredictor
 
-_LAZY = dict.fromkeys(("RankingTable", "Run", "open_run", "run"), "rpd_core.api")
+_LAZY = {
+    "PrunedPredictor": "rpd_core.pruned",
+    "RankingTable": "rpd_core.api",
+    "Run": "rpd_core.api",
+    "open_run": "rpd_core.api",
+    "run": "rpd_core.api",
+}
 
 __all__ = [
     "Choice",
@@ -37,6 +44,7 @@ __all__ = [
     "FitSample",
     "Moment",
     "PolicyInput",
+    "PrunedPredictor",
     "RankingTable",
     "RpdError",
     "Run",

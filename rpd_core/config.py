@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from rpd_core.components import Abstraction, Chain, Task
+from rpd_core.components import Chain, Task
 from rpd_core.errors import ConfigError, SpecError
 from rpd_core.registry import Registry
 from rpd_core.rollout import Recipe
@@ -51,6 +51,8 @@ class Request:
     shares: tuple[float, ...] = ()
     random_rankings: int = 8
     reference: float | None = None
+    trust_policy: bool = False
+    """Let policy files run code, where the loader has a parameter `trust`."""
 
 
 @dataclass(frozen=True)
@@ -134,8 +136,10 @@ def resolve(request: Request, registry: Registry) -> Setup:
     chosen = request.policy if request.policy is not None else task.policy
     if chosen is None:
         raise ConfigError(f"no policy ships with {env_text!r}: give one, for example sb3:path.zip")
+    if request.trust_policy:
+        chosen = trusted(registry, chosen)
     policy, policy_text = _component(registry, "policy", chosen)
-    abstraction, abstraction_text = _chain(registry, request.abstraction or task.abstraction)
+    abstraction, abstraction_text = chain_of(registry, request.abstraction or task.abstraction)
     default, default_text = _component(
         registry, "default-action", request.default_action or task.default_action
     )
@@ -159,6 +163,16 @@ def resolve(request: Request, registry: Registry) -> Setup:
     )  # fmt: skip
     check(config)
     return Setup(config, recipe, task)
+
+
+def trusted(registry: Registry, chosen: Any) -> Any:
+    """Set `trust=true` in a policy spec whose loader knows it."""
+    if not isinstance(chosen, str):
+        return chosen
+    spec = registry.parse("policy", chosen)
+    if "trust" not in {p.name for p in registry.describe("policy", spec.name).parameters}:
+        return spec
+    return dataclasses.replace(spec, values={**spec.values, "trust": "true"})
 
 
 def _or(given: Any, recommended: Any) -> Any:
@@ -192,7 +206,8 @@ def _component(registry: Registry, kind: str, chosen: Any) -> tuple[Any, str]:
     return chosen, getattr(chosen, "__qualname__", None) or repr(chosen)
 
 
-def _chain(registry: Registry, chosen: Sequence[Any]) -> tuple[Abstraction, tuple[str, ...]]:
+def chain_of(registry: Registry, chosen: Sequence[Any]) -> tuple[Chain, tuple[str, ...]]:
+    """Give the chain of some abstractions and the text of each."""
     pairs = [_component(registry, "abstraction", one) for one in chosen]
     return Chain(tuple(link for link, _ in pairs)), tuple(text for _, text in pairs)
 

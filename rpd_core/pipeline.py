@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rpd_core import prepare, tables
-from rpd_core.components import Spectrum, WorkItem
+from rpd_core.components import Chain, Spectrum, WorkItem
 from rpd_core.conditions import refuse_one_sided, resolve_condition, weigh
 from rpd_core.config import Setup
 from rpd_core.errors import StoreError
@@ -83,7 +83,8 @@ def open_run(shop: Workshop) -> None:
         shop.directory.write_json("prepared.json", {"fitted": prepare.fitted_fields(recipe)})
         shop.progress("prepare", 1, 1)
     else:
-        recipe = prepare.restore_fitted(shop.recipe, stored["fitted"])
+        chain = prepare.restore_fitted(Chain(prepare.links_of(shop.recipe)), stored["fitted"])
+        recipe = dataclasses.replace(shop.recipe, abstraction=chain)
     shop.setup = dataclasses.replace(shop.setup, recipe=recipe)
 
 

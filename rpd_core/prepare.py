@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpd_core.components import Chain, Choice, Facts, FitSample, Policy
+from rpd_core.components import (
+    Chain,
+    Choice,
+    DefaultActor,
+    Environment,
+    Facts,
+    FitSample,
+    Policy,
+    PolicyLoader,
+)
 from rpd_core.errors import ComponentError
 from rpd_core.hashing import Phase, episode_keys
 from rpd_core.rollout import Plan, Player, Recipe, Step
@@ -53,14 +62,14 @@ def random_actions(space: Any, draws: Any) -> Array:
 
 def needs_fit(recipe: Recipe) -> bool:
     """Tell whether any abstraction must learn something first."""
-    return any(hasattr(link, "fit") for link in _links(recipe))
+    return any(hasattr(link, "fit") for link in links_of(recipe))
 
 
 def fit(recipe: Recipe, seed: int) -> Recipe:
     """Give the recipe with its abstractions fitted, each on what the ones before it give."""
     sample = sample_steps(recipe, seed)
     fitted = []
-    for link in _links(recipe):
+    for link in links_of(recipe):
         if hasattr(link, "fit"):
             link = link.fit(sample)
         fitted.append(link)
@@ -70,19 +79,21 @@ def fit(recipe: Recipe, seed: int) -> Recipe:
 
 def fitted_fields(recipe: Recipe) -> list[dict[str, Any]]:
     """Give the parameters of every abstraction as JSON values, to store with the run."""
-    return [_as_plain(link) for link in _links(recipe)]
+    return [_as_plain(link) for link in links_of(recipe)]
 
 
-def restore_fitted(recipe: Recipe, stored: list[Mapping[str, Any]]) -> Recipe:
-    """Give the recipe with the parameters that were fitted before."""
-    links = tuple(
-        type(link)(**{name: _tuples(value) for name, value in fields.items()})
-        for link, fields in zip(_links(recipe), stored, strict=True)
+def restore_fitted(chain: Chain, stored: list[Mapping[str, Any]]) -> Chain:
+    """Give the abstractions with the parameters that were fitted before."""
+    return Chain(
+        tuple(
+            type(link)(**{name: _tuples(value) for name, value in fields.items()})
+            for link, fields in zip(chain.links, stored, strict=True)
+        )
     )
-    return dataclasses.replace(recipe, abstraction=Chain(links))
 
 
-def _links(recipe: Recipe) -> tuple[Any, ...]:
+def links_of(recipe: Recipe) -> tuple[Any, ...]:
+    """Give the abstractions of a recipe, in order."""
     chain = recipe.abstraction
     return tuple(chain.links) if isinstance(chain, Chain) else (chain,)
 
@@ -106,6 +117,21 @@ class _OneState:
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
         first = next(iter(values.values())) if isinstance(values, dict) else values
         return np.zeros((len(first), 1), dtype=np.uint8)
+
+
+@dataclass(frozen=True)
+class _NoDefault:
+    """Stands in for the default action where the policy decides at every step."""
+
+    def open(self, facts: Facts) -> DefaultActor:
+        return lambda moment: moment.previous
+
+
+def policy_alone(environment: Environment, policy: PolicyLoader, lanes: int) -> Recipe:
+    """Give a recipe for playing a policy as it is."""
+    return Recipe(
+        environment, policy, _OneState(), _NoDefault(), lanes, environment.task().max_steps
+    )
 
 
 @dataclass
@@ -133,7 +159,7 @@ class _Sampler:
 
 def sample_steps(recipe: Recipe, seed: int, episodes: int = FIT_EPISODES) -> FitSample:
     """Play the original policy and keep what it saw, ordered by episode and step."""
-    needs = Chain(_links(recipe)).needs
+    needs = Chain(links_of(recipe)).needs
     player = Player(dataclasses.replace(recipe, abstraction=_OneState(needs)))
     index = np.arange(episodes)
     sampler = _Sampler(FIT_BYTES)

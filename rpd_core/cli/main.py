@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from rpd_core.cli import describe, inspect_run, parts, plugin_commands, run
+from rpd_core.cli import describe, describe_policy, inspect_run, parts, plugin_commands, run
 
 app = typer.Typer(
     name="rpd",
@@ -20,6 +20,7 @@ app.command("prune")(parts.prune_command)
 app.command("show")(inspect_run.show_command)
 app.command("list-plugins")(plugin_commands.list_plugins_command)
 app.command("describe")(describe.describe_command)
+app.command("describe-policy")(describe_policy.describe_policy_command)
 app.command("check-plugin")(plugin_commands.check_plugin_command)
 
 

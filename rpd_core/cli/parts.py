@@ -38,6 +38,7 @@ def suite_command(
     seed: shared.Seed = None,
     workers: shared.Workers = None,
     executor: shared.ExecutorName = "local",
+    trust_policy: shared.TrustPolicy = False,
     out: shared.Out = None,
     as_json: shared.Json = False,
 ) -> None:
@@ -52,6 +53,7 @@ def suite_command(
         "mutation_rate": mutation_rate,
         "episodes": episodes,
         "seed": seed,
+        "trust_policy": trust_policy or None,
     }
     with shared.progress_bars() as progress:
         if run is not None:
@@ -133,12 +135,16 @@ def prune_command(
     unvisited: shared.Unvisited = None,
     workers: shared.Workers = None,
     executor: shared.ExecutorName = "local",
+    export: Annotated[
+        Path | None, typer.Option("--export", help="Write the chosen pruned policy to this file.")
+    ] = None,
     as_json: shared.Json = False,
 ) -> None:
     """Prune the policy by the rankings of a stored suite; plays no mutant episode."""
     from rpd_core import pipeline
     from rpd_core.api import execute
     from rpd_core.cli.render import print_answer
+    from rpd_core.pruned import export_pruned
 
     changes = {
         "measures": tuple(measure or ()),
@@ -153,7 +159,11 @@ def prune_command(
         shop.setup = dataclasses.replace(shop.setup, config=config)
         with shared.resumable(shop.directory.path):
             finished = execute(shop)
+    if export is not None:
+        export_pruned(finished.results, export)
     if as_json:
         shared.print_json(finished.summary)
     else:
         print_answer(shared.answers(), finished.summary, finished.path)
+        if export is not None:
+            shared.answers().print(f"Use it: --policy pruned:{export}", markup=False)

@@ -32,6 +32,7 @@ def run_command(
     unvisited: shared.Unvisited = None,
     workers: shared.Workers = None,
     executor: shared.ExecutorName = "local",
+    trust_policy: shared.TrustPolicy = False,
     out: shared.Out = None,
     config: Annotated[
         Path | None, typer.Option("--config", help="Repeat the run of this run.json.")
@@ -57,6 +58,7 @@ def run_command(
         "test_episodes": test_episodes,
         "seed": seed,
         "unvisited": unvisited,
+        "trust_policy": trust_policy or None,
     }
     with shared.progress_bars(hidden=dry_run) as progress:
         shop = workshop(request_from(asked, config), out, workers, executor, progress)

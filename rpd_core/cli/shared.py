@@ -64,6 +64,9 @@ Unvisited = Annotated[
         "--unvisited", help="In states the suite never saw: 'default' action (default) or 'policy'."
     ),
 ]
+TrustPolicy = Annotated[
+    bool, typer.Option("--trust-policy", help="Let the policy file run code of its author's.")
+]
 Out = Annotated[
     Path | None, typer.Option("--out", help="Run directory; default: runs/<readable name>.")
 ]

@@ -1,0 +1,79 @@
+"""`rpd describe-policy`: what a policy file holds, how it is fitted, what it earns."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from rpd_core.cli import shared
+from rpd_core.errors import ConfigError
+
+
+@shared.reporting
+def describe_policy_command(
+    policy: Annotated[str, typer.Argument(help="Policy spec, for example sb3:path.zip.")],
+    env: shared.Env = None,
+    episodes: Annotated[int, typer.Option("--episodes", help="Episodes to play.")] = 10,
+    seed: shared.Seed = None,
+    trust_policy: shared.TrustPolicy = False,
+    as_json: shared.Json = False,
+) -> None:
+    """Show what a policy is, what is adapted to the environment, and its mean return."""
+    from rpd_core.config import trusted
+    from rpd_core.registry import installed
+
+    if episodes < 1:
+        raise ConfigError(f"episodes must be at least 1, got {episodes}")
+    registry = installed()
+    loader = registry.make("policy", trusted(registry, policy) if trust_policy else policy)
+    if env is None:
+        about = own_words(loader)
+    else:
+        about = play(registry.make("environment", env), loader, episodes, seed or 0)
+    if as_json:
+        shared.print_json(about)
+        return
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for name, value in about.items():
+        table.add_row(name, str(value))
+    shared.answers().print(table, markup=False)
+
+
+def own_words(loader: Any) -> dict[str, Any]:
+    """Give what a loader can tell without an environment."""
+    tell = getattr(loader, "describe", None)
+    if tell is None:
+        raise ConfigError("this policy can only be described with an environment: give --env")
+    about: dict[str, Any] = tell()
+    return about
+
+
+def play(environment: Any, loader: Any, episodes: int, seed: int) -> dict[str, Any]:
+    """Load the policy for an environment and play it."""
+    import numpy as np
+
+    from rpd_core.hashing import Phase, episode_keys
+    from rpd_core.prepare import policy_alone
+    from rpd_core.rollout import Plan, Player
+
+    lanes = min(episodes, environment.task().lanes)
+    player = Player(policy_alone(environment, loader, lanes))
+    index = np.arange(episodes)
+    plan = Plan(index, episode_keys(seed, Phase.PROBE, index))
+    try:
+        played = player.play(plan, lambda keys, position: np.ones(len(keys), dtype=bool))
+    finally:
+        player.close()
+    returns = played.total_return
+    return {
+        "environment": player.facts.description,
+        "environment's observations": str(player.facts.observation_space),
+        "environment's actions": str(player.facts.action_space),
+        **getattr(player.policy, "describe", dict)(),
+        "episodes": episodes,
+        "return_mean": float(returns.mean()),
+        "return_std": float(returns.std(ddof=1)) if episodes > 1 else 0.0,
+        "length_mean": float(played.length.mean()),
+    }

@@ -1,0 +1,310 @@
+"""Pruned policies as files: written by `rpd prune --export`, read as `--policy pruned:path`.
+
+The file is a zip with `pruned.json` (specs, fitted parameters, where it comes from), `keys.npy`
+(keys of the states that keep the policy) and the input files of the policy and the default action.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rpd_core.components import (
+    Choice,
+    Facts,
+    Moment,
+    Opening,
+    Policy,
+    PolicyInput,
+    needs_of,
+    opened,
+)
+from rpd_core.config import chain_of
+from rpd_core.errors import ConfigError, SpecError, one_line
+from rpd_core.hashing import Domain, Draws, canonical, domain_keys, episode_keys, state_keys
+from rpd_core.jobs import TopStates
+from rpd_core.pipeline import Results
+from rpd_core.prepare import fitted_fields, restore_fitted
+from rpd_core.registry import installed
+from rpd_core.rollout import Recipe, blank_actions
+from rpd_core.store import write_whole
+from rpd_core.versions import versions
+
+if TYPE_CHECKING:
+    from rpd_core.components import Array, Batch, BoolArray, KeyArray
+
+FORMAT = 1
+_INPUT = "inputs/"
+
+
+def export_pruned(results: Results, path: Path, fraction: float = 0.9) -> dict[str, Any]:
+    """Write the pruned policy that was chosen for a fraction of the return; give what it is."""
+    chosen = results.pruning.confirmations.get((fraction, "portfolio"))
+    if chosen is None or not chosen.confirmed:
+        raise ConfigError(
+            f"no pruned policy was confirmed to keep {fraction:.0%} of the return, so there is "
+            "none to export: try more --episodes or --unvisited policy"
+        )
+    suite, candidate = results.setup.config.suite, chosen.candidate
+    about = {
+        "format": FORMAT,
+        "env": suite.env,
+        "policy": suite.policy,
+        "abstraction": list(suite.abstraction),
+        "fitted": fitted_fields(results.setup.recipe),
+        "default_action": suite.default_action,
+        "unvisited": results.setup.config.analysis.unvisited,
+        "measure": candidate.name,
+        "states": candidate.share,
+        "kept": candidate.kept,
+        "steps": chosen.step_share,
+        "return_mean": chosen.mean_return,
+        "inputs": _inputs(results.setup.recipe),
+        "versions": versions(),
+    }
+    ranking = results.analysis.rankings[candidate.name]
+    write_whole(path, _packed(about, ranking.ranked_keys[: candidate.kept], ranking.ranked_keys))
+    return about
+
+
+def _inputs(recipe: Recipe) -> dict[str, str]:
+    """Give the input files of policy and default action: path to name in the zip."""
+    paths = [*input_paths(recipe.policy), *input_paths(recipe.default_action)]
+    return {str(path): f"{_INPUT}{i}-{path.name}" for i, path in enumerate(dict.fromkeys(paths))}
+
+
+def input_paths(component: Any) -> list[Path]:
+    """Give the files that a recipe reads."""
+    found = [Path(path) for path in getattr(component, "inputs", tuple)()]
+    if dataclasses.is_dataclass(component):
+        for item in dataclasses.fields(component):
+            value = getattr(component, item.name)
+            if isinstance(value, Path):
+                found.append(value)
+            elif dataclasses.is_dataclass(value):
+                found += input_paths(value)
+    return found
+
+
+def _packed(about: dict[str, Any], kept: KeyArray, ranked: KeyArray) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("pruned.json", json.dumps(about, indent=2))
+        for name, keys in (("keys.npy", kept), ("ranked.npy", ranked)):
+            stream = io.BytesIO()
+            np.save(stream, keys, allow_pickle=False)
+            archive.writestr(name, stream.getvalue())
+        for path, name in about["inputs"].items():
+            archive.write(path, name)
+    return buffer.getvalue()
+
+
+@dataclass(frozen=True)
+class PrunedFile:
+    """A pruned policy written by `rpd prune --export`."""
+
+    path: Path
+    """The exported file."""
+    trust: bool = False
+    """Load the policy inside in full, running code from its file."""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        about = self.about()
+        names = [*needs_of(_inner_policy(about, {}))] if not about["inputs"] else []
+        return tuple(dict.fromkeys([*names, *needs_of(_abstraction(about))]))
+
+    def about(self) -> dict[str, Any]:
+        """Read what the file says of itself."""
+        try:
+            with zipfile.ZipFile(self.path) as archive:
+                about: dict[str, Any] = json.loads(archive.read("pruned.json"))
+        except FileNotFoundError:
+            raise SpecError(f"{str(self.path)!r} does not exist: check the path") from None
+        except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+            raise SpecError(
+                f"{str(self.path)!r} is no exported pruned policy ({one_line(error)})"
+            ) from error
+        if about.get("format") != FORMAT:
+            raise SpecError(
+                f"{str(self.path)!r} has format {about.get('format')!r}, this rpd reads {FORMAT}"
+            )
+        return about
+
+    def load(self, facts: Facts) -> Policy:
+        """Put policy, abstraction and default action together again."""
+        about = self.about()
+        with zipfile.ZipFile(self.path) as archive, tempfile.TemporaryDirectory() as folder:
+            kept = np.load(io.BytesIO(archive.read("keys.npy")), allow_pickle=False)
+            ranked = np.load(io.BytesIO(archive.read("ranked.npy")), allow_pickle=False)
+            files = {path: _extract(archive, name, folder) for path, name in _files(about)}
+            policy = _inner_policy(about, files, self.trust).load(facts)
+            default = _default_action(about, files, self.trust).open(facts)
+        keep = TopStates(ranked, np.array([len(kept)]), about["unvisited"] == "policy")
+        return _Pruned(policy, default, opened(_abstraction(about), facts), keep)
+
+
+def _files(about: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return list(about["inputs"].items())
+
+
+def _extract(archive: zipfile.ZipFile, name: str, folder: str) -> Path:
+    """Write an input file under its own name; loaders may look at the ending."""
+    target = Path(folder) / Path(name).name
+    target.write_bytes(archive.read(name))
+    return target
+
+
+def _inner_policy(about: Mapping[str, Any], files: Mapping[str, Path], trust: bool = False) -> Any:
+    made = installed().make("policy", about["policy"])
+    return _moved(made, files, trust)
+
+
+def _default_action(about: Mapping[str, Any], files: Mapping[str, Path], trust: bool) -> Any:
+    return _moved(installed().make("default-action", about["default_action"]), files, trust)
+
+
+def _moved(component: Any, files: Mapping[str, Path], trust: bool) -> Any:
+    """Give a recipe whose paths point to the extracted files."""
+    changes: dict[str, Any] = {}
+    for item in dataclasses.fields(component):
+        value = getattr(component, item.name)
+        if isinstance(value, Path) and str(value) in files:
+            changes[item.name] = files[str(value)]
+        elif item.name == "trust" and trust:
+            changes["trust"] = True
+        elif dataclasses.is_dataclass(value):
+            changes[item.name] = _moved(value, files, trust)
+    return dataclasses.replace(component, **changes)
+
+
+def _abstraction(about: Mapping[str, Any]) -> Any:
+    chain = chain_of(installed(), about["abstraction"])[0]
+    return restore_fitted(chain, about["fitted"])
+
+
+@dataclass
+class _Pruned:
+    """The policy in the kept states, the default action elsewhere."""
+
+    policy: Policy
+    default: Any
+    abstraction: Any
+    keep: TopStates
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        users = (self.policy, self.default, self.abstraction)
+        return tuple(dict.fromkeys(name for user in users for name in needs_of(user)))
+
+    def __call__(self, seen: PolicyInput) -> Choice:
+        keys = state_keys(canonical(self.abstraction(seen.observations, seen.views)))
+        kept = self.keep(keys, np.zeros(len(keys), dtype=np.int64))
+        choice = self.policy(seen)
+        default = self.default(
+            Moment(
+                seen.observations,
+                seen.views,
+                seen.previous,
+                seen.rewards,
+                seen.starts,
+                state_draws=Draws(seen.draws.roots, keys).split(1),
+                step_draws=seen.draws.split(2),
+            )
+        )
+        actions = np.asarray(choice.actions)
+        flags = kept.reshape(kept.shape + (1,) * (actions.ndim - 1))
+        return Choice(np.where(flags, actions, default), memory=choice.memory)
+
+    def describe(self) -> dict[str, str]:
+        """Say what it is."""
+        inner: dict[str, str] = getattr(self.policy, "describe", dict)()
+        return {"pruned to": f"{int(self.keep.cutoffs[0])} states", **inner}
+
+
+class PrunedPredictor:
+    """A pruned policy with a `predict` like that of stable-baselines3."""
+
+    def __init__(self, path: str | Path, trust: bool = False, seed: int = 0) -> None:
+        self.file = PrunedFile(Path(path).absolute(), trust)
+        lanes = installed().make("environment", self.file.about()["env"]).open(Opening(1))
+        self.facts: Facts = lanes.facts
+        lanes.close()
+        self.seed = seed
+        self._loaded: dict[int, Policy] = {}
+
+    def __call__(self, observation: Batch, **options: Any) -> Array:
+        """Give the action for an observation or a batch of them."""
+        return self.predict(observation, **options)[0]
+
+    def predict(
+        self,
+        observation: Batch,
+        state: dict[str, Any] | None = None,
+        episode_start: BoolArray | None = None,
+        deterministic: bool = True,
+        views: Mapping[str, Array] | None = None,
+    ) -> tuple[Array, dict[str, Any]]:
+        """Give (actions, state); hand the state back at the next step.
+
+        `state` holds the last actions, which the default action may repeat, and whatever the
+        policy remembers. Whether the policy samples was fixed when it was exported.
+        """
+        single = not self._is_batch(observation)
+        batch = _add_axis(observation) if single else observation
+        lanes = len(next(iter(batch.values())) if isinstance(batch, dict) else batch)
+        state = state or {"memory": None, "previous": None, "step": np.zeros(lanes, dtype=int)}
+        starts = np.array([state["previous"] is None] * lanes)
+        if episode_start is not None:
+            starts |= np.asarray(episode_start, dtype=bool)
+        choice = self._policy(lanes)(self._input(batch, views, state, starts, lanes))
+        following = {
+            "memory": choice.memory,
+            "previous": choice.actions,
+            "step": np.where(starts, 0, state["step"]) + 1,
+        }
+        return (choice.actions[0] if single else choice.actions), following
+
+    def _input(
+        self,
+        batch: Batch,
+        views: Mapping[str, Array] | None,
+        state: dict[str, Any],
+        starts: BoolArray,
+        lanes: int,
+    ) -> PolicyInput:
+        identity = episode_keys(self.seed, 0, np.arange(lanes))
+        facts = dataclasses.replace(self.facts, lanes=lanes)
+        previous = blank_actions(facts) if state["previous"] is None else state["previous"]
+        draws = Draws(domain_keys(identity, Domain.POLICY), np.asarray(state["step"]))
+        return PolicyInput(
+            batch, views or {}, starts, state["memory"], draws, previous, np.zeros(lanes)
+        )
+
+    def _is_batch(self, observation: Batch) -> bool:
+        first: Any = observation
+        space = self.facts.observation_space
+        if isinstance(observation, dict):
+            name = next(iter(observation))
+            first, space = observation[name], space[name]
+        return bool(np.ndim(first) == len(space.shape) + 1)
+
+    def _policy(self, lanes: int) -> Policy:
+        if lanes not in self._loaded:
+            self._loaded[lanes] = self.file.load(dataclasses.replace(self.facts, lanes=lanes))
+        return self._loaded[lanes]
+
+
+def _add_axis(observation: Batch) -> Batch:
+    if isinstance(observation, dict):
+        return {name: np.asarray(part)[None] for name, part in observation.items()}
+    return np.asarray(observation)[None]

@@ -1,0 +1,77 @@
+"""A pruned policy as a file, used again."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import rpd_core as rpd
+from rpd_core.errors import SpecError
+from rpd_core.hashing import Phase, episode_keys
+from rpd_core.prepare import policy_alone
+from rpd_core.pruned import PrunedFile
+from rpd_core.rollout import Plan, Player
+from rpd_gym.cartpole import CartPole
+
+RUN = ["--env", "cartpole", "--episodes", "1500", "--test-episodes", "20", "--workers", "1"]
+
+
+@pytest.fixture
+def exported(cli, tmp_path):
+    cli("run", *RUN, "--out", tmp_path / "r")
+    result = cli("prune", tmp_path / "r", "--export", tmp_path / "small.rpd", "--workers", "1")
+    assert result.exit_code == 0, result.output
+    assert f"--policy pruned:{tmp_path / 'small.rpd'}" in result.stdout.replace("\n", "")
+    summary = json.loads((tmp_path / "r" / "summary.json").read_text())
+    return tmp_path / "small.rpd", summary["thresholds"]["0.9"]["portfolio"]["confirmation"]
+
+
+def test_an_exported_policy_earns_exactly_what_was_confirmed(exported):
+    path, confirmed = exported
+    lanes = CartPole().task().lanes
+    player = Player(policy_alone(CartPole(), PrunedFile(path), lanes))
+    index = np.arange(20)
+    identity = episode_keys(0, Phase.CONFIRM, index, part=confirmed["tries"] - 1)
+    played = player.play(Plan(index, identity), lambda keys, at: np.ones(len(keys), dtype=bool))
+    assert played.total_return.mean() == confirmed["return_mean"]
+
+
+def test_it_can_be_analysed_like_any_other_policy(exported, cli):
+    path, confirmed = exported
+    told = cli("describe-policy", f"pruned:{path}", "--env", "cartpole", "--json")
+    assert told.exit_code == 0, told.output
+    about = json.loads(told.stdout)
+    assert about["pruned to"] == f"{confirmed['kept']} states"
+    assert about["return_mean"] > 150
+
+
+def test_predict_follows_stable_baselines3(exported):
+    import gymnasium
+
+    path, _ = exported
+    predictor = rpd.PrunedPredictor(path)
+    env = gymnasium.make("CartPole-v1", max_episode_steps=200)
+    returns = []
+    for seed in range(5):
+        observation, _ = env.reset(seed=seed)
+        state, total, over = None, 0.0, False
+        while not over:
+            action, state = predictor.predict(observation, state)
+            observation, reward, terminated, truncated, _ = env.step(int(action))
+            total += float(reward)
+            over = terminated or truncated
+        returns.append(total)
+    assert np.mean(returns) > 150
+    actions, _ = predictor.predict(np.zeros((3, 4), dtype=np.float32))
+    assert actions.shape == (3,)
+
+
+def test_a_file_that_is_something_else_is_refused(tmp_path, cli):
+    (tmp_path / "not.rpd").write_text("hello")
+    with pytest.raises(SpecError, match="is no exported pruned policy"):
+        PrunedFile(tmp_path / "not.rpd").about()
+    result = cli("describe-policy", f"pruned:{tmp_path / 'not.rpd'}", "--env", "cartpole")
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
