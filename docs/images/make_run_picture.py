@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
 
+from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 
 from rpd_core.cli.render import print_answer
@@ -18,7 +20,10 @@ def main(run: Path) -> None:
     summary = json.loads((run / "summary.json").read_text())
     print_answer(console, summary, Path("runs") / run.name)
     target = Path(__file__).with_name("run.svg")
-    console.save_svg(str(target), title="rpd run --env cartpole")
+    # Rich's template loads its font from the network; a picture must not.
+    template = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+    template = re.sub(r"<!--.*?-->", "", template)
+    console.save_svg(str(target), title="rpd run --env cartpole", code_format=template)
 
 
 if __name__ == "__main__":

@@ -17,9 +17,9 @@ LOW_COVERAGE = 0.9
 LOW_IDENTIFIED = 0.02
 
 
-def say(console: Console, text: str, style: str | None = None) -> None:
-    """Print a sentence as it is, without line breaks, so that commands can be copied."""
-    console.print(text, style=style, markup=False, soft_wrap=True)
+def say(console: Console, text: str, style: str | None = None, copied: bool = False) -> None:
+    """Print a sentence; one that is to be copied gets no line breaks."""
+    console.print(text, style=style, markup=False, highlight=False, soft_wrap=copied)
 
 
 def print_answer(console: Console, summary: dict[str, Any], path: Path) -> None:
@@ -36,7 +36,7 @@ def print_answer(console: Console, summary: dict[str, Any], path: Path) -> None:
     for fraction, entries in summary["thresholds"].items():
         _print_thresholds(console, fraction, entries, summary)
     _print_reading(console, summary)
-    say(console, f"\nEverything is in {path}\nSee it again: rpd show {path}")
+    say(console, f"\nEverything is in {path}\nSee it again: rpd show {path}", copied=True)
 
 
 def _print_returns(console: Console, summary: dict[str, Any]) -> None:
@@ -115,7 +115,7 @@ _DECISION_COLUMNS = (
     ("score", "right"),
     ("mutated + kept", "right"),
     ("visits", "right"),
-    ("policy ≠ default", "right"),
+    ("differs", "right"),
 )
 
 
@@ -182,9 +182,11 @@ def print_progress(console: Console, path: Path, done: int, total: int) -> None:
     stage = "suite" if done < total else "pruning"
     say(
         console,
-        f"{path} is not finished: {done} of {total} mutant episodes are stored, {stage} is under "
-        f"way or was interrupted. Continue with: rpd run --config {path / 'run.json'} --out {path}",
+        f"Not finished: {done} of {total} mutant episodes are stored; the {stage} is under way or "
+        "was interrupted.",
     )
+    command = f"rpd run --config {path / 'run.json'} --out {path}"
+    say(console, f"Continue with: {command}", copied=True)
 
 
 def print_estimate(console: Console, plain: dict[str, Any], cost: Cost) -> None:
