@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -46,8 +46,8 @@ def measure_references(shop: Workshop) -> References:
     nothing = np.zeros(0, dtype=np.uint64)
     analysis = shop.setup.config.analysis
     asked = {
-        "original": ask(shop, nothing, (0,), unranked_kept=True),
-        "default-everywhere": ask(shop, nothing, (0,), unranked_kept=False),
+        "original": ask(shop, [nothing], [(0, 0)], unranked_kept=True),
+        "default-everywhere": ask(shop, [nothing], [(0, 0)], unranked_kept=False),
     }
     if analysis.reference is None:
         random_play = dataclasses.replace(shop.recipe, policy=prepare.RandomPlay())
@@ -64,19 +64,26 @@ def measure_references(shop: Workshop) -> References:
 
 def ask(
     shop: Workshop,
-    ranked: KeyArray,
-    cutoffs: tuple[int, ...],
+    rankings: Sequence[KeyArray],
+    points: Sequence[tuple[int, int]],
     unranked_kept: bool | None = None,
     phase: Phase = Phase.TEST,
     part: int = 0,
 ) -> Evaluation:
-    """Describe pruned policies of one ranking, with the run's settings where none are given."""
+    """Describe pruned policies, each a ranking and a cutoff, with the run's settings."""
     analysis = shop.setup.config.analysis
     if unranked_kept is None:
         unranked_kept = analysis.unvisited == "policy"
     seed = shop.setup.config.suite.seed
     return Evaluation(
-        shop.recipe, seed, phase, part, ranked, cutoffs, unranked_kept, analysis.test_episodes
+        shop.recipe,
+        seed,
+        phase,
+        part,
+        tuple(rankings),
+        tuple(points),
+        unranked_kept,
+        analysis.test_episodes,
     )
 
 
@@ -106,8 +113,8 @@ def evaluate(shop: Workshop, stage: str, asked: Mapping[str, Evaluation]) -> dic
 def evaluation_table(asked: Evaluation, episodes: Episodes) -> Any:
     """Give the episodes with the pruned policy and the test episode that each belongs to."""
     table = tables.episodes_table(episodes)
-    kept = np.array(asked.cutoffs, dtype=np.int64)[episodes.index // asked.test_episodes]
-    table = table.append_column("kept", [kept])
+    points = np.array(asked.points, dtype=np.int64)[episodes.index // asked.test_episodes]
+    table = table.append_column("ranking", [points[:, 0]]).append_column("kept", [points[:, 1]])
     return table.append_column("test_episode", [episodes.index % asked.test_episodes])
 
 
@@ -119,7 +126,7 @@ def _read_evaluation(parts: Parts) -> Episodes:
 def file_name(name: str, asked: Evaluation) -> str:
     """Give a name that is readable and differs whenever the episodes would."""
     what = [
-        asked.phase, asked.part, asked.cutoffs, asked.unranked_kept, asked.test_episodes,
-        asked.ranked.tobytes().hex(),
+        asked.phase, asked.part, asked.points, asked.unranked_kept, asked.test_episodes,
+        [ranked.tobytes().hex() for ranked in asked.rankings],
     ]  # fmt: skip
     return f"{file_stem(name)}-{short_digest(what)}"

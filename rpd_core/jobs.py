@@ -38,7 +38,7 @@ class SuiteJob:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Pruned policies of one ranking, each over the same test episodes.
+    """Pruned policies of some rankings, each over the same test episodes.
 
     Episode i of an evaluation is test episode `i % test_episodes` of pruned policy
     `i // test_episodes`.
@@ -49,10 +49,10 @@ class Evaluation:
     phase: Phase
     part: int
     """Distinguishes sets of episodes within a phase."""
-    ranked: KeyArray
-    """State keys, most important first."""
-    cutoffs: tuple[int, ...]
-    """Per pruned policy: how many of the first states keep the policy."""
+    rankings: tuple[KeyArray, ...]
+    """Keys of the same states, most important first, once per ranking."""
+    points: tuple[tuple[int, int], ...]
+    """Per pruned policy: which ranking, and how many of its first states keep the policy."""
     unranked_kept: bool
     """Whether states outside the ranking keep the policy."""
     test_episodes: int
@@ -60,7 +60,7 @@ class Evaluation:
     @property
     def total(self) -> int:
         """Number of episodes."""
-        return len(self.cutoffs) * self.test_episodes
+        return len(self.points) * self.test_episodes
 
 
 @dataclass(frozen=True)
@@ -84,21 +84,24 @@ def perform_evaluation(job: EvaluationJob) -> Episodes:
     asked = job.evaluation
     index = np.arange(job.first, job.last + 1)
     identity = episode_keys(asked.seed, asked.phase, index % asked.test_episodes, asked.part)
-    cutoffs = np.array(asked.cutoffs, dtype=np.int64)[index // asked.test_episodes]
-    keep = TopStates(asked.ranked, cutoffs, asked.unranked_kept)
+    points = np.array(asked.points, dtype=np.int64)[index // asked.test_episodes]
+    keep = TopStates(asked.rankings, points, asked.unranked_kept)
     played = player_for(asked.recipe).play(Plan(index, identity), keep, keep.record)
     return replace(played, info={**played.info, RANKED_STEPS: keep.ranked_steps})
 
 
 class TopStates:
-    """Keeps the policy in the first states of a ranking, with a cutoff per episode."""
+    """Keeps the policy in the first states of a ranking, with ranking and cutoff per episode."""
 
-    def __init__(self, ranked: KeyArray, cutoffs: IntArray, unranked_kept: bool) -> None:
-        self.order = np.argsort(ranked)
-        self.sorted_keys = ranked[self.order]
-        self.cutoffs = cutoffs
+    def __init__(
+        self, rankings: tuple[KeyArray, ...], points: IntArray, unranked_kept: bool
+    ) -> None:
+        self.sorted_keys = np.sort(rankings[0])
+        self.ranks = np.stack([np.argsort(ranked) for ranked in rankings])
+        """Per ranking, the rank of each of the sorted keys."""
+        self.ranking, self.cutoffs = points[:, 0], points[:, 1]
         self.unranked = -1 if unranked_kept else np.iinfo(np.int64).max
-        self.ranked_steps = np.zeros(len(cutoffs))
+        self.ranked_steps = np.zeros(len(points))
         """Per episode, steps spent in states of the ranking."""
         self._found = np.zeros(0, dtype=bool)
 
@@ -108,7 +111,7 @@ class TopStates:
             return np.full(len(keys), self.unranked < 0)
         at = np.minimum(np.searchsorted(self.sorted_keys, keys), len(self.sorted_keys) - 1)
         self._found = self.sorted_keys[at] == keys
-        rank = np.where(self._found, self.order[at], self.unranked)
+        rank = np.where(self._found, self.ranks[self.ranking[position], at], self.unranked)
         return np.asarray(rank < self.cutoffs[position])
 
     def record(self, step: Step) -> None:

@@ -149,7 +149,8 @@ class PrunedFile:
             files = {path: _extract(archive, name, folder) for path, name in _files(about)}
             policy = _inner_policy(about, files, self.trust).load(facts)
             default = _default_action(about, files, self.trust).open(facts)
-        keep = TopStates(ranked, np.array([len(kept)]), about["unvisited"] == "policy")
+        point = np.array([[0, len(kept)]])
+        keep = TopStates((ranked,), point, about["unvisited"] == "policy")
         return _Pruned(policy, default, opened(_abstraction(about), facts), keep)
 
 

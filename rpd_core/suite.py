@@ -126,6 +126,12 @@ def concat_episodes(parts: Sequence[Episodes]) -> Episodes:
     return Episodes(**columns, info=info)
 
 
+def take_episodes(episodes: Episodes, rows: IntArray) -> Episodes:
+    """Give some rows of a table of episodes."""
+    columns = {name: column[rows] for name, column in vars(episodes).items() if name != "info"}
+    return Episodes(**columns, info={name: column[rows] for name, column in episodes.info.items()})
+
+
 def merge_states(parts: Sequence[States]) -> States:
     """Join tables of states; counts of the same state add up."""
     stacked = States(**_stack(parts))

@@ -13,6 +13,7 @@ from rpd_core.evaluation import References, ask, evaluate
 from rpd_core.hashing import Phase
 from rpd_core.pruning import Candidate, Curve, candidates, curve_from, cutoffs_for, portfolio
 from rpd_core.ranking import Ranking, random_ranking
+from rpd_core.suite import take_episodes
 from rpd_core.workshop import Workshop
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def prune(shop: Workshop, rankings: Mapping[str, Ranking], references: Reference
     cutoffs = cutoffs_for(config.shares, len(keys))
     randoms = [random_ranking(keys, seed) for seed in range(config.random_rankings)]
     asked = {
-        ranking.name: ask(shop, ranking.ranked_keys, cutoffs)
+        ranking.name: ask(shop, [ranking.ranked_keys], [(0, cutoff) for cutoff in cutoffs])
         for ranking in (*rankings.values(), *randoms)
     }
     played = evaluate(shop, "pruning", asked)
@@ -73,7 +74,7 @@ def prune(shop: Workshop, rankings: Mapping[str, Ranking], references: Reference
 
 def _coverage_of_original(shop: Workshop, keys: KeyArray) -> float:
     """Play the original policy and count the steps in states that the suite has seen."""
-    asked = ask(shop, keys, (len(keys),), unranked_kept=True)
+    asked = ask(shop, [keys], [(0, len(keys))], unranked_kept=True)
     episodes = evaluate(shop, "coverage", {"coverage": asked})["coverage"]
     return float(curve_from("coverage", [1.0], [len(keys)], episodes).coverage[0])
 
@@ -93,39 +94,38 @@ def _confirm(
         for name, group in groups.items()
     }
     found: dict[Goal, Confirmation] = {}
-    for attempt in range(max((len(queue) for queue in waiting.values()), default=0)):
-        trying = {goal: queue[attempt] for goal, queue in waiting.items() if len(queue) > attempt}
+    attempt = 0
+    while trying := {goal: queue[attempt] for goal, queue in waiting.items() if queue[attempt:]}:
         played = _play_candidates(shop, rankings, list(trying.values()), attempt)
         for goal, candidate in trying.items():
-            curve = played[candidate.name]
-            at = int(np.searchsorted(curve.kept, candidate.kept))
-            mean = float(curve.mean_return[at])
+            curve = played[candidate]
+            mean = float(curve.mean_return[0])
             met = mean >= references.target(goal[0])
-            shares = float(curve.step_shares[at]), float(curve.coverage[at])
+            shares = float(curve.step_shares[0]), float(curve.coverage[0])
             found[goal] = Confirmation(candidate, mean, *shares, met, attempt + 1)
             if met:
                 waiting[goal] = []
+        attempt += 1
     return found
 
 
 def _play_candidates(
     shop: Workshop, rankings: Mapping[str, Ranking], tried: Sequence[Candidate], attempt: int
-) -> dict[str, Curve]:
-    """Play candidates on episodes that no earlier attempt used, those of one ranking together."""
-    kept = {name: sorted({one.kept for one in tried if one.name == name}) for name in rankings}
-    asked = {
-        name: ask(
-            shop,
-            rankings[name].ranked_keys,
-            tuple(numbers),
-            phase=Phase.CONFIRM,
-            part=attempt,
-        )
-        for name, numbers in kept.items()
-        if numbers
-    }
-    played = evaluate(shop, "confirmation", asked)
+) -> dict[Candidate, Curve]:
+    """Play candidates, all in one batch, on episodes that no earlier attempt used."""
+    unique = list(dict.fromkeys(tried))
+    names = list(dict.fromkeys(one.name for one in unique))
+    asked = ask(
+        shop,
+        [rankings[name].ranked_keys for name in names],
+        [(names.index(one.name), one.kept) for one in unique],
+        phase=Phase.CONFIRM,
+        part=attempt,
+    )
+    name = f"confirm-{attempt}"
+    episodes = evaluate(shop, "confirmation", {name: asked})[name]
+    rows = np.arange(len(episodes)).reshape(len(unique), -1)
     return {
-        name: curve_from(name, [0.0] * len(kept[name]), kept[name], episodes)
-        for name, episodes in played.items()
+        one: curve_from(one.name, [one.share], [one.kept], take_episodes(episodes, row))
+        for one, row in zip(unique, rows, strict=True)
     }

@@ -36,8 +36,8 @@ class CartPole:
             max_steps=self.max_steps,
             reference=0.0,
             policy="cartpole:good",
-            lanes=1250,
-            chunk=1250,
+            lanes=2500,
+            chunk=2500,
         )
 
     def open(self, opening: Opening) -> Lanes:
