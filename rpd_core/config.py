@@ -202,8 +202,9 @@ def _component(registry: Registry, kind: str, chosen: Any) -> tuple[Any, str]:
         spec = registry.parse(kind, chosen) if isinstance(chosen, str) else chosen
         return registry.make(kind, spec), str(spec)
     if callable(chosen) and not dataclasses.is_dataclass(chosen):
-        chosen = registry.resolve(kind, "python")(chosen)
-    return chosen, getattr(chosen, "__qualname__", None) or repr(chosen)
+        name = f"python:{chosen.__module__}:{getattr(chosen, '__qualname__', 'function')}"
+        return registry.resolve(kind, "python")(chosen), name
+    return chosen, type(chosen).__name__
 
 
 def chain_of(registry: Registry, chosen: Sequence[Any]) -> tuple[Chain, tuple[str, ...]]:

@@ -74,18 +74,24 @@ def run(shop: Workshop) -> Results:
 def open_run(shop: Workshop) -> None:
     """Make or check the directory, then fit what must be fitted."""
     shop.directory.create(shop.setup.config, versions())
-    if not prepare.needs_fit(shop.recipe):
+    if not prepare.needs_fit(shop.recipe) or restore_prepared(shop):
         return
+    shop.progress("prepare", 0, 1)
+    recipe = prepare.fit(shop.recipe, shop.setup.config.suite.seed)
+    shop.directory.write_json("prepared.json", {"fitted": prepare.fitted_fields(recipe)})
+    shop.setup = dataclasses.replace(shop.setup, recipe=recipe)
+    shop.progress("prepare", 1, 1)
+
+
+def restore_prepared(shop: Workshop) -> bool:
+    """Take up what was fitted for this run before; tell whether there was anything."""
     stored = shop.directory.read_json("prepared.json")
     if stored is None:
-        shop.progress("prepare", 0, 1)
-        recipe = prepare.fit(shop.recipe, shop.setup.config.suite.seed)
-        shop.directory.write_json("prepared.json", {"fitted": prepare.fitted_fields(recipe)})
-        shop.progress("prepare", 1, 1)
-    else:
-        chain = prepare.restore_fitted(Chain(prepare.links_of(shop.recipe)), stored["fitted"])
-        recipe = dataclasses.replace(shop.recipe, abstraction=chain)
+        return False
+    chain = prepare.restore_fitted(Chain(prepare.links_of(shop.recipe)), stored["fitted"])
+    recipe = dataclasses.replace(shop.recipe, abstraction=chain)
     shop.setup = dataclasses.replace(shop.setup, recipe=recipe)
+    return True
 
 
 def build_suite(shop: Workshop) -> Suite:

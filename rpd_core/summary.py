@@ -39,7 +39,7 @@ def summarise(results: Results) -> dict[str, Any]:
         },
         "suite": {
             "episodes": len(analysis.suite.episodes),
-            "passed": float(analysis.weights.sum()),
+            "passed": _whole(float(analysis.weights.sum())),
             "states": len(analysis.suite.states),
             "steps": int(analysis.suite.episodes.length.sum()),
             "mutation_rate": config.suite.mutation_rate,
@@ -64,6 +64,11 @@ def summarise(results: Results) -> dict[str, Any]:
         "versions": versions(),
         "seed": config.suite.seed,
     }
+
+
+def _whole(number: float) -> float | int:
+    """Give a whole number as such; soft conditions pass fractions of episodes."""
+    return int(number) if number.is_integer() else number
 
 
 def identified(spectrum: Spectrum) -> BoolArray:

@@ -101,6 +101,7 @@ def rank_command(
         raise ConfigError(f"top must be at least 1, got {top}")
     changes = {"measures": tuple(measure or ()), "condition": condition}
     shop = stored_shop(run, changes, 1, "local", lambda stage, done, total: None)
+    pipeline.restore_prepared(shop)
     names = [str(shop.registry.parse("measure", text)) for text in measure or ["tarantula"]]
     analysis = pipeline.analyse(shop, pipeline.load_suite(shop.directory))
     ranked = pipeline.Ranked(shop.setup, analysis)
