@@ -16,7 +16,8 @@ from rpd_core import pipeline
 from rpd_core.components import Executor
 from rpd_core.config import Request, RunConfig, Setup, resolve
 from rpd_core.errors import ConfigError, StoreError, nearest
-from rpd_core.execution import LocalProcesses, can_be_shipped
+from rpd_core.execution import LocalProcesses, can_be_shipped, close_pools
+from rpd_core.jobs import close_players
 from rpd_core.pipeline import Ranked, Results
 from rpd_core.ranking import Ranking, evidence_for, rank, ranking_columns
 from rpd_core.registry import Registry, installed
@@ -56,11 +57,15 @@ def run(
 
 def execute(shop: Workshop) -> Run:
     """Do a whole run and leave its summary in the directory."""
-    with shop.directory.lock():
-        results = pipeline.run(shop)
-        summary = summarise(results)
-        shop.directory.write_json("summary.json", summary)
-        write_rankings(shop.directory, results)
+    try:
+        with shop.directory.lock():
+            results = pipeline.run(shop)
+            summary = summarise(results)
+            write_rankings(shop.directory, results)
+            shop.directory.write_json("summary.json", summary)
+    finally:
+        close_pools()
+        close_players()
     return Run(shop, results, summary)
 
 

@@ -50,18 +50,14 @@ def _inline(queue: WorkQueue) -> Iterator[Outcome]:
 
 
 def _pooled(queue: WorkQueue, workers: int) -> Iterator[Outcome]:
-    pool = _open_pool(workers)
+    """Keep every worker busy; a pool that served to the end stays open for the next stage."""
     running: dict[Future[Any], WorkItem] = {}
     try:
         while True:
             # One item per worker waits in line, so that a finished worker never idles and most
             # of the work stays in the queue.
             while len(running) < 2 * workers and (item := queue.take()) is not None:
-                try:
-                    running[pool.submit(item.function, item.argument)] = item
-                except BrokenProcessPool:
-                    pool = _open_pool(workers)
-                    running[pool.submit(item.function, item.argument)] = item
+                running[_submit(item, workers)] = item
             if not running:
                 return
             done, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -69,11 +65,19 @@ def _pooled(queue: WorkQueue, workers: int) -> Iterator[Outcome]:
             if any(outcome.lost for outcome in outcomes):
                 outcomes += [Outcome(item, lost=True) for item in running.values()]
                 running.clear()
-                pool.shutdown(wait=False, cancel_futures=True)
-                pool = _open_pool(workers)
+                close_pools()
             yield from outcomes
-    finally:
-        _close_pool(pool)
+    except BaseException:  # also when the caller stops listening: end the workers at once
+        close_pools()
+        raise
+
+
+def _submit(item: WorkItem, workers: int) -> Future[Any]:
+    try:
+        return _pool(workers).submit(item.function, item.argument)
+    except BrokenProcessPool:  # a worker died while idle
+        close_pools()
+        return _pool(workers).submit(item.function, item.argument)
 
 
 def _outcome(future: Future[Any], item: WorkItem) -> Outcome:
@@ -85,9 +89,17 @@ def _outcome(future: Future[Any], item: WorkItem) -> Outcome:
     return Outcome(item, value=future.result())
 
 
-def _open_pool(workers: int) -> ProcessPoolExecutor:
-    context = get_context("spawn")  # forking a process that holds torch or ALE threads can hang
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker)
+_pools: dict[int, ProcessPoolExecutor] = {}
+"""Open pools by number of workers: starting a worker costs seconds of imports."""
+
+
+def _pool(workers: int) -> ProcessPoolExecutor:
+    if workers not in _pools:
+        context = get_context("spawn")  # forking with torch or ALE threads around can hang
+        _pools[workers] = ProcessPoolExecutor(
+            workers, mp_context=context, initializer=_start_worker
+        )
+    return _pools[workers]
 
 
 def _start_worker() -> None:
@@ -95,12 +107,14 @@ def _start_worker() -> None:
     os.environ.update(_ONE_THREAD)  # before any numerical library is imported for an item
 
 
-def _close_pool(pool: ProcessPoolExecutor) -> None:
-    """End the workers at once: finished work has been handed on, the rest can be repeated."""
-    processes = list((getattr(pool, "_processes", None) or {}).values())
-    pool.shutdown(wait=False, cancel_futures=True)
-    for process in processes:
-        process.terminate()
+def close_pools() -> None:
+    """End all workers at once: finished work has been handed on, the rest can be repeated."""
+    while _pools:
+        pool = _pools.popitem()[1]
+        processes = list((getattr(pool, "_processes", None) or {}).values())
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in processes:
+            process.terminate()
 
 
 class _Pending:
