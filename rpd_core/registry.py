@@ -99,7 +99,7 @@ class Registry:
         expanded = specs.expand_comparison(text) if kind == "condition" else text
         name, rest = specs.split_name(expanded, kind)
         spec = specs.parse(name, rest, self.describe(kind, name).parameters)
-        return replace(spec, comparison=kind == "condition" and set(spec.values) == {"op", "bound"})
+        return replace(spec, comparison=kind == "condition" and specs.is_comparison(spec))
 
     def make(self, kind: str, chosen: str | Spec) -> Any:
         """Give the recipe that a spec selects."""

@@ -79,6 +79,15 @@ def expand_comparison(text: str) -> str:
     return f"{name}:op={op},bound={bound.strip()}"
 
 
+def is_comparison(spec: Spec) -> bool:
+    """Tell whether a condition can be written in the short form and read again."""
+    values = spec.values
+    if set(values) != {"op", "bound"} or quote(values["bound"]) != values["bound"]:
+        return False
+    match = _COMPARISON.fullmatch(f"{spec.name}{values['op']}{values['bound']}")
+    return match is not None and match.groups() == (spec.name, values["op"], values["bound"])
+
+
 def parse(name: str, rest: str | None, parameters: tuple[Parameter, ...]) -> Spec:
     """Read the items after the colon with the component's fields at hand."""
     names = [parameter.name for parameter in parameters]
