@@ -57,9 +57,7 @@ def registry_of(*points: Point) -> Registry:
 
 def entry(registry: Registry, name: str, plugin: str = "odd") -> Registration:
     (found,) = [
-        one
-        for one in registry.registrations
-        if one.component.name == name and one.plugin == plugin
+        one for one in registry.registrations if one.component.name == name and one.plugin == plugin
     ]
     return found
 
@@ -214,9 +212,7 @@ def test_a_target_in_a_package_that_fails_to_import_is_broken(importable: Path) 
 
 def test_a_target_without_readable_source_is_broken(importable: Path) -> None:
     (importable / "odd_bytes.py").write_bytes(b"# \xff\xfe\nclass Thing: ...\n")
-    registry = registry_of(
-        Point("odd", module(**offering(Component("m", "odd_bytes:Thing", ""))))
-    )
+    registry = registry_of(Point("odd", module(**offering(Component("m", "odd_bytes:Thing", "")))))
     assert entry(registry, "m").status == "broken"
     assert_the_rest_works(registry)
 
@@ -261,7 +257,9 @@ def test_of_several_strangers_none_wins() -> None:
     for order in (points, points[::-1]):
         registry = registry_of(*order)
         assert {entry(registry, "same", name).status for name in "abc"} == {"clash"}
-        with pytest.raises(ComponentError, match="measure 'same' is clash: .* offers the same name"):
+        with pytest.raises(
+            ComponentError, match="measure 'same' is clash: .* offers the same name"
+        ):
             registry.make("measure", "same")
         assert_the_rest_works(registry)
 

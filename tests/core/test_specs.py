@@ -162,9 +162,7 @@ def test_only_conditions_have_the_short_form(registry: Registry) -> None:
         ("return>=1,2", "'2' is no parameter of 'return'"),
     ],
 )
-def test_a_wrong_comparison_says_what_is_wrong(
-    text: str, message: str, registry: Registry
-) -> None:
+def test_a_wrong_comparison_says_what_is_wrong(text: str, message: str, registry: Registry) -> None:
     with pytest.raises(SpecError) as caught:
         registry.make("condition", str(registry.parse("condition", text)))
     assert message in str(caught.value)
