@@ -17,6 +17,7 @@ from rpd_core import hookspecs
 from rpd_core.components import KINDS, Component
 from rpd_core.errors import ComponentError, nearest, one_line
 from rpd_core.hookspecs import API_VERSION, ENTRY_POINT_GROUP
+from rpd_core.specs import NAME
 
 BUNDLED = "ranking-policy-decisions"
 """The distribution whose components win when a name is taken twice."""
@@ -76,7 +77,7 @@ def load_plugin(entry_point: EntryPoint) -> Plugin:
     version = entry_point.dist.version if entry_point.dist else ""
     try:
         module = entry_point.load()
-    except Exception as error:  # a stranger's module may raise anything
+    except (Exception, SystemExit) as error:  # a stranger's module may raise anything
         return Plugin(name, distribution, version, fault=one_line(error), status="broken")
     wanted = getattr(module, "RPD_API", 1)
     if wanted != API_VERSION:
@@ -84,7 +85,7 @@ def load_plugin(entry_point: EntryPoint) -> Plugin:
         return Plugin(name, distribution, version, fault=fault, status="wrong API")
     try:
         components = tuple(_collect(module, name))
-    except Exception as error:  # the same: hooks are a stranger's code
+    except (Exception, SystemExit) as error:  # the same: hooks are a stranger's code
         return Plugin(name, distribution, version, fault=one_line(error), status="broken")
     return Plugin(name, distribution, version, components, notes=_forgotten(module))
 
@@ -112,7 +113,25 @@ def _as_components(hook: str, returned: object) -> list[Component]:
     for component in returned:
         if not isinstance(component, Component):
             raise ComponentError(f"{hook} must return Component records, got {component!r}")
+        _check_component(hook, component)
     return list(returned)
+
+
+def _check_component(hook: str, component: Component) -> None:
+    """Refuse a record that no spec string could select or that is typed wrongly."""
+    if not isinstance(component.name, str) or not NAME.fullmatch(component.name):
+        raise ComponentError(f"{hook} offers a component whose name is {component.name!r}")
+    for field_name in ("target", "summary", "install"):
+        value = getattr(component, field_name)
+        if not isinstance(value, str):
+            raise ComponentError(
+                f"{hook}: {field_name} of {component.name!r} must be text, got {value!r}"
+            )
+    if not isinstance(component.requires, tuple | list):
+        raise ComponentError(
+            f"{hook}: requires of {component.name!r} must be a tuple of import names, got "
+            f"{component.requires!r}"
+        )
 
 
 def _refuse_unknown_hooks(module: ModuleType) -> None:

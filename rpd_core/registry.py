@@ -99,7 +99,7 @@ class Registry:
         expanded = specs.expand_comparison(text) if kind == "condition" else text
         name, rest = specs.split_name(expanded, kind)
         spec = specs.parse(name, rest, self.describe(kind, name).parameters)
-        return replace(spec, comparison=kind == "condition" and set(spec.values) == {"op", "bound"})
+        return replace(spec, comparison=kind == "condition" and specs.is_comparison(spec))
 
     def make(self, kind: str, chosen: str | Spec) -> Any:
         """Give the recipe that a spec selects."""
@@ -134,7 +134,7 @@ class Registry:
         module, _, attribute = found.component.target.partition(":")
         try:
             return getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError) as error:
+        except (Exception, SystemExit) as error:  # a stranger's module may raise anything
             raise ComponentError(
                 f"{kind} {name!r} of plugin {found.plugin!r} is broken: {one_line(error)}"
             ) from error
@@ -183,7 +183,11 @@ def _status(component: Component) -> tuple[str, str]:
     if path is None:
         return "broken", f"there is no module {module!r}"
     defines = rf"^(class|def)\s+{re.escape(attribute)}\b"
-    if not attribute or not re.search(defines, path.read_text(encoding="utf-8"), re.MULTILINE):
+    try:
+        source = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return "broken", f"the source of {module!r} cannot be read"
+    if not attribute or not re.search(defines, source, re.MULTILINE):
         return "broken", f"{module!r} defines no {attribute!r}"
     return "ready", ""
 

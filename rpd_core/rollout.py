@@ -247,17 +247,18 @@ class _Batch:
 
     def _checked(self, actions: Array, who: str) -> Array:
         """Give actions in the type of the action space, or say which is not in it."""
+        actions = np.asarray(actions)
         wrong = self.player.complaint(actions, self.active)
         if wrong is not None:
             lane, complaint = wrong
             raise EpisodeError(f"the {who} {complaint} {self._where(lane)}")
-        return np.asarray(actions).astype(self.player.facts.action_space.dtype, copy=False)
+        return actions.astype(self.player.facts.action_space.dtype, copy=False)
 
     def _advance(self, actions: Array, kept: BoolArray) -> None:
         with self._blame():
             result = self.player.lanes.step(actions.copy(), self.active)
         rewards = np.where(self.active, result.rewards, 0.0)
-        if not np.isfinite(rewards.sum()):
+        if not np.isfinite(rewards).all():
             lane = int(np.flatnonzero(~np.isfinite(rewards))[0])
             raise EpisodeError(
                 f"the environment gave the reward {rewards[lane]} {self._where(lane)}"

@@ -35,7 +35,7 @@ def source_file(module: str) -> Path | None:
     """Find the source file of a module; imports its parent packages, but not the module."""
     try:
         found = importlib.util.find_spec(module)
-    except (ImportError, ValueError):
+    except (Exception, SystemExit):  # a parent package is a stranger's code
         return None
     return Path(found.origin) if found and found.origin and found.has_location else None
 

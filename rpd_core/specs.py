@@ -18,7 +18,9 @@ from rpd_core.components import PROTOCOLS
 from rpd_core.errors import SpecError, nearest
 from rpd_core.source import Parameter
 
-_NAME = re.compile(r"[A-Za-z][\w.-]*")
+NAME = re.compile(r"[A-Za-z][\w.-]*")
+"""What a component may be called."""
+"""What a component may be called."""
 _COMPARISON = re.compile(r"([A-Za-z]\w*)\s*(>=|<=|>|<)\s*(.*)", re.DOTALL)
 _QUOTES = ("'", '"')
 _SPECIAL = {",", *_QUOTES}
@@ -59,7 +61,7 @@ class Spec:
 def split_name(text: str, kind: str) -> tuple[str, str | None]:
     """Split a spec string at the first colon into the name and the rest."""
     name, colon, rest = text.strip().partition(":")
-    if not _NAME.fullmatch(name):
+    if not NAME.fullmatch(name):
         raise SpecError(
             f"{text!r} is no {kind} spec: expected name, name:value or name:key=value,..."
         )
@@ -75,6 +77,15 @@ def expand_comparison(text: str) -> str:
         return text
     name, op, bound = match.groups()
     return f"{name}:op={op},bound={bound.strip()}"
+
+
+def is_comparison(spec: Spec) -> bool:
+    """Tell whether a condition can be written in the short form and read again."""
+    values = spec.values
+    if set(values) != {"op", "bound"} or quote(values["bound"]) != values["bound"]:
+        return False
+    match = _COMPARISON.fullmatch(f"{spec.name}{values['op']}{values['bound']}")
+    return match is not None and match.groups() == (spec.name, values["op"], values["bound"])
 
 
 def parse(name: str, rest: str | None, parameters: tuple[Parameter, ...]) -> Spec:

@@ -19,6 +19,8 @@ from rpd_core.errors import StoreError
 from rpd_core.tables import SCHEMA_VERSION, check_schema
 
 _PART = re.compile(r"part-(\d+)-(\d+)\.parquet")
+_OURS = re.compile(r"\.lock|\..+\.\d+\.tmp")
+"""What an interrupted start may leave behind before there is a run.json."""
 
 
 class RunDirectory:
@@ -45,6 +47,8 @@ class RunDirectory:
             plain: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise StoreError(f"cannot read {str(path)!r}: {error}; restore or delete it") from error
+        if not isinstance(plain, dict):
+            raise StoreError(f"{str(path)!r} is no file of rpd: choose another --out")
         return plain
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
@@ -70,7 +74,7 @@ class RunDirectory:
     def _refuse_foreign(self) -> None:
         if (self.path / "run.json").is_file() or not self.path.is_dir():
             return
-        strangers = [entry.name for entry in self.path.iterdir() if entry.name != ".lock"]
+        strangers = [e.name for e in self.path.iterdir() if not _OURS.fullmatch(e.name)]
         if strangers:
             raise StoreError(
                 f"{str(self.path)!r} holds {sorted(strangers)[0]!r} but no run.json: "
@@ -83,16 +87,17 @@ class RunDirectory:
                 f"{str(self.path)!r} was written with schema {stored.get('schema')!r}, this rpd "
                 f"has {SCHEMA_VERSION}: choose another --out"
             )
-        before = RunConfig.from_json(stored["config"])
+        before = self.config()
         found = differences(before.suite.identity(), _plain(config))
         if found:
             raise StoreError(
                 f"{str(self.path)!r} holds another configuration ({'; '.join(found)}): "
                 "choose another --out or repeat the stored one"
             )
-        if before.episodes > config.episodes and self.suite.covered():
+        held = max((last + 1 for _, last in self.suite.covered()), default=0)
+        if held > config.episodes:
             raise StoreError(
-                f"{str(self.path)!r} holds {before.episodes} episodes, asked for "
+                f"{str(self.path)!r} holds {held} episodes, asked for "
                 f"{config.episodes}: a run can grow but not shrink; choose another --out"
             )
 

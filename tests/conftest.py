@@ -1,0 +1,27 @@
+"""What all tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+from rpd_core.jobs import close_players
+from rpd_core.registry import Registry, installed
+
+settings.register_profile("rpd", deadline=None, max_examples=60, derandomize=True)
+settings.load_profile("rpd")
+
+
+@pytest.fixture(scope="session")
+def registry() -> Registry:
+    """Give everything that is installed."""
+    return installed()
+
+
+@pytest.fixture(autouse=True)
+def _no_open_players() -> Iterator[None]:
+    """Let no test play on environments that another one opened."""
+    yield
+    close_players()
