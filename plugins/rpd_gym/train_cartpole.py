@@ -22,7 +22,7 @@ from rpd_core.rollout import Plan, Player, Recipe
 from rpd_gym.cartpole import CartPole, CartPoleGrid
 from rpd_gym.cartpole_policy import HIDDEN, Greedy
 
-SEED = 7
+SEED = 3
 WEAK = (90.0, 110.0)
 """Mean return that counts as weak."""
 STEPS = 60_000
