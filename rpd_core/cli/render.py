@@ -73,8 +73,8 @@ def _print_suite(console: Console, summary: dict[str, Any]) -> None:
     elif suite["identified"] < LOW_IDENTIFIED * suite["states"]:
         say(
             console,
-            f"Advice: only {suite['identified']} of {suite['states']} states were seen often enough "
-            f"to be judged one by one (a state is visited {suite['steps'] / suite['states']:.1f} "
+            f"Advice: only {suite['identified']} of {suite['states']} states were seen often "
+            f"enough to be judged one by one (a state is visited {suite['steps'] / suite['states']:.1f} "
             "times on average); a coarser --abstraction or more --episodes would help.",
         )
 
