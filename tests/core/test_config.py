@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import worlds
 from lines import Line
@@ -50,7 +51,7 @@ def test_what_is_given_wins(registry: Registry) -> None:
     assert (found.suite.mutation_rate, found.episodes, found.chunk) == (0.1, 70, 7)
     assert (found.suite.lanes, found.suite.seed, found.analysis.reference) == (3, 9, -4.5)
     assert found.analysis.condition == "return>1"
-    assert found.analysis.measures == (*STANDARD_MEASURES, "random:seed=4")
+    assert found.analysis.measures == (*STANDARD_MEASURES, "random:4")
     assert found.suite.abstraction == ("identity", "abs")
     assert (found.suite.default_action, found.analysis.unvisited) == ("random", "policy")
 
@@ -100,6 +101,14 @@ def test_an_unknown_setting_offers_the_nearest() -> None:
         make_request("cartpole", None, {"episode": 3})
     made = make_request("cartpole", None, {"measures": "random", "abstraction": ["abs", "round"]})
     assert (made.measures, made.abstraction) == (("random",), ("abs", "round"))
+
+
+def test_numbers_of_numpy_are_as_good_as_pythons(registry: Registry) -> None:
+    given = {"seed": np.int64(3), "mutation_rate": np.float32(0.25), "episodes": np.int32(40)}
+    made = make_request(worlds.Corridor(), worlds.Goes(), given)
+    found = resolve(made, registry).config
+    assert found.as_json()["suite"]["seed"] == 3
+    assert (found.suite.mutation_rate, found.episodes) == (0.25, 40)
 
 
 def test_a_configuration_survives_json(registry: Registry) -> None:

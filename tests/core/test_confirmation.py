@@ -13,17 +13,18 @@ import numpy as np
 import pytest
 from lines import Cell, Does, Gives, Line, always
 
-from rpd_core import pipeline
+from rpd_core import sweep
 from rpd_core.config import Request, resolve
+from rpd_core.evaluation import References, measure_references
 from rpd_core.hashing import canonical, state_keys
-from rpd_core.pipeline import Confirmation, References, Workshop
-from rpd_core.pruning import Curve
+from rpd_core.pruning import Curve, reach
 from rpd_core.ranking import Ranking
 from rpd_core.registry import Registry
 from rpd_core.store import RunDirectory
 from rpd_core.suite import Episodes
 from rpd_core.summary import _entry
-from rpd_core.pruning import reach
+from rpd_core.sweep import Confirmation
+from rpd_core.workshop import Workshop
 
 KEPT = np.arange(7)
 CELLS = state_keys(canonical(np.arange(6.0)[:, None]))
@@ -39,7 +40,7 @@ def shop_at(path: Path, registry: Registry) -> Workshop:
 def promising(name: str, means: list[float]) -> Curve:
     returns = np.repeat(np.array(means, dtype=float)[:, None], 3, axis=1)
     steps = np.ones_like(returns, dtype=np.int64)
-    return Curve(name, KEPT / 6, KEPT, returns, steps, steps)
+    return Curve(name, KEPT / 6, KEPT, returns, steps, steps, steps)
 
 
 def references(mean: float) -> References:
@@ -57,7 +58,7 @@ def confirm(
         name: Ranking(name, orders[name], np.zeros(6), CELLS) for name in curves
     }
     made = {name: promising(name, means) for name, means in curves.items()}
-    return shop, pipeline._confirm(shop, rankings, made, references(original))
+    return shop, sweep._confirm(shop, rankings, made, references(original))
 
 
 def test_a_choice_that_misses_gives_way_to_the_next_larger_share(
@@ -107,13 +108,13 @@ def test_the_portfolio_follows_the_best_curve_at_each_share(
 
 def test_every_try_has_fresh_episodes(tmp_path: Path, registry: Registry) -> None:
     shop, _ = confirm(tmp_path, registry, {"tarantula": [0, 9, 9, 9, 9, 9, 9]})
-    pipeline.measure_references(shop)
+    measure_references(shop)
     seeds: dict[str, set[int]] = {}
     for folder in (tmp_path / "pruning").iterdir():
         parts = shop.directory.evaluation(folder.name)
         table = parts.read(*parts.covered()[0])["episodes"]
         seeds[folder.name] = set(table["seed"].to_pylist())
-    tries = {frozenset(some) for name, some in seeds.items() if name.startswith("tarantula")}
+    tries = {frozenset(some) for name, some in seeds.items() if name.startswith("confirm")}
     sweep = next(some for name, some in seeds.items() if name.startswith("original"))
     assert len(tries) == 4
     together = sweep.union(*tries)

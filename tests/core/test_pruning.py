@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rpd_core.errors import EvidenceError
+from rpd_core.jobs import RANKED_STEPS
 from rpd_core.pruning import (
     Curve,
     best_reach,
@@ -31,7 +32,8 @@ def curve(name: str, means: list[float], steps: list[float], kept: Any = (0, 2, 
     returns = np.array([[mean - 1, mean + 1] for mean in means], dtype=float)
     used = np.array([[share * 20, 0] for share in steps]).astype(np.int64)
     lengths = np.full_like(used, 10)
-    return Curve(name, np.array(SHARES), np.array(kept), returns, lengths, used)
+    ranked = np.full(used.shape, 4.0)
+    return Curve(name, np.array(SHARES), np.array(kept), returns, lengths, used, ranked)
 
 
 A = curve("a", [0, 6, 5, 10], [0, 0.3, 0.2, 1.0])
@@ -41,9 +43,9 @@ B = curve("b", [0, 2, 9, 10], [0, 0.1, 0.4, 0.9])
 def episodes(returns: Any, lengths: Any, policy_steps: Any) -> Episodes:
     count = len(returns)
     index = np.arange(count)
-    return Episodes(
-        index, index, np.array(returns, float), np.array(lengths), index * 0, np.array(policy_steps)
-    )
+    info = {RANKED_STEPS: np.array(policy_steps) + 1.0}
+    columns = np.array(returns, float), np.array(lengths), index * 0, np.array(policy_steps)
+    return Episodes(index, index, *columns, info)
 
 
 def test_shares_become_numbers_of_states_rounded_up() -> None:
@@ -57,6 +59,7 @@ def test_episodes_are_arranged_by_point() -> None:
     found = curve_from("m", (0, 0.5, 1), (0, 3, 6), played)
     assert found.mean_return.tolist() == [1.5, 3.5, 5.5]
     assert found.step_shares.tolist() == [4 / 40, 5 / 10, 1.0], "the ratio of totals"
+    assert found.coverage.tolist() == [6 / 40, 7 / 10, 12 / 10]
     assert found.returns.tolist() == [[1, 2], [3, 4], [5, 6]]
     assert found.kept.tolist() == [0, 3, 6]
 
