@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
@@ -83,10 +84,13 @@ def make_request(env: Any, policy: Any, settings: Mapping[str, Any]) -> Request:
     for name in ("abstraction", "measures"):
         if isinstance(tidy.get(name), str):
             tidy[name] = (tidy[name],)
-    return Request(env, policy, **{key: _tuple(value) for key, value in tidy.items()})
+    return Request(env, policy, **{key: _plain(value) for key, value in tidy.items()})
 
 
-def _tuple(value: Any) -> Any:
+def _plain(value: Any) -> Any:
+    """Give lists as tuples and numbers of NumPy as Python's, which JSON can hold."""
+    if isinstance(value, np.generic):
+        return value.item()
     return tuple(value) if isinstance(value, list) else value
 
 

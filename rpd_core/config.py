@@ -144,7 +144,7 @@ def resolve(request: Request, registry: Registry) -> Setup:
         registry, "default-action", request.default_action or task.default_action
     )
     recipe = Recipe(
-        environment, policy, abstraction, default, request.lanes or task.lanes, task.max_steps
+        environment, policy, abstraction, default, _or(request.lanes, task.lanes), task.max_steps
     )
     suite = SuiteConfig(
         env=env_text,
@@ -159,7 +159,7 @@ def resolve(request: Request, registry: Registry) -> Setup:
     )
     config = RunConfig(
         suite, _analysis(request, task, registry), _or(request.episodes, task.episodes),
-        request.chunk or task.chunk,
+        _or(request.chunk, task.chunk),
     )  # fmt: skip
     check(config)
     return Setup(config, recipe, task)
@@ -190,7 +190,7 @@ def _analysis(request: Request, task: Task, registry: Registry) -> AnalysisConfi
         measures=tuple(dict.fromkeys((*STANDARD_MEASURES, *measures))),
         unvisited=request.unvisited,
         test_episodes=_or(request.test_episodes, task.test_episodes),
-        shares=request.shares or task.shares or STANDARD_SHARES,
+        shares=tuple(sorted({*(request.shares or task.shares or STANDARD_SHARES)})),
         random_rankings=request.random_rankings,
         reference=_or(request.reference, task.reference),
     )
@@ -273,6 +273,8 @@ def short_digest(value: Any) -> str:
 def check(config: RunConfig) -> None:
     """Refuse numbers that cannot work."""
     rate = config.suite.mutation_rate
+    if not isinstance(rate, int | float):
+        raise ConfigError(f"mutation_rate must be a number, got {rate!r}")
     if not 0 < rate < 1:
         hint = f" Did you mean {rate / 100:g}?" if 1 <= rate < 100 else ""
         raise ConfigError(f"mutation_rate must lie in (0, 1), got {rate:g}.{hint}")
@@ -284,6 +286,9 @@ def check(config: RunConfig) -> None:
         "test_episodes": config.analysis.test_episodes,
         "random_rankings": config.analysis.random_rankings,
     }
+    for name, value in {**counts, "seed": config.suite.seed}.items():
+        if not isinstance(value, int):
+            raise ConfigError(f"{name} must be a whole number, got {value!r}")
     for name, value in counts.items():
         if value < 1:
             raise ConfigError(f"{name} must be at least 1, got {value}")

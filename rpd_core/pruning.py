@@ -144,13 +144,17 @@ class Candidate:
 
 
 def candidates(curves: Sequence[Curve], target: float) -> list[Candidate]:
-    """List the pruned policies that met a target, smallest share first, the best at each share."""
-    found = []
+    """List the pruned policies that met a target, smallest share first, the best at each share.
+
+    Where several shares keep the same number of states, the pruned policy counts once: to try it
+    again on other episodes until it meets the target would be fishing.
+    """
+    found: list[Candidate] = []
     for point in range(len(curves[0].shares)):
         means = [curve.mean_return[point] for curve in curves]
         best = curves[int(np.argmax(means))]
-        if best.mean_return[point] >= target:
-            share, kept = float(best.shares[point]), int(best.kept[point])
+        share, kept = float(best.shares[point]), int(best.kept[point])
+        if best.mean_return[point] >= target and kept not in [one.kept for one in found]:
             found.append(Candidate(best.name, point, share, kept))
     return found
 

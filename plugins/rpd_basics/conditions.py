@@ -59,8 +59,9 @@ class Auto:
                 f"all {len(episodes)} episodes have the return {returns[0]:g}; no cut can split "
                 "them: try another --mutation-rate or --default-action"
             )
-        passing = counts[::-1].cumsum()[::-1] / len(episodes)
-        cut = returns[1:][np.argmin(np.abs(passing[1:] - 0.5))]
+        passing = counts[::-1].cumsum()[::-1]
+        # In whole numbers, or rounding would decide between 80 % and 20 %.
+        cut = returns[1:][np.argmin(np.abs(2 * passing[1:] - len(episodes)))]
         return f"return>={float(cut)!r}"
 
     def __call__(self, episodes: Episodes) -> FloatArray:

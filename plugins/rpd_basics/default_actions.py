@@ -36,6 +36,8 @@ def parse_action(text: str, facts: Facts, who: str) -> Array:
     if space.shape and action.shape != space.shape:
         action = np.resize(action, space.shape) if len(numbers) == 1 else action
     inside = action.shape == tuple(space.shape) and np.all(np.isfinite(numbers))
+    if np.issubdtype(space.dtype, np.integer):  # 1.5 is not the action 1
+        inside = inside and bool(np.all(action == np.array(numbers)))
     if not inside or not space.contains(action if space.shape else action.item()):
         raise FitError(f"{who}: {text} is not in {space}")
     return action

@@ -1,0 +1,159 @@
+"""Default actions and Python policies at the edges of their spaces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+from rpd_basics.default_actions import parse_action
+from rpd_basics.policies import import_attribute
+
+from rpd_core.components import Choice, Facts, Moment, PolicyInput
+from rpd_core.errors import FitError, RpdError, SpecError
+from rpd_core.hashing import Domain, Draws, Phase, domain_keys, episode_keys
+from rpd_core.registry import installed
+
+LANES = 3
+
+
+def facts(space: Any, **more: Any) -> Facts:
+    return Facts(spaces.Box(0, 1, (2,)), space, LANES, description="World", **more)
+
+
+def draws(domain: Domain, within: Any = None) -> Draws:
+    roots = domain_keys(episode_keys(0, Phase.SUITE, np.arange(LANES)), domain)
+    return Draws(roots, np.zeros(LANES, dtype=np.int64) if within is None else within)
+
+
+def moment(previous: Any, starts: Any = (False, False, False), keys: Any = None) -> Moment:
+    return Moment(
+        np.zeros((LANES, 2)), {}, np.asarray(previous), np.zeros(LANES), np.array(starts),
+        draws(Domain.DEFAULT_STATE, keys), draws(Domain.DEFAULT_STEP),
+    )  # fmt: skip
+
+
+def act(spec: str, space: Any, at: Moment, **more: Any) -> Any:
+    return installed().make("default-action", spec).open(facts(space, **more))(at)
+
+
+DISCRETE = spaces.Discrete(4)
+BOX = spaces.Box(-2, 2, (2,), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("spec", "space", "more", "expected"),
+    [
+        ("constant:2", DISCRETE, {}, 2),
+        ("constant:left", DISCRETE, {"action_names": ("up", "left", "down", "right")}, 1),
+        ("constant:left", spaces.Discrete(2, start=5), {"action_names": ("left", "right")}, 5),
+        ("constant:5", spaces.Discrete(2, start=5), {}, 5),
+        ("constant:0.5+-1", BOX, {}, [0.5, -1.0]),
+        ("constant:0.5", BOX, {}, [0.5, 0.5]),
+        ("no-op", DISCRETE, {"no_op": 3}, 3),
+        ("no-op", BOX, {}, [0.0, 0.0]),
+        ("no-op", spaces.Box(1, 2, (2,), np.float32), {}, [1.0, 1.0]),
+        ("repeat:first=3", DISCRETE, {}, 3),
+        ("repeat", DISCRETE, {"no_op": 2}, 2),
+        ("repeat", spaces.Discrete(2, start=5), {}, 5),
+    ],
+)
+def test_the_action_of_a_first_step(spec: str, space: Any, more: Any, expected: Any) -> None:
+    blank = np.zeros((LANES, *space.shape), dtype=space.dtype)
+    found = act(spec, space, moment(blank, (True, True, True)), **more)
+    assert found.tolist() == [expected] * LANES
+
+
+def test_repeat_takes_the_first_action_only_in_lanes_that_start() -> None:
+    found = act("repeat:1", DISCRETE, moment([3, 2, 0], (False, True, False)))
+    assert found.tolist() == [3, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("spec", "space", "message"),
+    [
+        ("constant:4", DISCRETE, r"constant: 4 is not in Discrete\(4\)"),
+        ("constant:-1", DISCRETE, r"constant: -1 is not in Discrete\(4\)"),
+        ("constant:up", DISCRETE, "constant cannot read the action 'up': give a number"),
+        ("constant:1+2+3", BOX, "is not in Box"),
+        ("constant:9", BOX, "is not in Box"),
+        ("constant:nan", BOX, "is not in Box"),
+        ("constant:1.5", DISCRETE, r"constant: 1.5 is not in Discrete\(4\)"),
+        ("constant:1+2", DISCRETE, r"constant: 1\+2 is not in Discrete\(4\)"),
+        ("repeat:first=7", DISCRETE, r"repeat: 7 is not in Discrete\(4\)"),
+        ("no-op", DISCRETE, "World has no action that does nothing: use constant:<action>"),
+        ("random", spaces.Box(-np.inf, np.inf, (2,)), "random cannot draw from the unbounded"),
+    ],
+)
+def test_an_action_that_cannot_work_is_refused(spec: str, space: Any, message: str) -> None:
+    with pytest.raises(FitError, match=message) as caught:
+        installed().make("default-action", spec).open(facts(space))
+    assert "\n" not in str(caught.value)
+
+
+def test_names_come_before_numbers() -> None:
+    named = facts(DISCRETE, action_names=("3", "2", "1", "0"))
+    assert parse_action("3", named, "x").item() == 0
+
+
+def test_random_is_keyed_by_state_and_not_by_step() -> None:
+    keys = np.array([11, 12, 13], dtype=np.uint64)
+    space = spaces.Discrete(1000)
+    one = act("random", space, moment([0, 0, 0], keys=keys))
+    assert act("random", space, moment([9, 9, 9], keys=keys)).tolist() == one.tolist()
+    assert act("random", space, moment([0, 0, 0], keys=keys + 5)).tolist() != one.tolist()
+
+
+# ------------------------------------------------------------------------- Python policies
+
+
+def see(observations: Any) -> PolicyInput:
+    return PolicyInput(
+        observations, {}, np.zeros(LANES, dtype=bool), None, draws(Domain.POLICY),
+        np.zeros(LANES, dtype=np.int64), np.zeros(LANES),
+    )  # fmt: skip
+
+
+def load(spec: Any) -> Any:
+    made = installed().make("policy", spec) if isinstance(spec, str) else spec
+    return made.load(facts(DISCRETE))
+
+
+def test_a_function_by_its_name_is_found_in_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my_own_policy.py").write_text(
+        "import numpy as np\n\ndef decide(batch):\n    return np.full(len(batch), 2)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", ["/nowhere", *__import__("sys").path])
+    assert load("python:my_own_policy:decide")(see(np.zeros((LANES, 2)))).actions.tolist() == [2] * 3
+
+
+@pytest.mark.parametrize("target", ["nothing", "no_such_module_here:f", "math:squareroot", ":f"])
+def test_a_function_that_cannot_be_imported_is_refused(target: str) -> None:
+    with pytest.raises(SpecError, match="must be written module:attribute|cannot import"):
+        import_attribute(target)
+
+
+def test_a_function_may_give_a_list_an_array_or_a_choice() -> None:
+    python = installed().resolve("policy", "python")
+    for answer in ([1, 2, 3], np.array([1, 2, 3]), Choice(np.array([1, 2, 3]))):
+        found = load(python(lambda batch, answer=answer: answer))(see(np.zeros((LANES, 2))))
+        assert found.actions.tolist() == [1, 2, 3]
+
+
+def test_a_function_that_ignores_the_batch_is_refused() -> None:
+    python = installed().resolve("policy", "python")
+    with pytest.raises(FitError, match=r"one action for each of the 3 observations.*shape \(2,\)"):
+        load(python(lambda batch: [1, 2]))(see(np.zeros((LANES, 2))))
+    with pytest.raises(RpdError, match="one action for each"):
+        load(python(lambda batch: 1))(see(np.zeros((LANES, 2))))
+
+
+def test_random_play_covers_the_space() -> None:
+    found = load("random")(see(np.zeros((LANES, 2)))).actions
+    assert found.dtype == np.int64
+    assert ((found >= 0) & (found < 4)).all()
