@@ -155,7 +155,7 @@ def test_running_again_plays_nothing_and_gives_the_same(finished: rpd.Run) -> No
 
 
 def test_another_configuration_in_the_same_directory_is_refused(finished: rpd.Run) -> None:
-    with pytest.raises(RpdError, match="mutation_rate: stored 0.2, asked 0.4"):
+    with pytest.raises(RpdError, match=r"mutation_rate: stored 0.2, asked 0.4"):
         rpd.run(make_bridge, goes_on, out=finished.path, **SETTINGS, mutation_rate=0.4)
 
 
@@ -201,15 +201,22 @@ def test_an_object_that_can_be_called_is_known_again(make: Any) -> None:
 
 
 def test_recipes_made_in_python_run_too(tmp_path: Path) -> None:
-    done = rpd.run(worlds.Corridor(), worlds.Goes(), out=tmp_path / "c", episodes=400, seed=5,
-                   shares=[0, 0.5, 1], test_episodes=5)
+    done = rpd.run(
+        worlds.Corridor(),
+        worlds.Goes(),
+        out=tmp_path / "c",
+        episodes=400,
+        seed=5,
+        shares=[0, 0.5, 1],
+        test_episodes=5,
+    )
     assert done.summary["original"]["return_mean"] == 3.5
     assert done.summary["original"]["default_everywhere"] == 0.0
     assert done.summary["suite"]["states"] == worlds.STATES
 
 
 def test_a_policy_no_better_than_its_reference_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RpdError, match="is not clearly above the reference 3.5"):
+    with pytest.raises(RpdError, match=r"is not clearly above the reference 3.5"):
         rpd.run(worlds.Corridor(), worlds.Goes(), out=tmp_path / "c", reference=3.5)
 
 

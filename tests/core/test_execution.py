@@ -21,7 +21,10 @@ def results(function: Callable[[Any], Any], arguments: list[Any], workers: int =
     found: list[tuple[int, Any]] = []
     items = [WorkItem(function, argument, f"item {argument}") for argument in arguments]
     run_items(
-        LocalProcesses(), workers, items, lambda item, value: found.append((items.index(item), value))
+        LocalProcesses(),
+        workers,
+        items,
+        lambda item, value: found.append((items.index(item), value)),
     )
     return [value for _, value in sorted(found)]
 

@@ -8,8 +8,6 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from rpd_gym.cartpole import CartPole, CartPoleGrid
-from rpd_gym.lanes import GymLanes
 
 from rpd_core.components import Opening
 from rpd_core.config import Request, resolve
@@ -18,6 +16,8 @@ from rpd_core.hashing import Phase, canonical, episode_keys, state_keys
 from rpd_core.jobs import SuiteJob, perform_suite, player_for
 from rpd_core.registry import Registry
 from rpd_core.rollout import Plan
+from rpd_gym.cartpole import CartPole, CartPoleGrid
+from rpd_gym.lanes import GymLanes
 
 
 def test_the_task_has_the_papers_settings(registry: Registry) -> None:
