@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -248,8 +249,11 @@ def _plain(value: Any) -> Any:
         return value
     if dataclasses.is_dataclass(value):
         return component_identity(value)
-    if callable(value):
-        return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}"
+    if isinstance(value, functools.partial):
+        return {"of": _plain(value.func), "args": _plain(value.args), **_plain(value.keywords)}
+    if callable(value):  # by name: the text of an object holds its address, new in every process
+        named = value if hasattr(value, "__qualname__") else type(value)
+        return f"{named.__module__}.{named.__qualname__}"
     return str(value)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from rpd_core.execution import close_pools
 from rpd_core.jobs import close_players
 from rpd_core.registry import Registry, installed
 
@@ -21,7 +22,8 @@ def registry() -> Registry:
 
 
 @pytest.fixture(autouse=True)
-def _no_open_players() -> Iterator[None]:
-    """Let no test play on environments that another one opened."""
+def _nothing_left_open() -> Iterator[None]:
+    """Let no test work with environments or processes that another one opened."""
     yield
+    close_pools()
     close_players()

@@ -26,7 +26,9 @@ from rpd_core.registry import Registry
 
 
 def config(registry: Registry, **changes: Any) -> RunConfig:
-    return resolve(Request(**{"env": worlds.Corridor(), "policy": worlds.Goes(), **changes}), registry).config
+    return resolve(
+        Request(**{"env": worlds.Corridor(), "policy": worlds.Goes(), **changes}), registry
+    ).config
 
 
 def test_what_is_not_given_comes_from_the_task(registry: Registry) -> None:

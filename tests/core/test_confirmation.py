@@ -54,9 +54,7 @@ def confirm(
 ) -> tuple[Workshop, dict[tuple[float, str], Confirmation]]:
     shop = shop_at(path, registry)
     orders = {"tarantula": np.arange(6), "ochiai": np.arange(6)[::-1]}
-    rankings = {
-        name: Ranking(name, orders[name], np.zeros(6), CELLS) for name in curves
-    }
+    rankings = {name: Ranking(name, orders[name], np.zeros(6), CELLS) for name in curves}
     made = {name: promising(name, means) for name, means in curves.items()}
     return shop, sweep._confirm(shop, rankings, made, references(original))
 

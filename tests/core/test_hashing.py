@@ -109,17 +109,22 @@ def test_narrow_and_wide_rows_are_summed_alike() -> None:
         assert len(np.unique(single)) == 100
 
 
+def all_differ(keys: np.ndarray) -> bool:
+    ordered = np.sort(keys)
+    return bool((ordered[1:] != ordered[:-1]).all())
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.int64, np.uint8])
 def test_a_grid_of_a_million_states_has_no_collision(dtype: type) -> None:
     side = np.arange(100)
     grid = np.stack(np.meshgrid(side, side, side, indexing="ij"), axis=-1).reshape(-1, 3)
-    assert len(np.unique(state_keys(grid.astype(dtype)))) == 1_000_000
+    assert all_differ(state_keys(grid.astype(dtype)))
 
 
 def test_a_grid_of_tenths_has_no_collision() -> None:
     side = np.round(np.arange(-15, 16) / 10, 1)
     grid = np.stack(np.meshgrid(side, side, side, side, indexing="ij"), axis=-1).reshape(-1, 4)
-    assert len(np.unique(state_keys(canonical(grid)))) == 31**4
+    assert all_differ(state_keys(canonical(grid)))
 
 
 def test_values_that_are_no_numbers_are_refused() -> None:

@@ -164,7 +164,7 @@ def test_a_missing_requirement_comes_with_its_install_command() -> None:
     registry = registry_of(Point("odd", module(**offering(component))))
     found = entry(registry, "m")
     assert (found.status, found.reason) == ("needs cobol_bridge.api", "pip install cobol>=2")
-    with pytest.raises(ComponentError, match="is needs cobol_bridge.api: pip install cobol>=2"):
+    with pytest.raises(ComponentError, match=r"is needs cobol_bridge.api: pip install cobol>=2"):
         registry.make("measure", "m")
     assert_the_rest_works(registry)
 
@@ -258,7 +258,7 @@ def test_of_several_strangers_none_wins() -> None:
         registry = registry_of(*order)
         assert {entry(registry, "same", name).status for name in "abc"} == {"clash"}
         with pytest.raises(
-            ComponentError, match="measure 'same' is clash: .* offers the same name"
+            ComponentError, match=r"measure 'same' is clash: .* offers the same name"
         ):
             registry.make("measure", "same")
         assert_the_rest_works(registry)
@@ -293,7 +293,7 @@ def test_an_unknown_name_offers_the_nearest_and_names_broken_plugins() -> None:
     assert str(caught.value) == (
         "no measure is called 'fin'. Did you mean 'fine'? (plugin odd could not be loaded)"
     )
-    with pytest.raises(SpecError, match="no measure is called 'zzz'. Known: fine."):
+    with pytest.raises(SpecError, match=r"no measure is called 'zzz'. Known: fine."):
         registry.find("measure", "zzz")
 
 

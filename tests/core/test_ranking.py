@@ -33,7 +33,9 @@ def test_ties_are_broken_by_key_and_never_by_order() -> None:
     assert ranked([3, 4], [0.0, -0.0]).ranked_keys.tolist() == [3, 4]
 
 
-@given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 3)), unique_by=lambda p: p[0]), st.data())
+@given(
+    st.lists(st.tuples(st.integers(0, 99), st.integers(0, 3)), unique_by=lambda p: p[0]), st.data()
+)
 def test_the_order_of_the_states_does_not_matter(pairs: list[tuple[int, int]], data: Any) -> None:
     shuffled = data.draw(st.permutations(pairs))
     one, two = (

@@ -268,9 +268,9 @@ def test_missing_ranges_by_hand() -> None:
 
 
 def test_a_second_writer_is_kept_out_until_the_first_is_done(tmp_path: Path) -> None:
-    with RunDirectory(tmp_path).lock():
-        with pytest.raises(StoreError, match="another rpd is writing to"):
-            RunDirectory(tmp_path).lock().__enter__()
+    first, second = RunDirectory(tmp_path), RunDirectory(tmp_path)
+    with first.lock(), pytest.raises(StoreError, match="another rpd is writing to"):
+        second.lock().__enter__()
     with RunDirectory(tmp_path).lock():
         pass
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -150,9 +151,11 @@ def test_sums_of_value_gap_and_entropy_follow_the_policy() -> None:
 
 @settings(max_examples=12)
 @given(st.lists(st.integers(1, EPISODES - 1), max_size=6), st.randoms())
-def test_neither_chunks_nor_the_order_of_merging_change_a_suite(cuts: list[int], random: Any) -> None:
+def test_neither_chunks_nor_the_order_of_merging_change_a_suite(
+    cuts: list[int], random: Any
+) -> None:
     edges = [0, *sorted(set(cuts)), EPISODES]
-    parts = [chunk(first, last - 1) for first, last in zip(edges, edges[1:], strict=False)]
+    parts = [chunk(first, last - 1) for first, last in pairwise(edges)]
     random.shuffle(parts)
     assert_same(merge(parts), chunk(0, EPISODES - 1))
 
@@ -270,8 +273,7 @@ def built(path: Path, registry: Registry, workers: int = 1, **changes: Any) -> S
 
 def files(path: Path) -> dict[str, bytes]:
     return {
-        str(file.relative_to(path)): file.read_bytes()
-        for file in sorted(path.rglob("*.parquet"))
+        str(file.relative_to(path)): file.read_bytes() for file in sorted(path.rglob("*.parquet"))
     }
 
 

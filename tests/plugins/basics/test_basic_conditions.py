@@ -137,8 +137,8 @@ def test_a_one_sided_suite_is_refused_with_the_numbers(bound: int, fate: str) ->
     with pytest.raises(EvidenceError) as caught:
         refuse_one_sided(weights, some, f"return>={bound}")
     assert str(caught.value) == (
-        f"all 3 episodes {fate} return>={bound} (their returns lie between 3 and 12.25); no measure "
-        "can rank them: try --condition auto or another --mutation-rate"
+        f"all 3 episodes {fate} return>={bound} (their returns lie between 3 and 12.25); no "
+        "measure can rank them: try --condition auto or another --mutation-rate"
     )
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from gymnasium import spaces
+
 from rpd_basics.default_actions import parse_action
 from rpd_basics.policies import import_attribute
-
 from rpd_core.components import Choice, Facts, Moment, PolicyInput
 from rpd_core.errors import FitError, RpdError, SpecError
 from rpd_core.hashing import Domain, Draws, Phase, domain_keys, episode_keys
@@ -129,12 +129,14 @@ def test_a_function_by_its_name_is_found_in_the_working_directory(
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.path", ["/nowhere", *__import__("sys").path])
-    assert load("python:my_own_policy:decide")(see(np.zeros((LANES, 2)))).actions.tolist() == [2] * 3
+    assert (
+        load("python:my_own_policy:decide")(see(np.zeros((LANES, 2)))).actions.tolist() == [2] * 3
+    )
 
 
 @pytest.mark.parametrize("target", ["nothing", "no_such_module_here:f", "math:squareroot", ":f"])
 def test_a_function_that_cannot_be_imported_is_refused(target: str) -> None:
-    with pytest.raises(SpecError, match="must be written module:attribute|cannot import"):
+    with pytest.raises(SpecError, match=r"must be written module:attribute|cannot import"):
         import_attribute(target)
 
 

@@ -1,0 +1,101 @@
+"""Components that learn something before the first mutant episode."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import worlds
+from lines import Cell, Does, Gives, Line, always, by_step
+
+from rpd_core import pipeline, prepare
+from rpd_core.components import Chain
+from rpd_core.config import Request, resolve
+from rpd_core.pipeline import Workshop
+from rpd_core.registry import Registry
+from rpd_core.rollout import Recipe
+from rpd_core.store import RunDirectory
+
+
+@dataclasses.dataclass(frozen=True)
+class Above:
+    """Whether a value lies above the mean of what was seen."""
+
+    mean: float | None = None
+
+    def fit(self, sample: Any) -> Above:
+        return dataclasses.replace(self, mean=float(np.mean(sample.values)))
+
+    def __call__(self, values: Any, views: Any) -> Any:
+        assert self.mean is not None, "used before it was fitted"
+        return values > self.mean
+
+
+@dataclasses.dataclass(frozen=True)
+class Doubled:
+    def __call__(self, values: Any, views: Any) -> Any:
+        return 2 * values
+
+
+WALK = by_step([1, 1, 2, 1, 0, 0])
+
+
+def recipe(*links: Any) -> Recipe:
+    return Recipe(Line(), Does(WALK), Chain(links), Gives(always(0)), 5, 6)
+
+
+def test_only_what_can_be_fitted_is_fitted() -> None:
+    assert prepare.needs_fit(recipe(Cell(), Above()))
+    assert not prepare.needs_fit(recipe(Cell()))
+
+
+def test_a_sample_holds_the_steps_of_the_original_policy_in_order() -> None:
+    sample = prepare.sample_steps(recipe(Cell()), seed=3, episodes=7)
+    assert sample.episodes.tolist() == np.repeat(np.arange(7), 6).tolist()
+    assert sample.values[:, 0].tolist() == [0, 1, 2, 1, 2, 2] * 7
+    assert sample.actions.tolist() == [1, 1, 2, 1, 0, 0] * 7
+    assert sample.seed == 3
+    assert sample.facts.description == "Line"
+
+
+def test_each_link_is_fitted_on_what_the_ones_before_it_give() -> None:
+    fitted = prepare.fit(recipe(Doubled(), Above()), seed=0)
+    assert fitted.abstraction.links[1].mean == 2 * np.mean([0, 1, 2, 1, 2, 2])
+    assert fitted.abstraction(np.array([[1.0], [2.0]]), {}).tolist() == [[False], [True]]
+
+
+def test_a_sample_that_grows_too_large_is_thinned_evenly() -> None:
+    sampler = prepare._Sampler(limit=10 * 8)
+    for number in range(40):
+        one = np.zeros(1, dtype=np.int64)
+        step = SimpleNamespace(
+            active=np.array([True]), number=one + number, position=one,
+            observations=np.array([[float(number)]]), views={},
+            choice=SimpleNamespace(actions=one),
+        )  # fmt: skip
+        sampler(step)  # type: ignore[arg-type]
+    numbers = [row[1] for row in sampler.rows]
+    assert 5 <= len(numbers) <= 10
+    assert len(set(np.diff(numbers))) == 1
+
+
+def test_what_was_fitted_is_stored_and_taken_up_again(tmp_path: Path, registry: Registry) -> None:
+    def opened() -> Workshop:
+        request = Request(
+            worlds.Corridor(), worlds.Goes(), (Above(),), episodes=40, chunk=20, seed=2
+        )
+        shop = Workshop(resolve(request, registry), RunDirectory(tmp_path), registry)
+        pipeline.open_run(shop)
+        return shop
+
+    first = opened()
+    stored = first.directory.read_json("prepared.json")
+    assert stored is not None
+    mean = first.recipe.abstraction.links[0].mean  # type: ignore[attr-defined]
+    first.directory.write_json("prepared.json", {"fitted": [{"mean": mean + 1}]})
+    again = opened().recipe.abstraction.links[0].mean  # type: ignore[attr-defined]
+    assert again == mean + 1, "the stored value is used, nothing is fitted again"
+    assert len(pipeline.build_suite(opened()).states) == 2

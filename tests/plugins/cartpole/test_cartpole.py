@@ -1,0 +1,149 @@
+"""CartPole: the paper's settings, dynamics equal to Gymnasium's bit for bit, shipped policies."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from rpd_core.components import Opening
+from rpd_core.config import Request, resolve
+from rpd_core.errors import FitError
+from rpd_core.hashing import Phase, canonical, episode_keys, state_keys
+from rpd_core.jobs import SuiteJob, perform_suite, player_for
+from rpd_core.registry import Registry
+from rpd_core.rollout import Plan
+from rpd_gym.cartpole import CartPole, CartPoleGrid
+from rpd_gym.lanes import GymLanes
+
+
+def test_the_task_has_the_papers_settings(registry: Registry) -> None:
+    config = resolve(Request("cartpole"), registry).config
+    assert config.suite.max_steps == 200
+    assert config.episodes == 5000
+    assert config.suite.mutation_rate == 0.4
+    assert config.analysis.condition == "return>=200"
+    assert config.suite.abstraction == ("cartpole",)
+    assert config.suite.default_action == "repeat"
+    assert config.analysis.test_episodes == 100
+    assert config.analysis.reference == 0.0
+    assert config.suite.policy == "cartpole:good"
+
+
+def test_another_step_cap_moves_the_condition_with_it(registry: Registry) -> None:
+    config = resolve(Request("cartpole:max_steps=500"), registry).config
+    assert (config.suite.max_steps, config.analysis.condition) == (500, "return>=500")
+
+
+@pytest.mark.parametrize(("seed", "lanes"), [(0, 5), (1, 40)])
+def test_lanes_equal_single_environments_bit_for_bit(seed: int, lanes: int) -> None:
+    """Forty seeds and random actions, with lanes that finish, restart and stand idle."""
+    chance = np.random.default_rng(seed)
+    fast = CartPole().open(Opening(lanes))
+    singles = [gymnasium.make("CartPole-v1").unwrapped for _ in range(lanes)]
+    every = np.arange(lanes)
+    seeds = chance.integers(0, 2**31, lanes)
+    fast.reset(every, seeds)
+    seen = np.array([env.reset(seed=int(s))[0] for env, s in zip(singles, seeds, strict=True)])
+    for _ in range(300):
+        np.testing.assert_array_equal(fast.observe(), seen)
+        active = chance.random(lanes) < 0.9
+        actions = chance.integers(0, 2, lanes)
+        result = fast.step(actions, active)
+        over = np.zeros(lanes, dtype=bool)
+        for lane in np.flatnonzero(active):
+            seen[lane], reward, over[lane], _, _ = singles[lane].step(int(actions[lane]))
+            assert result.rewards[lane] == reward
+            assert result.terminated[lane] == over[lane]
+            assert not result.truncated[lane]
+        again = np.flatnonzero(over)
+        if len(again):
+            fresh = chance.integers(0, 2**31, len(again))
+            fast.reset(again, fresh)
+            for lane, s in zip(again, fresh, strict=True):
+                seen[lane] = singles[lane].reset(seed=int(s))[0]
+
+
+def test_the_general_lanes_play_the_same_episodes(registry: Registry) -> None:
+    """The same configuration over one Gymnasium environment per lane."""
+    setup = resolve(Request("cartpole", lanes=20), registry)
+    fast = perform_suite(SuiteJob(setup.recipe, 3, 0.4, 0, 39))
+
+    class Single(CartPole):
+        def open(self, opening: Opening) -> Any:
+            make = lambda: gymnasium.make("CartPole-v1", max_episode_steps=10**6)  # noqa: E731
+            return GymLanes(make, opening.lanes, "single")
+
+    slow = perform_suite(
+        SuiteJob(dataclasses.replace(setup.recipe, environment=Single()), 3, 0.4, 0, 39)
+    )
+    np.testing.assert_array_equal(fast.episodes.total_return, slow.episodes.total_return)
+    np.testing.assert_array_equal(fast.visits.key, slow.visits.key)
+    np.testing.assert_array_equal(fast.visits.mutated, slow.visits.mutated)
+
+
+def test_the_abstraction_is_the_papers_formula() -> None:
+    chance = np.random.default_rng(0)
+    values = (chance.normal(size=(20_000, 4)) * [1.5, 1.5, 0.2, 2]).astype(np.float32)
+    x, speed, angle, spin = values.astype(np.float64).T
+    formula = np.stack(
+        [
+            np.abs(np.round(x)),
+            np.abs(np.round(speed, 1)),
+            np.abs(np.round(angle / 4, 2)),
+            np.abs(np.round(spin, 1)),
+        ],
+        axis=1,
+    )
+    found = CartPoleGrid()(values, {})
+    np.testing.assert_array_equal(found, formula)
+    assert len(np.unique(state_keys(canonical(found)))) == len(np.unique(formula, axis=0))
+
+
+def test_mirrored_states_are_the_same() -> None:
+    values = np.array([[0.04, -0.3, 0.011, -0.04], [-0.04, 0.3, -0.011, 0.04]], dtype=np.float32)
+    keys = state_keys(canonical(CartPoleGrid()(values, {})))
+    assert keys[0] == keys[1]
+
+
+def test_a_state_is_shown_in_words() -> None:
+    text = CartPoleGrid().show(np.array([1.0, 0.5, 0.03, 1.2]))
+    assert text == "cart 1 m off, 0.5 m/s; pole 7° off, 1.2 rad/s"
+
+
+def test_vectors_of_another_length_are_refused() -> None:
+    with pytest.raises(FitError, match=r"'cartpole' needs vectors of 4, got shape \(3,\)"):
+        CartPoleGrid()(np.zeros((2, 3)), {})
+
+
+@pytest.mark.parametrize(("which", "low", "high"), [("good", 200.0, 200.0), ("weak", 85, 115)])
+def test_the_shipped_policies_earn_what_they_promise(
+    which: str, low: float, high: float, registry: Registry
+) -> None:
+    setup = resolve(Request("cartpole", f"cartpole:{which}", lanes=500), registry)
+    index = np.arange(500)
+    plan = Plan(index, episode_keys(77, Phase.PROBE, index))
+    played = player_for(setup.recipe).play(plan, lambda keys, at: np.ones(len(keys), dtype=bool))
+    assert low <= played.total_return.mean() <= high
+
+
+def test_the_shipped_policy_refuses_another_environment(registry: Registry) -> None:
+    setup = resolve(Request("gym:MountainCar-v0", "cartpole:good", lanes=2), registry)
+    with pytest.raises(FitError, match="policy 'cartpole' takes vectors of 4 and 2 actions"):
+        player_for(setup.recipe)
+
+
+def test_a_lane_is_drawn_where_it_stands() -> None:
+    lanes = CartPole().open(Opening(2, render=True))
+    lanes.reset(np.arange(2), np.array([1, 2]))
+    try:
+        picture = lanes.render(1)
+    except gymnasium.error.DependencyNotInstalled:
+        pytest.skip("no pygame")
+    finally:
+        lanes.close()
+    assert picture.ndim == 3
+    assert picture.shape[2] == 3

@@ -1,0 +1,78 @@
+"""Nothing in, nothing out: the weak policy as its own default action."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rpd_core as rpd
+from rpd_core.config import THRESHOLDS
+
+
+@pytest.fixture(scope="module")
+def placebo(tmp_path_factory: pytest.TempPathFactory) -> rpd.Run:
+    return rpd.run(
+        "cartpole",
+        "cartpole:weak",
+        default_action="policy:cartpole:weak",
+        condition="auto",
+        episodes=600,
+        chunk=300,
+        lanes=300,
+        test_episodes=20,
+        shares=[0, 0.05, 0.2, 0.5, 1],
+        random_rankings=4,
+        out=Path(tmp_path_factory.mktemp("runs")) / "placebo",
+    )
+
+
+def test_every_pruned_return_equals_the_originals_exactly(placebo: rpd.Run) -> None:
+    original = placebo.results.references.original.total_return
+    pruning = placebo.results.pruning
+    assert len(np.unique(original)) > 5, "the weak policy's returns vary"
+    for curve in (*pruning.curves.values(), *pruning.random_curves):
+        for returns in curve.returns:
+            np.testing.assert_array_equal(returns, original)
+    everywhere = placebo.results.references.default_everywhere.total_return
+    np.testing.assert_array_equal(everywhere, original)
+
+
+def test_no_measure_beats_random_ranking(placebo: rpd.Run) -> None:
+    for fraction in THRESHOLDS:
+        entries = placebo.summary["thresholds"][f"{fraction:g}"]
+        for name, entry in entries.items():
+            assert (entry["states"], entry["kept"], entry["steps"]) == (0, 0, 0), name
+        for name in ("portfolio", "tarantula", "ochiai", "zoltar", "wong2", "freqvis"):
+            assert entries[name]["confirmed"] is True
+
+
+def test_the_mutant_episodes_are_the_original_ones(placebo: rpd.Run) -> None:
+    """Coins were flipped, and made no difference to any action."""
+    suite = placebo.suite
+    assert suite.visits.mutated.any()
+    assert not suite.visits.mutated.all()
+    assert suite.visits.differed.sum() == 0
+
+
+def test_the_risk_when_mutated_is_the_risk_when_kept(placebo: rpd.Run) -> None:
+    """Per state the difference is noise: its z-scores have mean 0 and standard deviation 1."""
+    spectrum = placebo.results.analysis.spectrum
+    mf, mp, kf, kp = (np.asarray(cell) for cell in vars(spectrum).values())
+    enough = (mf + mp >= 50) & (kf + kp >= 50)
+    assert enough.sum() >= 20
+    mf, mp, kf, kp = mf[enough], mp[enough], kf[enough], kp[enough]
+    pooled = (mf + kf) / (mf + mp + kf + kp)
+    spread = np.sqrt(pooled * (1 - pooled) * (1 / (mf + mp) + 1 / (kf + kp)))
+    z = (mf / (mf + mp) - kf / (kf + kp))[spread > 0] / spread[spread > 0]
+    assert abs(z.mean()) < 5 / np.sqrt(len(z))
+    assert 0.6 < z.std() < 1.4
+
+
+def test_the_cut_of_auto_was_resolved_once_and_stored(placebo: rpd.Run) -> None:
+    stored = placebo.shop.directory.read_json("conditions.json")
+    assert stored is not None
+    assert stored["auto"]["resolved"] == placebo.summary["condition"]
+    assert placebo.summary["condition"].startswith("return>=")
+    assert 0.4 < placebo.summary["pass_rates"]["suite"] < 0.6
