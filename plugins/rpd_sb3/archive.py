@@ -7,6 +7,7 @@ import binascii
 import io
 import json
 import pickle
+import re
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ import torch
 from rpd_core.errors import SpecError, one_line
 from rpd_sb3.pickles import Refused
 
+_WANTED = re.compile(r"(?:GLOBAL|class|global:?) ([\w.]+\.[\w.]+)")
 Weights = dict[str, torch.Tensor]
 
 TRUST = "if you trust the file, trust=true in the spec or --trust-policy loads it in full"
@@ -117,9 +119,11 @@ def _weights(path: Path, raw: bytes) -> Weights:
     try:
         found = torch.load(io.BytesIO(raw), map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
-        wanted = one_line(error).partition("Unsupported global: GLOBAL ")[2].split(" ")[0]
-        what = f"want {wanted}" if wanted else "are no plain tensors"
-        raise SpecError(f"{path.name}: the weights in it {what}; {TRUST}") from error
+        wanted = _WANTED.search(one_line(error))
+        what = f"want {wanted.group(1)}" if wanted else "are no plain tensors"
+        raise SpecError(
+            f"{path.name}: the weights in it {what}, which is never loaded: save the model again"
+        ) from error
     if not isinstance(found, dict) or not all(
         isinstance(value, torch.Tensor) for value in found.values()
     ):

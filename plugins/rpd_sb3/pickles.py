@@ -58,7 +58,7 @@ class Holder:
 
     def __setstate__(self, state: Any) -> None:
         if isinstance(state, tuple) and len(state) == 2 and isinstance(state[0], Mapping):
-            state = {**state[0], **(state[1] or {})}
+            state = {**state[0], **(state[1] if isinstance(state[1], Mapping) else {})}
         try:
             self.state = dict(state)
         except (TypeError, ValueError):
