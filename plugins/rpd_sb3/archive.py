@@ -19,7 +19,11 @@ import torch
 from rpd_core.errors import SpecError, one_line
 from rpd_sb3.pickles import Refused
 
-_WANTED = re.compile(r"(?:GLOBAL|class|global:?) ([\w.]+\.[\w.]+)")
+_DAMAGE = (
+    zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError,
+    NotImplementedError,
+)  # fmt: skip
+_WANTED = re.compile(r"GLOBAL ([\w.]+)")
 Weights = dict[str, torch.Tensor]
 
 TRUST = "if you trust the file, trust=true in the spec or --trust-policy loads it in full"
@@ -62,6 +66,8 @@ def open_archive(path: Path) -> Archive:
         raise SpecError(f"{path.name!r} is a directory: give the .zip file that model.save wrote")
     if not path.is_file():
         raise SpecError(f"{str(path)!r} does not exist: check the path")
+    if not zipfile.is_zipfile(path):
+        raise SpecError(_no_zip(path))
     try:
         with zipfile.ZipFile(path) as zipped:
             names = set(zipped.namelist())
@@ -70,9 +76,7 @@ def open_archive(path: Path) -> Archive:
             weights = _weights(path, zipped.read("policy.pth"))
             stored = "_stable_baselines3_version"
             version = zipped.read(stored).decode().strip() if stored in names else "unknown"
-    except zipfile.BadZipFile as error:
-        raise SpecError(_no_zip(path)) from error
-    except (zlib.error, EOFError, OSError, ValueError, RuntimeError, NotImplementedError) as error:
+    except _DAMAGE as error:
         raise SpecError(f"{path.name} is damaged ({one_line(error)}): copy it again") from error
     if not isinstance(settings, dict):
         raise SpecError(f"{path.name} is damaged: its settings are no JSON object; save it again")
@@ -82,6 +86,8 @@ def open_archive(path: Path) -> Archive:
 def _check_members(path: Path, names: set[str]) -> None:
     if {"data", "policy.pth"} <= names:
         return
+    if _first_member(path) not in names:  # only a zip inside it, the weights, is whole
+        raise SpecError(_cut_short(path))
     folders = {name.partition("/")[2] for name in names}
     if "constants.pkl" in folders:
         raise SpecError(f"{path.name} is a TorchScript file: use torchscript:{path.name}")
@@ -105,11 +111,23 @@ def _weights_only(path: Path) -> str:
     )
 
 
+def _cut_short(path: Path) -> str:
+    return f"{path.name} is a zip file that was cut short: copy it again"
+
+
+def _first_member(path: Path) -> str:
+    """Give the name with which the file itself begins, whatever its directory says."""
+    with path.open("rb") as stream:
+        header = stream.read(30)
+        length = int.from_bytes(header[26:28], "little")
+        return stream.read(length).decode("utf-8", "replace")
+
+
 def _no_zip(path: Path) -> str:
     with path.open("rb") as stream:
         start = stream.read(4)
     if start == b"PK\x03\x04":
-        return f"{path.name} is a zip file that was cut short: copy it again"
+        return _cut_short(path)
     if start[:1] == b"\x80":
         return f"{path.name} is a pickle, no zip: save the whole model with model.save('model.zip')"
     return f"{path.name} is no zip file: give the .zip that model.save of stable-baselines3 wrote"

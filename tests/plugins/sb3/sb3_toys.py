@@ -166,7 +166,9 @@ def seen(
     views: dict[str, Any] | None = None,
 ) -> PolicyInput:
     """Give the input of a policy at one step."""
-    lanes = len(next(iter(observations.values())) if isinstance(observations, dict) else observations)
+    lanes = len(
+        next(iter(observations.values())) if isinstance(observations, dict) else observations
+    )
     roots = np.arange(1, lanes + 1, dtype=np.uint64) * np.uint64(7919)
     return PolicyInput(
         observations,

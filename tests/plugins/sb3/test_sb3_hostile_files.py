@@ -47,7 +47,9 @@ def test_a_hostile_space_is_refused_by_name(honest: Path, tmp_path: Path, field:
     assert not marker.exists()
 
 
-@pytest.mark.parametrize("field", ["policy_class", "policy_kwargs", "lr_schedule", "_last_obs", "x"])
+@pytest.mark.parametrize(
+    "field", ["policy_class", "policy_kwargs", "lr_schedule", "_last_obs", "x"]
+)
 def test_hostile_settings_that_are_not_needed_are_never_read(
     honest: Path, tmp_path: Path, field: str
 ) -> None:

@@ -22,7 +22,9 @@ def drawing(model: Any, folder: Path, action: Any) -> Any:
 
 
 def test_discrete_actions_are_drawn_with_their_probabilities(tmp_path: Path) -> None:
-    loaded = drawing(train("PPO", "MlpPolicy", VECTOR, spaces.Discrete(3)), tmp_path, spaces.Discrete(3))
+    loaded = drawing(
+        train("PPO", "MlpPolicy", VECTOR, spaces.Discrete(3)), tmp_path, spaces.Discrete(3)
+    )
     rows = np.repeat(batch(samples(VECTOR, 1)), MANY, axis=0)
     choice = loaded(seen(rows))
     shares = np.bincount(choice.actions, minlength=3) / MANY
@@ -48,7 +50,9 @@ def test_squashed_gaussians_are_those_of_the_actor(tmp_path: Path) -> None:
     actions = loaded(seen(np.repeat(row[None], MANY, axis=0))).actions
     with torch.no_grad():
         mean, log_std, _ = model.actor.get_action_dist_params(torch.from_numpy(row[None]))
-    back = np.arctanh(np.clip(2 * (actions - PUSHES.low) / (PUSHES.high - PUSHES.low) - 1, -0.9999, 0.9999))
+    back = np.arctanh(
+        np.clip(2 * (actions - PUSHES.low) / (PUSHES.high - PUSHES.low) - 1, -0.9999, 0.9999)
+    )
     low, middle, high = np.quantile(back, [0.159, 0.5, 0.841], axis=0)
     std = log_std.exp().numpy()[0]
     inside = np.abs(mean.numpy()[0]) + std < 2.5  # beyond that tanh loses the digits

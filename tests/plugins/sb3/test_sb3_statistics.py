@@ -76,7 +76,9 @@ def test_statistics_beside_the_zip_are_found_and_count_as_input(
     assert Path(place).name in loader.load(facts_of(VECTOR, TWO)).describe()["adapted"]
 
 
-def test_statistics_of_another_model_in_the_folder_are_left_alone(tmp_path: Path, model: Any) -> None:
+def test_statistics_of_another_model_in_the_folder_are_left_alone(
+    tmp_path: Path, model: Any
+) -> None:
     (tmp_path / "other").mkdir()
     normalizer().save(str(tmp_path / "other" / "vecnormalize.pkl"))
     loader = Sb3File(saved(model, tmp_path))
