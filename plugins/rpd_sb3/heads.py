@@ -25,6 +25,8 @@ Array = NDArray[Any]
 Tensors = torch.Tensor | dict[str, torch.Tensor]
 MASK_VIEW = "action_mask"
 _MASKED = -1e8
+_LIBRARIES = ("stable_baselines3.", "sb3_contrib.")
+_DECIDING = ("_predict", "get_distribution", "extract_features", "_get_action_dist_from_latent")
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,13 @@ class Head(Protocol):
 def head_for(model: Model, deterministic: bool) -> Head:
     """Give the head that belongs to the algorithm."""
     policy, name = model.policy, model.algorithm.name
+    if decides_by_itself(policy):
+        if not deterministic:
+            raise FitError(
+                f"{type(policy).__name__} draws actions in a way of its own, which would differ "
+                "from run to run: use deterministic=true"
+            )
+        return DirectHead(lambda observations: policy._predict(observations, deterministic=True))
     if name == "dqn":
         return ValueHead(policy.q_net, 0.0 if deterministic else model.epsilon)
     if name == "qrdqn":
@@ -59,6 +68,20 @@ def head_for(model: Model, deterministic: bool) -> Head:
     if name == "ppo_lstm":
         return RecurrentHead(policy, chooser)
     return ActorHead(policy, chooser)
+
+
+def decides_by_itself(policy: Any) -> bool:
+    """Tell whether a policy class of the author's own changes how actions are chosen.
+
+    Such classes come only from files that are loaded in full.
+    """
+    kind = type(policy)
+    if kind.__module__.startswith(_LIBRARIES):
+        return False
+    base = next(one for one in kind.__mro__ if one.__module__.startswith(_LIBRARIES))
+    if not hasattr(base, "get_distribution"):
+        return True
+    return any(getattr(kind, name) is not getattr(base, name) for name in _DECIDING)
 
 
 def _mean_quantile(policy: Any) -> Callable[[Tensors], torch.Tensor]:

@@ -13,7 +13,7 @@ from rpd_sb3.building import Model, build
 from rpd_sb3.fitting import Wishes, fit
 from rpd_sb3.heads import head_for
 from rpd_sb3.policy import Sb3Policy, check_actions, describe_model, masks_of
-from rpd_sb3.statistics import Statistics, find, read_statistics
+from rpd_sb3.statistics import Statistics, check_forgotten, find, read_statistics
 from rpd_sb3.trusted import load_in_full
 
 
@@ -69,8 +69,11 @@ class Sb3File:
         return make(archive, self.algo, self.extractor)
 
     def _statistics(self) -> Statistics | None:
+        if not self.normalize:
+            return None
         path = self.vecnormalize or self._found_statistics()
-        if path is None or not self.normalize:
+        if path is None:
+            check_forgotten(self.path)
             return None
         return read_statistics(path, self.trust)
 

@@ -20,6 +20,8 @@ from rpd_sb3.pickles import STATISTICS, Holder, Refused, read
 Array = NDArray[Any]
 _CHECKPOINT = re.compile(r"(.+)_(\d+)_steps")
 _ZOO_NAMES = re.compile(r"best_model|final_model|rl_model_\d+_steps")
+_ASKED = re.compile(r"\bnormalize\W+((?:true|\{).*)", re.IGNORECASE)
+_NO_OBSERVATIONS = re.compile(r"norm_obs\W+false", re.IGNORECASE)
 _COMMON = ("vecnormalize", "vec_normalize")
 
 
@@ -76,6 +78,19 @@ def candidates(path: Path) -> list[Path]:
 def find(path: Path) -> Path | None:
     """Give the statistics that lie beside a zip, if any do."""
     return next((place for place in candidates(path) if place.is_file()), None)
+
+
+def check_forgotten(path: Path) -> None:
+    """Refuse a model whose training configuration asks for statistics that are not there."""
+    for place in (path.parent / path.stem / "config.yml", path.with_suffix(".config.yml")):
+        if not place.is_file():
+            continue
+        asked = _ASKED.search(place.read_text(errors="replace"))
+        if asked and not _NO_OBSERVATIONS.search(asked.group(1)):
+            raise SpecError(
+                f"{place.name} says that {path.name} was trained on normalised observations, but "
+                "no statistics lie beside it: give vecnormalize=FILE or say normalize=false"
+            )
 
 
 def read_statistics(path: Path, trust: bool) -> Statistics | None:

@@ -13,6 +13,8 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import pytest
+import stable_baselines3
 import torch
 from gymnasium import spaces
 
@@ -48,10 +50,8 @@ class Toy(gymnasium.Env[Any, Any]):
 
 def algorithm(name: str) -> type[Any]:
     """Give the class of an algorithm, from sb3-contrib if need be."""
-    import sb3_contrib
-    import stable_baselines3
-
-    return getattr(stable_baselines3, name, None) or getattr(sb3_contrib, name)
+    found: type[Any] | None = getattr(stable_baselines3, name, None)
+    return found or getattr(pytest.importorskip("sb3_contrib"), name)
 
 
 _ON_POLICY = {"n_steps": 8, "batch_size": 8}
@@ -63,7 +63,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "RecurrentPPO": _ON_POLICY | {"n_epochs": 1},
     "MaskablePPO": _ON_POLICY | {"n_epochs": 1},
     "ARS": {"n_delta": 1},
-    **{name: _OFF_POLICY for name in ("DQN", "QRDQN", "SAC", "TD3", "DDPG", "TQC", "CrossQ")},
+    **dict.fromkeys(("DQN", "QRDQN", "SAC", "TD3", "DDPG", "TQC", "CrossQ"), _OFF_POLICY),
 }
 
 

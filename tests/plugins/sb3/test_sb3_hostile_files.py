@@ -76,7 +76,7 @@ def test_hostile_weights_are_refused(honest: Path, tmp_path: Path) -> None:
     marker = tmp_path / "created"
     path = rewritten(honest, policy_pth=weights_bytes({"action_net.bias": Touch(marker)}))
     for trust in (False, True):
-        with pytest.raises(SpecError, match="weights.*exec"):
+        with pytest.raises(SpecError, match=r"weights.*exec"):
             Sb3File(path, trust=trust).load(FACTS)
     assert not marker.exists()
 

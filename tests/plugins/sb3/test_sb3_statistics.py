@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -126,11 +127,36 @@ def test_statistics_of_another_shape_are_refused(tmp_path: Path, model: Any) -> 
 
 
 def test_a_file_that_holds_no_statistics_is_refused(tmp_path: Path, model: Any) -> None:
-    import pickle
-
     (tmp_path / "s.pkl").write_bytes(pickle.dumps({"mean": 1}))
     with pytest.raises(SpecError, match=r"s\.pkl holds no VecNormalize"):
         Sb3File(saved(model, tmp_path), vecnormalize=tmp_path / "s.pkl").load(facts_of(VECTOR, TWO))
     (tmp_path / "s.npz").write_bytes(b"nothing")
     with pytest.raises(SpecError, match=r"s\.npz holds no statistics"):
         Sb3File(saved(model, tmp_path), vecnormalize=tmp_path / "s.npz").load(facts_of(VECTOR, TWO))
+
+
+@pytest.mark.parametrize(
+    ("line", "refused"),
+    [
+        ("- - normalize\n    - true", True),
+        ("normalize: true", True),
+        ("- - normalize\n    - '{''norm_obs'': True, ''norm_reward'': False}'", True),
+        ("- - normalize\n    - '{''norm_obs'': False, ''norm_reward'': True}'", False),
+        ("- - normalize\n    - false", False),
+        ("- - gamma\n    - 0.99", False),
+    ],
+)
+def test_statistics_that_a_configuration_asks_for_are_missed(
+    tmp_path: Path, model: Any, line: str, refused: bool
+) -> None:
+    path = saved(model, tmp_path, "Toy-v1")
+    (tmp_path / "Toy-v1").mkdir()
+    (tmp_path / "Toy-v1" / "config.yml").write_text(f"!!python/object:x\n{line}\n")
+    if refused:
+        with pytest.raises(
+            SpecError, match=r"config\.yml says.*vecnormalize=FILE.*normalize=false"
+        ):
+            Sb3File(path).load(facts_of(VECTOR, TWO))
+        assert agrees(Sb3File(path, normalize=False), model, None)
+    else:
+        assert agrees(Sb3File(path), model, None)
