@@ -1,0 +1,276 @@
+"""From a batch of observations to a batch of actions, as `predict` of each algorithm does it.
+
+A head runs the network; a chooser turns what comes out into actions. Where an action is drawn,
+the draws come from the loop and from nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from numpy.typing import NDArray
+from stable_baselines3.common.policies import BaseModel
+
+from rpd_core.components import PolicyInput
+from rpd_core.errors import FitError
+from rpd_sb3.building import Model
+from rpd_sb3.noise import ExplorationNoise
+
+Array = NDArray[Any]
+Tensors = torch.Tensor | dict[str, torch.Tensor]
+MASK_VIEW = "action_mask"
+_MASKED = -1e8
+_LIBRARIES = ("stable_baselines3.", "sb3_contrib.")
+_DECIDING = ("_predict", "get_distribution", "extract_features", "_get_action_dist_from_latent")
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a head gives: raw actions and what else the network knows."""
+
+    actions: Array
+    action_values: Array | None = None
+    probabilities: Array | None = None
+    memory: Any = None
+
+
+class Head(Protocol):
+    """A network with its way of choosing."""
+
+    def __call__(self, observations: Tensors, seen: PolicyInput, memory: Any) -> Output:
+        """Decide in all lanes."""
+
+
+def head_for(model: Model, deterministic: bool) -> Head:
+    """Give the head that belongs to the algorithm."""
+    policy, name = model.policy, model.algorithm.name
+    if decides_by_itself(policy):
+        if not deterministic:
+            raise FitError(
+                f"{type(policy).__name__} draws actions in a way of its own, which would differ "
+                "from run to run: use deterministic=true"
+            )
+        return DirectHead(lambda observations: policy._predict(observations, deterministic=True))
+    if name == "dqn":
+        return ValueHead(policy.q_net, 0.0 if deterministic else model.epsilon)
+    if name == "qrdqn":
+        return ValueHead(_mean_quantile(policy), 0.0 if deterministic else model.epsilon)
+    if name in ("td3", "ddpg", "ars"):
+        return DirectHead(policy.actor if hasattr(policy, "actor") else policy)
+    if name in ("sac", "tqc", "crossq"):
+        return SquashedHead(policy.actor, deterministic)
+    chooser = chooser_for(policy, model.action_space, deterministic)
+    if name == "ppo_lstm":
+        return RecurrentHead(policy, chooser)
+    return ActorHead(policy, chooser)
+
+
+def decides_by_itself(policy: Any) -> bool:
+    """Tell whether a policy class of the author's own changes how actions are chosen.
+
+    Such classes come only from files that are loaded in full.
+    """
+    kind = type(policy)
+    if kind.__module__.startswith(_LIBRARIES):
+        return False
+    base = next(one for one in kind.__mro__ if one.__module__.startswith(_LIBRARIES))
+    if not hasattr(base, "get_distribution"):
+        return True
+    return any(getattr(kind, name) is not getattr(base, name) for name in _DECIDING)
+
+
+def _mean_quantile(policy: Any) -> Callable[[Tensors], torch.Tensor]:
+    def values(observations: Tensors) -> torch.Tensor:
+        quantiles: torch.Tensor = policy.quantile_net(observations)
+        return quantiles.mean(dim=1)
+
+    return values
+
+
+@dataclass
+class ValueHead:
+    """Takes the action of the highest value; at a rate of `epsilon` any action."""
+
+    values: Callable[[Tensors], torch.Tensor]
+    epsilon: float
+
+    def __call__(self, observations: Tensors, seen: PolicyInput, memory: Any) -> Output:
+        values = self.values(observations).numpy()
+        actions = values.argmax(axis=1)
+        if self.epsilon > 0:
+            chance = seen.draws.uniform(2)
+            anything = (chance[:, 1] * values.shape[1]).astype(np.int64)
+            actions = np.where(chance[:, 0] < self.epsilon, anything, actions)
+        return Output(actions, action_values=values)
+
+
+@dataclass
+class DirectHead:
+    """Does what the network says; such policies are deterministic."""
+
+    network: Callable[[Tensors], torch.Tensor]
+
+    def __call__(self, observations: Tensors, seen: PolicyInput, memory: Any) -> Output:
+        return Output(self.network(observations).numpy())
+
+
+class SquashedHead:
+    """A Gaussian squeezed into the bounds, as SAC, TQC and CrossQ learn it."""
+
+    def __init__(self, actor: Any, deterministic: bool) -> None:
+        self.actor, self.deterministic = actor, deterministic
+        state_dependent = actor.use_sde and not deterministic
+        self.noise = ExplorationNoise(actor.action_dist, actor) if state_dependent else None
+
+    def __call__(self, observations: Tensors, seen: PolicyInput, memory: Any) -> Output:
+        mean, log_std, extra = self.actor.get_action_dist_params(observations)
+        if self.noise is not None:
+            shift, memory = self.noise(extra["latent_sde"], seen, memory)
+            mean = mean + shift
+        elif not self.deterministic:
+            mean = mean + log_std.exp() * normal(seen, mean.shape[1])
+        return Output(torch.tanh(mean).numpy(), memory=memory)
+
+
+@dataclass
+class ActorHead:
+    """The actor of PPO, A2C, TRPO and MaskablePPO."""
+
+    policy: Any
+    chooser: Chooser
+
+    def __call__(self, observations: Tensors, seen: PolicyInput, memory: Any) -> Output:
+        features = features_of(self.policy, observations)
+        latent = self.policy.mlp_extractor.forward_actor(features)
+        return self.chooser(self.policy.action_net(latent), latent, seen, memory)
+
+
+@dataclass
+class RecurrentHead:
+    """The actor of RecurrentPPO; each lane has its own hidden state, zero as an episode starts."""
+
+    policy: Any
+    chooser: Chooser
+
+    def __call__(self, observations: Tensors, seen: PolicyInput, memory: Any) -> Output:
+        states, noise = memory or (None, None)
+        features = features_of(self.policy, observations)
+        if states is not None:
+            keep = torch.from_numpy(~seen.starts)[None, :, None]
+            states = tuple(torch.where(keep, state, 0.0) for state in states)
+        hidden, states = self.policy.lstm_actor(features[None], states)
+        latent = self.policy.mlp_extractor.forward_actor(hidden[0])
+        chosen = self.chooser(self.policy.action_net(latent), latent, seen, noise)
+        return Output(chosen.actions, None, chosen.probabilities, (states, chosen.memory))
+
+
+def features_of(policy: Any, observations: Tensors) -> torch.Tensor:
+    """Give what the actor's feature extractor makes of the observations."""
+    found: torch.Tensor = BaseModel.extract_features(
+        policy, observations, policy.pi_features_extractor
+    )
+    return found
+
+
+def normal(seen: PolicyInput, columns: int) -> torch.Tensor:
+    """Give standard normal draws in the precision of the networks."""
+    return torch.from_numpy(seen.draws.normal(columns).astype(np.float32))
+
+
+# ------------------------------------------------------------------- choosers
+
+Chooser = Callable[[torch.Tensor, torch.Tensor, PolicyInput, Any], Output]
+"""(what the last layer gives, what came into it, the step, memory) -> actions."""
+
+
+def chooser_for(policy: Any, space: Any, deterministic: bool) -> Chooser:
+    """Give the way of choosing that the action space asks for."""
+    if isinstance(space, spaces.Discrete):
+        return Categorical(deterministic)
+    if isinstance(space, spaces.MultiDiscrete):
+        return ManyCategorical(deterministic, tuple(space.nvec.tolist()))
+    if isinstance(space, spaces.MultiBinary):
+        return Binary(deterministic)
+    if isinstance(space, spaces.Box):
+        return Gaussian(policy, deterministic)
+    raise FitError(f"actions of {space} are not supported")
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """The likeliest of several actions, or one drawn by its probability."""
+
+    deterministic: bool
+
+    def __call__(
+        self, raw: torch.Tensor, latent: torch.Tensor, seen: PolicyInput, memory: Any
+    ) -> Output:
+        mask = seen.views.get(MASK_VIEW)
+        if mask is not None:
+            raw = torch.where(torch.from_numpy(np.asarray(mask, dtype=bool)), raw, _MASKED)
+        logits = raw - raw.logsumexp(dim=-1, keepdim=True)
+        chances = torch.softmax(logits, dim=-1).numpy()
+        actions = chances.argmax(axis=1) if self.deterministic else seen.draws.choose(chances)
+        return Output(actions, probabilities=chances, memory=memory)
+
+
+@dataclass(frozen=True)
+class ManyCategorical:
+    """Several choices at once, each among its own actions."""
+
+    deterministic: bool
+    sizes: tuple[int, ...]
+
+    def __call__(
+        self, raw: torch.Tensor, latent: torch.Tensor, seen: PolicyInput, memory: Any
+    ) -> Output:
+        parts = [
+            torch.softmax(part, dim=-1).numpy() for part in torch.split(raw, self.sizes, dim=1)
+        ]
+        if self.deterministic:
+            chosen = [part.argmax(axis=1) for part in parts]
+        else:
+            chosen = [seen.draws.split(place).choose(part) for place, part in enumerate(parts)]
+        return Output(np.stack(chosen, axis=1), memory=memory)
+
+
+@dataclass(frozen=True)
+class Binary:
+    """Several switches."""
+
+    deterministic: bool
+
+    def __call__(
+        self, raw: torch.Tensor, latent: torch.Tensor, seen: PolicyInput, memory: Any
+    ) -> Output:
+        chances = torch.sigmoid(raw)
+        if self.deterministic:
+            on = torch.round(chances).numpy() > 0
+        else:
+            on = seen.draws.uniform(raw.shape[1]) < chances.numpy()
+        return Output(on.astype(np.int64), memory=memory)
+
+
+class Gaussian:
+    """The mean, or a draw around it."""
+
+    def __init__(self, policy: Any, deterministic: bool) -> None:
+        self.policy, self.deterministic = policy, deterministic
+        self.squashed = bool(policy.squash_output)
+        state_dependent = getattr(policy, "use_sde", False) and not deterministic
+        self.noise = ExplorationNoise(policy.action_dist, policy) if state_dependent else None
+
+    def __call__(
+        self, raw: torch.Tensor, latent: torch.Tensor, seen: PolicyInput, memory: Any
+    ) -> Output:
+        if self.noise is not None:
+            shift, memory = self.noise(latent, seen, memory)
+            raw = raw + shift
+        elif not self.deterministic:
+            raw = raw + self.policy.log_std.exp() * normal(seen, raw.shape[1])
+        return Output((torch.tanh(raw) if self.squashed else raw).numpy(), memory=memory)

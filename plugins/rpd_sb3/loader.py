@@ -1,0 +1,83 @@
+"""The recipe behind `sb3:path.zip`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from rpd_core.components import Facts
+from rpd_sb3.archive import open_archive
+from rpd_sb3.building import Model, build
+from rpd_sb3.fitting import Wishes, fit
+from rpd_sb3.heads import head_for
+from rpd_sb3.policy import Sb3Policy, check_actions, describe_model, masks_of
+from rpd_sb3.statistics import Statistics, check_forgotten, find, read_statistics
+from rpd_sb3.trusted import load_in_full
+
+
+@dataclass(frozen=True)
+class Sb3File:
+    """A policy saved by stable-baselines3 or sb3-contrib, for example `sb3:ppo.zip`."""
+
+    path: Path
+    """The zip that `model.save` wrote."""
+    algo: str | None = None
+    """The algorithm, for example `ppo` or `qrdqn`; none: recognised from the file."""
+    deterministic: bool = True
+    """Take the best action; false: draw one as the policy does in training."""
+    vecnormalize: Path | None = None
+    """Normalisation statistics (.pkl or .npz); none: those found beside the zip, if any."""
+    normalize: bool = True
+    """Whether to apply normalisation statistics at all."""
+    extractor: str | None = None
+    """Feature extractor of your own, `module:Class`, if the file needs one."""
+    key: str | None = None
+    """Which part of a dictionary of observations the model sees; none: the one that fits."""
+    stack: int | None = None
+    """How many observations the model sees at once; none: what its space says."""
+    mission: str | None = None
+    """The mission text, for MiniGrid models that read it."""
+    trust: bool = False
+    """Load the file in full and run the code in it; only for files that you trust."""
+
+    def inputs(self) -> tuple[Path, ...]:
+        """Give the statistics found beside the zip: they decide what the policy does, too."""
+        found = self._found_statistics()
+        return (found,) if found is not None else ()
+
+    def load(self, facts: Facts) -> Sb3Policy:
+        """Load the policy and fit it to the environment."""
+        torch.set_num_threads(1)  # results must not depend on the number of cores
+        model = self._model()
+        check_actions(facts, model)
+        statistics = self._statistics()
+        wishes = Wishes(self.key, self.stack, self.mission, statistics)
+        fitting = fit(facts, model.observation_space, wishes)
+        notes = (*model.notes, *((f"statistics of {statistics.source}",) if statistics else ()))
+        head = head_for(model, self.deterministic)
+        return Sb3Policy(model, fitting, head, masks_of(facts, model), notes)
+
+    def describe(self) -> dict[str, str]:
+        """Give what the file says about the policy, without an environment."""
+        return describe_model(self._model())
+
+    def _model(self) -> Model:
+        archive = open_archive(self.path)
+        make = load_in_full if self.trust else build
+        return make(archive, self.algo, self.extractor)
+
+    def _statistics(self) -> Statistics | None:
+        if not self.normalize:
+            return None
+        path = self.vecnormalize or self._found_statistics()
+        if path is None:
+            check_forgotten(self.path)
+            return None
+        return read_statistics(path, self.trust)
+
+    def _found_statistics(self) -> Path | None:
+        if self.vecnormalize is not None or not self.normalize:
+            return None
+        return find(self.path)
