@@ -23,6 +23,7 @@ from rpd_torchscript.archive import (
 from rpd_torchscript.safety import check_graphs
 
 HOW_TO_SAVE = "torch.jit.script(module).save('policy.pt')"
+_jit_load: Any = torch.jit.load  # torch leaves it untyped
 _DATA = ("torch ", "torch._utils ", "collections ", "numpy ", "numpy.", "_codecs ")
 
 
@@ -62,7 +63,7 @@ def _load_script(archive: Archive, trust: bool) -> Loaded:
     if not trust:
         check_loading(archive)
     with _quiet(archive.path):
-        module = torch.jit.load(clean_copy(archive), map_location="cpu")
+        module: Any = _jit_load(clean_copy(archive), map_location="cpu")
     if not trust:
         check_graphs(module, archive.path)
     return Loaded(module.eval(), "script", str(module.original_name))

@@ -13,6 +13,7 @@ from rpd_core.errors import FitError
 from rpd_torchscript.loading import Loaded
 
 Meaning = Literal["logits", "q", "probabilities", "action"]
+_POLICY_NAME = re.compile(r"actor|policy|a2c|a3c|acktr|ppo", re.IGNORECASE)
 _VALUE_NAME = re.compile(r"dqn|q_?net|q_?value|q_?func|dueling|rainbow|^q(?![a-z])", re.IGNORECASE)
 
 
@@ -80,6 +81,8 @@ def _recognised(loaded: Loaded) -> Output:
         return Output("q", "ends in a dueling head")
     if _VALUE_NAME.search(loaded.name):
         return Output("q", f"the module is called {loaded.name}")
+    if _POLICY_NAME.search(loaded.name):
+        return Output("logits", f"the module is called {loaded.name}")
     return Output("logits", "assumed; say output=q if they are action values")
 
 

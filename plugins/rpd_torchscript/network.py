@@ -16,6 +16,7 @@ from rpd_torchscript.loading import Loaded
 from rpd_torchscript.observations import Fit, Layout, ambiguous_pixels, fits
 from rpd_torchscript.signature import Signature, leaves_of
 
+_optimized_execution: Any = torch.jit.optimized_execution  # type: ignore[attr-defined]
 _STACKED = re.compile(r"weight_hh_l\d+$")
 _CELL = re.compile(r"weight_hh$")
 
@@ -57,7 +58,7 @@ class Network:
         tensors = [fit(array) for fit, array in zip(self.fits, arrays, strict=True)]
         arguments = self._arguments(tensors, list(states))
         # optimised execution specialises after the first calls, which may change the last bits
-        with torch.jit.optimized_execution(False):
+        with _optimized_execution(False):
             if self.loaded.kind == "script":
                 result = self.loaded.module.forward(**arguments)
             else:

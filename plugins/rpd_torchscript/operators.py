@@ -24,8 +24,9 @@ _SCALARS = _named(
     "aten",
     "Bool Float FloatImplicit Int IntImplicit ScalarImplicit __and__ __contains__ "
     "__derive_index __getitem__ __is__ __isnot__ __not__ __or__ __range_length "
-    "__round_to_zero_floordiv __xor__ _set_item append ceil dict extend floor floordiv format get item "
-    "items keys len list values is_autocast_enabled is_contiguous is_floating_point is_grad_enabled warn",
+    "__round_to_zero_floordiv __xor__ _set_item append ceil dict extend floor floordiv format get "
+    "is_autocast_enabled is_contiguous is_floating_point is_grad_enabled item items keys len list "
+    "values warn",
 )
 _ARITHMETIC = _named(
     "aten",

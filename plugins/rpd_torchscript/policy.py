@@ -83,11 +83,13 @@ class ScriptPolicy:
         if self.output.meaning == "action":
             actions = numbers.reshape(self.facts.lanes, *(space.shape or ()))
             if type(space).__name__ == "Box":
-                return np.clip(actions, space.low, space.high).astype(space.dtype)
+                return np.asarray(np.clip(actions, space.low, space.high), dtype=space.dtype)
             return actions
         if self.sample and chances is not None:
-            return draws.choose(chances) + int(space.start)
-        return numbers.argmax(axis=1) + int(space.start)
+            column = draws.choose(chances)
+        else:
+            column = numbers.argmax(axis=1)
+        return np.asarray(column + int(space.start))
 
     def _noisy(self, actions: Array, draws: Draws) -> Array:
         """Replace some actions by random ones."""

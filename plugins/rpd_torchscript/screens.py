@@ -24,7 +24,7 @@ def baby_a3c(screens: Array) -> Array:
     stretched = np.floor((grey - low) * scale + 0.5).astype(np.float32)
     across = np.floor(stretched @ halving(grey.shape[2]).T + 0.5)
     small = np.floor(halving(grey.shape[1]) @ across + 0.5)
-    return (np.clip(small, 0, 255) / 255.0).astype(np.float32)[:, None]
+    return np.asarray(np.clip(small, 0, 255) / 255.0, dtype=np.float32)[:, None]
 
 
 def halving(before: int) -> Array:
