@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from rpd_atari_zoo.families import Family
@@ -81,10 +82,12 @@ class Framing:
             seen = seen.max(axis=1)
         grey = seen.astype(np.float32)
         if grey.ndim == 4:
-            grey = grey @ _GREY if grey.shape[3] == 3 else grey[..., 0]
+            grey = (grey * _GREY).sum(axis=3) if grey.shape[3] == 3 else grey[..., 0]
         if self.shrink is None:
             return grey
-        small = self.shrink[0] @ grey @ self.shrink[1]
+        # torch keeps to one thread, NumPy's products would use all cores
+        left, middle, right = map(torch.from_numpy, (self.shrink[0], grey, self.shrink[1]))
+        small: Array = (left @ middle @ right).numpy()
         return small if self.family.resize == "corners" else np.rint(small)
 
     def _push(self, frame: Array, starts: Array, memory: Any) -> Array:
@@ -163,7 +166,7 @@ def shrink_matrices(
     """Give the two matrices that make a frame smaller the way the family was trained."""
     weights = {"area": area_weights, "corners": corner_weights, "triangle": triangle_weights}
     make = weights[family.resize]
-    return make(height, picture.height), make(width, picture.width).T
+    return make(height, picture.height), np.ascontiguousarray(make(width, picture.width).T)
 
 
 def area_weights(before: int, after: int) -> Array:

@@ -30,7 +30,7 @@ _PLAIN_GLOBALS = {
     "torch.jit._pickle build_tensorlist",
     "torch.jit._pickle restore_type_tag",
 }
-_INDIRECT = "(found at run time)"  # a name from the stack, which only running the pickle shows
+INDIRECT = "a name that only running the pickle would show"
 _STORAGES = "Float Double Half BFloat16 Long Int Short Char Byte Bool"
 
 
@@ -98,7 +98,7 @@ def check_loading(archive: Archive) -> None:
     for data in archive.ending(".pkl"):
         for name in sorted(pickled_names(archive.path, data)):
             if not _is_plain(name):
-                raise refused(archive.path, repr(name.replace(" ", ".")))
+                raise refused(archive.path, shown_name(name))
 
 
 def refused(path: Path, what: str) -> FitError:
@@ -111,18 +111,20 @@ def refused(path: Path, what: str) -> FitError:
 def pickled_names(path: Path, data: bytes) -> set[str]:
     """Give every `module name` that a pickle refers to, without unpickling it."""
     found: set[str] = set()
-    texts: list[str] = []
     try:
         for opcode, argument, _ in pickletools.genops(data):
             if opcode.name in ("GLOBAL", "INST"):
                 found.add(str(argument))
             elif opcode.name == "STACK_GLOBAL":
-                found.add(" ".join([*texts[-2:], _INDIRECT]))
-            elif isinstance(argument, str):
-                texts.append(argument)
+                found.add(INDIRECT)
     except (ValueError, IndexError, UnicodeDecodeError) as error:
         raise FitError(f"{str(path)!r} is damaged: {one_line(error)}") from error
     return found
+
+
+def shown_name(name: str) -> str:
+    """Give a name as people write it."""
+    return name if name == INDIRECT else repr(name.replace(" ", "."))
 
 
 def _is_plain(name: str) -> bool:

@@ -19,12 +19,14 @@ from rpd_torchscript.archive import (
     clean_copy,
     pickled_names,
     read_archive,
+    shown_name,
 )
 from rpd_torchscript.safety import check_graphs
 
 HOW_TO_SAVE = "torch.jit.script(module).save('policy.pt')"
 _jit_load: Any = torch.jit.load  # torch leaves it untyped
 _DATA = ("torch ", "torch._utils ", "collections ", "numpy ", "numpy.", "_codecs ")
+_COMMON = ("torch.", "__builtin__ ", "builtins ")
 
 
 @dataclass(frozen=True)
@@ -101,9 +103,9 @@ def _about_pickle(archive: Archive) -> str:
     names = pickled_names(path, pickles[0])
     strange = sorted(name for name in names if not name.startswith(_DATA))
     if strange:
-        first = next((n for n in strange if not n.startswith("torch.")), strange[0])
+        first = next((n for n in strange if not n.startswith(_COMMON)), strange[0])
         return (
-            f"{path.name} is a pickled Python object that needs {first.replace(' ', '.')!r}, and "
+            f"{path.name} is a pickled Python object that needs {shown_name(first)}, and "
             f"reading it may run code: save TorchScript instead, {HOW_TO_SAVE}, or add trust=true"
         )
     return _about_weights(path, "state dict", _keys(path))
