@@ -7,7 +7,8 @@ frames are only stacked, raw screens are pooled, turned grey, made smaller and s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -54,8 +55,6 @@ class Framing:
     family: Family
     view: bool = False
     """Whether to look at the view `screen` instead of the observation."""
-    shrink: tuple[Array, Array] | None = field(default=None, repr=False)
-    """Matrices that make a raw screen smaller, from the left and from the right."""
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -83,10 +82,9 @@ class Framing:
         grey = seen.astype(np.float32)
         if grey.ndim == 4:
             grey = (grey * _GREY).sum(axis=3) if grey.shape[3] == 3 else grey[..., 0]
-        if self.shrink is None:
-            return grey
+        matrices = shrink_matrices(grey.shape[1], grey.shape[2], self.picture, self.family)
         # torch keeps to one thread, NumPy's products would use all cores
-        left, middle, right = map(torch.from_numpy, (self.shrink[0], grey, self.shrink[1]))
+        left, middle, right = map(torch.from_numpy, (matrices[0], grey, matrices[1]))
         small: Array = (left @ middle @ right).numpy()
         return small if self.family.resize == "corners" else np.rint(small)
 
@@ -120,9 +118,9 @@ def fit_frames(facts: Facts, picture: Picture, family: Family) -> Framing:
     shape = tuple(getattr(facts.observation_space, "shape", None) or ())
     source = source_of(shape, picture)
     if source is not None:
-        return Framing(source, picture, family, False, _shrinking(shape, source, picture, family))
+        return Framing(source, picture, family)
     if "screen" in facts.views:
-        return Framing("screen", picture, family, True, shrink_matrices(210, 160, picture, family))
+        return Framing("screen", picture, family, view=True)
     size = f"{picture.height}x{picture.width}"
     raise FitError(
         f"the network takes {picture.frames} grey frames of {size}; "
@@ -151,15 +149,7 @@ def source_of(shape: tuple[int, ...], picture: Picture) -> Source | None:
     return None
 
 
-def _shrinking(
-    shape: tuple[int, ...], source: Source, picture: Picture, family: Family
-) -> tuple[Array, Array] | None:
-    if source not in ("screen", "pair"):
-        return None
-    height, width = shape[:2] if source == "screen" else shape[1:3]
-    return shrink_matrices(height, width, picture, family)
-
-
+@lru_cache(maxsize=8)
 def shrink_matrices(
     height: int, width: int, picture: Picture, family: Family
 ) -> tuple[Array, Array]:

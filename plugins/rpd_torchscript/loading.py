@@ -68,6 +68,11 @@ def _load_script(archive: Archive, trust: bool) -> Loaded:
         module: Any = _jit_load(clean_copy(archive), map_location="cpu")
     if not trust:
         check_graphs(module, archive.path)
+    if module._c._get_forward_hooks() or module._c._get_forward_pre_hooks():
+        raise FitError(
+            f"{archive.path.name} has hooks on its outermost module, which a loaded file does not "
+            "run: put what they do into forward"
+        )
     return Loaded(module.eval(), "script", str(module.original_name))
 
 

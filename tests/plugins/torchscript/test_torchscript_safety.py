@@ -87,7 +87,21 @@ class MapsAFile(Linear):
         return self.layer(observation) + torch.from_file(self.target, True, 3)
 
 
+class WritesFromAHook(Linear):
+    """Writes from a hook in front of its layer."""
+
+    def __init__(self, target: str) -> None:
+        super().__init__()
+        self.layer.target = target
+        self.layer.register_forward_pre_hook(write_first)
+
+
+def write_first(self, input: tuple[Tensor]) -> None:  # type: ignore[no-untyped-def]
+    torch.save(input[0], self.target)  # type: ignore[no-untyped-call]
+
+
 HOSTILE = [
+    (WritesFromAHook, "aten::save"),
     (Writes, "aten::save"),
     (WritesDeepInside, "aten::save"),
     (WritesElsewhere, "aten::save"),
@@ -224,6 +238,17 @@ def test_common_layers_use_only_allowed_operators(tmp_path: Path, module: nn.Mod
 
 
 # ------------------------------------------------------------------- bad files
+
+
+def look_first(self, input: tuple[Tensor]) -> None:  # type: ignore[no-untyped-def]
+    """Do nothing; what counts is that somebody wanted it done."""
+
+
+def test_a_hook_that_would_silently_not_run_is_named(tmp_path: Path) -> None:
+    module = Linear()
+    module.register_forward_pre_hook(look_first)
+    with pytest.raises(FitError, match="hooks on its outermost module"):
+        loaded(save(module, tmp_path / "a.pt"))
 
 
 def test_a_state_dict_is_recognised_and_the_way_out_is_shown(tmp_path: Path) -> None:
