@@ -1,0 +1,118 @@
+"""The zoo's families of networks: where pictures enter, what comes out and what it means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from rpd_atari_zoo.graph import Graph, Node, constant, source_name
+from rpd_atari_zoo.network import nodes_behind
+from rpd_core.errors import FitError
+
+Meaning = Literal["q", "logits", "scores"]
+Resize = Literal["area", "corners", "triangle"]
+
+
+@dataclass(frozen=True)
+class Family:
+    """How the networks of one algorithm are laid out and what they were trained on."""
+
+    name: str
+    output: str
+    """Node with one number per action."""
+    meaning: Meaning
+    """`q` action values, `logits` of a distribution, `scores` only to be compared."""
+    enter: str = ""
+    """Node that the picture replaces; empty: the placeholder."""
+    resize: Resize = "area"
+    """How frames were made smaller; see `frames`."""
+    zeros_first: bool = False
+    """Whether the stack starts with black frames rather than copies of the first one."""
+
+
+FAMILIES: tuple[Family, ...] = (
+    Family("rainbow", "Online/Sum", "q", zeros_first=True),
+    Family("dqn", "Online/fully_connected_1/BiasAdd", "q", zeros_first=True),
+    Family("a2c", "a2c/policy/BiasAdd", "logits", resize="corners"),
+    Family("apex", "deepq/q_func/q_values", "q", resize="corners"),
+    Family("ga", "ga/out/signal", "scores", resize="corners"),
+    Family("es", "es/layer5/out/out", "scores", resize="corners"),
+    Family(
+        "impala",
+        "agent_1/agent/unroll/batch_apply_1/policy_logits/add",
+        "logits",
+        enter="agent_1/agent/unroll/batch_apply/truediv",
+        resize="triangle",
+    ),
+)
+"""In the order in which they are looked for; a rainbow graph also has the node of dqn."""
+
+_SHAPE_ONLY = ("Cast", "Identity", "ExpandDims", "Reshape", "Transpose", "Squeeze")
+_FULL_SCALE = (255.0, 256.0)
+
+
+def recognise(graph: Graph, wanted: str) -> Family:
+    """Find the family of a graph by its output node, or say what the graph ends in."""
+    candidates = [family for family in FAMILIES if wanted in ("auto", family.name)]
+    for family in candidates:
+        if family.output in graph:
+            return family
+    missing = " or ".join(repr(family.output) for family in candidates)
+    raise FitError(
+        f"the graph misses the node {missing}; it ends in {', '.join(ends(graph))}: give the node "
+        "with one number per action as node=..."
+    )
+
+
+def ends(graph: Graph, most: int = 5) -> list[str]:
+    """Give the names of nodes that no other node reads."""
+    read = {source_name(source)[0] for node in graph.values() for source in node.inputs}
+    return [repr(name) for name, node in graph.items() if name not in read and node.op != "Const"][
+        -most:
+    ]
+
+
+def find_feed(graph: Graph, family: Family) -> Node:
+    """Give the node where pictures enter."""
+    if family.enter in graph:
+        return graph[family.enter]
+    fed = [n for n in nodes_behind(graph, family.output) if n.op.startswith("Placeholder")]
+    pictures = [node for node in fed if len(node.shape() or (0,) * 4) >= 4]
+    if len(pictures) != 1:
+        names = ", ".join(repr(node.name) for node in fed) or "no placeholder"
+        raise FitError(
+            f"the output {family.output!r} must depend on one placeholder for pictures, it depends "
+            f"on {names}"
+        )
+    return pictures[0]
+
+
+def takes_bytes(graph: Graph, feed: Node) -> bool:
+    """Tell whether the graph itself divides by 255, so that it wants pixels of 0 to 255."""
+    typed = feed.op.startswith("Placeholder") and "dtype" in feed.attributes
+    if typed and np.dtype(feed.dtype("dtype")).kind in "iu":
+        return True
+    waiting = [feed.name]
+    while waiting:
+        name = waiting.pop()
+        for node in graph.values():
+            sources = [source_name(source)[0] for source in node.inputs]
+            if name not in sources:
+                continue
+            if _divides(graph, node, sources):
+                return True
+            if node.op in _SHAPE_ONLY and sources[0] == name:
+                waiting.append(node.name)
+    return False
+
+
+def _divides(graph: Graph, node: Node, sources: list[str]) -> bool:
+    if node.op not in ("RealDiv", "Div", "Mul"):
+        return False
+    numbers = [constant(graph[s]) for s in sources if s in graph and graph[s].op == "Const"]
+    factors = [float(number) for number in numbers if number.size == 1]
+    if node.op == "Mul":
+        factors = [1.0 / factor for factor in factors if factor]
+    return any(_FULL_SCALE[0] - 0.5 <= factor <= _FULL_SCALE[1] + 0.5 for factor in factors)

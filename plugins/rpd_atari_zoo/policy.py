@@ -1,0 +1,111 @@
+"""A network of the zoo at work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from rpd_atari_zoo.frames import Framing
+from rpd_atari_zoo.network import FrozenNetwork
+from rpd_core.components import Choice, Facts, PolicyInput
+from rpd_core.errors import FitError
+from rpd_core.hashing import Draws
+
+Array = NDArray[Any]
+
+
+@dataclass
+class Rows:
+    """Computes one row of numbers per picture."""
+
+    network: FrozenNetwork
+    dtype: torch.dtype
+    """What the feed takes."""
+    divisor: float
+    """Pixels of 0 to 255 are divided by this."""
+    one_by_one: bool
+    """The graph takes batches of one: map it over the rows instead."""
+    actions: int = field(default=0, init=False)
+    """Numbers per row, known after the first call."""
+
+    @torch.inference_mode()
+    def __call__(self, pictures: Array) -> Array:
+        values = torch.from_numpy(np.ascontiguousarray(pictures)).to(self.dtype)
+        if self.divisor != 1.0:
+            values = values / self.divisor
+        if self.one_by_one:
+            result = torch.vmap(lambda row: self.network(row[None]).reshape(-1))(values)
+        else:
+            result = self.network(values)
+        if result.dim() < 2 or result.numel() != len(values) * result.shape[-1]:
+            raise FitError(
+                f"the node {self.network.output!r} gives shape {tuple(result.shape)} for "
+                f"{len(values)} pictures where one row of numbers each is needed"
+            )
+        self.actions = result.shape[-1]
+        return np.asarray(result.reshape(len(values), -1).to(torch.float32).numpy())
+
+
+@dataclass
+class ZooPolicy:
+    """Looks at the last frames and decides."""
+
+    rows: Rows
+    framing: Framing
+    facts: Facts
+    sample: bool
+    epsilon: float
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return self.framing.needs
+
+    def __call__(self, seen: PolicyInput) -> Choice:
+        pictures, memory = self.framing(seen.observations, seen.views, seen.starts, seen.memory)
+        numbers = self.rows(pictures)
+        meaning = self.framing.family.meaning
+        chances = softmax(numbers) if meaning == "logits" else None
+        picked = self._pick(numbers, chances, seen.draws)
+        return Choice(
+            picked + int(self.facts.action_space.start),
+            action_values=numbers if meaning == "q" else None,
+            probabilities=chances,
+            memory=memory,
+        )
+
+    def _pick(self, numbers: Array, chances: Array | None, draws: Draws) -> Array:
+        if self.sample and chances is not None:
+            picked = draws.choose(chances)
+        else:
+            picked = numbers.argmax(axis=1)
+        if not self.epsilon:
+            return picked
+        noise = draws.split(1).uniform(2)
+        other = np.floor(noise[:, 1] * numbers.shape[1]).astype(np.int64)
+        return np.where(noise[:, 0] < self.epsilon, other, picked)
+
+    def describe(self) -> dict[str, str]:
+        """Say what was loaded and how it is used."""
+        network, family = self.rows.network, self.framing.family
+        count = sum(buffer.numel() for buffer in network.buffers())
+        return {
+            "format": "frozen TensorFlow-1 graph",
+            "family": family.name,
+            "size": f"{count:,} numbers, {len(network.steps)} operations",
+            "feed": f"{network.feed} ({'0 to 255' if self.rows.divisor == 1.0 else '0 to 1'})",
+            "output": f"{network.output}: {family.meaning} of {self.rows.actions} actions",
+            "observation": self.framing.describe(),
+            "batches": "one row at a time, mapped" if self.rows.one_by_one else "whole batches",
+            "action": "drawn" if self.sample else "best",
+            "epsilon": f"{self.epsilon:g}",
+        }
+
+
+def softmax(numbers: Array) -> Array:
+    """Turn logits into probabilities, row by row."""
+    shifted = np.exp(numbers.astype(np.float64) - numbers.max(axis=1, keepdims=True))
+    return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))

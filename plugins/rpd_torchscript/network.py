@@ -1,0 +1,200 @@
+"""A module together with the way to call it, found by trying it on zeros."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import torch
+
+from rpd_core.errors import FitError, one_line
+from rpd_torchscript.inputs import Source
+from rpd_torchscript.loading import Loaded
+from rpd_torchscript.observations import Fit, Layout, ambiguous_pixels, fits
+from rpd_torchscript.signature import Signature, leaves_of
+
+_optimized_execution: Any = torch.jit.optimized_execution  # type: ignore[attr-defined]
+_STACKED = re.compile(r"weight_hh_l\d+$")
+_CELL = re.compile(r"weight_hh$")
+
+
+@dataclass(frozen=True)
+class StateShape:
+    """The shape of one hidden state."""
+
+    lane: tuple[int, ...]
+    """Sizes for one lane."""
+    axis: int = 0
+    """Where the axis of lanes stands."""
+
+    def zeros(self, lanes: int) -> torch.Tensor:
+        """Give the hidden state at the start of an episode."""
+        return torch.zeros((*self.lane[: self.axis], lanes, *self.lane[self.axis :]))
+
+    def fresh(self, state: torch.Tensor, starts: torch.Tensor) -> torch.Tensor:
+        """Forget what was remembered in the lanes where an episode starts."""
+        mask = starts.reshape([-1 if place == self.axis else 1 for place in range(state.dim())])
+        return torch.where(mask, torch.zeros_like(state), state)
+
+
+@dataclass(frozen=True)
+class Network:
+    """Calls the module with the arrays of a step."""
+
+    loaded: Loaded = field(repr=False)
+    signature: Signature
+    sources: tuple[Source, ...]
+    fits: tuple[Fit, ...] = ()
+    state: StateShape | None = None
+
+    @torch.inference_mode()
+    def __call__(
+        self, arrays: Sequence[Any], states: Sequence[torch.Tensor]
+    ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        """Give the outputs and the hidden states after the step."""
+        tensors = [fit(array) for fit, array in zip(self.fits, arrays, strict=True)]
+        arguments = self._arguments(tensors, list(states))
+        # optimised execution specialises after the first calls, which may change the last bits
+        with _optimized_execution(False):
+            if self.loaded.kind == "script":
+                result = self.loaded.module.forward(**arguments)
+            else:
+                result = self.loaded.module(*arguments.values())
+        leaves = leaves_of(result)
+        carried = self.signature.state_leaves
+        return leaves[: len(leaves) - carried], leaves[len(leaves) - carried :]
+
+    def _arguments(self, tensors: list[torch.Tensor], states: list[torch.Tensor]) -> dict[str, Any]:
+        first = self.signature.observations[0]
+        if first.is_dict:
+            names = [str(source.part) for source in self.sources]
+            found: dict[str, Any] = {first.name: dict(zip(names, tensors, strict=True))}
+        else:
+            given = [argument.name for argument in self.signature.observations]
+            found = dict(zip(given, tensors, strict=True))
+        for argument in self.signature.states:
+            leaves, states = states[: argument.leaves], states[argument.leaves :]
+            found[argument.name] = tuple(leaves) if argument.is_tuple else leaves[0]
+        return found
+
+    def start(self, lanes: int) -> list[torch.Tensor]:
+        """Give the hidden states of episodes that start."""
+        if self.state is None:
+            return []
+        return [self.state.zeros(lanes) for _ in range(self.signature.state_leaves)]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user said about the module."""
+
+    layout: Layout = "auto"
+    divide: float | None = None
+    hidden: tuple[int, ...] = ()
+    hidden_axis: int = 0
+    expected: tuple[tuple[int, ...], ...] = ()
+    """Shapes of one lane's output that make sense."""
+
+
+def fit_network(network: Network, wishes: Wishes, lanes: int, where: str) -> Network:
+    """Try the ways to call a module until one gives an output that makes sense."""
+    complaints: list[str] = []
+    blanks = [source.blank(lanes) for source in network.sources]
+    ways = [
+        list(fits(source.space, blank.shape[1:], wishes.layout, wishes.divide))
+        for source, blank in zip(network.sources, blanks, strict=True)
+    ]
+    for state in state_shapes(network, wishes):
+        for chosen in product(*ways):
+            tried = Network(network.loaded, network.signature, network.sources, chosen, state)
+            complaint = _try(tried, blanks, lanes, wishes.expected)
+            if complaint is None:
+                _check_pixels(tried, wishes)
+                return tried
+            complaints.append(complaint)
+    shapes = ", ".join(
+        _shown(source, blank) for source, blank in zip(network.sources, blanks, strict=True)
+    )
+    raise FitError(
+        f"the module does not take what {where} gives ({shapes}): {complaints[0]}. Options that "
+        "may help: layout=, divide=, stack=, hidden="
+    )
+
+
+def _shown(source: Source, blank: Any) -> str:
+    name = f"{source.part} " if source.part else ""
+    return f"{name}{blank.dtype} {tuple(blank.shape[1:])}"
+
+
+def _try(
+    network: Network, blanks: list[Any], lanes: int, expected: tuple[tuple[int, ...], ...]
+) -> str | None:
+    """Call the module once; give what is wrong with the result, if anything."""
+    states = network.start(lanes)
+    try:
+        outputs, after = network(blanks, states)
+    except Exception as error:  # a module may raise anything
+        return last_line(error)
+    if not outputs or not isinstance(outputs[0], torch.Tensor):
+        return "it returns no tensor"
+    shape = tuple(outputs[0].shape)
+    if shape[:1] != (lanes,) or shape[1:] not in expected:
+        wanted = " or ".join(str((lanes, *rest)) for rest in expected)
+        return f"it returns shape {shape} where {wanted} is needed"
+    if [s.shape for s in after] != [s.shape for s in states]:
+        return f"it returns hidden states of shape {[tuple(s.shape) for s in after]}"
+    return None
+
+
+def last_line(error: BaseException) -> str:
+    """Give the line of torch's long reports that says what happened."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    marked = [line.partition("Error:")[2].strip() for line in lines if "Error:" in line]
+    return (marked[-1] if marked and marked[-1] else one_line(error))[:200].rstrip(". ")
+
+
+def state_shapes(network: Network, wishes: Wishes) -> Iterator[StateShape | None]:
+    """Give the shapes that the hidden state may have: declared, or read off the weights."""
+    if not network.signature.states:
+        if wishes.hidden:
+            raise FitError(f"hidden={_plus(wishes.hidden)} is given, but the module takes no state")
+        yield None
+    elif wishes.hidden:
+        yield StateShape(wishes.hidden, wishes.hidden_axis)
+    else:
+        yield from _shapes_from_weights(network)
+
+
+def _shapes_from_weights(network: Network) -> Iterator[StateShape]:
+    weights = {name: tuple(p.shape) for name, p in network.loaded.module.named_parameters()}
+    stacked = [shape[1] for name, shape in weights.items() if _STACKED.search(name)]
+    cells = [shape[1] for name, shape in weights.items() if _CELL.search(name)]
+    if not stacked and not cells:
+        names = ", ".join(repr(a.name) for a in network.signature.states)
+        raise FitError(
+            f"the module carries a hidden state ({names}) whose size its weights do not show: "
+            "give it as hidden=<size>"
+        )
+    for size in dict.fromkeys(cells):
+        yield StateShape((size,))
+        yield StateShape((2 * size,))  # both states of an LSTM side by side
+    for size in dict.fromkeys(stacked):
+        yield StateShape((len(stacked), size), axis=1)
+        yield StateShape((size,))
+        yield StateShape((2 * size,))
+
+
+def _plus(numbers: Sequence[int]) -> str:
+    return "+".join(map(str, numbers))
+
+
+def _check_pixels(network: Network, wishes: Wishes) -> None:
+    for source, fit in zip(network.sources, network.fits, strict=True):
+        if ambiguous_pixels(source.space, fit, wishes.divide):
+            raise FitError(
+                "the module takes floats and the environment gives pixels of 0 to 255: say "
+                "divide=255 if it was trained on 0 to 1, divide=1 if on 0 to 255"
+            )

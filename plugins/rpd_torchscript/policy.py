@@ -1,0 +1,135 @@
+"""A TorchScript module at work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from rpd_core.components import Choice, Facts, PolicyInput
+from rpd_core.errors import EpisodeError
+from rpd_core.hashing import Draws
+from rpd_core.prepare import random_actions
+from rpd_torchscript.meaning import Output
+from rpd_torchscript.network import Network
+
+Array = NDArray[Any]
+_ANY, _WHICH = 1, 2  # labels of the draws for epsilon: whether, and which action
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What a lane remembers: hidden states, and the last frames of each input."""
+
+    states: list[torch.Tensor]
+    frames: list[Array | None]
+
+
+@dataclass
+class ScriptPolicy:
+    """Calls the module for all lanes at once and chooses the actions."""
+
+    network: Network
+    output: Output
+    facts: Facts
+    sample: bool
+    epsilon: float
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("screen",) if any(s.screen for s in self.network.sources) else ()
+
+    def __call__(self, seen: PolicyInput) -> Choice:
+        arrays, memory = self._look(seen)
+        outputs, states = self.network(arrays, memory.states)
+        numbers = outputs[0].numpy()
+        if numbers.dtype.kind == "f" and np.isnan(numbers).any():
+            raise EpisodeError("the policy returned NaN: its weights or its input are out of range")
+        values, chances = self._offers(numbers)
+        actions = self._noisy(self._decide(numbers, chances, seen.draws), seen.draws)
+        return Choice(actions, values, chances, Memory(states, memory.frames))
+
+    def _look(self, seen: PolicyInput) -> tuple[list[Array], Memory]:
+        """Give the arrays to look at, and the memory as it is before the call."""
+        before = seen.memory
+        frames = before.frames if before else [None] * len(self.network.sources)
+        arrays, kept = [], []
+        for source, old in zip(self.network.sources, frames, strict=True):
+            rows, new = source(seen.observations, seen.views, seen.starts, old)
+            arrays.append(rows)
+            kept.append(new)
+        states = before.states if before else self.network.start(self.facts.lanes)
+        shape = self.network.state
+        if shape is not None and seen.starts.any():
+            starts = torch.from_numpy(seen.starts)
+            states = [shape.fresh(state, starts) for state in states]
+        return arrays, Memory(states, kept)
+
+    def _offers(self, numbers: Array) -> tuple[Array | None, Array | None]:
+        """Give action values and probabilities, as far as the module has them."""
+        if self.output.meaning == "q":
+            return numbers, None
+        if self.output.meaning == "logits":
+            return None, softmax(numbers)
+        if self.output.meaning == "probabilities":
+            return None, numbers / numbers.sum(axis=1, keepdims=True)
+        return None, None
+
+    def _decide(self, numbers: Array, chances: Array | None, draws: Draws) -> Array:
+        space = self.facts.action_space
+        if self.output.meaning == "action":
+            actions = numbers.reshape(self.facts.lanes, *(space.shape or ()))
+            if type(space).__name__ == "Box":
+                return np.asarray(np.clip(actions, space.low, space.high), dtype=space.dtype)
+            return actions
+        if self.sample and chances is not None:
+            column = draws.choose(chances)
+        else:
+            column = numbers.argmax(axis=1)
+        return np.asarray(column + int(space.start))
+
+    def _noisy(self, actions: Array, draws: Draws) -> Array:
+        """Replace some actions by random ones."""
+        if not self.epsilon:
+            return actions
+        random = draws.split(_ANY).uniform()[:, 0] < self.epsilon
+        other = random_actions(self.facts.action_space, draws.split(_WHICH))
+        return np.where(random.reshape(-1, *[1] * (actions.ndim - 1)), other, actions)
+
+    def describe(self) -> dict[str, str]:
+        """Say what was loaded and how it is used."""
+        network = self.network
+        count = sum(p.numel() for p in network.loaded.module.parameters())
+        kinds = {"script": "TorchScript", "export": "torch.export", "pickle": "pickled module"}
+        pairs = zip(network.sources, network.fits, strict=True)
+        looks = [f"{_name(source)} {fit.describe()}{_stacked(source)}" for source, fit in pairs]
+        state = network.state
+        return {
+            "format": kinds[network.loaded.kind],
+            "module": network.loaded.name,
+            "size": f"{count:,} parameters",
+            "observation": "; ".join(looks),
+            "output": f"{self.output.meaning} ({self.output.reason})",
+            "hidden state": "none" if state is None else f"{state.lane} for each lane",
+            "action": "drawn" if self.sample else "best",
+            "epsilon": f"{self.epsilon:g}",
+        }
+
+
+def _name(source: Any) -> str:
+    if source.screen:
+        return "screen, preprocessed for baby-a3c,"
+    return str(source.part or "observation")
+
+
+def _stacked(source: Any) -> str:
+    return f", the last {source.stack.count} stacked" if source.stack else ""
+
+
+def softmax(numbers: Array) -> Array:
+    """Turn logits into probabilities, row by row."""
+    shifted = np.exp(numbers.astype(np.float64) - numbers.max(axis=1, keepdims=True))
+    return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
