@@ -227,9 +227,7 @@ class MiniGridLanes:
         alone = active & (self.unusual | dropping | ((cell & _OBJECT_WORK[actions]) != 0))
         moving = active & ~alone
         self.counts += moving
-        self.directions = np.where(
-            moving, (self.directions + _TURN[actions]) & 3, self.directions
-        )
+        self.directions = np.where(moving, (self.directions + _TURN[actions]) & 3, self.directions)
         forward = moving & (actions == _FORWARD)
         self.places = np.where(forward & ((cell & ENTERABLE) != 0), front, self.places)
         won = forward & ((cell & GOAL) != 0)
