@@ -31,9 +31,9 @@ def views_covered(env: gymnasium.Env[Any, Any]) -> bool:
     )
 
 
-def moves_covered(env: gymnasium.Env[Any, Any]) -> bool:
+def moves_covered(env: Any) -> bool:
     """Tell whether a step of the task is the package's own, with nothing before or after it."""
-    return views_covered(env) and _inherits(env, _MOVES) and env.unwrapped.actions is Actions
+    return views_covered(env) and _inherits(env, _MOVES) and env.actions is Actions
 
 
 def _inherits(env: Any, names: tuple[str, ...]) -> bool:

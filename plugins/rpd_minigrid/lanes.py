@@ -64,8 +64,14 @@ class Deferred(dict[str, Any]):
         self.env = env
 
     def __missing__(self, key: str) -> Any:
-        self.update(MiniGridEnv.gen_obs(self.env))
+        self.update(packages_view(self.env))
         return dict.__getitem__(self, key)
+
+
+def packages_view(env: Any) -> dict[str, Any]:
+    """Give the observation as the package builds it."""
+    observation: dict[str, Any] = MiniGridEnv.gen_obs(env)  # type: ignore[no-untyped-call]
+    return observation
 
 
 class MiniGridLanes:
@@ -135,7 +141,7 @@ class MiniGridLanes:
         grid = env.grid
         if (grid.width, grid.height) != (self.width, self.height):
             self.unusual[lane] = True
-            return MiniGridEnv.gen_obs(env)  # type: ignore[no-any-return]
+            return packages_view(env)
         x, y = env.agent_pos
         self.places[lane] = (y + self.margin) * self.stride + x + self.margin
         self.directions[lane] = env.agent_dir
@@ -224,7 +230,9 @@ class MiniGridLanes:
         front = self.places + self.ahead[self.directions]
         cell = self.maps[self.rows, front]
         dropping = (actions == _DROP) & ((cell & FREE) != 0) & (self.carried != EMPTY)
-        alone = active & (self.unusual | dropping | ((cell & _OBJECT_WORK[actions]) != 0))
+        alone: BoolArray = active & (
+            self.unusual | dropping | ((cell & _OBJECT_WORK[actions]) != 0)
+        )
         moving = active & ~alone
         self.counts += moving
         self.directions = np.where(moving, (self.directions + _TURN[actions]) & 3, self.directions)

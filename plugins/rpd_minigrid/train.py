@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from rpd_core.components import Opening
@@ -36,7 +37,7 @@ class Settings:
     """Episodes side by side."""
     horizon: int = 64
     """Steps in all lanes between two updates."""
-    updates: int = 300
+    updates: int = 100
     """Number of updates."""
     passes: int = 4
     """Times that each update goes over the steps."""
@@ -104,7 +105,7 @@ class Collector:
         self.finished: list[float] = []
         self._start(np.arange(settings.lanes))
 
-    def _start(self, lanes: np.ndarray) -> None:
+    def _start(self, lanes: NDArray[np.int64]) -> None:
         self.running[lanes] = 0.0
         self.lanes.reset(lanes, self.seeds.integers(2**31, size=len(lanes)))
 
@@ -116,13 +117,13 @@ class Collector:
         for time_step in range(self.settings.horizon):
             image, direction = as_tensors(self.lanes.observe())
             logits, values = learner(image, direction)
-            chances = torch.distributions.Categorical(logits=logits)
-            actions = chances.sample()
+            logs = torch.log_softmax(logits, dim=1)
+            actions = torch.multinomial(logs.exp(), 1)[:, 0]
             result = self.lanes.step(actions.numpy(), every)
             over = result.terminated | result.truncated
             steps.images[time_step], steps.directions[time_step] = image, direction
             steps.actions[time_step], steps.values[time_step] = actions, values
-            steps.logs[time_step] = chances.log_prob(actions)
+            steps.logs[time_step] = chosen(logs, actions)
             steps.rewards[time_step] = torch.from_numpy(result.rewards)
             steps.ended[time_step] = torch.from_numpy(over)
             self.running += result.rewards
@@ -130,6 +131,11 @@ class Collector:
             if over.any():
                 self._start(np.flatnonzero(over))
         return steps, learner(*as_tensors(self.lanes.observe()))[1]
+
+
+def chosen(logs: Tensor, actions: Tensor) -> Tensor:
+    """Give each row's entry for the action taken in it."""
+    return logs.gather(1, actions[:, None])[:, 0]
 
 
 def advantages(steps: Steps, last: Tensor, settings: Settings) -> Tensor:
@@ -158,12 +164,13 @@ def update(
     for _ in range(how.passes):
         for part in torch.randperm(len(gains)).chunk(how.batches):
             logits, values = learner(images[part], directions[part])
-            chances = torch.distributions.Categorical(logits=logits)
-            odds = (chances.log_prob(actions[part]) - logs[part]).exp()
+            new_logs = torch.log_softmax(logits, dim=1)
+            odds = (chosen(new_logs, actions[part]) - logs[part]).exp()
             bounded = odds.clamp(1 - how.clip, 1 + how.clip)
             gain = torch.min(odds * gains[part], bounded * gains[part]).mean()
             error = (values - targets[part]).square().mean()
-            loss = 0.5 * error - gain - how.curiosity * chances.entropy().mean()
+            entropy = -(new_logs.exp() * new_logs).sum(dim=1).mean()
+            loss = 0.5 * error - gain - how.curiosity * entropy
             optimiser.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(learner.parameters(), 0.5)

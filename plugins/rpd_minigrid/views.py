@@ -93,7 +93,7 @@ def sweep(row: Array, clear: Array, size: int) -> Array:
         light = (row & clear) >> source & 1
         row = row | light << target
         beyond = beyond | light << target | light << source
-    return row | beyond << size
+    return np.asarray(row | beyond << size)
 
 
 def _order(size: int) -> list[tuple[int, int]]:

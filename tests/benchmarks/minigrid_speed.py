@@ -43,7 +43,8 @@ def plain_loop(steps: int) -> tuple[float, float]:
         for step in range(steps):
             image = torch.from_numpy(observation["image"])[None]
             odds = torch.softmax(network(image, torch.tensor([observation["direction"]])), dim=1)
-            action = int((odds[0].cumsum(0) < chance.random()).sum().clamp(max=6))
+            totals = odds.numpy()[0].cumsum()
+            action = min(int((totals <= chance.random() * totals[-1]).sum()), 6)
             observation, _, over, cut, _ = env.step(action)
             if over or cut:
                 before = time.process_time()

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from minigrid_plain import curious_action, make_plain, playable_ids, random_action, reset_plain
 
 from rpd_core.components import Opening
 from rpd_minigrid.environment import MiniGrid
 from rpd_minigrid.lanes import MiniGridLanes
-
-from minigrid_plain import curious_action, make_plain, playable_ids, random_action, reset_plain
 
 LANES = 3
 STEPS = 60
