@@ -1,0 +1,318 @@
+"""MiniGrid lanes: the package makes the maps and knows the rules, NumPy does the common work.
+
+Each lane has an environment of the package, which holds the map's objects. Beside them stand
+arrays over all lanes: the maps as cell codes, places, directions, what is carried. Views of all
+lanes are built from the arrays at once. Where a task uses the package's own `step`, so are the
+moves that change no object; everything else is done by the environment itself, and the arrays
+catch up at the moment the environment asks for its view.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from minigrid.core.actions import Actions
+from minigrid.minigrid_env import MiniGridEnv
+from numpy.typing import NDArray
+
+from rpd_core.components import Facts, StepResult
+from rpd_core.errors import ComponentError, FitError, one_line
+from rpd_core.rollout import LaneError
+from rpd_minigrid.cells import (
+    CODE,
+    EMPTY,
+    ENTERABLE,
+    FREE,
+    GOAL,
+    LAVA,
+    PICKABLE,
+    STILL,
+    STOCK,
+    TOGGLES,
+    cell_code,
+)
+from rpd_minigrid.coverage import moves_covered, unwrap_order, views_covered
+from rpd_minigrid.views import AHEAD_X, AHEAD_Y, Views
+
+Array = NDArray[Any]
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
+Factory = Callable[[], "gymnasium.Env[Any, Any]"]
+
+MISSION = 256
+"""Characters of a mission in the view `mission`; what is longer is cut."""
+_OUTSIDE = 2 | 5 << 8 | 1 << 24  # beyond the map the package shows grey walls
+_TURN = np.array([3, 1, 0, 0, 0, 0, 0])
+_FORWARD, _DROP = int(Actions.forward), int(Actions.drop)
+_OBJECT_WORK = np.zeros(len(Actions), dtype=CODE)
+_OBJECT_WORK[Actions.pickup] = PICKABLE
+_OBJECT_WORK[Actions.toggle] = TOGGLES
+
+
+class Deferred(dict[str, Any]):
+    """Stands for an observation; becomes the package's own if anyone looks into it."""
+
+    def __init__(self, env: MiniGridEnv) -> None:
+        super().__init__()
+        self.env = env
+
+    def __missing__(self, key: str) -> Any:
+        self.update(packages_view(self.env))
+        return dict.__getitem__(self, key)
+
+
+def packages_view(env: Any) -> dict[str, Any]:
+    """Give the observation as the package builds it."""
+    observation: dict[str, Any] = MiniGridEnv.gen_obs(env)  # type: ignore[no-untyped-call]
+    return observation
+
+
+class MiniGridLanes:
+    """One environment per lane, and arrays over all lanes for views and moves."""
+
+    def __init__(self, factory: Factory, lanes: int, description: str) -> None:
+        self.envs = [unwrap_order(factory()) for _ in range(lanes)]
+        self.bases: list[Any] = [env.unwrapped for env in self.envs]
+        base = self.bases[0]
+        self.quick_views = views_covered(self.envs[0])
+        self.quick_moves = moves_covered(self.envs[0])
+        size = base.agent_view_size
+        self._make_arrays(lanes, base, size)
+        self.views = Views(size, self.stride, base.see_through_walls)
+        if self.quick_views:
+            for lane, env in enumerate(self.bases):
+                env.gen_obs = partial(self._capture, lane, env)
+        self.infos: list[Mapping[str, Any]] = [{} for _ in range(lanes)]
+        self.given: dict[int, tuple[Array, int]] = {}
+        """Observations that came from the environment itself."""
+        self.facts = make_facts(base, lanes, description)
+        self._seen: dict[str, Array] | None = None
+
+    def _make_arrays(self, lanes: int, base: Any, size: int) -> None:
+        self.margin = size - 1
+        self.width, self.height = base.width, base.height
+        self.stride = self.width + 2 * self.margin
+        y, x = np.indices((self.height, self.width)).reshape(2, -1) + self.margin
+        self.spots = y * self.stride + x
+        """Where each cell of the package's list lies in a row of `maps`."""
+        area = self.stride * (self.height + 2 * self.margin)
+        self.maps = np.zeros((lanes, area), dtype=CODE)
+        self.ahead = AHEAD_Y * self.stride + AHEAD_X
+        self.rows = np.arange(lanes)
+        self.places = np.full(lanes, self.spots[0])
+        self.directions = np.zeros(lanes, dtype=np.int64)
+        self.carried = np.zeros(lanes, dtype=CODE)
+        self.counts = np.zeros(lanes, dtype=np.int64)
+        self.limits = np.zeros(lanes, dtype=np.int64)
+        self.unusual = np.zeros(lanes, dtype=bool)
+        """Lanes that hold an object of somebody else's class: the environment makes every step."""
+        self.things: list[list[Any] | None] = [None] * lanes
+        self.restless: list[list[int]] = [[] for _ in range(lanes)]
+        """Cells whose object may change its looks, as positions in the package's list."""
+
+    # ------------------------------------------------------------------ resets
+
+    def reset(self, lanes: IntArray, seeds: IntArray) -> None:
+        """Let the package make a new map in each of the lanes."""
+        self._seen = None
+        with quiet(self.bases[0]):
+            for lane, seed in zip(lanes.tolist(), seeds.tolist(), strict=True):
+                self.things[lane] = None
+                try:
+                    observation, self.infos[lane] = self.envs[lane].reset(seed=seed)
+                except gymnasium.error.DependencyNotInstalled as error:
+                    text = f"{self.facts.description} lacks a package: {one_line(error)}"
+                    raise ComponentError(text) from error
+                except Exception as error:  # an environment may raise anything
+                    raise LaneError(lane, error) from error
+                self._take(lane, observation)
+                self.counts[lane] = 0
+                self.limits[lane] = self.bases[lane].max_steps
+
+    def _capture(self, lane: int, env: MiniGridEnv) -> dict[str, Any]:
+        """Bring the arrays up to date; called by the environment instead of building its view."""
+        grid = env.grid
+        if (grid.width, grid.height) != (self.width, self.height):
+            self.unusual[lane] = True
+            return packages_view(env)
+        x, y = env.agent_pos
+        self.places[lane] = (y + self.margin) * self.stride + x + self.margin
+        self.directions[lane] = env.agent_dir
+        self.carried[lane] = cell_code(env.carrying)
+        before, now = self.things[lane], grid.grid
+        if before is None:
+            self._copy_map(lane, now)
+        else:
+            self._update_map(lane, before, now)
+        return Deferred(env)
+
+    def _copy_map(self, lane: int, things: list[Any]) -> None:
+        row = self.maps[lane]
+        row[:] = _OUTSIDE
+        row[self.spots] = [cell_code(thing) for thing in things]
+        self._note(lane, things)
+
+    def _note(self, lane: int, things: list[Any]) -> None:
+        kinds = {type(thing) for thing in things}
+        kinds.discard(type(None))
+        self.unusual[lane] = not kinds <= STOCK
+        restless = kinds - STILL
+        self.things[lane] = things.copy()
+        self.restless[lane] = (
+            [at for at, thing in enumerate(things) if type(thing) in restless] if restless else []
+        )
+
+    def _update_map(self, lane: int, before: list[Any], now: list[Any]) -> None:
+        """Look again at cells with another object than before and at those that may change."""
+        row = self.maps[lane]
+        if before != now:  # objects compare by identity
+            pairs = enumerate(zip(before, now, strict=True))
+            for at in [at for at, (old, new) in pairs if old is not new]:
+                row[self.spots[at]] = cell_code(now[at])
+            self._note(lane, now)
+        for at in self.restless[lane]:
+            row[self.spots[at]] = cell_code(now[at])
+
+    def _take(self, lane: int, observation: Any) -> None:
+        """Keep an observation that the environment made itself; drop the one before."""
+        self.given.pop(lane, None)
+        if type(observation) is not Deferred or observation:
+            self.given[lane] = np.array(observation["image"]), int(observation["direction"])
+
+    # ------------------------------------------------------------ observations
+
+    def observe(self) -> dict[str, Array]:
+        """Give images and directions."""
+        if self._seen is None:
+            image = self.views(self.maps, self.places, self.directions, self.carried)
+            direction = self.directions.astype(np.uint8)
+            for lane, (own_image, own_direction) in self.given.items():
+                image[lane], direction[lane] = own_image, own_direction
+            self._seen = {"image": image, "direction": direction}
+        return self._seen
+
+    def view(self, name: str) -> Array:
+        """Give `cell` (x, y and direction of the agent) or `mission` (its characters)."""
+        if name == "cell":
+            return self._cells()
+        if name == "mission":
+            return np.stack([mission_codes(env.mission) for env in self.bases])
+        raise FitError(f"{self.facts.description} has no view {name!r}; it has cell, mission")
+
+    def _cells(self) -> Array:
+        if not self.quick_views:
+            return np.array([agent_cell(env) for env in self.bases], dtype=np.int64)
+        x = self.places % self.stride - self.margin
+        y = self.places // self.stride - self.margin
+        return np.stack([x, y, self.directions], axis=1)
+
+    # ------------------------------------------------------------------- steps
+
+    def step(self, actions: Array, active: BoolArray) -> StepResult:
+        """Make the moves that change no object at once, and let environments do the others."""
+        self._seen = None
+        lanes = len(self.envs)
+        result = StepResult(np.zeros(lanes), np.zeros(lanes, bool), np.zeros(lanes, bool))
+        alone = self._move(actions, active, result) if self.quick_moves else active
+        for lane in np.flatnonzero(alone).tolist():
+            self._step_alone(lane, int(actions[lane]), result)
+        return result
+
+    def _move(self, actions: Array, active: BoolArray, result: StepResult) -> BoolArray:
+        """Turn and walk; give the lanes whose step is left to do."""
+        front = self.places + self.ahead[self.directions]
+        cell = self.maps[self.rows, front]
+        dropping = (actions == _DROP) & ((cell & FREE) != 0) & (self.carried != EMPTY)
+        alone: BoolArray = active & (
+            self.unusual | dropping | ((cell & _OBJECT_WORK[actions]) != 0)
+        )
+        moving = active & ~alone
+        self.counts += moving
+        self.directions = np.where(moving, (self.directions + _TURN[actions]) & 3, self.directions)
+        forward = moving & (actions == _FORWARD)
+        self.places = np.where(forward & ((cell & ENTERABLE) != 0), front, self.places)
+        won = forward & ((cell & GOAL) != 0)
+        result.terminated[:] = won | (forward & ((cell & LAVA) != 0))
+        result.truncated[:] = moving & (self.counts >= self.limits)
+        for lane in np.flatnonzero(won).tolist():
+            self._hand_over(lane)
+            result.rewards[lane] = self.bases[lane]._reward()
+        return alone
+
+    def _hand_over(self, lane: int) -> None:
+        """Tell the environment what the arrays know."""
+        env, place = self.bases[lane], int(self.places[lane])
+        env.agent_pos = place % self.stride - self.margin, place // self.stride - self.margin
+        env.agent_dir = int(self.directions[lane])
+        env.step_count = int(self.counts[lane])
+
+    def _step_alone(self, lane: int, action: int, result: StepResult) -> None:
+        if self.quick_moves:
+            self._hand_over(lane)
+        try:
+            observation, reward, over, cut, self.infos[lane] = self.envs[lane].step(action)
+        except Exception as error:  # an environment may raise anything
+            raise LaneError(lane, error) from error
+        self._take(lane, observation)
+        result.rewards[lane] = reward
+        result.terminated[lane], result.truncated[lane] = over, cut
+        self.counts[lane] = self.bases[lane].step_count
+
+    # ------------------------------------------------------------------ others
+
+    def info(self, lane: int) -> Mapping[str, Any]:
+        """Give the last info."""
+        return self.infos[lane]
+
+    def render(self, lane: int) -> Array:
+        """Draw a lane with the package's own picture."""
+        if self.quick_moves:
+            self._hand_over(lane)
+        return np.asarray(self.envs[lane].render())
+
+    def close(self) -> None:
+        """Close all environments."""
+        for env in self.envs:
+            env.close()
+
+
+def make_facts(base: Any, lanes: int, description: str) -> Facts:
+    """Give spaces, views and names; the mission is a view, not part of the observation."""
+    image = base.observation_space["image"]
+    names = tuple(action.name for action in Actions)
+    return Facts(
+        observation_space=spaces.Dict({"image": image, "direction": spaces.Discrete(4)}),
+        action_space=base.action_space,
+        lanes=lanes,
+        views=("cell", "mission"),
+        action_names=names[: int(base.action_space.n)],
+        description=description,
+    )
+
+
+def agent_cell(base: Any) -> tuple[int, int, int]:
+    """Give x, y and direction of the agent, zeros before the first reset."""
+    if base.agent_pos is None:
+        return 0, 0, 0
+    x, y = base.agent_pos
+    return int(x), int(y), int(base.agent_dir)
+
+
+def mission_codes(text: str) -> Array:
+    """Give a mission as one number per character, zeros after its end."""
+    raw = text.encode("latin-1", errors="replace")[:MISSION]
+    return np.frombuffer(raw.ljust(MISSION, b"\0"), dtype=np.uint8)
+
+
+def quiet(base: Any) -> contextlib.AbstractContextManager[Any]:
+    """Keep the remarks that BabyAI prints while it looks for a map away from our output."""
+    if type(base).__module__.startswith("minigrid.envs.babyai"):
+        return contextlib.redirect_stdout(io.StringIO())
+    return contextlib.nullcontext()

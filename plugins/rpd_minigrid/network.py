@@ -1,0 +1,38 @@
+"""The network of the MiniGrid policy that ships with rpd."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+SIZE = 7
+ACTIONS = 7
+HIDDEN = 64
+
+
+class Network(nn.Module):
+    """Two layers on image and direction; preferences for the actions out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Linear(SIZE * SIZE * 3 + 4, HIDDEN)
+        self.second = nn.Linear(HIDDEN, HIDDEN)
+        self.actor = nn.Linear(HIDDEN, ACTIONS)
+
+    def features(self, image: Tensor, direction: Tensor) -> Tensor:
+        """Give what the last layer looks at, (lanes, hidden)."""
+        compass = nn.functional.one_hot(direction.long(), 4)
+        seen = torch.cat([image.flatten(1).float() * 0.1, compass.float()], dim=1)
+        return torch.relu(self.second(torch.relu(self.first(seen))))
+
+    def forward(self, image: Tensor, direction: Tensor) -> Tensor:
+        """Give the logits of the actions, (lanes, 7)."""
+        logits: Tensor = self.actor(self.features(image, direction))
+        return logits
+
+
+def as_tensors(observations: Any) -> tuple[Tensor, Tensor]:
+    """Give image and direction of a batch."""
+    return torch.from_numpy(observations["image"]), torch.from_numpy(observations["direction"])

@@ -1,0 +1,91 @@
+"""How much faster is a suite than a plain loop? `python tests/benchmarks/minigrid_speed.py`.
+
+The plain loop steps one MiniGrid environment and calls the same network with a batch of one. It
+does less: no mutation, no abstraction, no keys, no record. Both run in this process, one after
+the other and interleaved, so that a busy machine slows both; what counts is the ratio of steps
+per second, of processor time. Plain episodes last as long as the network makes them, about 20
+steps; mutant ones are longer. `ratio_same_episodes_*` therefore compares the suite with a plain
+loop that plays the suite's own kind of episode: it resets as seldom as the suite does.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+
+import gymnasium
+import minigrid  # noqa: F401  # registers its tasks
+import numpy as np
+import torch
+
+from rpd_core.config import Request, resolve
+from rpd_core.jobs import SuiteJob, perform_suite, player_for
+from rpd_core.registry import installed
+from rpd_core.suite import merge
+from rpd_minigrid.policy import load_network
+
+PLAIN_STEPS = 4_000
+ROUNDS = 5
+
+
+def plain_loop(steps: int) -> tuple[float, float]:
+    """Play one environment, one observation at a time.
+
+    Gives steps per second with all resets, and steps per second of stepping alone.
+    """
+    env = gymnasium.make("MiniGrid-SimpleCrossingS9N1-v0")
+    network = load_network("simple-crossing")
+    chance = np.random.default_rng(0)
+    observation, _ = env.reset(seed=0)
+    resets = 0.0
+    start = time.process_time()
+    with torch.inference_mode():
+        for step in range(steps):
+            image = torch.from_numpy(observation["image"])[None]
+            odds = torch.softmax(network(image, torch.tensor([observation["direction"]])), dim=1)
+            totals = odds.numpy()[0].cumsum()
+            action = min(int((totals <= chance.random() * totals[-1]).sum()), 6)
+            observation, _, over, cut, _ = env.step(action)
+            if over or cut:
+                before = time.process_time()
+                observation, _ = env.reset(seed=step)
+                resets += time.process_time() - before
+    spent = time.process_time() - start
+    return steps / spent, steps / (spent - resets)
+
+
+def suite(episodes: int = 5000) -> float:
+    """Build the suite in this process; give steps per second."""
+    setup = resolve(Request(env="minigrid", episodes=episodes), installed())
+    config = setup.config
+    player_for(setup.recipe)
+    start = time.process_time()
+    parts = []
+    for first in range(0, episodes, config.chunk):
+        last = min(first + config.chunk, episodes) - 1
+        job = SuiteJob(setup.recipe, config.suite.seed, config.suite.mutation_rate, first, last)
+        parts.append(perform_suite(job))
+    steps = int(merge(parts).episodes.length.sum())
+    return steps / (time.process_time() - start)
+
+
+def measure() -> dict[str, float]:
+    """Interleave both and give the ratios."""
+    suite(512)
+    ratios, strict = [], []
+    for _ in range(ROUNDS):
+        (slow, slow_without_resets), fast = plain_loop(PLAIN_STEPS), suite()
+        ratios.append(fast / slow)
+        strict.append(fast / slow_without_resets)
+    return {
+        "ratio_median": float(np.median(ratios)),
+        "ratio_min": min(ratios),
+        "ratio_same_episodes_median": float(np.median(strict)),
+        "ratio_same_episodes_min": min(strict),
+        "suite_steps_per_second": fast,
+        "plain_steps_per_second": slow,
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure()))

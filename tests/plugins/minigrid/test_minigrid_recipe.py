@@ -1,0 +1,157 @@
+"""The recipe: ids, settings, the abstraction in words, the policy that ships."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rpd_core.components import Opening
+from rpd_core.config import Request, resolve
+from rpd_core.errors import FitError, SpecError
+from rpd_core.hashing import Phase, episode_keys
+from rpd_core.registry import installed
+from rpd_core.rollout import Plan, Player
+from rpd_minigrid.abstraction import COLOURS, KINDS, MiniGridView
+from rpd_minigrid.environment import MiniGrid
+from rpd_minigrid.ids import full_id
+from rpd_minigrid.policy import MiniGridPolicy
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("MiniGrid-Empty-16x16-v0", "MiniGrid-Empty-16x16-v0"),
+        ("Empty-16x16", "MiniGrid-Empty-16x16-v0"),
+        ("empty-16x16-v0", "MiniGrid-Empty-16x16-v0"),
+        ("MultiRoom-N4-S5", "MiniGrid-MultiRoom-N4-S5-v1"),
+        ("MultiRoom-N4-S5-v0", "MiniGrid-MultiRoom-N4-S5-v0"),
+        ("KeyCorridorS3R1", "MiniGrid-KeyCorridorS3R1-v0"),
+        ("BabyAI-KeyCorridorS3R1", "BabyAI-KeyCorridorS3R1-v0"),
+        ("GoToRedBall", "BabyAI-GoToRedBall-v0"),
+    ],
+)
+def test_full_and_short_ids_are_found(typed: str, meant: str) -> None:
+    assert full_id(typed) == meant
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("MiniGrid-Empty-16x17-v0", "MiniGrid-Empty-16x16-v0"),
+        ("SimpelCrossingS9N1", "SimpleCrossingS9N1"),
+        ("DoorKy-8x8", "DoorKey-8x8"),
+    ],
+)
+def test_an_unknown_id_offers_the_nearest(typed: str, offered: str) -> None:
+    with pytest.raises(SpecError, match=rf"no MiniGrid task '{typed}'.*Did you mean '.*{offered}"):
+        MiniGrid(typed).task()
+
+
+def test_tasks_of_other_packages_are_sent_to_gym() -> None:
+    with pytest.raises(SpecError, match="'CartPole-v1' is not a MiniGrid task: use gym:CartPole"):
+        MiniGrid("CartPole-v1").task()
+
+
+@pytest.mark.parametrize("view", [1, 4, -3])
+def test_an_impossible_view_is_refused(view: int) -> None:
+    with pytest.raises(SpecError, match=f"odd number from 3 on, got {view}"):
+        MiniGrid(view=view)
+
+
+def test_the_settings_are_those_of_the_paper() -> None:
+    task = MiniGrid().task()
+    assert (task.episodes, task.mutation_rate, task.test_episodes) == (5000, 0.2, 100)
+    assert (task.condition, task.default_action, task.reference) == ("return>=0.8", "repeat", 0.0)
+    assert (task.abstraction, task.max_steps) == (("minigrid",), 324)
+    assert task.policy == "minigrid:simple-crossing"
+
+
+def test_other_tasks_have_no_policy_and_their_own_limit() -> None:
+    task = MiniGrid("Empty-16x16").task()
+    assert (task.policy, task.max_steps, task.reference) == (None, 1024, 0.0)
+
+
+def test_an_old_version_is_played_with_a_note() -> None:
+    notes = MiniGrid("MultiRoom-N4-S5-v0").task().notes
+    assert notes == (
+        "MiniGrid-MultiRoom-N4-S5-v0 has a newer version, MiniGrid-MultiRoom-N4-S5-v1",
+    )
+    assert MiniGrid("MultiRoom-N4-S5").task().notes == ()
+
+
+def test_the_limit_of_a_babyai_task_is_never_below_that_of_an_episode() -> None:
+    bound = MiniGrid("BabyAI-BossLevel-v0").task().max_steps
+    lanes: Any = MiniGrid("BabyAI-BossLevel-v0").open(Opening(8))
+    lanes.reset(np.arange(8), np.arange(8))
+    assert 0 < lanes.limits.max() <= bound
+
+
+def test_babyai_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    lanes = MiniGrid("BabyAI-UnblockPickup-v0").open(Opening(1))
+    for seed in range(12):
+        lanes.reset(np.array([0]), np.array([seed]))
+    assert capsys.readouterr().out == ""
+
+
+def test_the_recipe_survives_the_trip_to_a_worker() -> None:
+    assert pickle.loads(pickle.dumps(MiniGrid("Empty-5x5", view=5))) == MiniGrid("Empty-5x5", 5)
+
+
+def test_the_abstraction_is_image_and_direction() -> None:
+    image = np.arange(2 * 147, dtype=np.uint8).reshape(2, 7, 7, 3)
+    batch = {"image": image, "direction": np.array([1, 3], dtype=np.uint8)}
+    rows = MiniGridView()(batch, {})
+    assert rows.shape == (2, 148)
+    assert rows.dtype == np.uint8
+    assert rows[1].tolist() == [*range(147, 256), *range(38), 3]
+
+
+def test_the_abstraction_refuses_other_observations() -> None:
+    with pytest.raises(FitError, match=r"needs a dict of image and direction, got shape \(4,\)"):
+        MiniGridView()(np.zeros((2, 4)), {})
+    with pytest.raises(FitError, match=r"got \{'ram': "):
+        MiniGridView()({"ram": np.zeros((2, 128))}, {})
+
+
+def test_our_words_for_cells_are_those_of_the_package() -> None:
+    from minigrid.core.constants import IDX_TO_COLOR, IDX_TO_OBJECT
+
+    assert dict(enumerate(COLOURS)) == IDX_TO_COLOR
+    assert dict(enumerate(KINDS)) == IDX_TO_OBJECT
+
+
+def test_a_state_is_shown_in_words_and_as_a_drawing() -> None:
+    image = np.zeros((7, 7, 3), dtype=np.uint8)
+    image[:, 5:] = [1, 0, 0]
+    image[:, 4] = [2, 5, 0]
+    image[3, 4] = [4, 4, 2]
+    image[5, 5] = [8, 1, 0]
+    image[3, 6] = [5, 0, 0]
+    value = np.append(image.reshape(-1), np.uint8(3))
+    assert MiniGridView().show(value) == (
+        "facing up; locked yellow door 2 ahead; carrying a red key; goal 1 ahead, 2 right  "
+        "[###D###/.....G./...^...]"
+    )
+
+
+def earned(sample: bool) -> float:
+    """Give the mean return of the shipped policy over 200 episodes."""
+    setup = resolve(Request("minigrid", MiniGridPolicy(sample=sample), lanes=200), installed())
+    index = np.arange(200)
+    plan = Plan(index, episode_keys(11, Phase.PROBE, index))
+    played = Player(setup.recipe).play(plan, lambda keys, position: np.ones(len(keys), bool))
+    return float(played.total_return.mean())
+
+
+@pytest.mark.parametrize("sample", [True, False])
+def test_the_shipped_policy_crosses(sample: bool) -> None:
+    assert earned(sample) >= 0.9
+
+
+def test_the_shipped_policy_refuses_other_tasks() -> None:
+    facts = MiniGrid("Dynamic-Obstacles-5x5").open(Opening(1)).facts
+    with pytest.raises(FitError, match=r"7 actions, MiniGrid-Dynamic-.* has .* and Discrete\(3\)"):
+        MiniGridPolicy().load(facts)
