@@ -66,15 +66,20 @@ def find_plugins() -> list[Plugin]:
 
 def load_plugins(entry_points: Iterable[EntryPoint]) -> list[Plugin]:
     """Load the given entry points, bundled ones first, then by distribution and name."""
-    unique = {(_distribution(point), point.name): point for point in entry_points}
-    order = sorted(unique, key=lambda pair: (pair[0] != BUNDLED, *pair))
-    return [load_plugin(unique[pair]) for pair in order]
+    known: dict[int, tuple[str, str]] = {}  # reading a distribution's metadata takes a while
+    unique: dict[tuple[str, str, str], EntryPoint] = {}
+    for point in entry_points:
+        if id(point.dist) not in known:
+            known[id(point.dist)] = _origin(point)
+        unique[*known[id(point.dist)], point.name] = point
+    order = sorted(unique, key=lambda key: (key[0] != BUNDLED, *key))
+    return [load_plugin(unique[key], key[:2]) for key in order]
 
 
-def load_plugin(entry_point: EntryPoint) -> Plugin:
+def load_plugin(entry_point: EntryPoint, origin: tuple[str, str] | None = None) -> Plugin:
     """Load one entry point and collect what its hooks return."""
-    name, distribution = entry_point.name, _distribution(entry_point)
-    version = entry_point.dist.version if entry_point.dist else ""
+    name = entry_point.name
+    distribution, version = origin or _origin(entry_point)
     try:
         module = entry_point.load()
     except (Exception, SystemExit) as error:  # a stranger's module may raise anything
@@ -90,8 +95,12 @@ def load_plugin(entry_point: EntryPoint) -> Plugin:
     return Plugin(name, distribution, version, components, notes=_forgotten(module))
 
 
-def _distribution(entry_point: EntryPoint) -> str:
-    return re.sub(r"[-_.]+", "-", entry_point.dist.name).lower() if entry_point.dist else ""
+def _origin(entry_point: EntryPoint) -> tuple[str, str]:
+    """Give name and version of the distribution that an entry point belongs to."""
+    if entry_point.dist is None:
+        return "", ""
+    name = re.sub(r"[-_.]+", "-", entry_point.dist.name).lower()
+    return name, entry_point.dist.version
 
 
 def _collect(module: ModuleType, name: str) -> Iterable[tuple[str, Component]]:

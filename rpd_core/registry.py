@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import re
 import typing
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -182,12 +181,12 @@ def _status(component: Component) -> tuple[str, str]:
     path = source_file(module)
     if path is None:
         return "broken", f"there is no module {module!r}"
-    defines = rf"^(class|def)\s+{re.escape(attribute)}\b"
     try:
         source = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return "broken", f"the source of {module!r} cannot be read"
-    if not attribute or not re.search(defines, source, re.MULTILINE):
+    starts = (f"\n{word} {attribute}{end}" for word in ("class", "def") for end in "(:[")
+    if not attribute or not any(start in f"\n{source}" for start in starts):
         return "broken", f"{module!r} defines no {attribute!r}"
     return "ready", ""
 

@@ -31,7 +31,7 @@ def list_plugins_command(
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("kind", "name", "plugin", "distribution", "version", "status", "summary"):
-        table.add_column(heading, overflow="fold")
+        table.add_column(heading, overflow="fold", no_wrap=heading not in ("status", "summary"))
     for row in rows:
         status = row["status"] if not row["reason"] else f"{row['status']}: {row['reason']}"
         style = None if row["status"] == "ready" else "red"

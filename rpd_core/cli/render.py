@@ -74,8 +74,9 @@ def _print_suite(console: Console, summary: dict[str, Any]) -> None:
         say(
             console,
             f"Advice: only {suite['identified']} of {suite['states']} states were seen often "
-            f"enough to be judged one by one (a state is visited {suite['steps'] / suite['states']:.1f} "
-            "times on average); a coarser --abstraction or more --episodes would help.",
+            "enough to be judged one by one (a state is visited "
+            f"{suite['steps'] / suite['states']:.1f} times on average); a coarser --abstraction "
+            "or more --episodes would help.",
         )
 
 

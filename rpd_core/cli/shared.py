@@ -81,7 +81,7 @@ def errors() -> Console:
 
 def answers() -> Console:
     """Give the console for the answer; wide enough for a table when it is not a terminal."""
-    return Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=110)
+    return Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=160)
 
 
 def reporting(command: Callable[P, R]) -> Callable[P, R]:
