@@ -35,9 +35,10 @@ def parse_action(text: str, facts: Facts, who: str) -> Array:
     action = np.array(numbers if space.shape else numbers[0]).astype(space.dtype)
     if space.shape and action.shape != space.shape:
         action = np.resize(action, space.shape) if len(numbers) == 1 else action
-    inside = action.shape == tuple(space.shape) and np.all(np.isfinite(numbers))
-    if np.issubdtype(space.dtype, np.integer):  # 1.5 is not the action 1
-        inside = inside and bool(np.all(action == np.array(numbers)))
+    whole = np.issubdtype(space.dtype, np.integer)
+    inside = action.shape == tuple(space.shape) and bool(np.isfinite(numbers).all())
+    if whole and not np.all(action == np.array(numbers)):  # 1.5 is not the action 1
+        inside = False
     if not inside or not space.contains(action if space.shape else action.item()):
         raise FitError(f"{who}: {text} is not in {space}")
     return action
