@@ -37,6 +37,7 @@ class Loaded:
     kind: Kind
     name: str
     """Name of the module's class, as far as it is known."""
+    path: Path
 
 
 def load_module(path: Path, trust: bool) -> Loaded:
@@ -73,7 +74,7 @@ def _load_script(archive: Archive, trust: bool) -> Loaded:
             f"{archive.path.name} has hooks on its outermost module, which a loaded file does not "
             "run: put what they do into forward"
         )
-    return Loaded(module.eval(), "script", str(module.original_name))
+    return Loaded(module.eval(), "script", str(module.original_name), archive.path)
 
 
 def _load_export(path: Path, trust: bool) -> Loaded:
@@ -84,7 +85,7 @@ def _load_export(path: Path, trust: bool) -> Loaded:
         )
     with _quiet(path):
         module = torch.export.load(path).module()
-    return Loaded(module, "export", "torch.export program")
+    return Loaded(module, "export", "torch.export program", path)
 
 
 def _load_pickle(path: Path) -> Loaded:
@@ -93,7 +94,7 @@ def _load_pickle(path: Path) -> Loaded:
     if not isinstance(module, torch.nn.Module):
         keys = list(module)[:4] if isinstance(module, dict) else []
         raise FitError(_about_weights(path, type(module).__name__, keys))
-    return Loaded(module.eval(), "pickle", type(module).__name__)
+    return Loaded(module.eval(), "pickle", type(module).__name__, path)
 
 
 def _about_pickle(archive: Archive) -> str:

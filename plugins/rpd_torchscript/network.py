@@ -119,8 +119,8 @@ def fit_network(network: Network, wishes: Wishes, lanes: int, where: str) -> Net
         _shown(source, blank) for source, blank in zip(network.sources, blanks, strict=True)
     )
     raise FitError(
-        f"the module does not take what {where} gives ({shapes}): {complaints[0]}. Options that "
-        "may help: layout=, divide=, stack=, hidden="
+        f"{network.loaded.path.name} does not take what {where} gives ({shapes}): "
+        f"{complaints[0]}. Options that may help: layout=, divide=, stack=, hidden="
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rpd_core.errors import FitError
@@ -49,7 +49,15 @@ def read_signature(module: Any, parts: Sequence[str], recurrent: bool) -> Signat
     if not arguments:
         raise FitError("the module's forward takes no observation")
     returned = sum(_leaves(value.type) for value in schema.returns)
-    return _divide(arguments, parts, returned)
+    signature = _divide(arguments, parts, returned)
+    spare = all(argument.optional for argument in signature.states)
+    if spare and not recurrent and not _has_recurrent_weights(module):
+        return replace(signature, states=())  # an optional mask, say, beside a value head
+    return signature
+
+
+def _has_recurrent_weights(module: Any) -> bool:
+    return any("weight_hh" in name for name, _ in module.named_parameters())
 
 
 def _divide(arguments: list[Argument], parts: Sequence[str], returned: int | None) -> Signature:

@@ -251,6 +251,22 @@ def test_a_declared_state_that_the_module_lacks_is_refused(tmp_path: Path) -> No
         loaded(path, hidden=(8,))
 
 
+def test_an_optional_argument_is_no_hidden_state(tmp_path: Path) -> None:
+    class Masked(Linear):
+        def forward(  # type: ignore[override]
+            self, observation: Tensor, mask: Tensor | None = None
+        ) -> tuple[Tensor, Tensor]:
+            result = self.layer(observation)
+            if mask is not None:
+                result = result + mask
+            return result, result[:, 0]
+
+    policy = loaded(save(Masked(), tmp_path / "a.pt"), output="q")
+    assert policy.describe()["hidden state"] == "none"
+    expected = direct(Linear(), torch.from_numpy(vectors()))
+    np.testing.assert_allclose(numbers(policy, vectors()), expected, atol=1e-6)
+
+
 def test_an_argument_that_nobody_fills_is_named(tmp_path: Path) -> None:
     class Strange(Linear):
         def forward(self, observation: Tensor, mask: Tensor) -> Tensor:  # type: ignore[override]
