@@ -22,6 +22,11 @@ RETRIES = 3
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
+def one_thread() -> None:
+    """Let numerical libraries use one thread: results and speed suffer from more."""
+    os.environ.update(_ONE_THREAD)
+
+
 def usable_cores() -> int:
     """Give the number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -104,7 +109,7 @@ def _pool(workers: int) -> ProcessPoolExecutor:
 
 def _start_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
-    os.environ.update(_ONE_THREAD)  # before any numerical library is imported for an item
+    one_thread()  # before any numerical library is imported for an item
 
 
 def close_pools() -> None:

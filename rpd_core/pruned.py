@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import os
 import tempfile
 import zipfile
 from collections.abc import Mapping
@@ -77,9 +78,17 @@ def export_pruned(results: Results, path: Path, fraction: float = 0.9) -> dict[s
 
 
 def _inputs(recipe: Recipe) -> dict[str, str]:
-    """Give the input files of policy and default action: path to name in the zip."""
-    paths = [*input_paths(recipe.policy), *input_paths(recipe.default_action)]
-    return {str(path): f"{_INPUT}{i}-{path.name}" for i, path in enumerate(dict.fromkeys(paths))}
+    """Give the input files of policy and default action: path to name in the zip.
+
+    Names keep the folders below the one that holds them all, because a loader may look for one
+    file beside another.
+    """
+    found = [*input_paths(recipe.policy), *input_paths(recipe.default_action)]
+    paths = [path.absolute() for path in found]
+    if not paths:
+        return {}
+    root = os.path.commonpath([path.parent for path in paths])
+    return {str(path): f"{_INPUT}{path.relative_to(root).as_posix()}" for path in paths}
 
 
 def input_paths(component: Any) -> list[Path]:
@@ -159,8 +168,11 @@ def _files(about: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _extract(archive: zipfile.ZipFile, name: str, folder: str) -> Path:
-    """Write an input file under its own name; loaders may look at the ending."""
-    target = Path(folder) / Path(name).name
+    """Write an input file below a folder, and never elsewhere."""
+    target = (Path(folder) / name).resolve()
+    if not target.is_relative_to(Path(folder).resolve()):
+        raise SpecError(f"the pruned policy holds a file outside its folder, {name!r}: refused")
+    target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(archive.read(name))
     return target
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from rpd_core.cli import describe, describe_policy, inspect_run, parts, plugin_commands, run
+from rpd_core.execution import one_thread
 
 app = typer.Typer(
     name="rpd",
@@ -26,6 +27,7 @@ app.command("check-plugin")(plugin_commands.check_plugin_command)
 
 def main() -> None:
     """Start the command line."""
+    one_thread()  # before anything numerical is imported
     app()
 
 

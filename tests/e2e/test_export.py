@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import rpd_core as rpd
+from rpd_core.components import Opening
 from rpd_core.errors import SpecError
 from rpd_core.hashing import Phase, episode_keys
 from rpd_core.prepare import policy_alone
@@ -75,3 +76,39 @@ def test_a_file_that_is_something_else_is_refused(tmp_path, cli):
     result = cli("describe-policy", f"pruned:{tmp_path / 'not.rpd'}", "--env", "cartpole")
     assert result.exit_code == 2
     assert result.stderr.count("\n") == 1
+
+
+def test_the_files_of_the_policy_travel_inside(cli, tmp_path):
+    from stable_baselines3 import PPO
+
+    folder = tmp_path / "agents"
+    folder.mkdir()
+    PPO("MlpPolicy", "CartPole-v1", seed=0, device="cpu", n_steps=64).learn(64).save(
+        folder / "ppo.zip"
+    )
+    words = ["--policy", f"sb3:{folder / 'ppo.zip'}", "--condition", "auto"]
+    result = cli("run", *RUN[:2], *words, *RUN[2:], "--out", tmp_path / "r")
+    assert result.exit_code == 0, result.output
+    exported = cli("prune", tmp_path / "r", "--export", tmp_path / "p.rpd", "--workers", "1")
+    assert exported.exit_code == 0, exported.output
+    (folder / "ppo.zip").unlink()
+    told = cli("describe-policy", f"pruned:{tmp_path / 'p.rpd'}", "--env", "cartpole", "--json")
+    assert told.exit_code == 0, told.output
+    assert json.loads(told.stdout)["algorithm"] == "PPO"
+
+
+def test_a_pruned_policy_cannot_write_outside_its_folder(exported, tmp_path):
+    import zipfile
+
+    path, _ = exported
+    about = PrunedFile(path).about() | {"inputs": {"/x": "../../escaped"}}
+    with zipfile.ZipFile(path) as archive:
+        keys = {name: archive.read(name) for name in ("keys.npy", "ranked.npy")}
+    with zipfile.ZipFile(tmp_path / "evil.rpd", "w") as archive:
+        archive.writestr("pruned.json", json.dumps(about))
+        archive.writestr("../../escaped", b"boo")
+        for name, content in keys.items():
+            archive.writestr(name, content)
+    facts = CartPole().open(Opening(1)).facts
+    with pytest.raises(SpecError, match="outside its folder"):
+        PrunedFile(tmp_path / "evil.rpd").load(facts)
