@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from rpd_core.errors import SpecError, one_line
-from rpd_sb3.pickles import Refused
+from rpd_sb3.pickles import Refused, printable
 
 _DAMAGE = (
     zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError,
@@ -43,7 +43,7 @@ class Archive:
 
     def error(self, text: str) -> SpecError:
         """Give an error that names the file."""
-        return SpecError(f"{self.path.name}: {text}")
+        return SpecError(f"{self.path.name}: {printable(text)}")
 
     def pickled(self, field: str) -> bytes:
         """Give the pickle of a setting."""
@@ -97,7 +97,7 @@ def _check_members(path: Path, names: set[str]) -> None:
         raise SpecError(
             f"{path.name} holds a folder with a model in it: zip the content of the folder instead"
         )
-    found = ", ".join(sorted(names)[:5]) or "nothing"
+    found = printable(", ".join(sorted(names)[:5]), 200) or "nothing"
     raise SpecError(
         f"{path.name} is no stable-baselines3 file: it holds {found} where 'data' and "
         "'policy.pth' are needed; give the .zip that model.save wrote"

@@ -229,9 +229,8 @@ class ManyCategorical:
     def __call__(
         self, raw: torch.Tensor, latent: torch.Tensor, seen: PolicyInput, memory: Any
     ) -> Output:
-        parts = [
-            torch.softmax(part, dim=-1).numpy() for part in torch.split(raw, self.sizes, dim=1)
-        ]
+        split = torch.split(raw, list(self.sizes), dim=1)
+        parts = [torch.softmax(part, dim=-1).numpy() for part in split]
         if self.deterministic:
             chosen = [part.argmax(axis=1) for part in parts]
         else:

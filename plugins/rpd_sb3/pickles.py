@@ -24,6 +24,12 @@ _CODE = re.compile(r"[biuf](1|2|4|8)|\?")
 _DEEPEST = 50
 
 
+def printable(text: str, longest: int = 800) -> str:
+    """Give text from a file without line breaks and control characters."""
+    kept = "".join(letter if letter.isprintable() else "?" for letter in text)
+    return kept if len(kept) <= longest else kept[:longest] + "..."
+
+
 class Refused(SpecError):
     """A pickle wanted something that is not on the list."""
 
@@ -36,7 +42,7 @@ class Reference:
     name: str
 
     def __str__(self) -> str:
-        return f"{self.module}.{self.name}"
+        return printable(f"{self.module}.{self.name}", 120)
 
     def __setstate__(self, state: Any) -> None:
         raise Refused(f"it tries to alter {self}")
@@ -193,16 +199,16 @@ class _Reader(pickle.Unpickler):
     def __init__(self, raw: bytes, known: Mapping[str, Any], lenient: bool) -> None:
         super().__init__(io.BytesIO(raw))
         self.known, self.lenient = known, lenient
-        self.strange: list[str] = []
+        self.strange: list[Reference] = []
 
     def find_class(self, module: str, name: str) -> Any:
         wanted = f"{module}.{name}"
         if wanted in self.known:
             return self.known[wanted]
         if not self.lenient:
-            raise Refused(f"it wants {wanted}")
-        self.strange.append(wanted)
-        return Reference(module, name)
+            raise Refused(f"it wants {Reference(module, name)}")
+        self.strange.append(Reference(module, name))
+        return self.strange[-1]
 
     def persistent_load(self, pid: Any) -> Any:
         raise Refused("it wants an object from outside the file")

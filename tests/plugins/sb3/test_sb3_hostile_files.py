@@ -175,6 +175,12 @@ def test_a_pickle_cannot_alter_what_stands_on_the_list() -> None:
             read(name + b"(N}S'_inner'\nI1\nstb.")  # BUILD with a state for its slots
 
 
+def test_names_in_errors_cannot_write_to_the_terminal() -> None:
+    with pytest.raises(Refused) as caught:
+        read(b"\x80\x04\x8c\x05a\nb\x1b[\x8c\x01c\x93.")
+    assert str(caught.value) == "it wants a?b?[.c"
+
+
 def test_numbers_come_out_of_a_pickle_as_they_went_in() -> None:
     for protocol in (2, 3, 4, 5):
         values = {
