@@ -14,7 +14,8 @@ from lines import Cell, Does, Gives, Line, always, by_step
 from rpd_core import pipeline, prepare
 from rpd_core.components import Chain
 from rpd_core.config import Request, resolve
-from rpd_core.pipeline import Workshop
+from rpd_core.hashing import Phase, environment_seeds, episode_keys
+from rpd_core.workshop import Workshop
 from rpd_core.registry import Registry
 from rpd_core.rollout import Recipe
 from rpd_core.store import RunDirectory
@@ -53,7 +54,10 @@ def test_only_what_can_be_fitted_is_fitted() -> None:
 
 
 def test_a_sample_holds_the_steps_of_the_original_policy_in_order() -> None:
-    sample = prepare.sample_steps(recipe(Cell()), seed=3, episodes=7)
+    asked = recipe(Cell())
+    sample = prepare.sample_steps(asked, seed=3, episodes=7)
+    own = environment_seeds(episode_keys(3, Phase.FIT, np.arange(7)))
+    assert {seed for seed, _ in asked.environment.log} == set(own.tolist())  # type: ignore[attr-defined]
     assert sample.episodes.tolist() == np.repeat(np.arange(7), 6).tolist()
     assert sample.values[:, 0].tolist() == [0, 1, 2, 1, 2, 2] * 7
     assert sample.actions.tolist() == [1, 1, 2, 1, 0, 0] * 7

@@ -55,11 +55,11 @@ def test_shares_become_numbers_of_states_rounded_up() -> None:
 
 
 def test_episodes_are_arranged_by_point() -> None:
-    played = episodes([1, 2, 3, 4, 5, 6], [10, 30, 5, 5, 8, 2], [1, 3, 5, 0, 8, 2])
+    played = episodes([1, 2, 3, 4, 5, 6], [10, 30, 5, 5, 8, 2], [1, 9, 5, 0, 8, 2])
     found = curve_from("m", (0, 0.5, 1), (0, 3, 6), played)
     assert found.mean_return.tolist() == [1.5, 3.5, 5.5]
-    assert found.step_shares.tolist() == [4 / 40, 5 / 10, 1.0], "the ratio of totals"
-    assert found.coverage.tolist() == [6 / 40, 7 / 10, 12 / 10]
+    assert found.step_shares.tolist() == [10 / 40, 5 / 10, 1.0], "the ratio of totals"
+    assert found.coverage.tolist() == [12 / 40, 7 / 10, 12 / 10]
     assert found.returns.tolist() == [[1, 2], [3, 4], [5, 6]]
     assert found.kept.tolist() == [0, 3, 6]
 

@@ -112,28 +112,20 @@ def test_repeat_of_a_continuous_action_starts_with_zeros() -> None:
 
 
 def test_a_random_default_is_fixed_per_state_and_episode() -> None:
-    line = Line(space=spaces.Discrete(3))
-    chosen: dict[tuple[int, int], set[int]] = {}
-    default = Random()
-    opened = player(line, WANDERS, default, lanes=16, max_steps=30)
-    act = opened.default
-
-    def watched(moment: Any) -> Any:
-        actions = act(moment)
-        for root, key, action in zip(
-            moment.state_draws.roots.tolist(), moment.state_draws.within.tolist(), actions,
-            strict=True,
-        ):  # fmt: skip
-            chosen.setdefault((root, key), set()).add(int(action))
-        return actions
-
-    opened.default = watched
-    opened.play(plan(400), mutated)
-    assert all(len(actions) == 1 for actions in chosen.values())
-    counts = np.bincount([actions.pop() for actions in chosen.values()], minlength=3)
+    line = Line()
+    player(line, WANDERS, Random(), lanes=16, max_steps=12).play(plan(300), mutated)
+    chosen: dict[tuple[int, int], list[int]] = {}
+    cells = dict.fromkeys({seed for seed, _ in line.log}, 0)
+    for seed, action in line.log:
+        chosen.setdefault((seed, cells[seed]), []).append(action)
+        cells[seed] += {1: 1, 2: -1}.get(action, 0)
+    assert max(map(len, chosen.values())) == 12, "some episodes stay in one cell for good"
+    assert all(len(set(actions)) == 1 for actions in chosen.values())
+    counts = np.bincount([actions[0] for actions in chosen.values()], minlength=3)
     expected = len(chosen) / 3
     assert np.abs(counts - expected).max() < 5 * np.sqrt(expected)
-    assert len({key for _, key in chosen}) > 5, "and it differs between states"
+    start = {chosen[seed, 0][0] for seed in cells}
+    assert start == {0, 1, 2}, "and it differs between episodes"
 
 
 def test_random_actions_cover_every_kind_of_space() -> None:
@@ -187,7 +179,7 @@ def test_a_second_play_starts_afresh() -> None:
 
 
 def test_a_policy_sees_starts_previous_actions_and_rewards() -> None:
-    policy = Does(by_step([1, 2, 0]))
+    policy = Does(by_step([1, 2, 1]))
     player(Line(truncate_at=3), policy, always(2), lanes=1).play(plan(2), pattern("KDK"))
     starts = [bool(seen.starts[0]) for seen in policy.seen]
     assert starts == [True, False, False] * 2
