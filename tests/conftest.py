@@ -7,9 +7,11 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from rpd_core.execution import close_pools
+from rpd_core.execution import close_pools, one_thread
 from rpd_core.jobs import close_players
 from rpd_core.registry import Registry, installed
+
+one_thread()  # for this process and for those that tests start
 
 settings.register_profile("rpd", deadline=None, max_examples=60, derandomize=True)
 settings.load_profile("rpd")

@@ -15,10 +15,10 @@ from rpd_core import pipeline, prepare
 from rpd_core.components import Chain
 from rpd_core.config import Request, resolve
 from rpd_core.hashing import Phase, environment_seeds, episode_keys
-from rpd_core.workshop import Workshop
 from rpd_core.registry import Registry
 from rpd_core.rollout import Recipe
 from rpd_core.store import RunDirectory
+from rpd_core.workshop import Workshop
 
 
 @dataclasses.dataclass(frozen=True)
