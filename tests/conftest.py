@@ -13,7 +13,7 @@ from rpd_core.registry import Registry, installed
 
 one_thread()  # for this process and for those that tests start
 
-settings.register_profile("rpd", deadline=None, max_examples=60, derandomize=True)
+settings.register_profile("rpd", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("rpd")
 
 

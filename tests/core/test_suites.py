@@ -149,7 +149,7 @@ def test_sums_of_value_gap_and_entropy_follow_the_policy() -> None:
 # ------------------------------------------------------------------------- chunks and merging
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(st.lists(st.integers(1, EPISODES - 1), max_size=6), st.randoms())
 def test_neither_chunks_nor_the_order_of_merging_change_a_suite(
     cuts: list[int], random: Any
