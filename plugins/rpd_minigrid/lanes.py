@@ -284,7 +284,11 @@ class MiniGridLanes:
 
 
 def make_facts(base: Any, lanes: int, description: str) -> Facts:
-    """Give spaces, views and names; the mission is a view, not part of the observation."""
+    """Give spaces, views and names; the mission is a view, not part of the observation.
+
+    `done` is not declared as the action that does nothing: some tasks end with it, and where it
+    does nothing, an episode whose first state is mutated could never leave that state.
+    """
     image = base.observation_space["image"]
     names = tuple(action.name for action in Actions)
     return Facts(

@@ -13,7 +13,7 @@ from minigrid.envs import EmptyEnv
 from minigrid_plain import make_plain, reset_plain
 
 from rpd_core.components import Opening
-from rpd_core.errors import FitError
+from rpd_core.errors import ComponentError, FitError
 from rpd_core.rollout import LaneError
 from rpd_minigrid.environment import MiniGrid
 from rpd_minigrid.lanes import MISSION, MiniGridLanes
@@ -191,3 +191,17 @@ def test_tasks_that_are_not_the_packages_own_are_still_exact(name: str) -> None:
         found = result.rewards[0], result.terminated[0], result.truncated[0]
         assert found == (reward, over, cut)
     assert cut == (name == "Limited")
+
+
+class NeedsMore(EmptyEnv):
+    def _gen_grid(self, width: int, height: int) -> None:
+        raise gymnasium.error.DependencyNotInstalled('run `pip install "minigrid[wfc]"`')
+
+
+def test_a_task_that_lacks_a_package_says_what_to_install() -> None:
+    register("MiniGrid-NeedsMore-v0", NeedsMore)
+    try:
+        with pytest.raises(ComponentError, match=r'NeedsMore-v0 lacks .*install "minigrid\[wfc\]"'):
+            started("NeedsMore")
+    finally:
+        del gymnasium.registry["MiniGrid-NeedsMore-v0"]
