@@ -9,11 +9,12 @@ from typing import Any
 from ale_py import ALEInterface, LoggerMode
 
 NOOP, FIRE = 0, 1
-REPLAYED = 4
-"""Frames played again after a state was restored.
+REPLAYED = 2
+"""Frames played again, at least, after a state was restored: it comes without its picture."""
+SETTLED = 1
+"""No-ops before the first state that is worth cloning.
 
-A restored state lacks the picture, and a state cloned at once after a reset lacks more than that
-in some games (Q*bert, Tetris). Both are right again from the second frame on.
+A state cloned at once after power-on lacks more than its picture in some games (Q*bert, Tetris).
 """
 
 
@@ -53,35 +54,28 @@ class Console:
 
 
 class Starts:
-    """Brings consoles to the start of an episode: a reset, then some fixed presses.
+    """Brings consoles to the start of an episode: power on, some no-ops, some fixed presses.
 
-    With sticky actions the game is loaded again with the episode's seed. Without, the state
-    shortly before the end of the presses is cloned once and restored from then on, in any console
-    with the same game.
+    With sticky actions the game is loaded with the episode's seed. Without, the states along the
+    no-ops are cloned once from a console that nobody has played with yet, and restored from then
+    on in any console with the same game. A reset of the emulator would not do: after some play
+    the game may start differently (Assault).
     """
 
-    def __init__(self, sticky: bool) -> None:
-        self.sticky = sticky
-        self._states: dict[tuple[int, ...], Any] = {}
+    def __init__(self, fresh: Console, noop_max: int) -> None:
+        self.sticky = fresh.switches.sticky > 0
+        self._states: list[Any] = []
+        """The state after 0, 1, 2, ... no-ops."""
+        for _ in range(0 if self.sticky else noop_max + 1):
+            self._states.append(fresh.ale.cloneState())
+            fresh.ale.act(NOOP)
 
-    def bring(self, console: Console, presses: list[int], seed: int) -> None:
-        """Start an episode."""
-        head, tail = presses[:-REPLAYED], presses[-REPLAYED:]
-        if self.sticky:
+    def bring(self, console: Console, noops: int, presses: list[int], seed: int) -> None:
+        """Start an episode: do nothing for some frames, then press buttons, one per frame."""
+        known = min(noops, noops + len(presses) - REPLAYED)
+        if self.sticky or known < SETTLED:
             console.load(seed)
-            console.press(presses)
-        elif len(head) < REPLAYED:
-            console.ale.reset_game()
-            console.press(presses)
+            console.press([NOOP] * noops + presses)
         else:
-            self._bring_to(console, head)
-            console.press(tail)
-
-    def _bring_to(self, console: Console, head: list[int]) -> None:
-        state = self._states.get(tuple(head))
-        if state is not None:
-            console.ale.restoreState(state)
-            return
-        console.ale.reset_game()
-        console.press(head)
-        self._states[tuple(head)] = console.ale.cloneState()
+            console.ale.restoreState(self._states[known])
+            console.press([NOOP] * (noops - known) + presses)

@@ -104,26 +104,26 @@ class AtariGrid:
 
 
 def windows(length: int, parts: int) -> NDArray[np.intp]:
-    """Give the pixels of equal windows, column by column; neighbours may share a pixel."""
+    """Give the pixels of equal windows, one row each; neighbours may share a pixel."""
     size = -(-length // parts)
     starts = np.arange(parts) * length // parts
-    return np.minimum(starts, length - size) + np.arange(size)[:, None]
+    return np.minimum(starts, length - size)[:, None] + np.arange(size)
 
 
 def _cells(extreme: np.ufunc, picture: Array, down: Array, across: Array) -> Array:
     """Give the brightest or darkest pixel of every cell."""
-    rows = picture[:, down[0]]
-    for pixels in down[1:]:
-        extreme(rows, picture[:, pixels], out=rows)
-    cells = rows.take(across[0], axis=2)
-    for pixels in across[1:]:
-        extreme(cells, rows.take(pixels, axis=2), out=cells)
+    rows = np.empty((len(picture), len(down), picture.shape[2]), dtype=np.uint8)
+    for number, pixels in enumerate(down):
+        extreme.reduce(picture[:, pixels[0] : pixels[-1] + 1], axis=1, out=rows[:, number])
+    cells = rows.take(across[:, 0], axis=2)
+    for column in across.T[1:]:
+        extreme(cells, rows.take(column, axis=2), out=cells)
     whole: Array = cells.astype(np.int16)
     return whole
 
 
 def _backgrounds(picture: Array, down: Array) -> Array:
     """Give the middle grey along the line through the middle of each row of cells."""
-    lines = picture[:, down[len(down) // 2], ::4]
+    lines = picture[:, down[:, down.shape[1] // 2], ::4]
     middle = lines.shape[2] // 2
     return np.partition(lines, middle, axis=2)[:, :, middle, None].astype(np.int16)

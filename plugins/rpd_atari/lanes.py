@@ -12,8 +12,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from rpd_atari.console import FIRE, NOOP, Console, Starts, Switches
-from rpd_atari.pixels import Shrink, to_grey
+from rpd_atari.console import FIRE, Console, Starts, Switches
+from rpd_atari.pictures import Pictures
 from rpd_core.components import Facts, StepResult
 from rpd_core.errors import FitError, SpecError
 from rpd_core.hashing import combine, to_unit, word
@@ -59,26 +59,22 @@ class AtariLanes:
             _console, game, rom, Switches(protocol.sticky, protocol.mode, protocol.difficulty)
         )
         self.consoles = {0: self._new_console()}  # others at their first reset: 0.1 s each
-        self.starts = Starts(protocol.sticky > 0)
+        self.starts = Starts(self.consoles[0], protocol.noop_max)
         ale = self.consoles[0].ale
         found = ale.getLegalActionSet() if protocol.full_actions else ale.getMinimalActionSet()
         names = [action.name for action in found]
         self.presses = [int(action.value) for action in found]
         self.has_fire = len(names) >= 3 and names[1] == "FIRE"
-        self.height, self.width = ale.getScreenDims()
+        self.screen: tuple[int, int] = ale.getScreenDims()
         size, stack = protocol.size, protocol.stack
-        self.shrink = Shrink(self.height, self.width, (size, size))
-        self.grey = np.zeros((lanes, self.height, self.width), dtype=np.uint8)
-        depth = (3,) if protocol.colour_first else ()
-        self.frames = np.zeros((2, *self.grey.shape, *depth), dtype=np.uint8)
-        self.stack = np.zeros((lanes, stack, size, size), dtype=np.uint8)
+        self.pictures = Pictures(lanes, self.screen, (stack, size, size), protocol.colour_first)
         self.lives = np.zeros(lanes, dtype=np.int64)
         self.facts = Facts(
             observation_space=spaces.Box(0, 255, (stack, size, size), np.uint8),
             action_space=spaces.Discrete(len(names)),
             lanes=lanes,
             views=("screen", "grey", "ram"),
-            no_op=names.index("NOOP"),
+            no_op=names.index("NOOP") if "NOOP" in names else None,
             action_names=tuple(names),
             description=f"atari:{game}",
         )
@@ -91,44 +87,28 @@ class AtariLanes:
             if lane not in self.consoles:
                 self.consoles[lane] = self._new_console()
             console = self.consoles[lane]
-            self.starts.bring(console, [NOOP] * idle + fire, seed)
+            self.starts.bring(console, idle, fire, seed)
             self.lives[lane] = console.ale.lives()
-            self._photograph(lane, 1)
-        self.frames[0, lanes] = self.frames[1, lanes]
-        self.stack[lanes] = 0
-        self._develop(lanes)
+            self.pictures.take(console.ale, lane, 1)
+        self.pictures.frames[0, lanes] = self.pictures.frames[1, lanes]
+        self.pictures.stack[lanes] = 0
+        self.pictures.develop(lanes)
 
     def _fires(self, *when: str) -> bool:
         return self.has_fire and self.protocol.fire in when
 
-    def _photograph(self, lane: int, which: int) -> None:
-        """Keep the present frame as the last (1) or the one before it (0)."""
-        ale, buffer = self.consoles[lane].ale, self.frames[which, lane]
-        ale.getScreenRGB(buffer) if self.protocol.colour_first else ale.getScreenGrayscale(buffer)
-
-    def _develop(self, lanes: IntArray) -> None:
-        """Join the last two frames of some lanes and push the small picture on their stacks."""
-        whole = len(lanes) == len(self.grey)
-        before, last = self.frames if whole else self.frames[:, lanes]
-        joined = np.maximum(before, last)
-        grey = to_grey(joined) if self.protocol.colour_first else joined
-        self.grey[lanes] = grey
-        self.stack[lanes, :-1] = self.stack[lanes, 1:]
-        self.stack[lanes, -1] = self.shrink(grey)
-
     def observe(self) -> Array:
         """Give the stacks of small grey pictures."""
-        return self.stack
+        return self.pictures.stack
 
     def view(self, name: str) -> Array:
         """Give the last frames in colour, the joined frames in grey, or the memories."""
         if name == "grey":
-            return self.grey
+            return self.pictures.grey
         if name == "ram":
             return self._gather((RAM_BYTES,), lambda console: console.ale.getRAM())
         if name == "screen":
-            shape = (self.height, self.width, 3)
-            return self._gather(shape, lambda console: console.ale.getScreenRGB())
+            return self._gather((*self.screen, 3), lambda console: console.ale.getScreenRGB())
         raise FitError(f"{self.facts.description} has no view {name!r}; it has {self.facts.views}")
 
     def _gather(self, shape: tuple[int, ...], read: Callable[[Console], Array]) -> Array:
@@ -146,7 +126,7 @@ class AtariLanes:
                 rewards[lane], over[lane] = self._act(lane, self.presses[int(actions[lane])])
             except Exception as error:  # the emulator may raise anything
                 raise LaneError(lane, error) from error
-        self._develop(lanes)
+        self.pictures.develop(lanes)
         return StepResult(rewards, over, np.zeros(len(active), dtype=bool))
 
     def _act(self, lane: int, press: int) -> tuple[float, bool]:
@@ -172,10 +152,10 @@ class AtariLanes:
             if ale.game_over():
                 break
             if frame == skip - 2:
-                self._photograph(lane, 0)
-        self._photograph(lane, 1)
+                self.pictures.take(ale, lane, 0)
+        self.pictures.take(ale, lane, 1)
         if skip == 1:
-            self.frames[0, lane] = self.frames[1, lane]
+            self.pictures.frames[0, lane] = self.pictures.frames[1, lane]
         return float(reward)
 
     def info(self, lane: int) -> Mapping[str, Any]:

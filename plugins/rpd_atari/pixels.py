@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 
-AT_ONCE = 4
-"""Pictures shrunk together: more would not fit into the cache."""
+AT_ONCE = 168
+"""Strips shrunk together: many more would not fit into the cache."""
 
 
 class Axis:
@@ -53,25 +53,68 @@ class Shrink:
     Averages are computed in whole numbers. OpenCV adds in 32-bit floats, whose rounding errors
     decide only where an average lies exactly between two levels: those few pixels are done again
     in floats, in OpenCV's order.
+
+    Pictures are cut into strips of as many rows as it takes for the pattern of the rows to come
+    back, for example 42 strips of 5 rows that become 2; a strip that has not changed since the
+    last picture need not be done again.
     """
 
     def __init__(self, height: int, width: int, size: tuple[int, int]) -> None:
         self.rows, self.columns = Axis(height, size[0]), Axis(width, size[1])
         self.total = self.rows.width * self.columns.width
         self.kind: Any = np.uint16 if self.total * 256 < 2**16 else np.uint32
+        self.weights = self.columns.overlap.astype(self.kind)
+        self.old = (self.rows.width, width)
+        self.fresh = (self.rows.period, size[1])
 
     def __call__(self, pictures: Array) -> Array:
-        """Shrink pictures (number, height, width) of bytes, a few at a time to stay in cache."""
-        shape = (len(pictures), self.rows.source.shape[1], self.columns.source.shape[1])
-        small = np.empty(shape, dtype=np.uint8)
+        """Shrink pictures (number, height, width) of bytes."""
+        small = self._strips(pictures.reshape(-1, *self.old))
+        return small.reshape(len(pictures), -1, self.fresh[1])
+
+    def update(self, small: Array, before: Array, pictures: Array) -> None:
+        """Make the shrunk pictures of `before` those of `pictures`, where they differ."""
+        old, fresh = before.reshape(-1, *self.old), pictures.reshape(-1, *self.old)
+        changed = np.flatnonzero(_rows_differ(old, fresh))
+        if len(changed):
+            strips = small.reshape(-1, *self.fresh)
+            strips[changed] = self._strips(fresh[changed])
+
+    def _strips(self, strips: Array) -> Array:
+        small = np.empty((len(strips), *self.fresh), dtype=np.uint8)
         tied = []
-        for first in range(0, len(pictures), AT_ONCE):
+        for first in range(0, len(strips), AT_ONCE):
             few = slice(first, first + AT_ONCE)
-            ties = self._round(self._across(self._down(pictures[few])), small[few])
-            tied.append(ties + first * (shape[1] * shape[2]))
-        places = np.unravel_index(np.concatenate(tied), shape)
-        small[places] = self._in_floats(pictures, *places)
+            ties = self._round(self._across(self._down(strips[few])), small[few])
+            tied.append(ties + first * (self.fresh[0] * self.fresh[1]))
+        places = np.unravel_index(np.concatenate(tied), small.shape)
+        small[places] = self._in_floats(strips, *places)
         return small
+
+    def _down(self, strips: Array) -> Array:
+        """Add up rows."""
+        fresh = np.zeros((len(strips), self.fresh[0], strips.shape[2]), dtype=self.kind)
+        whole = self.rows.period
+        for j in range(whole):
+            target, overlaps = fresh[:, j], self.rows.overlaps[j]
+            for row in [row for row, overlap in overlaps if overlap == whole]:
+                target += strips[:, row]
+            target *= self.kind(whole)
+            for row, overlap in overlaps:
+                if overlap != whole:
+                    part = strips[:, row]
+                    target += part if overlap == 1 else part * self.kind(overlap)
+        return fresh
+
+    def _across(self, sums: Array) -> Array:
+        """Add up columns."""
+        total: Array = sums.take(self.columns.source[0], axis=2)
+        total *= self.weights[0]
+        for source, weight in zip(self.columns.source[1:], self.weights[1:], strict=True):
+            part = sums.take(source, axis=2)
+            part *= weight
+            total += part
+        return total
 
     def _round(self, sums: Array, small: Array) -> Array:
         """Write averages to the nearest level; give the places that lie between two levels."""
@@ -82,44 +125,24 @@ class Shrink:
         levels -= sums
         return np.flatnonzero(levels == half) if self.total % 2 == 0 else np.zeros(0, np.intp)
 
-    def _down(self, pictures: Array) -> Array:
-        """Add up rows; each lies in one piece, so that slices will do."""
-        rows, count, width = self.rows, len(pictures), pictures.shape[2]
-        old = pictures.reshape(count, rows.repeats, rows.width, width)
-        fresh = np.zeros((count, rows.repeats, rows.period, width), dtype=self.kind)
-        for j in range(rows.period):
-            target = fresh[:, :, j]
-            inside = [pixel for pixel, overlap in rows.overlaps[j] if overlap == rows.period]
-            for pixel in inside:
-                target += old[:, :, pixel]
-            target *= self.kind(rows.period)
-            for pixel, overlap in rows.overlaps[j]:
-                if pixel not in inside:
-                    part = old[:, :, pixel]
-                    target += part if overlap == 1 else part * self.kind(overlap)
-        return fresh.reshape(count, -1, width)
-
-    def _across(self, sums: Array) -> Array:
-        """Add up columns."""
-        columns = self.columns
-        weights = columns.overlap.astype(self.kind)
-        total: Array = sums.take(columns.source[0], axis=2)
-        total *= weights[0]
-        for source, weight in zip(columns.source[1:], weights[1:], strict=True):
-            part = sums.take(source, axis=2)
-            part *= weight
-            total += part
-        return total
-
-    def _in_floats(self, pictures: Array, picture: Array, row: Array, column: Array) -> Array:
-        total = np.zeros(len(picture), dtype=np.float32)
+    def _in_floats(self, strips: Array, strip: Array, row: Array, column: Array) -> Array:
+        total = np.zeros(len(strip), dtype=np.float32)
         for source, weight in zip(self.rows.source, self.rows.weight, strict=True):
-            line = np.zeros(len(picture), dtype=np.float32)
+            line = np.zeros(len(strip), dtype=np.float32)
             for across, share in zip(self.columns.source, self.columns.weight, strict=True):
-                line += pictures[picture, source[row], across[column]] * share[column]
+                line += strips[strip, source[row], across[column]] * share[column]
             total += line * weight[row]
         rounded: Array = np.rint(total).astype(np.uint8)
         return rounded
+
+
+def _rows_differ(left: Array, right: Array) -> Array:
+    """Tell which rows of two batches of bytes differ, eight bytes at a time where that works."""
+    left, right = left.reshape(len(left), -1), right.reshape(len(right), -1)
+    if left.shape[1] % 8 == 0:
+        left, right = left.view(np.uint64), right.view(np.uint64)
+    unequal: Array = (left != right).any(axis=1)
+    return unequal
 
 
 _RED, _GREEN, _BLUE, _SHIFT = 9798, 19235, 3735, 15

@@ -6,9 +6,9 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.wrappers import AtariPreprocessing
+
 from rpd_atari.environment import Atari
 from rpd_atari.lanes import start_noops
-
 from rpd_core.components import Opening
 from rpd_core.errors import SpecError
 
@@ -23,10 +23,10 @@ def plain_episode(game: str, seed: int, actions: list[int], noop_max: int = 30):
     env.reset(seed=5)
     ale, meanings = env.unwrapped.ale, env.unwrapped.get_action_meanings()
     for _ in range(int(start_noops(np.array([seed]), noop_max)[0])):
-        env.step(0)
+        ale.act(0)  # not env.step(0): in some games the first action is another one
     if len(meanings) >= 3 and meanings[1] == "FIRE":
         for _ in range(4):
-            env.step(1)
+            ale.act(1)
     first = cv2.resize(ale.getScreenGrayscale(), (84, 84), interpolation=cv2.INTER_AREA)
     yield first, 0.0, False, ale.getScreenRGB(), ale.getRAM()
     shrunk = AtariPreprocessing(env, noop_max=0, frame_skip=4)
@@ -46,7 +46,7 @@ def assert_equal_episodes(game: str, steps: int) -> None:
     for _ in range(25):
         lanes.step(generator.integers(count, size=2), ALL_ACTIVE)
     lanes.reset(np.array([0, 1]), np.array([6, 9]))
-    lanes.reset(np.array([1]), np.array([8]))  # its start is restored from a state by now
+    lanes.reset(np.array([1]), np.array([8]))
     lanes.reset(np.array([1]), np.array([9]))
     actions = generator.integers(count, size=steps).tolist()
     stack = np.zeros((4, 84, 84), dtype=np.uint8)
@@ -67,7 +67,7 @@ def assert_equal_episodes(game: str, steps: int) -> None:
     lanes.close()
 
 
-@pytest.mark.parametrize("game", ["Pong", "Breakout", "Qbert", "Amidar"])
+@pytest.mark.parametrize("game", ["Pong", "Breakout", "Qbert", "Assault"])
 def test_a_restored_lane_plays_what_plain_gymnasium_plays(game: str) -> None:
     assert_equal_episodes(game, steps=60)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from rpd_atari.pixels import Shrink, to_grey
 
 cv2 = pytest.importorskip("cv2")
