@@ -63,17 +63,34 @@ class Starts:
     """
 
     def __init__(self, fresh: Console, noop_max: int) -> None:
-        self.sticky = fresh.switches.sticky > 0
         self._states: list[Any] = []
-        """The state after 0, 1, 2, ... no-ops."""
-        for _ in range(0 if self.sticky else noop_max + 1):
-            self._states.append(fresh.ale.cloneState())
+        """The state after 0, 1, 2, ... no-ops; none if restoring them is of no use."""
+        if fresh.switches.sticky == 0:
+            self._clone(fresh, noop_max)
+
+    def _clone(self, fresh: Console, noop_max: int) -> None:
+        """Clone the states along the no-ops, unless the game does not go on from them alike.
+
+        Tried after other play each time: in 3-D Tic-Tac-Toe that matters now and then.
+        """
+        states, memories = [], []
+        for _ in range(noop_max + 1 + REPLAYED):
+            states.append(fresh.ale.cloneState())
+            memories.append(fresh.ale.getRAM())
             fresh.ale.act(NOOP)
+        others = [int(action.value) for action in fresh.ale.getMinimalActionSet()]
+        for noops in range(SETTLED, noop_max + 1):
+            fresh.press([others[(noops + frame) % len(others)] for frame in range(5)])
+            fresh.ale.restoreState(states[noops])
+            fresh.press([NOOP] * REPLAYED)
+            if (fresh.ale.getRAM() != memories[noops + REPLAYED]).any():
+                return
+        self._states = states
 
     def bring(self, console: Console, noops: int, presses: list[int], seed: int) -> None:
         """Start an episode: do nothing for some frames, then press buttons, one per frame."""
         known = min(noops, noops + len(presses) - REPLAYED)
-        if self.sticky or known < SETTLED:
+        if not self._states or known < SETTLED:
             console.load(seed)
             console.press([NOOP] * noops + presses)
         else:
