@@ -15,7 +15,7 @@ from rpd_core.hashing import state_keys
 Array = NDArray[Any]
 COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 100)
 """Bins per entry that are tried."""
-SIZES = ((2, 2), (3, 3), (4, 4), (6, 5), (9, 7), (12, 10), (18, 14), (27, 21), (36, 28))
+SIZES = ((1, 1), (2, 2), (3, 3), (4, 4), (6, 5), (9, 7), (12, 10), (18, 14), (27, 21), (36, 28))
 """Rows and columns of small pictures that are tried."""
 LEVELS = (2, 3, 5, 9)
 """Grey levels that are tried."""
@@ -75,7 +75,7 @@ class Judge:
 
 
 def best_edges(rows: Array, judge: Judge) -> tuple[Edges, Found]:
-    """Choose bins for every entry: the same number for all, then one more or less here and there."""
+    """Choose bins for every entry: the same number for all, then more or less for single ones."""
     ladder = _Ladder(rows)
     best = (0,) * rows.shape[1]
     found = judge(ladder.bins(best))
@@ -143,5 +143,5 @@ def best_picture(grey: Array, judge: Judge) -> tuple[tuple[int, int], int, Found
             found = judge(to_levels(small, levels))
             if best is None or found.beats(best[2], judge.wanted):
                 best = size, levels, found
-    assert best is not None  # pictures have at least 2 x 2 pixels
+    assert best is not None  # every picture has one pixel
     return best
