@@ -12,6 +12,14 @@ def rpd_abstractions() -> list[Component]:
         Component("scale", "rpd_basics.abstractions:Scale", "Multiply entries by constants"),
         Component("round", "rpd_basics.abstractions:Round", "Round to some decimal places"),
         Component("abs", "rpd_basics.abstractions:Abs", "Absolute values"),
+        Component("bins", "rpd_basics.bins:Bins", "Bins learned from the policy's episodes"),
+        Component("clusters", "rpd_basics.clusters:Clusters", "Nearest of some learned centres"),
+        Component("auto", "rpd_basics.auto:Auto", "A resolution chosen for this policy"),
+        Component("view", "rpd_basics.abstractions:View", "An extra view: view:screen"),
+        Component("grey", "rpd_basics.images:Grey", "Pictures without their colours"),
+        Component("crop", "rpd_basics.images:Crop", "A part of pictures: crop:34+194+0+160"),
+        Component("resize", "rpd_basics.images:Resize", "Smaller pictures: resize:18+14"),
+        Component("levels", "rpd_basics.images:Levels", "Fewer levels of grey"),
     ]
 
 

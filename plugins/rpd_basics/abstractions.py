@@ -9,10 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpd_core.errors import FitError
+from rpd_core.errors import FitError, SpecError
 
 Array = NDArray[Any]
 Batch = Array | dict[str, Array]
+
+
+def shape_of(values: Batch) -> str:
+    """Give the shape of one row of a batch as people write it, of every part of a dict."""
+    if isinstance(values, dict):
+        return "{" + ", ".join(f"{key}: {np.shape(values[key])[1:]}" for key in values) + "}"
+    return str(np.shape(values)[1:])
 
 
 def flat(values: Batch) -> Array:
@@ -23,13 +30,14 @@ def flat(values: Batch) -> Array:
 
 
 def vector(values: Batch, who: str) -> Array:
-    """Give a batch of vectors, or say that it is something else."""
-    if isinstance(values, dict):
-        shapes = {name: part.shape[1:] for name, part in values.items()}
-        raise FitError(f"{who} works on vectors, got {shapes}")
-    if values.ndim != 2:
-        raise FitError(f"{who} works on vectors, got the shape {values.shape[1:]}")
-    return values
+    """Give a batch of vectors, joining single numbers and the parts of a dict; no pictures."""
+    parts = list(values.values()) if isinstance(values, dict) else [values]
+    if any(np.ndim(part) > 2 for part in parts):
+        raise FitError(
+            f"{who} works on vectors of shape (n,) and got shape {shape_of(values)}: "
+            "make pictures small first, with grey, resize and levels, or use clusters or auto"
+        )
+    return flat(values)
 
 
 def listed(numbers: Array) -> str:
@@ -46,17 +54,37 @@ class Identity:
 
 
 @dataclass(frozen=True)
+class View:
+    """An extra view of the environment instead of the observation, for example `view:screen`."""
+
+    name: str
+    """What the environment calls it."""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
+        return views[self.name]
+
+
+@dataclass(frozen=True)
 class Select:
     """Some entries of a vector, for example `select:0+2`."""
 
     entries: tuple[int, ...]
     """Positions to keep, from 0."""
 
+    def __post_init__(self) -> None:
+        if not self.entries:
+            raise SpecError("select needs at least one entry, for example select:0+2")
+
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
         rows = vector(values, "select")
-        if max(self.entries) >= rows.shape[1]:
+        wrong = [entry for entry in self.entries if not 0 <= entry < rows.shape[1]]
+        if wrong:
             raise FitError(
-                f"select cannot take entry {max(self.entries)} of vectors of {rows.shape[1]}"
+                f"select cannot take entry {wrong[0]} of vectors of shape ({rows.shape[1]},)"
             )
         return rows[:, list(self.entries)]
 
@@ -83,9 +111,9 @@ class Round:
     """Decimal places: one number for all entries, or one for each."""
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
-        if len(self.digits) == 1:
-            return np.round(np.asarray(flat(values), dtype=np.float64), self.digits[0]) + 0.0
         rows = vector(values, "round").astype(np.float64)
+        if len(self.digits) == 1:
+            return np.round(rows, self.digits[0]) + 0.0  # + 0.0 turns -0.0 into 0.0
         if len(self.digits) != rows.shape[1]:
             raise FitError(f"round has {len(self.digits)} digits for vectors of {rows.shape[1]}")
         columns = [np.round(rows[:, i], digits) for i, digits in enumerate(self.digits)]
@@ -97,4 +125,4 @@ class Abs:
     """Absolute values, where an environment is symmetric."""
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
-        return np.abs(flat(values))
+        return np.asarray(np.abs(vector(values, "abs")))

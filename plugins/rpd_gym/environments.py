@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import importlib
+import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 
 from rpd_core.components import Lanes, Opening, Task
-from rpd_core.errors import ComponentError, SpecError, nearest, one_line
+from rpd_core.errors import ComponentError, RpdError, SpecError, one_line
 from rpd_gym.lanes import GymLanes
+from rpd_gym.names import find_id
+from rpd_gym.repeats import must_rebuild
+
+Env = gymnasium.Env[Any, Any]
+_WORDS = {"true": True, "false": False, "none": None}
 
 
-def general_task(max_steps: int) -> Task:
+def general_task(max_steps: int, notes: tuple[str, ...] = ()) -> Task:
     """Give settings for an environment nobody has tuned."""
     return Task(
-        abstraction=("round:1",),
+        abstraction=("auto",),
         default_action="repeat",
         condition="auto",
         mutation_rate=0.2,
@@ -28,15 +35,35 @@ def general_task(max_steps: int) -> Task:
         max_steps=max_steps,
         lanes=64,
         chunk=250,
+        notes=notes,
     )
 
 
-def step_cap(env: gymnasium.Env[Any, Any], given: int | None, name: str) -> int:
+def step_cap(env: Env, given: int | None, name: str) -> int:
     """Give the number of steps after which to stop, or say that there must be one."""
+    if given is not None and given < 1:
+        raise SpecError(f"max_steps must be at least 1, got {given}")
     limit = given or (env.spec.max_episode_steps if env.spec else None)
+    for attribute in ("_max_episode_steps", "max_steps"):  # of TimeLimit, and of MiniGrid
+        if not limit and env.has_wrapper_attr(attribute):
+            limit = env.get_wrapper_attr(attribute)
     if not limit:
         raise SpecError(f"{name} may never end: give a step cap, for example max_steps=1000")
-    return limit
+    return int(limit)
+
+
+def read_options(items: tuple[str, ...]) -> dict[str, Any]:
+    """Give keyword arguments written as `key=value`; values are JSON, or else text."""
+    options: dict[str, Any] = {}
+    for item in items:
+        key, equals, text = item.partition("=")
+        if not equals or not key.isidentifier():
+            raise SpecError(f"kwargs are written key=value+key=value, got {item!r}")
+        try:
+            options[key] = _WORDS[text.lower()] if text.lower() in _WORDS else json.loads(text)
+        except json.JSONDecodeError:
+            options[key] = text
+    return options
 
 
 @dataclass(frozen=True)
@@ -44,57 +71,90 @@ class GymEnvironment:
     """Any registered Gymnasium environment, for example `gym:Acrobot-v1`."""
 
     id: str
-    """The id that `gymnasium.make` takes."""
+    """The id that `gymnasium.make` takes; `module:id` imports the module first."""
     max_steps: int | None = None
     """Steps after which an episode ends; none: the environment's own limit."""
+    kwargs: tuple[str, ...] = ()
+    """Arguments of the environment, for example `kwargs=gravity=-5.0+continuous=true`."""
+    rebuild: bool | None = None
+    """Make the environment anew for every episode; none: where a short trial shows the need."""
 
     def task(self) -> Task:
         """Give general settings."""
+        _, note = find_id(self.id)
         env = self._make()
         try:
-            return general_task(step_cap(env, self.max_steps, self.id))
+            return general_task(step_cap(env, self.max_steps, self.id), (note,) if note else ())
         finally:
             env.close()
 
     def open(self, opening: Opening) -> Lanes:
         """Make the lanes."""
-        return GymLanes(lambda: self._make(opening.render), opening.lanes, self.id)
+        rebuild = must_rebuild(self._make, self.id) if self.rebuild is None else self.rebuild
+        return GymLanes(partial(self._make, opening.render), opening.lanes, self.id, rebuild)
 
-    def _make(self, render: bool = False) -> gymnasium.Env[Any, Any]:
-        options: dict[str, Any] = {"render_mode": "rgb_array" if render else None}
+    def _make(self, render: bool = False) -> Env:
+        options = read_options(self.kwargs)
         if self.max_steps:
             options["max_episode_steps"] = self.max_steps
+        if render:
+            options["render_mode"] = "rgb_array"
+        name, _ = find_id(self.id)
         try:
-            return gymnasium.make(self.id, **options)
-        except gymnasium.error.DependencyNotInstalled as error:
+            return gymnasium.make(name, disable_env_checker=True, **options)
+        except (gymnasium.error.DependencyNotInstalled, ImportError) as error:
             raise ComponentError(f"{self.id} lacks a package: {one_line(error)}") from error
-        except gymnasium.error.Error as error:
-            hint = nearest(self.id, gymnasium.registry)
-            raise SpecError(f"cannot make {self.id!r}: {one_line(error)}{hint}") from error
+        except Exception as error:  # an environment may raise anything
+            raise SpecError(f"cannot make {self.id!r}: {one_line(error)}") from error
 
 
 @dataclass(frozen=True)
 class PythonEnvironment:
-    """A factory of your own, `python:module:factory`, called without arguments."""
+    """A factory of your own, `python:module:factory`."""
 
     factory: str | Callable[..., Any]
     """`module:attribute`, searched from the working directory, too; or a function."""
     max_steps: int | None = None
     """Steps after which an episode ends; none: the environment's own limit."""
+    kwargs: tuple[str, ...] = ()
+    """Arguments of the factory, for example `kwargs=size=8+slippery=false`."""
+    rebuild: bool | None = None
+    """Make the environment anew for every episode; none: where a short trial shows the need."""
 
     def task(self) -> Task:
         """Give general settings."""
-        env = self._factory()()
+        env = self._make()
         try:
-            return general_task(step_cap(env, self.max_steps, "the environment"))
+            return general_task(step_cap(env, self.max_steps, self._name()))
         finally:
             env.close()
 
     def open(self, opening: Opening) -> Lanes:
         """Make the lanes; pictures need a factory that asks for them itself."""
-        return GymLanes(self._factory(), opening.lanes, "your environment")
+        rebuild = must_rebuild(self._make, self._name()) if self.rebuild is None else self.rebuild
+        return GymLanes(self._make, opening.lanes, self._name(), rebuild)
 
-    def _factory(self) -> Callable[[], gymnasium.Env[Any, Any]]:
+    def _name(self) -> str:
+        if isinstance(self.factory, str):
+            return self.factory
+        return str(getattr(self.factory, "__qualname__", "the environment"))
+
+    def _make(self) -> Env:
+        try:
+            env: Env = self._factory()(**read_options(self.kwargs))
+        except RpdError:
+            raise
+        except Exception as error:  # a factory may raise anything
+            raise SpecError(f"{self._name()} makes no environment: {one_line(error)}") from error
+        for needed in ("reset", "step", "observation_space", "action_space"):
+            if not hasattr(env, needed):
+                raise SpecError(
+                    f"{self._name()} must give a Gymnasium environment, "
+                    f"got {type(env).__name__} without {needed!r}"
+                )
+        return env
+
+    def _factory(self) -> Callable[..., Any]:
         if not isinstance(self.factory, str):
             return self.factory
         module, colon, attribute = self.factory.partition(":")
@@ -104,7 +164,7 @@ class PythonEnvironment:
         if here not in sys.path:
             sys.path.append(here)
         try:
-            found: Callable[[], Any] = getattr(importlib.import_module(module), attribute)
+            found: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
         except (ImportError, AttributeError) as error:
             raise SpecError(f"cannot import {self.factory!r}: {one_line(error)}") from error
         return found

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rpd_core.components import Facts, StepResult
 from rpd_core.errors import FitError
 from rpd_core.rollout import LaneError
+from rpd_gym.layout import Layout, holds_nan
 
 Array = NDArray[Any]
 Factory = Callable[[], "gymnasium.Env[Any, Any]"]
@@ -21,10 +22,16 @@ Factory = Callable[[], "gymnasium.Env[Any, Any]"]
 class GymLanes:
     """One environment per lane, stepped in turn; observations live in one batch."""
 
-    def __init__(self, factory: Factory, lanes: int, description: str) -> None:
-        self.envs = [factory() for _ in range(lanes)]
-        first = self.envs[0]
-        self.batch = blank_batch(first.observation_space, lanes)
+    def __init__(
+        self, factory: Factory, lanes: int, description: str, rebuild: bool = False
+    ) -> None:
+        self.factory, self.rebuild = factory, rebuild
+        first = factory()
+        self.envs = {0: first}
+        """One per lane, made when the lane is first reset."""
+        self._used: set[int] = set()
+        self.layout = Layout.of(first.observation_space)
+        self.batch = self.layout.blank(lanes)
         self.infos: list[Mapping[str, Any]] = [{} for _ in range(lanes)]
         self.facts = Facts(
             observation_space=first.observation_space,
@@ -38,10 +45,20 @@ class GymLanes:
         """Reset some environments, each with its own seed."""
         for lane, seed in zip(lanes.tolist(), seeds.tolist(), strict=True):
             try:
-                observation, self.infos[lane] = self.envs[lane].reset(seed=seed)
+                observation, self.infos[lane] = self._ready(lane).reset(seed=seed)
+                self.layout.put(self.batch, lane, observation)
             except Exception as error:  # an environment may raise anything
                 raise LaneError(lane, error) from error
-            put(self.batch, lane, observation)
+        self._refuse_nan(np.isin(np.arange(self.facts.lanes), lanes))
+
+    def _ready(self, lane: int) -> gymnasium.Env[Any, Any]:
+        """Give the environment of a lane, a new one if it is the first or must not be reused."""
+        if lane in self.envs and lane in self._used and self.rebuild:
+            self.envs.pop(lane).close()
+        if lane not in self.envs:
+            self.envs[lane] = self.factory()
+        self._used.add(lane)
+        return self.envs[lane]
 
     def observe(self) -> Array | dict[str, Array]:
         """Give a copy: the lanes go on writing to the batch."""
@@ -55,7 +72,7 @@ class GymLanes:
 
     def step(self, actions: Array, active: NDArray[np.bool_]) -> StepResult:
         """Step the active environments."""
-        lanes = len(self.envs)
+        lanes = self.facts.lanes
         rewards = np.zeros(lanes)
         terminated, truncated = np.zeros(lanes, dtype=bool), np.zeros(lanes, dtype=bool)
         for lane in np.flatnonzero(active).tolist():
@@ -63,12 +80,19 @@ class GymLanes:
                 observation, reward, over, cut, info = self.envs[lane].step(
                     self._to_action(actions[lane])
                 )
+                self.layout.put(self.batch, lane, observation)
+                rewards[lane], terminated[lane], truncated[lane] = reward, over, cut
             except Exception as error:  # an environment may raise anything
                 raise LaneError(lane, error) from error
-            put(self.batch, lane, observation)
-            rewards[lane], terminated[lane], truncated[lane] = reward, over, cut
             self.infos[lane] = info
+        self._refuse_nan(active)
         return StepResult(rewards, terminated, truncated)
+
+    def _refuse_nan(self, active: NDArray[np.bool_]) -> None:
+        wrong = holds_nan(self.batch) & active
+        if wrong.any():
+            complaint = ValueError("an observation that is not a number (NaN)")
+            raise LaneError(int(np.flatnonzero(wrong)[0]), complaint)
 
     def info(self, lane: int) -> Mapping[str, Any]:
         """Give the last info."""
@@ -76,50 +100,19 @@ class GymLanes:
 
     def render(self, lane: int) -> Array:
         """Draw a lane; the environment must have been made with render_mode='rgb_array'."""
-        return np.asarray(self.envs[lane].render())
+        picture = self.envs[lane].render()
+        if picture is None:
+            raise FitError(
+                f"{self.facts.description} draws nothing: make it with render_mode='rgb_array'"
+            )
+        return np.asarray(picture)
 
     def close(self) -> None:
         """Close all environments."""
-        for env in self.envs:
+        for env in self.envs.values():
             env.close()
 
 
 def action_converter(space: spaces.Space[Any]) -> Callable[[Any], Any]:
     """Give what turns a row of actions into what the environment takes."""
     return int if isinstance(space, spaces.Discrete) else lambda row: row
-
-
-def blank_batch(space: spaces.Space[Any], lanes: int) -> Array | dict[str, Array]:
-    """Make room for one observation per lane; parts without numbers, such as text, are left out."""
-    if isinstance(space, spaces.Dict):
-        return _blank_parts(dict(space.spaces), lanes)
-    if isinstance(space, spaces.Tuple):
-        return _blank_parts({str(i): part for i, part in enumerate(space.spaces)}, lanes)
-    if space.shape is None or space.dtype is None:
-        raise FitError(f"observations of {space} are not supported: wrap the environment")
-    return np.zeros((lanes, *space.shape), dtype=space.dtype)
-
-
-def _blank_parts(parts: dict[str, spaces.Space[Any]], lanes: int) -> dict[str, Array]:
-    found: dict[str, Array] = {}
-    for name, part in parts.items():
-        if isinstance(part, spaces.Text):
-            continue
-        blank = blank_batch(part, lanes)
-        if isinstance(blank, dict):
-            found |= {f"{name}.{inner}": array for inner, array in blank.items()}
-        else:
-            found[name] = blank
-    return found
-
-
-def put(batch: Array | dict[str, Array], lane: int, observation: Any) -> None:
-    """Write one observation into the batch."""
-    if not isinstance(batch, dict):
-        batch[lane] = observation
-        return
-    for name, array in batch.items():
-        part = observation
-        for key in name.split("."):
-            part = part[int(key)] if isinstance(part, tuple) else part[key]
-        array[lane] = part

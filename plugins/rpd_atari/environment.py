@@ -1,0 +1,102 @@
+"""Atari games with the paper's protocol."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rpd_atari.games import find_game, id_note, rom_path
+from rpd_atari.grid import game_area
+from rpd_atari.lanes import AtariLanes, Protocol
+from rpd_core.components import Lanes, Opening, Task
+from rpd_core.errors import SpecError
+
+SHARES = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+"""Coarser than the standard sweep: an Atari episode costs a second or so."""
+
+
+@dataclass(frozen=True)
+class Atari:
+    """An Atari game, for example `atari:Pong`; old ids such as `PongNoFrameskip-v4` work, too.
+
+    Observations are stacks of small grey screens (stack, size, size), the oldest first, black
+    before the episode began. Views: `screen`, the last frame in colour; `grey`, the frame at full
+    size that was last shrunk; `ram`, the console's memory.
+    """
+
+    game: str
+    """Name of the game, in any spelling."""
+    max_steps: int = 600
+    """Steps of the agent after which an episode ends."""
+    frame_skip: int = 4
+    """Frames for which an action is held down."""
+    sticky: float = 0.0
+    """Chance that the console repeats the last action; above 0 every reset takes 0.1 s."""
+    noop_max: int = 30
+    """Most frames of doing nothing at the start; an episode draws from 1 to this."""
+    fire: Literal["start", "lives", "never"] = "start"
+    """Press FIRE at the start, or after every lost life, too, in games that have such a button."""
+    actions: Literal["minimal", "full"] = "minimal"
+    """The actions that do something in the game, or all 18."""
+    life_ends: bool = False
+    """Whether an episode ends with the first life."""
+    maximum: Literal["grey", "colour"] = "grey"
+    """How the last two frames are joined: grey first (Gymnasium) or colour first (SB3)."""
+    size: int = 84
+    """Height and width of an observation."""
+    stack: int = 4
+    """Screens in an observation."""
+    mode: int | None = None
+    """Mode of the game; none: its first."""
+    difficulty: int | None = None
+    """Difficulty of the game; none: its first."""
+
+    def __post_init__(self) -> None:
+        for name in ("max_steps", "frame_skip", "size", "stack"):
+            if getattr(self, name) < 1:
+                raise SpecError(f"atari: {name} must be at least 1, got {getattr(self, name)}")
+        if self.noop_max < 0:
+            raise SpecError(f"atari: noop_max must not be negative, got {self.noop_max}")
+        if not 0 <= self.sticky < 1:
+            raise SpecError(f"atari: sticky is a chance in [0, 1), got {self.sticky:g}")
+
+    def task(self) -> Task:
+        """Give the paper's settings."""
+        game = find_game(self.game)
+        rom_path(game)
+        top, bottom, left, right = game_area(game)
+        note = id_note(self.game, game)
+        return Task(
+            abstraction=(f"atari:{top}+{bottom}+{left}+{right}",),
+            default_action="repeat",
+            condition="auto",
+            mutation_rate=0.2,
+            episodes=1000,
+            test_episodes=50,
+            max_steps=self.max_steps,
+            lanes=25,
+            chunk=50,
+            shares=SHARES,
+            notes=(note,) if note else (),
+        )
+
+    def open(self, opening: Opening) -> Lanes:
+        """Switch on one console per lane."""
+        game = find_game(self.game)
+        return AtariLanes(game, rom_path(game), self.protocol(), opening.lanes)
+
+    def protocol(self) -> Protocol:
+        """Give what the lanes need to know."""
+        return Protocol(
+            self.frame_skip,
+            self.sticky,
+            self.noop_max,
+            self.fire,
+            self.actions == "full",
+            self.life_ends,
+            self.maximum == "colour",
+            self.size,
+            self.stack,
+            self.mode,
+            self.difficulty,
+        )

@@ -1,0 +1,129 @@
+"""The paper's generic Atari abstraction: a coarse picture in which small things survive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpd_core.errors import FitError, SpecError
+
+Array = NDArray[Any]
+Area = tuple[int, int, int, int]
+
+USUAL_AREA: Area = (25, 195, 0, 160)
+AREAS: dict[str, Area] = {
+    "Alien": (0, 172, 8, 152),
+    "Assault": (12, 188, 0, 160),
+    "Asteroids": (16, 196, 0, 160),
+    "Atlantis": (10, 182, 0, 160),
+    "BankHeist": (36, 178, 8, 150),
+    "BattleZone": (2, 178, 8, 160),
+    "Berzerk": (2, 180, 4, 156),
+    "Boxing": (30, 182, 26, 134),
+    "Breakout": (32, 196, 8, 152),
+    "ChopperCommand": (26, 172, 8, 160),
+    "DemonAttack": (16, 186, 0, 160),
+    "Hero": (18, 140, 8, 160),
+    "IceHockey": (32, 188, 32, 128),
+    "Jamesbond": (24, 180, 8, 160),
+    "Krull": (0, 176, 8, 160),
+    "Phoenix": (18, 184, 0, 160),
+    "Pong": (34, 194, 0, 160),
+    "Qbert": (26, 206, 0, 156),
+    "Riverraid": (2, 162, 8, 160),
+    "RoadRunner": (20, 180, 8, 152),
+    "Seaquest": (26, 166, 8, 160),
+    "SpaceInvaders": (24, 196, 0, 160),
+    "StarGunner": (26, 190, 0, 160),
+    "Tennis": (12, 184, 4, 156),
+    "YarsRevenge": (10, 196, 8, 160),
+}
+"""Where the paper's games take place, without frame, score and lives."""
+
+
+def game_area(game: str) -> Area:
+    """Give where a game takes place on its screen: top, bottom, left, right."""
+    return AREAS.get(game, USUAL_AREA)
+
+
+@dataclass(frozen=True)
+class AtariGrid:
+    """The game area in 18 x 14 cells of 9 grey levels, 0 to 8.
+
+    The paper enlarges what matters before it shrinks the screen. Here every cell takes the grey of
+    the pixel that stands out most from the background of its row of cells, so that a ball of a few
+    pixels fills its cell wherever it is.
+    """
+
+    area: tuple[int, ...] = USUAL_AREA
+    """Top, bottom, left and right edge of the game area in pixels, for example `34+194+0+160`."""
+    rows: int = 18
+    """Cells from top to bottom."""
+    columns: int = 14
+    """Cells from left to right."""
+    levels: int = 9
+    """Grey levels."""
+
+    needs: ClassVar[tuple[str, ...]] = ("grey",)
+
+    def __post_init__(self) -> None:
+        if len(self.area) != 4:
+            raise SpecError(f"atari: area takes top+bottom+left+right, got {list(self.area)}")
+        top, bottom, left, right = self.area
+        if not (0 <= top <= bottom - self.rows and 0 <= left <= right - self.columns):
+            raise SpecError(
+                f"atari: the area {list(self.area)} holds no {self.rows} x {self.columns} cells"
+            )
+        if not 2 <= self.levels <= 256:
+            raise SpecError(f"atari: levels must lie in 2..256, got {self.levels}")
+
+    def __call__(self, values: Any, views: Mapping[str, Array]) -> Array:
+        top, bottom, left, right = self.area
+        grey = views["grey"]
+        if bottom > grey.shape[1] or right > grey.shape[2]:
+            raise FitError(
+                f"atari: the area {list(self.area)} lies outside a screen of {grey.shape[1:]}"
+            )
+        picture = grey[:, top:bottom, left:right]
+        down = windows(bottom - top, self.rows)
+        across = windows(right - left, self.columns)
+        bright = _cells(np.maximum, picture, down, across)
+        dark = _cells(np.minimum, picture, down, across)
+        usual = _backgrounds(picture, down)
+        stands_out = np.where(bright - usual >= usual - dark, bright, dark)
+        return (stands_out * self.levels // 256).astype(np.uint8)
+
+    def show(self, value: Array) -> str:
+        """Draw the cells with blanks for black and 8 for white, one line per row."""
+        marks = " 12345678" if self.levels == 9 else "".join(map(chr, range(48, 48 + self.levels)))
+        return "\n".join("".join(marks[int(cell)] for cell in row) for row in value)
+
+
+def windows(length: int, parts: int) -> NDArray[np.intp]:
+    """Give the pixels of equal windows, one row each; neighbours may share a pixel."""
+    size = -(-length // parts)
+    starts = np.arange(parts) * length // parts
+    return np.minimum(starts, length - size)[:, None] + np.arange(size)
+
+
+def _cells(extreme: np.ufunc, picture: Array, down: Array, across: Array) -> Array:
+    """Give the brightest or darkest pixel of every cell."""
+    rows = np.empty((len(picture), len(down), picture.shape[2]), dtype=np.uint8)
+    for number, pixels in enumerate(down):
+        extreme.reduce(picture[:, pixels[0] : pixels[-1] + 1], axis=1, out=rows[:, number])
+    cells = rows.take(across[:, 0], axis=2)
+    for column in across.T[1:]:
+        extreme(cells, rows.take(column, axis=2), out=cells)
+    whole: Array = cells.astype(np.int16)
+    return whole
+
+
+def _backgrounds(picture: Array, down: Array) -> Array:
+    """Give the middle grey along the line through the middle of each row of cells."""
+    lines = picture[:, down[:, down.shape[1] // 2], ::4]
+    middle = lines.shape[2] // 2
+    return np.partition(lines, middle, axis=2)[:, :, middle, None].astype(np.int16)

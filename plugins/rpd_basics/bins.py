@@ -1,0 +1,94 @@
+"""Bins whose edges are learned from episodes of the original policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpd_basics.abstractions import Batch, vector
+from rpd_core.components import FitSample
+from rpd_core.errors import FitError, SpecError
+
+Array = NDArray[Any]
+Edges = tuple[tuple[float, ...], ...]
+"""Inner edges of the bins of every entry, ascending."""
+
+
+def quantile_edges(column: Array, count: int) -> tuple[float, ...]:
+    """Give edges that put about as many values into each bin; few values get a bin each."""
+    present = np.unique(column.astype(np.float64))
+    if len(present) <= count:
+        inner = (present[1:] + present[:-1]) / 2
+    else:
+        inner = np.quantile(column.astype(np.float64), np.arange(1, count) / count)
+    return tuple(np.unique(inner).tolist())
+
+
+def uniform_edges(column: Array, count: int) -> tuple[float, ...]:
+    """Give edges of equally wide bins between the smallest and the largest value."""
+    low, high = float(column.min()), float(column.max())
+    return tuple(np.unique(np.linspace(low, high, count + 1)[1:-1]).tolist()) if high > low else ()
+
+
+def digitise(rows: Array, edges: Edges) -> Array:
+    """Give the number of the bin that each entry lies in; an edge belongs to the bin above it."""
+    columns = [
+        np.searchsorted(np.array(inner), rows[:, number].astype(np.float64), side="right")
+        for number, inner in enumerate(edges)
+    ]
+    return np.stack(columns, axis=1).astype(np.int16)
+
+
+def describe(value: Sequence[int], edges: Edges) -> str:
+    """Say between which edges each entry lies; entries that have one bin are left out."""
+    words = []
+    for number, (place, inner) in enumerate(zip(value, edges, strict=True)):
+        if not inner:
+            continue
+        low = f"{inner[place - 1]:.3g} <= " if place else ""
+        high = f" < {inner[place]:.3g}" if place < len(inner) else ""
+        words.append(f"{low}x{number}{high}")
+    return ", ".join(words) or "anything"
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Entries of a vector in bins, for example `bins:8` or `bins:4+8,kind=uniform`."""
+
+    count: tuple[int, ...] = (8,)
+    """Bins: one number for all entries, or one for each."""
+    kind: Literal["quantile", "uniform"] = "quantile"
+    """Equally full bins, or equally wide ones."""
+    edges: tuple[tuple[float, ...], ...] = ()
+    """Inner edges of every entry; learned from episodes of the original policy."""
+
+    def __post_init__(self) -> None:
+        wrong = [count for count in self.count if not 1 <= count <= 30_000]
+        if wrong or not self.count:
+            raise SpecError(f"bins: count must be at least 1, got {list(self.count)}")
+
+    def fit(self, sample: FitSample) -> Bins:
+        """Learn the edges."""
+        rows = vector(sample.values, "bins")
+        size = rows.shape[1]
+        if len(self.count) not in (1, size):
+            raise FitError(f"bins has {len(self.count)} counts for vectors of shape ({size},)")
+        counts = self.count * size if len(self.count) == 1 else self.count
+        learn = quantile_edges if self.kind == "quantile" else uniform_edges
+        edges = tuple(learn(rows[:, number], count) for number, count in enumerate(counts))
+        return replace(self, edges=edges)
+
+    def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
+        rows = vector(values, "bins")
+        if len(self.edges) != rows.shape[1]:
+            what = f"is fitted to shape ({len(self.edges)},)" if self.edges else "is not fitted"
+            raise FitError(f"bins {what} and got vectors of shape ({rows.shape[1]},)")
+        return digitise(rows, self.edges)
+
+    def show(self, value: Array) -> str:
+        """Say between which edges each entry lies."""
+        return describe(value.tolist(), self.edges)

@@ -1,0 +1,176 @@
+"""Abstractions of pictures: grey, crop, resize, levels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rpd_basics.abstractions import Batch, shape_of
+from rpd_core.errors import FitError, SpecError
+
+Array = NDArray[Any]
+_AT_ONCE = 256
+_RED, _GREEN, _BLUE = 299, 587, 114
+
+
+def pictures(values: Batch, who: str, wanted: str = "(height, width)") -> Array:
+    """Give a batch of grey pictures, or say which shape came instead."""
+    if isinstance(values, dict) or np.ndim(values) != 3:
+        hint = (
+            ": make it grey first" if not isinstance(values, dict) and np.ndim(values) == 4 else ""
+        )
+        raise FitError(
+            f"{who} works on grey pictures of shape {wanted} and got shape {shape_of(values)}{hint}"
+        )
+    return np.asarray(values)
+
+
+def to_grey(values: Batch) -> Array:
+    """Give grey pictures (number, height, width) of colour pictures or of stacks of grey ones.
+
+    A last axis of 3 or 4, or a first one of 3, is taken for colours (a fourth is transparency and
+    is left out); a last axis of 1 is dropped; any other first axis is a stack, the newest last.
+    """
+    if isinstance(values, dict) or np.ndim(values) not in (3, 4):
+        raise FitError(
+            "grey works on pictures of shape (height, width, 3), (height, width) or "
+            f"(stack, height, width) and got shape {shape_of(values)}"
+        )
+    rows = np.asarray(values)
+    if rows.ndim == 3:
+        return rows
+    if rows.shape[3] in (3, 4):
+        return _mix(rows[..., 0], rows[..., 1], rows[..., 2])
+    if rows.shape[3] == 1:
+        return rows[..., 0]
+    if rows.shape[1] == 3:
+        return _mix(rows[:, 0], rows[:, 1], rows[:, 2])
+    return rows[:, -1]
+
+
+def _mix(red: Array, green: Array, blue: Array) -> Array:
+    if red.dtype.kind not in "iu":
+        return np.asarray((red * _RED + green * _GREEN + blue * _BLUE) / 1000)
+    total = red.astype(np.uint32) * _RED + green.astype(np.uint32) * _GREEN
+    return ((total + blue.astype(np.uint32) * _BLUE + 500) // 1000).astype(red.dtype)
+
+
+@lru_cache(maxsize=64)
+def _shares(old: int, fresh: int) -> tuple[Array, int]:
+    """Give how much of each old pixel lies in each new one, in whole units, and a pixel's total."""
+    common = math.gcd(old, fresh)
+    pixel, total = fresh // common, old // common
+    low = np.maximum(np.arange(fresh)[:, None] * total, np.arange(old) * pixel)
+    high = np.minimum(np.arange(1, fresh + 1)[:, None] * total, np.arange(1, old + 1) * pixel)
+    return np.maximum(high - low, 0).astype(np.float64), total
+
+
+def shrink(grey: Array, size: tuple[int, int]) -> Array:
+    """Give area averages; those of whole numbers are exact and rounded, half up."""
+    down, rows = _shares(grey.shape[1], size[0])
+    across, columns = _shares(grey.shape[2], size[1])
+    whole = grey.dtype.kind in "biu"
+    small = np.empty((len(grey), *size), dtype=grey.dtype if whole else np.float64)
+    for first in range(0, len(grey), _AT_ONCE):
+        few = slice(first, first + _AT_ONCE)
+        mean = (down @ grey[few].astype(np.float64) @ across.T) / (rows * columns)
+        small[few] = np.floor(mean + 0.5) if whole else mean
+    return small
+
+
+def brightest(grey: Array, size: tuple[int, int]) -> Array:
+    """Give the brightest pixel of every cell, so that small bright things survive."""
+    starts = [np.arange(n) * length // n for n, length in zip(size, grey.shape[1:], strict=True)]
+    rows = np.maximum.reduceat(grey, starts[0], axis=1)
+    return np.asarray(np.maximum.reduceat(rows, starts[1], axis=2))
+
+
+def to_levels(values: Array, count: int) -> Array:
+    """Give levels 0 to count - 1 of bytes from 0 to 255 or of floats from 0 to 1."""
+    if values.dtype == np.uint8:
+        return (values.astype(np.uint16) * count // 256).astype(np.uint8)
+    return np.clip(np.floor(values.astype(np.float64) * count), 0, count - 1).astype(np.uint8)
+
+
+@dataclass(frozen=True)
+class Grey:
+    """Pictures without their colours; of a stack of screens the newest."""
+
+    def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
+        return to_grey(values)
+
+
+@dataclass(frozen=True)
+class Crop:
+    """A part of pictures, for example `crop:34+194+0+160`."""
+
+    area: tuple[int, ...]
+    """Top, bottom, left and right edge in pixels."""
+
+    def __post_init__(self) -> None:
+        if len(self.area) != 4:
+            raise SpecError(f"crop takes top+bottom+left+right, got {list(self.area)}")
+        top, bottom, left, right = self.area
+        if not (0 <= top < bottom and 0 <= left < right):
+            raise SpecError(f"crop: nothing lies inside {list(self.area)}")
+
+    def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
+        if isinstance(values, dict) or np.ndim(values) not in (3, 4):
+            raise FitError(
+                "crop works on pictures of shape (height, width) or (height, width, 3) and got "
+                f"shape {shape_of(values)}"
+            )
+        top, bottom, left, right = self.area
+        if bottom > values.shape[1] or right > values.shape[2]:
+            raise FitError(
+                f"crop: the area {list(self.area)} lies outside pictures of {shape_of(values)}"
+            )
+        return values[:, top:bottom, left:right]
+
+
+@dataclass(frozen=True)
+class Resize:
+    """Smaller grey pictures, for example `resize:18+14`."""
+
+    size: tuple[int, ...]
+    """Rows and columns."""
+    method: Literal["mean", "max"] = "mean"
+    """What stands for many pixels: their mean, or the brightest, which keeps small things."""
+
+    def __post_init__(self) -> None:
+        if len(self.size) != 2 or min(self.size) < 1:
+            raise SpecError(f"resize takes rows+columns, got {list(self.size)}")
+
+    def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
+        grey = pictures(values, "resize")
+        size = self.size[0], self.size[1]
+        if size[0] > grey.shape[1] or size[1] > grey.shape[2]:
+            raise FitError(f"resize: {size} is larger than pictures of {grey.shape[1:]}")
+        return shrink(grey, size) if self.method == "mean" else brightest(grey, size)
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Fewer levels of grey, for example `levels:9`; bytes, or floats from 0 to 1."""
+
+    count: int = 9
+    """Number of levels, from 0 on."""
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.count <= 256:
+            raise SpecError(f"levels: count must lie in 2..256, got {self.count}")
+
+    def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
+        return to_levels(pictures(values, "levels"), self.count)
+
+    def show(self, value: Array) -> str:
+        """Draw the picture in digits, one line per row."""
+        if self.count > 10:
+            return f"picture of {value.shape[0]} x {value.shape[1]}"
+        return "\n".join("".join(map(str, row)) for row in value.tolist())

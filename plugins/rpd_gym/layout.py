@@ -1,0 +1,86 @@
+"""Where the numbers of an observation go in a batch, whatever the space is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from rpd_core.errors import FitError
+
+Array = NDArray[Any]
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The parts of an observation: one without a name, or several named ones.
+
+    The parts of a dict are named by their keys and those of a tuple by their positions; a dict in
+    a dict joins the names with a dot. Parts without numbers, such as text, are left out.
+    """
+
+    parts: dict[str, tuple[Path, spaces.Space[Any]]]
+
+    @classmethod
+    def of(cls, space: spaces.Space[Any]) -> Layout:
+        """Find the parts, or say what is not supported."""
+        found = list(_parts(space, ()))
+        if not found:
+            raise FitError(f"observations of {space} hold no numbers: wrap the environment")
+        return cls({".".join(map(str, path)): (path, part) for path, part in found})
+
+    def blank(self, lanes: int) -> Array | dict[str, Array]:
+        """Make room for one observation per lane: zeros, or the first value of a space."""
+        found = {name: _blank(space, lanes) for name, (_, space) in self.parts.items()}
+        return found.get("", found)
+
+    def put(self, batch: Array | dict[str, Array], lane: int, observation: Any) -> None:
+        """Write one observation into the batch."""
+        if not isinstance(batch, dict):
+            batch[lane] = observation
+            return
+        for name, (path, _) in self.parts.items():
+            part = observation
+            for key in path:
+                part = part[key]
+            batch[name][lane] = part
+
+
+def _parts(space: spaces.Space[Any], path: Path) -> list[tuple[Path, spaces.Space[Any]]]:
+    inner: list[tuple[str | int, spaces.Space[Any]]]
+    if isinstance(space, spaces.Dict):
+        inner = list(space.spaces.items())
+    elif isinstance(space, spaces.Tuple):
+        inner = list(enumerate(space.spaces))
+    elif isinstance(space, spaces.Text):
+        return []
+    elif space.shape is None or space.dtype is None:
+        raise FitError(f"observations of {space} are not supported: wrap the environment")
+    else:
+        return [(path, space)]
+    return [found for key, part in inner for found in _parts(part, (*path, key))]
+
+
+def _blank(space: spaces.Space[Any], lanes: int) -> Array:
+    first: Any = 0
+    if isinstance(space, spaces.Box):
+        first = np.clip(0, space.low, space.high)
+    elif isinstance(space, spaces.Discrete | spaces.MultiDiscrete):
+        first = space.start
+    rows = np.zeros((lanes, *(space.shape or ())), dtype=space.dtype)
+    rows[...] = first
+    return rows
+
+
+def holds_nan(batch: Array | dict[str, Array]) -> NDArray[np.bool_]:
+    """Tell in which lanes an observation holds something that is not a number."""
+    parts = list(batch.values()) if isinstance(batch, dict) else [batch]
+    wrong = np.zeros(len(parts[0]), dtype=bool)
+    for part in parts:
+        if part.dtype.kind == "f":
+            wrong |= np.isnan(part.reshape(len(part), -1)).any(axis=1)
+    return wrong

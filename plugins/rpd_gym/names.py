@@ -1,0 +1,81 @@
+"""Ids of Gymnasium: old ones, missing ones, and the packages that others come from."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+
+import gymnasium
+
+from rpd_core.errors import ComponentError, SpecError, nearest
+
+_ID = re.compile(r"(?P<name>.+?)-v(?P<version>\d+)")
+_OLD_ATARI = re.compile(r"(?P<game>[A-Z]\w*?)(?:-ram)?(?:Deterministic|NoFrameskip)?-v[0-5]")
+PACKAGES = {
+    "ALE/": ("ale_py", "ale-py"),
+    "MiniGrid-": ("minigrid", "minigrid"),
+    "BabyAI-": ("minigrid", "minigrid"),
+    "highway-": ("highway_env", "highway-env"),
+    "parking-": ("highway_env", "highway-env"),
+    "dm_control/": ("shimmy", "shimmy[dm-control]"),
+    "Fetch": ("gymnasium_robotics", "gymnasium-robotics"),
+    "AdroitHand": ("gymnasium_robotics", "gymnasium-robotics"),
+    "MO-": ("mo_gymnasium", "mo-gymnasium"),
+    "procgen-": ("procgen", "procgen"),
+}
+"""Beginnings of ids, the module that registers them and the package that it comes in."""
+
+
+def find_id(text: str) -> tuple[str, str]:
+    """Give the id that a text means today, and a note if that is another one."""
+    module, colon, _ = text.partition(":")
+    if colon and module:
+        return text, ""  # Gymnasium imports the module itself
+    import_for(text)
+    if text in gymnasium.registry:
+        return text, ""
+    newer = _newest(text)
+    if newer:
+        return newer, f"{text} is gone: {newer} is used, whose dynamics may differ"
+    atari = _atari_id(text)
+    if atari:
+        game = atari.removeprefix("ALE/").removesuffix("-v5")
+        return atari, f"{text} is gone: {atari} is used; atari:{game} has the usual preprocessing"
+    raise SpecError(f"no environment is called {text!r}.{nearest(text, gymnasium.registry)}")
+
+
+def import_for(text: str) -> None:
+    """Import what registers an id, or say which package to install."""
+    for beginning, (module, package) in PACKAGES.items():
+        if not text.startswith(beginning):
+            continue
+        if importlib.util.find_spec(module) is None:
+            raise ComponentError(f"{text} comes with another package: pip install {package}")
+        _register(module)
+        return
+    if _OLD_ATARI.fullmatch(text) and importlib.util.find_spec("ale_py"):
+        _register("ale_py")
+
+
+def _register(name: str) -> None:
+    module = importlib.import_module(name)
+    gymnasium.register_envs(module)
+    if name == "ale_py":  # or it would print a banner
+        module.ALEInterface.setLoggerMode(module.LoggerMode.Error)
+
+
+def _newest(text: str) -> str:
+    """Give the newest id of the same name."""
+    asked = _ID.fullmatch(text)
+    if not asked:
+        return ""
+    found = [match for known in gymnasium.registry if (match := _ID.fullmatch(known))]
+    versions = [int(match["version"]) for match in found if match["name"] == asked["name"]]
+    return f"{asked['name']}-v{max(versions)}" if versions else ""
+
+
+def _atari_id(text: str) -> str:
+    match = _OLD_ATARI.fullmatch(text)
+    today = f"ALE/{match['game']}-v5" if match else ""
+    return today if today in gymnasium.registry else ""

@@ -1,0 +1,215 @@
+"""Atari lanes against plain Gymnasium environments and wrappers."""
+
+from __future__ import annotations
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.wrappers import AtariPreprocessing
+
+from rpd_atari.environment import Atari
+from rpd_atari.lanes import start_noops
+from rpd_core.components import Opening
+from rpd_core.errors import SpecError
+
+cv2 = pytest.importorskip("cv2")
+
+ALL_ACTIVE = np.ones(2, dtype=bool)
+
+
+def plain_episode(game: str, seed: int, actions: list[int], noop_max: int = 30):
+    """Play one episode with Gymnasium's environment and its own preprocessing."""
+    env = gymnasium.make(f"ALE/{game}-v5", frameskip=1, repeat_action_probability=0.0)
+    env.reset(seed=5)
+    ale, meanings = env.unwrapped.ale, env.unwrapped.get_action_meanings()
+    for _ in range(int(start_noops(np.array([seed]), noop_max)[0])):
+        ale.act(0)  # not env.step(0): in some games the first action is another one
+    if len(meanings) >= 3 and meanings[1] == "FIRE":
+        for _ in range(4):
+            ale.act(1)
+    first = cv2.resize(ale.getScreenGrayscale(), (84, 84), interpolation=cv2.INTER_AREA)
+    yield first, 0.0, False, ale.getScreenRGB(), ale.getRAM()
+    shrunk = AtariPreprocessing(env, noop_max=0, frame_skip=4)
+    for action in actions:
+        picture, reward, over, _, _ = shrunk.step(action)
+        yield picture, reward, over, ale.getScreenRGB(), ale.getRAM()
+        if over:
+            return
+
+
+def assert_equal_episodes(game: str, steps: int) -> None:
+    """Play one episode in a used lane beside another episode, and compare it with plain play."""
+    lanes = Atari(game).open(Opening(2))
+    count = int(lanes.facts.action_space.n)
+    generator = np.random.default_rng(3)
+    lanes.reset(np.arange(2), np.array([71, 72]))
+    for _ in range(25):
+        lanes.step(generator.integers(count, size=2), ALL_ACTIVE)
+    lanes.reset(np.array([0, 1]), np.array([6, 9]))
+    lanes.reset(np.array([1]), np.array([8]))
+    lanes.reset(np.array([1]), np.array([9]))
+    actions = generator.integers(count, size=steps).tolist()
+    stack = np.zeros((4, 84, 84), dtype=np.uint8)
+    result = None
+    for at, expected in enumerate(plain_episode(game, 9, actions)):
+        picture, reward, over, screen, ram = expected
+        if at:
+            both = np.array([generator.integers(count), actions[at - 1]])
+            result = lanes.step(both, ALL_ACTIVE)
+            assert result.rewards[1] == reward
+            assert bool(result.terminated[1]) == over
+        if over:
+            break
+        stack = np.concatenate([stack[1:], picture[None]])
+        np.testing.assert_array_equal(lanes.observe()[1], stack)
+        np.testing.assert_array_equal(lanes.view("screen")[1], screen)
+        np.testing.assert_array_equal(lanes.view("ram")[1], ram)
+    lanes.close()
+
+
+@pytest.mark.parametrize("game", ["Pong", "Breakout", "Qbert", "Assault"])
+def test_a_restored_lane_plays_what_plain_gymnasium_plays(game: str) -> None:
+    assert_equal_episodes(game, steps=60)
+
+
+@pytest.mark.slow
+def test_every_game_plays_what_plain_gymnasium_plays() -> None:
+    gymnasium.register_envs(pytest.importorskip("ale_py"))
+    ids = [name for name in gymnasium.registry if name.startswith("ALE/")]
+    assert len(ids) >= 104
+    for name in ids:
+        assert_equal_episodes(name.removeprefix("ALE/").removesuffix("-v5"), steps=40)
+
+
+def play(lanes, lane: int, seed: int, actions: list[int]) -> list[np.ndarray]:
+    active = np.arange(lanes.facts.lanes) == lane
+    lanes.reset(np.array([lane]), np.array([seed]))
+    seen = [lanes.observe()[lane].copy()]
+    for action in actions:
+        lanes.step(np.full(lanes.facts.lanes, action), active)
+        seen.append(lanes.observe()[lane].copy())
+    return seen
+
+
+def test_sticky_actions_repeat_an_episode_for_its_seed_and_not_for_another() -> None:
+    lanes = Atari("Breakout", sticky=0.25, noop_max=1).open(Opening(2))
+    actions = [2, 3] * 15
+    first = play(lanes, 0, 5, actions)
+    other = play(lanes, 1, 6, actions)
+    again = play(lanes, 1, 5, actions)
+    assert all((left == right).all() for left, right in zip(first, again, strict=True))
+    assert any((left != right).any() for left, right in zip(first, other, strict=True))
+
+
+def test_without_start_presses_a_used_lane_starts_like_a_fresh_one() -> None:
+    bare = {"noop_max": 0, "fire": "never", "frame_skip": 1}
+    used = Atari("Qbert", **bare).open(Opening(1))
+    play(used, 0, 1, [1] * 30)
+    fresh = Atari("Qbert", **bare).open(Opening(1))
+    actions = [0, 2, 3] * 10
+    for left, right in zip(play(used, 0, 2, actions), play(fresh, 0, 3, actions), strict=True):
+        np.testing.assert_array_equal(left, right)
+
+
+def test_idle_lanes_stand_still() -> None:
+    lanes = Atari("Pong").open(Opening(2))
+    lanes.reset(np.arange(2), np.array([1, 2]))
+    before = lanes.observe()[1].copy(), lanes.view("ram")[1].copy()
+    lanes.step(np.array([2, 2]), np.array([True, False]))
+    np.testing.assert_array_equal(lanes.observe()[1], before[0])
+    np.testing.assert_array_equal(lanes.view("ram")[1], before[1])
+
+
+def test_the_noops_of_an_episode_come_from_its_seed() -> None:
+    drawn = start_noops(np.arange(3000), 30)
+    assert drawn.min() == 1
+    assert drawn.max() == 30
+    np.testing.assert_array_equal(drawn[[5, 7]], start_noops(np.array([5, 7]), 30))
+    assert np.bincount(drawn)[1:].min() > 60  # 100 expected of each; 60 is 4 deviations below
+
+
+def test_lives_are_told_and_end_an_episode_only_on_request() -> None:
+    def steps_until_over(**options: bool) -> int:
+        lanes = Atari("Breakout", fire="lives", **options).open(Opening(1))
+        lanes.reset(np.array([0]), np.array([1]))
+        for step in range(400):
+            if lanes.step(np.array([0]), np.array([True])).terminated[0]:
+                assert lanes.info(0)["lives"] == (4 if options else 0)
+                return step
+        raise AssertionError("never over")
+
+    assert steps_until_over(life_ends=True) < steps_until_over()
+
+
+def test_the_picture_of_a_lane_is_its_screen() -> None:
+    lanes = Atari("Pong").open(Opening(1, render=True))
+    lanes.reset(np.array([0]), np.array([1]))
+    picture = lanes.render(0)
+    assert picture.shape == (210, 160, 3)
+    assert picture.dtype == np.uint8
+    np.testing.assert_array_equal(picture, lanes.view("screen")[0])
+
+
+def test_colour_first_gives_the_pixels_of_stable_baselines() -> None:
+    from stable_baselines3.common.atari_wrappers import MaxAndSkipEnv, WarpFrame
+
+    lanes = Atari("Pong", maximum="colour", fire="never").open(Opening(1))
+    lanes.reset(np.array([0]), np.array([4]))
+    env = gymnasium.make("PongNoFrameskip-v4")
+    env.reset(seed=0)
+    for _ in range(int(start_noops(np.array([4]), 30)[0])):
+        env.step(0)
+    wrapped = WarpFrame(MaxAndSkipEnv(env, skip=4))
+    for action in np.random.default_rng(0).integers(6, size=80).tolist():
+        picture = wrapped.step(action)[0][:, :, 0]
+        lanes.step(np.array([action]), np.array([True]))
+        np.testing.assert_array_equal(lanes.observe()[0, -1], picture)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Pong", "Pong"),
+        ("space_invaders", "SpaceInvaders"),
+        ("PongNoFrameskip-v4", "Pong"),
+        ("ALE/MsPacman-v5", "MsPacman"),
+        ("Pong-ram-v0", "Pong"),
+        ("tictactoe3d", "TicTacToe3D"),
+    ],
+)
+def test_games_are_found_in_every_spelling(text: str, name: str) -> None:
+    from rpd_atari.games import find_game
+
+    assert find_game(text) == name
+
+
+def test_an_old_id_is_mapped_with_a_note() -> None:
+    assert Atari("PongNoFrameskip-v4").task().notes == (
+        "PongNoFrameskip-v4 is played as atari:Pong",
+    )
+    assert "sticky" in Atari("ALE/Pong-v5").task().notes[0]
+    assert Atari("Pong").task().notes == ()
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Atari("ChpperCmmnd").task(), "Did you mean 'ChopperCommand'?"),
+        (lambda: Atari("Combat").task(), "several players"),
+        (lambda: Atari("Pong", frame_skip=0), "frame_skip must be at least 1, got 0"),
+        (lambda: Atari("Pong", sticky=1.5), "sticky is a chance"),
+        (lambda: Atari("Pong", mode=99).open(Opening(1)), "atari:Pong cannot be set up"),
+    ],
+)
+def test_what_cannot_be_played_is_said_in_one_line(make, words: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        make()
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_task_holds_the_settings_of_the_paper() -> None:
+    task = Atari("Pong").task()
+    assert (task.episodes, task.mutation_rate, task.max_steps) == (1000, 0.2, 600)
+    assert (task.condition, task.test_episodes, task.reference) == ("auto", 50, None)
+    assert task.abstraction == ("atari:34+194+0+160",)

@@ -1,0 +1,163 @@
+"""Abstractions of vectors and pictures, by themselves and in chains."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from rpd_core.components import Chain, Facts, FitSample
+from rpd_core.errors import FitError, RpdError
+from rpd_core.prepare import fitted_fields, restore_fitted
+from rpd_core.registry import installed
+from rpd_core.rollout import Recipe
+
+ROWS = np.array([[0.04, -1.26, 2.0], [-0.04, 1.25, 3.5]])
+SCREENS = np.arange(2 * 4 * 6 * 3).reshape(2, 4, 6, 3).astype(np.uint8)
+
+
+def make(*specs: str) -> Chain:
+    return Chain(tuple(installed().make("abstraction", spec) for spec in specs))
+
+
+def sample(values, episodes=None, seed: int = 0) -> FitSample:
+    count = len(next(iter(values.values())) if isinstance(values, dict) else values)
+    episodes = np.zeros(count, dtype=np.int64) if episodes is None else episodes
+    return FitSample(values, {}, episodes, np.zeros(count), Facts(None, None, 1), seed)
+
+
+@pytest.mark.parametrize(
+    ("specs", "expected"),
+    [
+        (["identity"], ROWS.tolist()),
+        (["select:2+0"], [[2.0, 0.04], [3.5, -0.04]]),
+        (["round:1"], [[0.0, -1.3, 2.0], [0.0, 1.2, 3.5]]),
+        (["round:0+1+0"], [[0.0, -1.3, 2.0], [0.0, 1.2, 4.0]]),
+        (["scale:1+2+0.5", "abs"], [[0.04, 2.52, 1.0], [0.04, 2.5, 1.75]]),
+    ],
+)
+def test_vectors(specs: list[str], expected) -> None:
+    np.testing.assert_allclose(make(*specs)(ROWS, {}), expected, atol=1e-12)
+
+
+def test_rounding_knows_no_negative_zero() -> None:
+    assert not np.signbit(make("round:1")(ROWS, {})[:, 0]).any()
+
+
+def test_single_numbers_and_dicts_are_joined_to_vectors() -> None:
+    parts = {"b": np.array([5, 6]), "a": np.array([[1.0, 2.0], [3.0, 4.0]])}
+    assert make("round:0")(parts, {}).tolist() == [[1, 2, 5], [3, 4, 6]]
+    assert make("identity")(parts, {}).tolist() == [[1, 2, 5], [3, 4, 6]]
+    assert make("abs")(np.array([-3, 2]), {}).tolist() == [[3], [2]]
+
+
+def test_grey_takes_the_luminance_of_colours_and_the_newest_of_a_stack() -> None:
+    colours = np.array([[[[255, 0, 0], [0, 255, 0]], [[0, 0, 255], [255, 255, 255]]]], np.uint8)
+    assert make("grey")(colours, {}).tolist() == [[[76, 150], [29, 255]]]
+    first = np.moveaxis(colours, 3, 1)
+    assert make("grey")(first, {}).tolist() == [[[76, 150], [29, 255]]]
+    stack = np.zeros((1, 4, 8, 9), dtype=np.uint8)
+    stack[:, 3] = 7
+    assert (make("grey")(stack, {}) == 7).all()
+
+
+def test_crop_resize_and_levels_make_a_small_coarse_picture() -> None:
+    grey = np.zeros((1, 6, 8), dtype=np.uint8)
+    grey[0, 2:4, 2:5] = 255
+    assert make("crop:2+4+2+6")(grey, {}).tolist() == [[[255, 255, 255, 0]] * 2]
+    small = make("crop:2+4+2+6", "resize:1+2")(grey, {})
+    assert small.tolist() == [[[255, 128]]]  # 127.5 is rounded up
+    assert make("crop:2+4+2+6", "resize:1+2", "levels:9")(grey, {}).tolist() == [[[8, 4]]]
+    assert make("resize:2+2,method=max")(grey, {}).tolist() == [[[255, 255], [255, 255]]]
+
+
+def test_averages_are_right_where_pixels_are_cut() -> None:
+    grey = np.array([[[10, 20, 40]]], dtype=np.uint8)
+    assert make("resize:1+2")(grey, {}).tolist() == [[[13, 33]]]  # (10 + 20/2) / 1.5 = 13.33
+    floats = np.array([[[0.0, 1.0, 1.0]]])
+    np.testing.assert_allclose(make("resize:1+2")(floats, {}), [[[1 / 3, 1.0]]])
+    assert make("resize:1+2", "levels:3")(floats, {}).tolist() == [[[1, 2]]]
+
+
+def test_a_view_takes_the_place_of_the_observation() -> None:
+    chain = make("view:screen", "grey", "resize:2+3")
+    assert chain.needs == ("screen",)
+    assert chain(ROWS, {"screen": SCREENS}).shape == (2, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("spec", "values", "both"),
+    [
+        ("round:1", SCREENS, ("(n,)", "(4, 6, 3)")),
+        ("select:0", SCREENS, ("(n,)", "(4, 6, 3)")),
+        ("select:3", ROWS, ("entry 3", "(3,)")),
+        ("scale:1+2", ROWS, ("2 factors", "3")),
+        ("grey", ROWS, ("(height, width)", "(3,)")),
+        ("resize:2+2", ROWS, ("(height, width)", "(3,)")),
+        ("resize:2+2", SCREENS, ("make it grey first", "(4, 6, 3)")),
+        ("resize:9+9", SCREENS[..., 0], ("(9, 9)", "(4, 6)")),
+        ("crop:0+9+0+2", SCREENS, ("[0, 9, 0, 2]", "(4, 6, 3)")),
+        ("levels:3", {"a": ROWS}, ("(height, width)", "{a: (3,)}")),
+        ("bins:3", ROWS, ("not fitted", "(3,)")),
+        ("auto", ROWS, ("not fitted", "(3,)")),
+    ],
+)
+def test_a_shape_that_does_not_fit_is_said_in_one_line(spec: str, values, both) -> None:
+    with pytest.raises(FitError) as caught:
+        make(spec)(values, {})
+    assert all(words in str(caught.value) for words in both)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "spec", ["bins:0", "crop:1+2+3", "crop:4+4+0+2", "resize:3", "levels:1", "clusters:1",
+             "auto:0", "auto:mutation_rate=2", "select:+"],
+)  # fmt: skip
+def test_parameters_out_of_range_are_refused(spec: str) -> None:
+    with pytest.raises(RpdError):
+        make(spec)
+
+
+def test_quantile_bins_are_equally_full_and_uniform_ones_equally_wide() -> None:
+    column = (np.arange(1000) / 1000) ** 3
+    rows = np.stack([column, np.tile([3.0, 7.0], 500)], axis=1)
+    quantile = make("bins:4").links[0].fit(sample(rows))
+    assert np.bincount(quantile(rows, {})[:, 0]).tolist() == [250] * 4
+    assert np.unique(quantile(rows, {})[:, 1]).tolist() == [0, 1]  # two values, two bins
+    uniform = make("bins:4+2,kind=uniform").links[0].fit(sample(rows))
+    np.testing.assert_allclose(uniform.edges[0], np.array([0.25, 0.5, 0.75]) * column.max())
+    far = np.array([[-9.0, 3.0], [9.0, 7.0]])
+    assert uniform(far, {}).tolist() == [[0, 0], [3, 1]]
+    assert uniform.show(np.array([0, 1])).startswith("x0 < 0.249")
+
+
+def test_clusters_find_separate_groups_and_repeat_for_a_seed() -> None:
+    generator = np.random.default_rng(1)
+    centres = np.array([[0.0, 0.0], [100.0, 1.0], [0.0, 1.0]])
+    rows = np.repeat(centres, 50, axis=0) + generator.normal(0, 0.01, (150, 2)) * [100, 1]
+    fitted = make("clusters:3").links[0].fit(sample(rows))
+    labels = fitted(rows, {})[:, 0].reshape(3, 50)
+    assert (labels == labels[:, :1]).all()
+    assert len(np.unique(labels)) == 3
+    assert fitted == make("clusters:3").links[0].fit(sample(rows))
+    assert "around" in fitted.show(fitted(rows, {})[0])
+
+
+def test_one_row_alone_falls_into_the_same_state_as_in_a_batch() -> None:
+    rows = np.random.default_rng(0).normal(size=(500, 3))
+    for spec in ("bins:5", "clusters:20", "auto"):
+        fitted = make(spec).links[0].fit(sample(rows, np.arange(500) // 10))
+        whole = fitted(rows, {})
+        for number in range(0, 500, 97):
+            np.testing.assert_array_equal(fitted(rows[number : number + 1], {})[0], whole[number])
+
+
+@pytest.mark.parametrize("spec", ["bins:4", "clusters:5", "auto"])
+def test_what_was_learned_survives_being_stored(spec: str) -> None:
+    rows = np.random.default_rng(0).normal(size=(200, 2))
+    chain = Chain((make(spec).links[0].fit(sample(rows, np.arange(200) // 10)),))
+    recipe = Recipe(None, None, chain, None, lanes=1, max_steps=1)  # type: ignore[arg-type]
+    stored = json.loads(json.dumps(fitted_fields(recipe)))
+    blank = Recipe(None, None, make(spec), None, lanes=1, max_steps=1)  # type: ignore[arg-type]
+    assert restore_fitted(blank, stored).abstraction == chain

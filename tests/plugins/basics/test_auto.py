@@ -1,0 +1,82 @@
+"""`auto`: the finest resolution that still covers fresh episodes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rpd_basics.auto import Auto
+from rpd_basics.resolution import Judge
+from rpd_core.components import Facts, FitSample
+from rpd_core.errors import FitError
+
+EPISODES = 40
+
+
+def sample(values: np.ndarray, episodes: np.ndarray) -> FitSample:
+    return FitSample(values, {}, episodes, np.zeros(len(values)), Facts(None, None, 1), 0)
+
+
+def corridor(noise: float) -> tuple[np.ndarray, np.ndarray]:
+    """Walks along ten cells, the same in every episode; the second entry is noise alone."""
+    generator = np.random.default_rng(0)
+    place = np.tile(np.arange(10.0), EPISODES)
+    rows = np.stack([place, generator.normal(0, noise, len(place))], axis=1)
+    return rows, np.repeat(np.arange(EPISODES), 10)
+
+
+def test_every_cell_of_a_corridor_is_told_apart() -> None:
+    rows, episodes = corridor(noise=0.0)
+    fitted = Auto().fit(sample(rows, episodes))
+    assert (fitted.identified, fitted.covered) == (10, 1.0)
+    assert len(np.unique(fitted(rows, {}), axis=0)) == 10
+    assert fitted.show(fitted(rows, {})[3]) == "2.5 <= x0 < 3.5"
+
+
+def test_noise_is_cut_no_finer_than_fresh_episodes_can_be_covered() -> None:
+    rows, episodes = corridor(noise=1.0)
+    fitted = Auto().fit(sample(rows, episodes))
+    assert fitted.covered >= 0.95
+    assert fitted.identified >= 10
+    exact = Judge.of(episodes, 20 / (2000 * 0.2), 0.95)(rows)
+    assert exact.covered == 0.0  # told apart exactly, no step of a fresh episode is known
+    assert exact.identified == 0
+
+
+def test_a_judge_counts_by_hand() -> None:
+    states = np.array([[1], [1], [2], [1], [3], [1], [1]])
+    episodes = np.array([5, 5, 5, 6, 6, 8, 9])
+    found = Judge.of(episodes, 0.5, 0.95)(states)
+    # state 1 is in all 4 episodes, 2 and 3 in one each; of the 3 odd steps one is in state 3
+    assert found.identified == 1
+    assert found.covered == pytest.approx(2 / 3)
+
+
+def test_a_larger_suite_identifies_more() -> None:
+    generator = np.random.default_rng(3)
+    rows = generator.normal(size=(EPISODES * 50, 2))
+    episodes = np.repeat(np.arange(EPISODES), 50)
+    small = Auto(episodes=200).fit(sample(rows, episodes))
+    large = Auto(episodes=20_000).fit(sample(rows, episodes))
+    assert large.identified >= small.identified
+    assert large.covered >= 0.95
+
+
+def test_pictures_get_a_size_and_levels() -> None:
+    generator = np.random.default_rng(0)
+    place = generator.integers(0, 4, EPISODES * 20)
+    screens = np.zeros((len(place), 40, 40, 3), dtype=np.uint8)
+    for row, at in enumerate(place):
+        screens[row, 10 * at : 10 * at + 10] = 255
+    fitted = Auto().fit(sample(screens, np.repeat(np.arange(EPISODES), 20)))
+    assert fitted.kind == "picture"
+    assert fitted.identified == 4
+    assert len(np.unique(fitted(screens, {}).reshape(len(place), -1), axis=0)) == 4
+
+
+def test_small_grids_are_vectors_and_other_shapes_are_refused() -> None:
+    grids = np.random.default_rng(0).integers(0, 2, (200, 3, 3)).astype(np.uint8)
+    fitted = Auto().fit(sample(grids, np.repeat(np.arange(10), 20)))
+    assert fitted.kind == "vector"
+    with pytest.raises(FitError, match=r"fitted to shape \(9,\) and got shape \(2,\)"):
+        fitted(np.zeros((1, 2)), {})

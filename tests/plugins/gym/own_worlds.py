@@ -1,0 +1,54 @@
+"""Small environments with one oddity each, for `python:own_worlds:...` and for registration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+
+class Walk(gymnasium.Env[Any, Any]):
+    """Counts steps; `oddity` says what goes wrong, or how observations look."""
+
+    def __init__(self, oddity: str = "", size: int = 3) -> None:
+        self.oddity, self.size, self.episodes = oddity, size, 0
+        self.observation_space = self._space()
+        self.action_space = spaces.Discrete(2, start=1)
+
+    def _space(self) -> spaces.Space[Any]:
+        box = spaces.Box(-10, 10, (2,), np.float32)
+        if self.oddity == "dict":
+            inner = spaces.Dict({"a.b": box, "text": spaces.Text(5)})
+            return spaces.Dict({"x": spaces.Discrete(4, start=2), "inner": inner})
+        if self.oddity == "tuple":
+            return spaces.Tuple((box, spaces.MultiBinary(3)))
+        return box
+
+    def _observation(self) -> Any:
+        place = np.array([self.at, self.start], dtype=np.float32)
+        if self.oddity == "dict":
+            return {"x": 2 + self.at % 4, "inner": {"a.b": place, "text": "hello"}}
+        if self.oddity == "tuple":
+            return place, np.array([1, 0, self.at % 2], dtype=np.int8)
+        if self.oddity == "nan" and self.at == 2:
+            place[0] = np.nan
+        return place
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.at, self.start = 0, float(self.np_random.integers(5))
+        if self.oddity == "forgets":
+            self.start += self.episodes
+        if self.oddity == "unseeded":
+            self.start += np.random.default_rng().uniform()
+        self.episodes += 1
+        return self._observation(), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        assert action in self.action_space
+        self.at += 1
+        if self.oddity == "raises" and self.at == 2:
+            raise ZeroDivisionError("the wheel came off")
+        return self._observation(), float(action), self.at >= self.size, False, {"at": self.at}

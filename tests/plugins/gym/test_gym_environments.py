@@ -1,0 +1,191 @@
+"""Any Gymnasium environment in lanes."""
+
+from __future__ import annotations
+
+import dataclasses
+from importlib.util import find_spec
+
+import gymnasium
+import numpy as np
+import pytest
+from own_worlds import Walk
+
+from rpd_core.components import Chain, Opening
+from rpd_core.errors import ComponentError, EpisodeError, FitError, RpdError, SpecError
+from rpd_core.hashing import Phase, episode_keys
+from rpd_core.prepare import RandomPlay
+from rpd_core.registry import installed
+from rpd_core.rollout import Plan, Player, Recipe
+from rpd_gym.environments import GymEnvironment, PythonEnvironment, read_options
+from rpd_gym.repeats import must_rebuild
+
+needs_box2d = pytest.mark.skipif(find_spec("Box2D") is None, reason="Box2D is not installed")
+
+
+def walk(oddity: str = "", **options):
+    return PythonEnvironment("own_worlds:Walk", 5, (f"oddity={oddity}",), **options)
+
+
+@pytest.mark.parametrize("name", ["Acrobot-v1", "Pendulum-v1", "MountainCarContinuous-v0"])
+def test_a_lane_plays_what_a_single_environment_plays(name: str) -> None:
+    lanes = GymEnvironment(name).open(Opening(3))
+    lanes.reset(np.arange(3), np.array([4, 5, 6]))
+    lanes.reset(np.array([1]), np.array([7]))
+    env = gymnasium.make(name)
+    observation, _ = env.reset(seed=7)
+    env.action_space.seed(0)
+    for _ in range(30):
+        np.testing.assert_array_equal(lanes.observe()[1], observation)
+        action = env.action_space.sample()
+        observation, reward, *_ = env.step(action)
+        result = lanes.step(np.array([action] * 3), np.array([False, True, True]))
+        assert result.rewards[1] == reward
+        assert result.rewards[0] == 0
+
+
+def test_dicts_and_tuples_become_named_parts_and_text_is_left_out() -> None:
+    lanes = walk("dict").open(Opening(2))
+    lanes.reset(np.array([1]), np.array([3]))
+    lanes.step(np.array([1, 2]), np.array([False, True]))
+    seen = lanes.observe()
+    assert list(seen) == ["inner.a.b", "x"]
+    assert seen["x"].tolist() == [2, 3]  # a lane never reset holds the first value
+    assert seen["inner.a.b"][1, 0] == 1
+    lanes = walk("tuple").open(Opening(1))
+    lanes.reset(np.array([0]), np.array([3]))
+    assert {name: part.shape for name, part in lanes.observe().items()} == {
+        "0": (1, 2),
+        "1": (1, 3),
+    }
+
+
+def test_an_environment_that_remembers_is_made_anew_for_every_episode() -> None:
+    lanes = walk("forgets").open(Opening(1))
+    assert lanes.rebuild
+    starts = []
+    for _ in range(3):
+        lanes.reset(np.array([0]), np.array([11]))
+        starts.append(float(lanes.observe()[0, 1]))
+    assert starts == [starts[0]] * 3
+    assert not walk().open(Opening(1)).rebuild
+
+
+@needs_box2d
+def test_bipedal_walker_must_be_made_anew_and_lunar_lander_need_not() -> None:
+    assert must_rebuild(lambda: gymnasium.make("BipedalWalker-v3"), "walker")
+    assert not must_rebuild(lambda: gymnasium.make("LunarLander-v3"), "lander")
+
+
+def test_chance_outside_the_seed_is_refused_unless_the_user_insists() -> None:
+    with pytest.raises(FitError, match="different episodes for one seed"):
+        walk("unseeded").open(Opening(1))
+    walk("unseeded", rebuild=False).open(Opening(1))
+
+
+def play(environment, episodes: int = 4):
+    registry = installed()
+    recipe = Recipe(
+        environment,
+        RandomPlay(),
+        Chain((registry.make("abstraction", "identity"),)),
+        registry.make("default-action", "repeat"),
+        lanes=2,
+        max_steps=5,
+    )
+    index = np.arange(episodes)
+    plan = Plan(index, episode_keys(0, Phase.SUITE, index))
+    return Player(recipe).play(plan, lambda keys, position: np.ones(len(keys), dtype=bool))
+
+
+@pytest.mark.parametrize(
+    ("oddity", "words"),
+    [
+        ("raises", "ZeroDivisionError: the wheel came off in step 1 of episode 0"),
+        ("nan", "not a number (NaN) in step 1 of episode 0"),
+    ],
+)
+def test_a_failure_in_an_episode_names_the_episode_and_its_seed(oddity: str, words: str) -> None:
+    with pytest.raises(EpisodeError) as caught:
+        play(walk(oddity))
+    assert words in str(caught.value)
+    assert "(environment seed " in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_actions_that_do_not_start_at_zero_arrive_as_they_are() -> None:
+    episodes = play(walk())
+    assert episodes.length.tolist() == [3] * 4
+    assert (episodes.total_return >= 3).all()
+    assert episodes.info["at"].tolist() == [3] * 4
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param("LunarLander-v2", "LunarLander-v3", marks=needs_box2d),
+        ("Pendulum-v0", "Pendulum-v1"),
+    ],
+)
+def test_an_id_that_was_renamed_is_mapped_with_a_note(old: str, new: str) -> None:
+    task = GymEnvironment(old).task()
+    assert task.notes == (f"{old} is gone: {new} is used, whose dynamics may differ",)
+
+
+def test_an_old_atari_id_is_mapped_and_points_to_the_atari_plugin() -> None:
+    task = GymEnvironment("PongDeterministic-v4", max_steps=10).task()
+    assert "ALE/Pong-v5 is used; atari:Pong has" in task.notes[0]
+
+
+def test_an_environment_registered_by_someone_else_works() -> None:
+    gymnasium.register("own/Walk-v3", entry_point="own_worlds:Walk", max_episode_steps=7)
+    task = GymEnvironment("own/Walk-v3").task()
+    assert task.max_steps == 7
+    assert task.abstraction == ("auto",)
+    assert task.reference is None
+
+
+@needs_box2d
+def test_arguments_reach_the_environment() -> None:
+    made = installed().make("environment", "gym:LunarLander-v3,kwargs=continuous=true+gravity=-5.0")
+    lanes = made.open(Opening(1))
+    assert lanes.facts.action_space.shape == (2,)
+    assert lanes.envs[0].unwrapped.gravity == -5.0
+    assert read_options(("a=1", "b=x", "c=None", "d=1e-3")) == {
+        "a": 1, "b": "x", "c": None, "d": 0.001,
+    }  # fmt: skip
+
+
+def test_max_steps_replaces_the_limit_of_the_environment() -> None:
+    assert GymEnvironment("CartPole-v1", max_steps=17).task().max_steps == 17
+    lanes = GymEnvironment("Pendulum-v1", max_steps=3).open(Opening(1))
+    lanes.reset(np.array([0]), np.array([0]))
+    cut = [lanes.step(np.zeros((1, 1)), np.array([True])).truncated[0] for _ in range(3)]
+    assert cut == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("environment", "kind", "words"),
+    [
+        (GymEnvironment("Acrobott-v1"), SpecError, "Did you mean 'Acrobot-v1'?"),
+        (GymEnvironment("highway-v0"), ComponentError, "pip install highway-env"),
+        (GymEnvironment("nowhere:Foo-v0"), ComponentError, "No module named 'nowhere'"),
+        (GymEnvironment("Blackjack-v1"), SpecError, "give a step cap"),
+        (GymEnvironment("CartPole-v1", kwargs=("x",)), SpecError, "key=value"),
+        (GymEnvironment("Acrobot-v1", kwargs=("wind=1",)), SpecError, "argument 'wind'"),
+        (PythonEnvironment("own_worlds:Walk"), SpecError, "give a step cap"),
+        (PythonEnvironment("own_worlds:Wlk"), SpecError, "cannot import"),
+        (PythonEnvironment(dict), SpecError, "got dict without 'reset'"),
+        (PythonEnvironment(lambda: 1 / 0), SpecError, "division by zero"),
+    ],
+)
+def test_what_cannot_be_made_is_said_in_one_line(environment, kind, words: str) -> None:
+    with pytest.raises(RpdError) as caught:
+        environment.task()
+    assert isinstance(caught.value, kind)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_recipes_compare_by_their_parameters() -> None:
+    assert dataclasses.replace(walk(), kwargs=()) == PythonEnvironment("own_worlds:Walk", 5)
+    assert Walk().action_space.start == 1
