@@ -46,6 +46,13 @@ class Console:
         if self.switches.difficulty is not None:
             self.ale.setDifficulty(self.switches.difficulty)
         self.ale.reset_game()
+        self.fresh = True
+
+    def settle(self) -> None:
+        """Play a little after power-on: some games (Q*bert) restore a state wrongly before."""
+        if self.fresh:
+            self.press([NOOP] * REPLAYED)
+            self.fresh = False
 
     def press(self, frames: list[int]) -> None:
         """Do one action per frame."""
@@ -94,5 +101,6 @@ class Starts:
             console.load(seed)
             console.press([NOOP] * noops + presses)
         else:
+            console.settle()
             console.ale.restoreState(self._states[known])
             console.press([NOOP] * (noops - known) + presses)

@@ -61,10 +61,11 @@ class AtariLanes:
         self.consoles = {0: self._new_console()}  # others at their first reset: 0.1 s each
         self.starts = Starts(self.consoles[0], protocol.noop_max)
         ale = self.consoles[0].ale
-        found = ale.getLegalActionSet() if protocol.full_actions else ale.getMinimalActionSet()
+        useful = ale.getMinimalActionSet()
+        self.has_fire = len(useful) >= 3 and useful[1].name == "FIRE"
+        found = ale.getLegalActionSet() if protocol.full_actions else useful
         names = [action.name for action in found]
         self.presses = [int(action.value) for action in found]
-        self.has_fire = len(names) >= 3 and names[1] == "FIRE"
         self.screen: tuple[int, int] = ale.getScreenDims()
         size, stack = protocol.size, protocol.stack
         self.pictures = Pictures(lanes, self.screen, (stack, size, size), protocol.colour_first)
@@ -159,9 +160,8 @@ class AtariLanes:
         return float(reward)
 
     def info(self, lane: int) -> Mapping[str, Any]:
-        """Give lives and frames since the start of the game."""
-        ale = self.consoles[lane].ale
-        return {"lives": ale.lives(), "frames": ale.getEpisodeFrameNumber()}
+        """Give the lives that are left."""
+        return {"lives": self.consoles[lane].ale.lives()}
 
     def render(self, lane: int) -> Array:
         """Give the last frame in colour."""

@@ -42,7 +42,14 @@ def assert_equal_episodes(game: str, steps: int) -> None:
     lanes = Atari(game).open(Opening(2))
     count = int(lanes.facts.action_space.n)
     generator = np.random.default_rng(3)
-    lanes.reset(np.arange(2), np.array([71, 72]))
+    lanes.reset(np.arange(2), np.array([71, 9]))
+    first = [
+        lanes.step(np.full(2, at % count), ALL_ACTIVE) and lanes.view("ram")[1] for at in range(9)
+    ]
+    lanes.reset(np.array([1]), np.array([9]))
+    for at, ram in enumerate(first):
+        lanes.step(np.full(2, at % count), ALL_ACTIVE)
+        np.testing.assert_array_equal(lanes.view("ram")[1], ram)
     for _ in range(25):
         lanes.step(generator.integers(count, size=2), ALL_ACTIVE)
     lanes.reset(np.array([0, 1]), np.array([6, 9]))
@@ -109,6 +116,15 @@ def test_without_start_presses_a_used_lane_starts_like_a_fresh_one() -> None:
     actions = [0, 2, 3] * 10
     for left, right in zip(play(used, 0, 2, actions), play(fresh, 0, 3, actions), strict=True):
         np.testing.assert_array_equal(left, right)
+
+
+def test_the_first_episode_of_a_lane_is_no_other_than_later_ones() -> None:
+    lanes = Atari("Qbert").open(Opening(2))
+    actions = [2, 3, 5, 4] * 10
+    first = play(lanes, 1, 20, actions)
+    for lane in (1, 0):
+        again = play(lanes, lane, 20, actions)
+        assert all((left == right).all() for left, right in zip(first, again, strict=True))
 
 
 def test_idle_lanes_stand_still() -> None:
