@@ -23,6 +23,10 @@ Env = gymnasium.Env[Any, Any]
 _WORDS = {"true": True, "false": False, "none": None}
 
 
+_SHARES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+"""Coarser than the standard sweep: environments that exist only in Python are slow."""
+
+
 def general_task(max_steps: int, notes: tuple[str, ...] = ()) -> Task:
     """Give settings for an environment nobody has tuned."""
     return Task(
@@ -35,6 +39,7 @@ def general_task(max_steps: int, notes: tuple[str, ...] = ()) -> Task:
         max_steps=max_steps,
         lanes=64,
         chunk=250,
+        shares=_SHARES,
         notes=notes,
     )
 
