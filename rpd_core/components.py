@@ -278,6 +278,10 @@ class FitSample:
     """The environment."""
     seed: int
     """Seed for any randomness in the fitting."""
+    planned_episodes: int
+    """Size of the suite that is to be played."""
+    mutation_rate: float
+    """Chance that a state will be mutated in it."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ def estimate(shop: Workshop) -> Cost:
     config = shop.setup.config
     recipe = shop.recipe
     if prepare.needs_fit(recipe):
-        recipe = prepare.fit(recipe, config.suite.seed)
+        recipe = prepare.fit(recipe, config)
     player_for(recipe)  # opening costs time only once, so it stays outside the clock
     count = min(max(PROBE_EPISODES, recipe.lanes), config.episodes)
     start = time.perf_counter()

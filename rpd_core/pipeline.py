@@ -77,7 +77,7 @@ def open_run(shop: Workshop) -> None:
     if not prepare.needs_fit(shop.recipe) or restore_prepared(shop):
         return
     shop.progress("prepare", 0, 1)
-    recipe = prepare.fit(shop.recipe, shop.setup.config.suite.seed)
+    recipe = prepare.fit(shop.recipe, shop.setup.config)
     shop.directory.write_json("prepared.json", {"fitted": prepare.fitted_fields(recipe)})
     shop.setup = dataclasses.replace(shop.setup, recipe=recipe)
     shop.progress("prepare", 1, 1)

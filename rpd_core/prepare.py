@@ -19,6 +19,7 @@ from rpd_core.components import (
     Policy,
     PolicyLoader,
 )
+from rpd_core.config import RunConfig
 from rpd_core.errors import ComponentError
 from rpd_core.hashing import Phase, episode_keys
 from rpd_core.rollout import Plan, Player, Recipe, Step
@@ -65,9 +66,9 @@ def needs_fit(recipe: Recipe) -> bool:
     return any(hasattr(link, "fit") for link in links_of(recipe))
 
 
-def fit(recipe: Recipe, seed: int) -> Recipe:
+def fit(recipe: Recipe, config: RunConfig) -> Recipe:
     """Give the recipe with its abstractions fitted, each on what the ones before it give."""
-    sample = sample_steps(recipe, seed)
+    sample = sample_steps(recipe, config)
     fitted = []
     for link in links_of(recipe):
         if hasattr(link, "fit"):
@@ -157,14 +158,14 @@ class _Sampler:
             self.size = self.size * len(self.rows) // max(before, 1)
 
 
-def sample_steps(recipe: Recipe, seed: int, episodes: int = FIT_EPISODES) -> FitSample:
+def sample_steps(recipe: Recipe, config: RunConfig, episodes: int = FIT_EPISODES) -> FitSample:
     """Play the original policy and keep what it saw, ordered by episode and step."""
     needs = Chain(links_of(recipe)).needs
     player = Player(dataclasses.replace(recipe, abstraction=_OneState(needs)))
     index = np.arange(episodes)
     sampler = _Sampler(FIT_BYTES)
     try:
-        plan = Plan(index, episode_keys(seed, Phase.FIT, index))
+        plan = Plan(index, episode_keys(config.suite.seed, Phase.FIT, index))
         player.play(plan, lambda keys, position: np.ones(len(keys), dtype=bool), sampler)
     finally:
         player.close()
@@ -175,7 +176,9 @@ def sample_steps(recipe: Recipe, seed: int, episodes: int = FIT_EPISODES) -> Fit
         episodes=np.array([row[0] for row in rows]),
         actions=np.stack([row[4] for row in rows]),
         facts=player.facts,
-        seed=seed,
+        seed=config.suite.seed,
+        planned_episodes=config.episodes,
+        mutation_rate=config.suite.mutation_rate,
     )
 
 

@@ -13,7 +13,7 @@ from rpd_atari_zoo.families import Family, Meaning, find_feed, recognise, takes_
 from rpd_atari_zoo.frames import Picture, fit_frames, picture_of
 from rpd_atari_zoo.graph import Graph, Node, find_node, read_graph
 from rpd_atari_zoo.network import FrozenNetwork
-from rpd_atari_zoo.policy import Rows, ZooPolicy
+from rpd_atari_zoo.policy import Rows, ZooPolicy, describe_network
 from rpd_core.components import Facts, Policy
 from rpd_core.errors import ConfigError, FitError
 
@@ -56,6 +56,13 @@ class AtariZooFile:
             raise FitError(f"sample=true needs logits, {family.output!r} gives {family.meaning}")
         sample = family.meaning == "logits" if self.sample is None else self.sample
         return ZooPolicy(rows, fit_frames(facts, picture, family), facts, sample, self.epsilon)
+
+    def describe(self) -> dict[str, str]:
+        """Give what the file says about the policy, without an environment."""
+        graph = read_graph(self.path)
+        family = self._family(graph)
+        feed = find_feed(graph, family)
+        return describe_network(FrozenNetwork(graph, feed.name, family.output), family)
 
     def _family(self, graph: Graph) -> Family:
         if self.node is None:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from rpd_atari_zoo.families import Family
 from rpd_atari_zoo.frames import Framing
 from rpd_atari_zoo.network import FrozenNetwork
 from rpd_core.components import Choice, Facts, PolicyInput
@@ -91,11 +92,8 @@ class ZooPolicy:
     def describe(self) -> dict[str, str]:
         """Say what was loaded and how it is used."""
         network, family = self.rows.network, self.framing.family
-        count = sum(buffer.numel() for buffer in network.buffers())
         return {
-            "format": "frozen TensorFlow-1 graph",
-            "family": family.name,
-            "size": f"{count:,} numbers, {len(network.steps)} operations",
+            **describe_network(network, family),
             "feed": f"{network.feed} ({'0 to 255' if self.rows.divisor == 1.0 else '0 to 1'})",
             "output": f"{network.output}: {family.meaning} of {self.rows.actions} actions",
             "observation": self.framing.describe(),
@@ -103,6 +101,18 @@ class ZooPolicy:
             "action": "drawn" if self.sample else "best",
             "epsilon": f"{self.epsilon:g}",
         }
+
+
+def describe_network(network: FrozenNetwork, family: Family) -> dict[str, str]:
+    """Say what a file holds, as far as it is known without an environment."""
+    count = sum(buffer.numel() for buffer in network.buffers())
+    return {
+        "format": "frozen TensorFlow-1 graph",
+        "family": family.name,
+        "size": f"{count:,} numbers, {len(network.steps)} operations",
+        "feed": network.feed,
+        "output": f"{network.output}: {family.meaning}",
+    }
 
 
 def softmax(numbers: Array) -> Array:

@@ -37,10 +37,10 @@ class Auto:
     """Share of the steps of fresh episodes that must land in known states."""
     visits: int = 20
     """Episodes in each arm that identify a state."""
-    episodes: int = 2000
-    """Size of the suite that is planned for."""
-    mutation_rate: float = 0.2
-    """Mutation rate that is planned for."""
+    episodes: int | None = None
+    """Size of the suite to plan for; none: the run's."""
+    mutation_rate: float | None = None
+    """Mutation rate to plan for; none: the run's."""
     kind: Literal["", "vector", "picture"] = ""
     """What was found to be at hand; learned."""
     edges: tuple[tuple[float, ...], ...] = ()
@@ -57,12 +57,13 @@ class Auto:
     def __post_init__(self) -> None:
         if not 0 < self.coverage <= 1:
             raise SpecError(f"auto: coverage must lie in (0, 1], got {self.coverage:g}")
-        if not 0 < self.mutation_rate < 1:
+        if self.mutation_rate is not None and not 0 < self.mutation_rate < 1:
             raise SpecError(f"auto: mutation_rate must lie in (0, 1), got {self.mutation_rate:g}")
 
     def fit(self, sample: FitSample) -> Auto:
         """Choose the resolution."""
-        arm = self.episodes * min(self.mutation_rate, 1 - self.mutation_rate)
+        rate = self.mutation_rate or sample.mutation_rate
+        arm = (self.episodes or sample.planned_episodes) * min(rate, 1 - rate)
         judge = Judge.of(sample.episodes, self.visits / arm, self.coverage)
         if is_picture(sample.values):
             grey = to_grey(sample.values)

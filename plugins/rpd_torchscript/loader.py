@@ -15,7 +15,7 @@ from rpd_torchscript.loading import load_module
 from rpd_torchscript.meaning import Output, expected_shapes, resolve_output
 from rpd_torchscript.network import Network, Wishes, fit_network
 from rpd_torchscript.observations import part_names
-from rpd_torchscript.policy import ScriptPolicy
+from rpd_torchscript.policy import ScriptPolicy, describe_module
 from rpd_torchscript.signature import read_signature
 
 
@@ -77,6 +77,11 @@ class TorchScriptFile:
         result = network(blanks, network.start(facts.lanes))[0][0]
         output = resolve_output(self.output, loaded, result, facts)
         return ScriptPolicy(network, output, facts, self._sampled(output, result), self.epsilon)
+
+    def describe(self) -> dict[str, str]:
+        """Give what the file says about the policy, without an environment."""
+        loaded = load_module(self.path, self.trust)
+        return describe_module(loaded)
 
     def _sampled(self, output: Output, result: torch.Tensor) -> bool:
         drawn = output.meaning in ("logits", "probabilities")

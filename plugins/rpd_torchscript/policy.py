@@ -13,6 +13,7 @@ from rpd_core.components import Choice, Facts, PolicyInput
 from rpd_core.errors import EpisodeError
 from rpd_core.hashing import Draws
 from rpd_core.prepare import random_actions
+from rpd_torchscript.loading import Loaded
 from rpd_torchscript.meaning import Output
 from rpd_torchscript.network import Network
 
@@ -102,21 +103,28 @@ class ScriptPolicy:
     def describe(self) -> dict[str, str]:
         """Say what was loaded and how it is used."""
         network = self.network
-        count = sum(p.numel() for p in network.loaded.module.parameters())
-        kinds = {"script": "TorchScript", "export": "torch.export", "pickle": "pickled module"}
         pairs = zip(network.sources, network.fits, strict=True)
         looks = [f"{_name(source)} {fit.describe()}{_stacked(source)}" for source, fit in pairs]
         state = network.state
         return {
-            "format": kinds[network.loaded.kind],
-            "module": network.loaded.name,
-            "size": f"{count:,} parameters",
+            **describe_module(network.loaded),
             "observation": "; ".join(looks),
             "output": f"{self.output.meaning} ({self.output.reason})",
             "hidden state": "none" if state is None else f"{state.lane} for each lane",
             "action": "drawn" if self.sample else "best",
             "epsilon": f"{self.epsilon:g}",
         }
+
+
+def describe_module(loaded: Loaded) -> dict[str, str]:
+    """Say what a file holds, as far as it is known without an environment."""
+    kinds = {"script": "TorchScript", "export": "torch.export", "pickle": "pickled module"}
+    count = sum(p.numel() for p in loaded.module.parameters())
+    return {
+        "format": kinds[loaded.kind],
+        "module": loaded.name,
+        "size": f"{count:,} parameters",
+    }
 
 
 def _name(source: Any) -> str:

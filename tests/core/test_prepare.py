@@ -13,9 +13,9 @@ from lines import Cell, Does, Gives, Line, always, by_step
 
 from rpd_core import pipeline, prepare
 from rpd_core.components import Chain
-from rpd_core.config import Request, resolve
+from rpd_core.config import Request, RunConfig, resolve
 from rpd_core.hashing import Phase, environment_seeds, episode_keys
-from rpd_core.registry import Registry
+from rpd_core.registry import Registry, installed
 from rpd_core.rollout import Recipe
 from rpd_core.store import RunDirectory
 from rpd_core.workshop import Workshop
@@ -48,6 +48,11 @@ def recipe(*links: Any) -> Recipe:
     return Recipe(Line(), Does(WALK), Chain(links), Gives(always(0)), 5, 6)
 
 
+def planned(seed: int) -> RunConfig:
+    request = Request(worlds.Corridor(), worlds.Goes(), episodes=40, mutation_rate=0.25, seed=seed)
+    return resolve(request, installed()).config
+
+
 def test_only_what_can_be_fitted_is_fitted() -> None:
     assert prepare.needs_fit(recipe(Cell(), Above()))
     assert not prepare.needs_fit(recipe(Cell()))
@@ -55,18 +60,19 @@ def test_only_what_can_be_fitted_is_fitted() -> None:
 
 def test_a_sample_holds_the_steps_of_the_original_policy_in_order() -> None:
     asked = recipe(Cell())
-    sample = prepare.sample_steps(asked, seed=3, episodes=7)
+    sample = prepare.sample_steps(asked, planned(seed=3), episodes=7)
     own = environment_seeds(episode_keys(3, Phase.FIT, np.arange(7)))
     assert {seed for seed, _ in asked.environment.log} == set(own.tolist())  # type: ignore[attr-defined]
     assert sample.episodes.tolist() == np.repeat(np.arange(7), 6).tolist()
     assert sample.values[:, 0].tolist() == [0, 1, 2, 1, 2, 2] * 7
     assert sample.actions.tolist() == [1, 1, 2, 1, 0, 0] * 7
     assert sample.seed == 3
+    assert (sample.planned_episodes, sample.mutation_rate) == (40, 0.25)
     assert sample.facts.description == "Line"
 
 
 def test_each_link_is_fitted_on_what_the_ones_before_it_give() -> None:
-    fitted = prepare.fit(recipe(Doubled(), Above()), seed=0)
+    fitted = prepare.fit(recipe(Doubled(), Above()), planned(seed=0))
     assert fitted.abstraction.links[1].mean == 2 * np.mean([0, 1, 2, 1, 2, 2])
     assert fitted.abstraction(np.array([[1.0], [2.0]]), {}).tolist() == [[False], [True]]
 

@@ -14,7 +14,9 @@ EPISODES = 40
 
 
 def sample(values: np.ndarray, episodes: np.ndarray) -> FitSample:
-    return FitSample(values, {}, episodes, np.zeros(len(values)), Facts(None, None, 1), 0)
+    return FitSample(
+        values, {}, episodes, np.zeros(len(values)), Facts(None, None, 1), 0, 2000, 0.2
+    )
 
 
 def corridor(noise: float) -> tuple[np.ndarray, np.ndarray]:
