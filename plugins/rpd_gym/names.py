@@ -66,13 +66,15 @@ def _register(name: str) -> None:
 
 
 def _newest(text: str) -> str:
-    """Give the newest id of the same name."""
+    """Give the newest id of the same name, if the one asked for is older."""
     asked = _ID.fullmatch(text)
     if not asked:
         return ""
     found = [match for known in gymnasium.registry if (match := _ID.fullmatch(known))]
     versions = [int(match["version"]) for match in found if match["name"] == asked["name"]]
-    return f"{asked['name']}-v{max(versions)}" if versions else ""
+    if not versions or int(asked["version"]) > max(versions):
+        return ""
+    return f"{asked['name']}-v{max(versions)}"
 
 
 def _atari_id(text: str) -> str:

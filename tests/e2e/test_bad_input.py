@@ -55,7 +55,10 @@ CASES = {
         ["run", "--env", "gym:Acrobot-v1", "--policy", "cartpole", "--workers", "1"],
         "takes vectors of 4 and 2 actions",
     ),
-    "unknown id": (["run", "--env", "gym:CartPole-v99", "--policy", "random"], "CartPole-v99"),
+    "unknown id": (
+        ["run", "--env", "gym:CartPole-v9", "--policy", "random"],
+        "Did you mean 'CartPole-v",
+    ),
     "no such config": (["run", "--config", "nowhere.json"], "cannot read 'nowhere.json'"),
     "no such run": (["show", "nowhere"], "is not a run directory"),
     "rank no run": (["rank", "nowhere"], "is not a run directory"),
