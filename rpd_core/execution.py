@@ -14,7 +14,7 @@ from multiprocessing import get_context
 from typing import Any
 
 from rpd_core.components import Executor, Outcome, WorkItem, WorkQueue
-from rpd_core.errors import ExecutionError, one_line
+from rpd_core.errors import ExecutionError, RpdError, one_line
 
 RETRIES = 3
 """How often work whose process died is tried again."""
@@ -159,6 +159,8 @@ def run_items(
 
 def as_rpd_error(error: BaseException) -> BaseException:
     """Explain errors of shipping work; leave all others as they are."""
+    if isinstance(error, RpdError):
+        return error
     if isinstance(error, pickle.PicklingError) or "pickle" in str(error).lower():
         return ExecutionError(
             f"the work cannot be sent to other processes ({one_line(error)}): use one worker, or "

@@ -13,8 +13,14 @@ import worlds
 from lines import Does, always
 
 from rpd_core.components import Outcome, WorkItem
-from rpd_core.errors import EpisodeError, ExecutionError
-from rpd_core.execution import RETRIES, LocalProcesses, can_be_shipped, run_items
+from rpd_core.errors import EpisodeError, ExecutionError, SpecError
+from rpd_core.execution import (
+    RETRIES,
+    LocalProcesses,
+    as_rpd_error,
+    can_be_shipped,
+    run_items,
+)
 
 
 def results(function: Callable[[Any], Any], arguments: list[Any], workers: int = 1) -> list[Any]:
@@ -96,3 +102,8 @@ def test_an_error_that_mentions_no_shipping_is_left_alone() -> None:
 
     with pytest.raises(EpisodeError, match="step 3 of episode 4"):
         results(fails, [1])
+
+
+def test_an_error_of_ours_that_speaks_of_pickles_stays_as_it_is() -> None:
+    error = SpecError("a.pt is a bare pickle: save it again")
+    assert as_rpd_error(error) is error
