@@ -32,8 +32,8 @@ def run_end_to_end(game: str, steps: int) -> None:
     assert whole.states.value.max() <= 8
     keys = whole.states.key
     assert len(keys) > 1
-    for kept, cutoffs in ((False, (0,)), (True, (len(keys),))):
-        pruned = Evaluation(recipe, 0, Phase.TEST, 0, keys, cutoffs, kept, 3)
+    for kept, cutoff in ((False, 0), (True, len(keys))):
+        pruned = Evaluation(recipe, 0, Phase.TEST, 0, (keys,), ((0, cutoff),), kept, 3)
         episodes = perform_evaluation(EvaluationJob(pruned, 0, 2))
         assert (episodes.policy_steps == (episodes.length if kept else 0)).all()
     close_players()
