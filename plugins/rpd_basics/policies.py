@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rpd_core.components import Choice, Facts, Policy, PolicyInput
-from rpd_core.errors import FitError, SpecError, one_line
+from rpd_core.errors import FitError
+from rpd_core.importing import import_attribute
 from rpd_core.prepare import RandomPlay
 
 
@@ -54,17 +52,3 @@ class _FunctionPolicy:
                 f"observations of a batch, got an array of shape {actions.shape}"
             )
         return Choice(actions)
-
-
-def import_attribute(target: str) -> Any:
-    """Import `module:attribute`, looking in the working directory, too."""
-    module, colon, attribute = target.partition(":")
-    if not colon or not module or not attribute:
-        raise SpecError(f"{target!r} must be written module:attribute")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.append(here)
-    try:
-        return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise SpecError(f"cannot import {target!r}: {one_line(error)}") from error

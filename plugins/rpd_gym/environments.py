@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import gymnasium
 
 from rpd_core.components import Lanes, Opening, Task
 from rpd_core.errors import ComponentError, RpdError, SpecError, one_line
+from rpd_core.importing import import_attribute
 from rpd_gym.lanes import GymLanes
 from rpd_gym.names import find_id
 from rpd_gym.repeats import must_rebuild
@@ -162,14 +160,5 @@ class PythonEnvironment:
     def _factory(self) -> Callable[..., Any]:
         if not isinstance(self.factory, str):
             return self.factory
-        module, colon, attribute = self.factory.partition(":")
-        if not colon or not module or not attribute:
-            raise SpecError(f"{self.factory!r} must be written module:attribute")
-        here = str(Path.cwd())
-        if here not in sys.path:
-            sys.path.append(here)
-        try:
-            found: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError) as error:
-            raise SpecError(f"cannot import {self.factory!r}: {one_line(error)}") from error
+        found: Callable[..., Any] = import_attribute(self.factory)
         return found

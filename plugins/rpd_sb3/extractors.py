@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,7 +9,8 @@ from gymnasium import spaces
 from stable_baselines3.common import torch_layers
 from torch import nn
 
-from rpd_core.errors import SpecError, one_line
+from rpd_core.errors import SpecError
+from rpd_core.importing import import_attribute
 from rpd_sb3.archive import Archive, Weights
 from rpd_sb3.pickles import Reference
 
@@ -103,16 +101,10 @@ def is_minigrid_net(weights: Weights, space: Any) -> bool:
 
 def imported_extractor(target: str) -> type[Any]:
     """Import the user's own class, looking in the working directory, too."""
-    module, colon, attribute = target.partition(":")
-    if not colon or not module or not attribute:
-        raise SpecError(f"extractor={target} must be written extractor=module:Class")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.append(here)
     try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise SpecError(f"cannot import extractor={target}: {one_line(error)}") from error
+        found = import_attribute(target)
+    except SpecError as error:
+        raise SpecError(f"extractor={target}: {error}") from error
     if not (isinstance(found, type) and issubclass(found, nn.Module)):
         raise SpecError(f"extractor={target} is no class of torch modules")
     return found
