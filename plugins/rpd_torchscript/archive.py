@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import pickletools
+import re
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,12 @@ _PLAIN_GLOBALS = {
     "torch.jit._pickle restore_type_tag",
 }
 INDIRECT = "a name that only running the pickle would show"
+_MEMBER = re.compile(
+    r"(data|constants|attributes|traced_inputs)\.pkl|version|byteorder|model\.json"
+    r"|\.(data/serialization_id|format_version|storage_alignment)"
+    r"|(data|constants|traced_inputs)/\d+|extra/[\w.-]+|code/__torch__[\w./]*\.py(\.debug_pkl)?"
+)
+"""What torch calls the members of a TorchScript file, below the name of the archive."""
 _STORAGES = "Float Double Half BFloat16 Long Int Short Char Byte Bool"
 
 
@@ -89,6 +96,7 @@ def _not_a_zip(path: Path) -> str:
 
 def check_loading(archive: Archive) -> None:
     """Refuse a TorchScript file that would do more than fill in tensors while it is loaded."""
+    _check_names(archive)
     if any(name.endswith("model.json") for name in archive.members):
         raise refused(archive.path, "the format of PyTorch before 1.4")
     for name, code in archive.members.items():
@@ -101,10 +109,20 @@ def check_loading(archive: Archive) -> None:
                 raise refused(archive.path, shown_name(name))
 
 
+def _check_names(archive: Archive) -> None:
+    """Refuse members that are not named as torch names them: it finds `CODE/` for `code/`."""
+    root = next(iter(archive.members), "").partition("/")[0]
+    for name in archive.members:
+        below = name.removeprefix(f"{root}/")
+        if below == name or not _MEMBER.fullmatch(below) or "/../" in name:
+            raise refused(archive.path, f"a member named {name!r}")
+
+
 def refused(path: Path, what: str) -> FitError:
     """Give the error for a file that wants more than a policy needs."""
     return FitError(
-        f"{path.name} uses {what}: refused. If you trust whoever made the file, add trust=true"
+        f"{path.name} uses {what}: refused. If you trust whoever made the file, add trust=true "
+        "or --trust-policy"
     )
 
 
@@ -135,12 +153,17 @@ def _is_plain(name: str) -> bool:
     return name in _PLAIN_GLOBALS | storages and bool(attribute)
 
 
+def is_loaded(name: str) -> bool:
+    """Tell whether a member makes the module; the others are for debugging and are left out."""
+    return not (name.endswith(".debug_pkl") or "/extra/" in name or "/traced_inputs" in name)
+
+
 def clean_copy(archive: Archive) -> io.BytesIO:
     """Give a new zip of the members that were looked at, without those for debugging."""
     copy = io.BytesIO()
     with zipfile.ZipFile(copy, "w", zipfile.ZIP_STORED) as target:
         for name, data in archive.members.items():
-            if not name.endswith(".debug_pkl"):
+            if is_loaded(name):
                 target.writestr(name, data)
     copy.seek(0)
     return copy

@@ -22,6 +22,7 @@ from rpd_torchscript.archive import (
     shown_name,
 )
 from rpd_torchscript.safety import check_graphs
+from rpd_torchscript.tensors import check_tensors
 
 HOW_TO_SAVE = "torch.jit.script(module).save('policy.pt')"
 _jit_load: Any = torch.jit.load  # torch leaves it untyped
@@ -65,6 +66,7 @@ def _is_zip(path: Path) -> bool:
 def _load_script(archive: Archive, trust: bool) -> Loaded:
     if not trust:
         check_loading(archive)
+        check_tensors(archive.path, archive.members)
     with _quiet(archive.path):
         module: Any = _jit_load(clean_copy(archive), map_location="cpu")
     if not trust:

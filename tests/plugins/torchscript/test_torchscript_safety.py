@@ -340,3 +340,41 @@ def test_a_model_for_another_environment_says_both_sides(tmp_path: Path) -> None
     path = save(Linear(8, 4), tmp_path / "lander.pt")
     with pytest.raises(FitError, match=r"does not take what a world gives \(float32 \(4,\)\)"):
         loaded(path, facts(actions=4))
+
+
+def rewritten(source: Path, target: Path, change: Any) -> Path:
+    """Copy a zip with each (name, content) changed."""
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        for name in old.namelist():
+            for changed, content in change(name, old.read(name)):
+                new.writestr(changed, content)
+    return target
+
+
+def test_code_hidden_behind_capital_letters_is_refused_and_writes_nothing(tmp_path: Path) -> None:
+    target = tmp_path / "written"
+    path = save(WritesWhenLoaded(str(target)), tmp_path / "a.pt")
+    target.unlink(missing_ok=True)
+
+    def shout(name: str, content: bytes) -> list[tuple[str, bytes]]:
+        decoy = [(name, b"")] if "/code/" in name else []
+        return [*decoy, (name.replace("/code/", "/CODE/"), content)]
+
+    with pytest.raises(FitError, match=r"a member named '.*/CODE/"):
+        loaded(rewritten(path, tmp_path / "b.pt", shout))
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("member", ["data/0", "data.pkl"])
+def test_a_tensor_larger_than_its_bytes_is_refused(tmp_path: Path, member: str) -> None:
+    path = save(Linear(), tmp_path / "a.pt")
+
+    def lie(name: str, content: bytes) -> list[tuple[str, bytes]]:
+        if name.endswith("/data/0") and member == "data/0":
+            return [(name, content[:4])]
+        if name.endswith("/data.pkl") and member == "data.pkl":  # 3 rows become 7
+            return [(name, content.replace(b"(K\x03K\x04t", b"(K\x07K\x04t"))]
+        return [(name, content)]
+
+    with pytest.raises(FitError, match="which is more than it holds"):
+        loaded(rewritten(path, tmp_path / "b.pt", lie))
