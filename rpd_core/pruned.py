@@ -12,7 +12,8 @@ import json
 import os
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,10 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 _INPUT = "inputs/"
+_LARGEST = 2**31
+_NOT_PRUNED = (
+    OSError, KeyError, TypeError, ValueError, AttributeError, EOFError, zipfile.BadZipFile,
+)  # fmt: skip
 
 
 def export_pruned(results: Results, path: Path, fraction: float = 0.9) -> dict[str, Any]:
@@ -59,10 +64,10 @@ def export_pruned(results: Results, path: Path, fraction: float = 0.9) -> dict[s
     about = {
         "format": FORMAT,
         "env": suite.env,
-        "policy": suite.policy,
+        "policy": without_trust("policy", suite.policy),
         "abstraction": list(suite.abstraction),
         "fitted": fitted_fields(results.setup.recipe),
-        "default_action": suite.default_action,
+        "default_action": without_trust("default-action", suite.default_action),
         "unvisited": results.setup.config.analysis.unvisited,
         "measure": candidate.name,
         "states": candidate.share,
@@ -77,30 +82,36 @@ def export_pruned(results: Results, path: Path, fraction: float = 0.9) -> dict[s
     return about
 
 
-def _inputs(recipe: Recipe) -> dict[str, str]:
-    """Give the input files of policy and default action: path to name in the zip.
+def _inputs(recipe: Recipe) -> dict[str, dict[str, str]]:
+    """Give the input files of policy and default action: where each is used, what it is called.
 
     Names keep the folders below the one that holds them all, because a loader may look for one
     file beside another.
     """
-    found = [*input_paths(recipe.policy), *input_paths(recipe.default_action)]
-    paths = [path.absolute() for path in found]
-    if not paths:
+    found = {
+        **input_paths(recipe.policy, "policy"),
+        **input_paths(recipe.default_action, "default_action"),
+    }
+    if not found:
         return {}
-    root = os.path.commonpath([path.parent for path in paths])
-    return {str(path): f"{_INPUT}{path.relative_to(root).as_posix()}" for path in paths}
+    root = os.path.commonpath([path.parent for path in found.values()])
+    return {
+        place: {"file": str(path), "member": f"{_INPUT}{path.relative_to(root).as_posix()}"}
+        for place, path in found.items()
+    }
 
 
-def input_paths(component: Any) -> list[Path]:
-    """Give the files that a recipe reads."""
-    found = [Path(path) for path in getattr(component, "inputs", tuple)()]
+def input_paths(component: Any, place: str) -> dict[str, Path]:
+    """Give the files that a recipe reads, by the place of the field that names each."""
+    extra: tuple[Path, ...] = getattr(component, "inputs", tuple)()
+    found = {f"{place}.inputs.{i}": Path(path).absolute() for i, path in enumerate(extra)}
     if dataclasses.is_dataclass(component):
         for item in dataclasses.fields(component):
             value = getattr(component, item.name)
             if isinstance(value, Path):
-                found.append(value)
+                found[f"{place}.{item.name}"] = value.absolute()
             elif dataclasses.is_dataclass(value):
-                found += input_paths(value)
+                found |= input_paths(value, f"{place}.{item.name}")
     return found
 
 
@@ -112,9 +123,18 @@ def _packed(about: dict[str, Any], kept: KeyArray, ranked: KeyArray) -> bytes:
             stream = io.BytesIO()
             np.save(stream, keys, allow_pickle=False)
             archive.writestr(name, stream.getvalue())
-        for path, name in about["inputs"].items():
-            archive.write(path, name)
+        for member in {one["member"]: one["file"] for one in about["inputs"].values()}.items():
+            archive.write(member[1], member[0])
     return buffer.getvalue()
+
+
+def without_trust(kind: str, text: str) -> str:
+    """Give a spec without its trust: whoever receives the file decides that for themselves."""
+    spec = installed().parse(kind, text)
+    values = {key: value for key, value in spec.values.items() if key != "trust"}
+    if spec.nested:
+        values[spec.first] = without_trust("policy", values[spec.first])
+    return str(dataclasses.replace(spec, values=values))
 
 
 @dataclass(frozen=True)
@@ -124,47 +144,86 @@ class PrunedFile:
     path: Path
     """The exported file."""
     trust: bool = False
-    """Load the policy inside in full, running code from its file."""
+    """Let the file name code of yours and load the policy inside in full."""
 
     @property
     def needs(self) -> tuple[str, ...]:
-        about = self.about()
-        names = [*needs_of(_inner_policy(about, {}))] if not about["inputs"] else []
-        return tuple(dict.fromkeys([*names, *needs_of(_abstraction(about))]))
+        return needs_of(_abstraction(self.about()))
 
     def about(self) -> dict[str, Any]:
         """Read what the file says of itself."""
-        try:
-            with zipfile.ZipFile(self.path) as archive:
-                about: dict[str, Any] = json.loads(archive.read("pruned.json"))
-        except FileNotFoundError:
-            raise SpecError(f"{str(self.path)!r} does not exist: check the path") from None
-        except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
-            raise SpecError(
-                f"{str(self.path)!r} is no exported pruned policy ({one_line(error)})"
-            ) from error
-        if about.get("format") != FORMAT:
-            raise SpecError(
-                f"{str(self.path)!r} has format {about.get('format')!r}, this rpd reads {FORMAT}"
-            )
+        with _reading(self.path), zipfile.ZipFile(self.path) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > _LARGEST:
+                raise SpecError(f"{str(self.path)!r} unpacks to more than 2 GB: refused")
+            about: dict[str, Any] = json.loads(archive.read("pruned.json"))
+            if about.get("format") != FORMAT:
+                raise SpecError(
+                    f"{str(self.path)!r} has format {about.get('format')!r}; {FORMAT} is needed"
+                )
+            wanted = {"env": str, "policy": str, "default_action": str, "inputs": dict}
+            for key, kind in (wanted | {"abstraction": list, "fitted": list}).items():
+                if not isinstance(about[key], kind):
+                    raise ValueError(f"{key} is {about[key]!r}")
+            if not self.trust:
+                for component, key in (("policy", "policy"), ("default-action", "default_action")):
+                    refuse_code(component, about[key], self.path)
+                refuse_code("environment", about["env"], self.path)
         return about
+
+    def describe(self) -> dict[str, str]:
+        """Give what the file says, without an environment."""
+        about = self.about()
+        shown = ("env", "policy", "default_action", "measure", "kept", "return_mean")
+        return {key: str(about.get(key)) for key in shown}
 
     def load(self, facts: Facts) -> Policy:
         """Put policy, abstraction and default action together again."""
         about = self.about()
-        with zipfile.ZipFile(self.path) as archive, tempfile.TemporaryDirectory() as folder:
+        with (
+            _reading(self.path),
+            zipfile.ZipFile(self.path) as archive,
+            tempfile.TemporaryDirectory() as folder,
+        ):
             kept = np.load(io.BytesIO(archive.read("keys.npy")), allow_pickle=False)
             ranked = np.load(io.BytesIO(archive.read("ranked.npy")), allow_pickle=False)
-            files = {path: _extract(archive, name, folder) for path, name in _files(about)}
-            policy = _inner_policy(about, files, self.trust).load(facts)
-            default = _default_action(about, files, self.trust).open(facts)
+            files = {
+                place: _extract(archive, one["member"], folder)
+                for place, one in about["inputs"].items()
+            }
+            made = installed().make("policy", about["policy"])
+            policy = _moved(made, "policy", files, self.trust).load(facts)
+            other = installed().make("default-action", about["default_action"])
+            default = _moved(other, "default_action", files, self.trust).open(facts)
+            abstraction = opened(_abstraction(about), facts)
         point = np.array([[0, len(kept)]])
-        keep = TopStates((ranked,), point, about["unvisited"] == "policy")
-        return _Pruned(policy, default, opened(_abstraction(about), facts), keep)
+        keep = TopStates((ranked,), point, about.get("unvisited") == "policy")
+        return _Pruned(policy, default, abstraction, keep)
 
 
-def _files(about: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return list(about["inputs"].items())
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Say in one line that a file is not what it should be."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise SpecError(f"{str(path)!r} does not exist: check the path") from None
+    except _NOT_PRUNED as error:
+        raise SpecError(
+            f"{str(path)!r} is no exported pruned policy ({one_line(error)})"
+        ) from error
+
+
+def refuse_code(kind: str, text: str, path: Path) -> None:
+    """Refuse a spec from a file that would import or run code of someone's choice."""
+    spec = installed().parse(kind, text)
+    foreign = kind == "environment" and ":" in spec.values.get(spec.first, "")
+    if spec.nested and kind == "default-action":
+        refuse_code("policy", spec.values[spec.first], path)
+    if foreign or spec.name in ("python", "pruned") or "extractor" in spec.values:
+        raise SpecError(
+            f"{path.name} names {text!r}, which may import code: refused. If you trust whoever "
+            "made the file, add trust=true or --trust-policy"
+        )
 
 
 def _extract(archive: zipfile.ZipFile, name: str, folder: str) -> Path:
@@ -177,26 +236,17 @@ def _extract(archive: zipfile.ZipFile, name: str, folder: str) -> Path:
     return target
 
 
-def _inner_policy(about: Mapping[str, Any], files: Mapping[str, Path], trust: bool = False) -> Any:
-    made = installed().make("policy", about["policy"])
-    return _moved(made, files, trust)
-
-
-def _default_action(about: Mapping[str, Any], files: Mapping[str, Path], trust: bool) -> Any:
-    return _moved(installed().make("default-action", about["default_action"]), files, trust)
-
-
-def _moved(component: Any, files: Mapping[str, Path], trust: bool) -> Any:
-    """Give a recipe whose paths point to the extracted files."""
+def _moved(component: Any, place: str, files: Mapping[str, Path], trust: bool) -> Any:
+    """Give a recipe that reads the extracted files and is trusted only as far as asked."""
     changes: dict[str, Any] = {}
     for item in dataclasses.fields(component):
         value = getattr(component, item.name)
-        if isinstance(value, Path) and str(value) in files:
-            changes[item.name] = files[str(value)]
-        elif item.name == "trust" and trust:
-            changes["trust"] = True
+        if isinstance(value, Path):
+            changes[item.name] = files[f"{place}.{item.name}"]
+        elif item.name == "trust":
+            changes["trust"] = trust
         elif dataclasses.is_dataclass(value):
-            changes[item.name] = _moved(value, files, trust)
+            changes[item.name] = _moved(value, f"{place}.{item.name}", files, trust)
     return dataclasses.replace(component, **changes)
 
 
@@ -253,6 +303,7 @@ class PrunedPredictor:
         self.facts: Facts = lanes.facts
         lanes.close()
         self.seed = seed
+        self._episodes = 0
         self._loaded: dict[int, Policy] = {}
 
     def __call__(self, observation: Batch, **options: Any) -> Array:
@@ -275,17 +326,20 @@ class PrunedPredictor:
         single = not self._is_batch(observation)
         batch = _add_axis(observation) if single else observation
         lanes = len(next(iter(batch.values())) if isinstance(batch, dict) else batch)
-        state = state or {"memory": None, "previous": None, "step": np.zeros(lanes, dtype=int)}
+        state = state or self._fresh_state()
         starts = np.array([state["previous"] is None] * lanes)
         if episode_start is not None:
             starts |= np.asarray(episode_start, dtype=bool)
         choice = self._policy(lanes)(self._input(batch, views, state, starts, lanes))
         following = {
-            "memory": choice.memory,
-            "previous": choice.actions,
-            "step": np.where(starts, 0, state["step"]) + 1,
-        }
+            **state, "memory": choice.memory, "previous": choice.actions, "step": state["step"] + 1,
+        }  # fmt: skip
         return (choice.actions[0] if single else choice.actions), following
+
+    def _fresh_state(self) -> dict[str, Any]:
+        """Start an episode; each has draws of its own, for policies that sample."""
+        self._episodes += 1
+        return {"memory": None, "previous": None, "step": 0, "episode": self._episodes}
 
     def _input(
         self,
@@ -295,10 +349,10 @@ class PrunedPredictor:
         starts: BoolArray,
         lanes: int,
     ) -> PolicyInput:
-        identity = episode_keys(self.seed, 0, np.arange(lanes))
+        identity = episode_keys(self.seed, 0, np.arange(lanes), part=state["episode"])
         facts = dataclasses.replace(self.facts, lanes=lanes)
         previous = blank_actions(facts) if state["previous"] is None else state["previous"]
-        draws = Draws(domain_keys(identity, Domain.POLICY), np.asarray(state["step"]))
+        draws = Draws(domain_keys(identity, Domain.POLICY), np.full(lanes, state["step"]))
         return PolicyInput(
             batch, views or {}, starts, state["memory"], draws, previous, np.zeros(lanes)
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 
 import numpy as np
 import pytest
@@ -19,8 +20,17 @@ from rpd_gym.cartpole import CartPole
 RUN = ["--env", "cartpole", "--episodes", "1500", "--test-episodes", "20", "--workers", "1"]
 
 
-@pytest.fixture
-def exported(cli, tmp_path):
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    from typer.testing import CliRunner
+
+    from rpd_core.cli.main import app
+
+    tmp_path = tmp_path_factory.mktemp("exported")
+
+    def cli(*words):
+        return CliRunner().invoke(app, [str(word) for word in words])
+
     cli("run", *RUN, "--out", tmp_path / "r")
     result = cli("prune", tmp_path / "r", "--export", tmp_path / "small.rpd", "--workers", "1")
     assert result.exit_code == 0, result.output
@@ -78,30 +88,83 @@ def test_a_file_that_is_something_else_is_refused(tmp_path, cli):
     assert result.stderr.count("\n") == 1
 
 
-def test_the_files_of_the_policy_travel_inside(cli, tmp_path):
+def test_the_files_of_the_policy_travel_inside(cli, tmp_path, monkeypatch):
+    import torch
     from stable_baselines3 import PPO
 
+    torch.set_num_threads(1)
     folder = tmp_path / "agents"
     folder.mkdir()
     PPO("MlpPolicy", "CartPole-v1", seed=0, device="cpu", n_steps=64).learn(64).save(
         folder / "ppo.zip"
     )
-    words = ["--policy", f"sb3:{folder / 'ppo.zip'}", "--condition", "auto"]
+    words = ["--policy", "sb3:agents/ppo.zip", "--condition", "auto"]
     result = cli("run", *RUN[:2], *words, *RUN[2:], "--out", tmp_path / "r")
     assert result.exit_code == 0, result.output
     exported = cli("prune", tmp_path / "r", "--export", tmp_path / "p.rpd", "--workers", "1")
     assert exported.exit_code == 0, exported.output
     (folder / "ppo.zip").unlink()
+    monkeypatch.chdir("/")
     told = cli("describe-policy", f"pruned:{tmp_path / 'p.rpd'}", "--env", "cartpole", "--json")
     assert told.exit_code == 0, told.output
     assert json.loads(told.stdout)["algorithm"] == "PPO"
 
 
-def test_a_pruned_policy_cannot_write_outside_its_folder(exported, tmp_path):
-    import zipfile
+def repacked(source, target, **changes):
+    """Copy a pruned policy with some of what it says of itself changed."""
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "pruned.json":
+                content = json.dumps(json.loads(content) | changes).encode()
+            new.writestr(name, content)
+    return target
 
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"policy": "python:os:system"},
+        {"policy": "sb3:nowhere.zip,extractor=os:system"},
+        {"policy": "pruned:other.rpd"},
+        {"default_action": "policy:python:os:system"},
+        {"env": "python:subprocess:getoutput,kwargs=cmd=ls"},
+        {"env": "gym:os:Thing-v0"},
+    ],
+)
+def test_a_pruned_policy_that_names_code_is_refused(exported, tmp_path, changes):
+    path = repacked(exported[0], tmp_path / "evil.rpd", **changes)
+    with pytest.raises(SpecError, match="may import code: refused"):
+        PrunedFile(path).load(CartPole().open(Opening(1)).facts)
+    with pytest.raises(SpecError, match="may import code: refused"):
+        rpd.PrunedPredictor(path)
+
+
+def test_the_trust_of_a_file_is_not_that_of_its_reader(tmp_path):
+    from rpd_core.pruned import _moved, without_trust
+    from rpd_sb3.loader import Sb3File
+
+    assert without_trust("policy", "sb3:a.zip,trust=true") == "sb3:a.zip"
+    nested = "policy:sb3:a.zip,trust=true"
+    assert without_trust("default-action", nested) == "policy:sb3:a.zip"
+    files = {"policy.path": tmp_path / "b.zip"}
+    moved = _moved(Sb3File(tmp_path / "a.zip", trust=True), "policy", files, trust=False)
+    assert moved == Sb3File(tmp_path / "b.zip", trust=False)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"policy": None}, {"inputs": []}, {"fitted": 3}, {"format": 2}, {"fitted": [3]}]
+)
+def test_a_damaged_pruned_policy_is_refused_in_one_line(exported, tmp_path, changes):
+    path = repacked(exported[0], tmp_path / "odd.rpd", **changes)
+    with pytest.raises(SpecError):
+        PrunedFile(path).load(CartPole().open(Opening(1)).facts)
+
+
+def test_a_pruned_policy_cannot_write_outside_its_folder(exported, tmp_path):
     path, _ = exported
-    about = PrunedFile(path).about() | {"inputs": {"/x": "../../escaped"}}
+    about = PrunedFile(path).about()
+    about["inputs"] = {"policy.path": {"file": "/x", "member": "../../escaped"}}
     with zipfile.ZipFile(path) as archive:
         keys = {name: archive.read(name) for name in ("keys.npy", "ranked.npy")}
     with zipfile.ZipFile(tmp_path / "evil.rpd", "w") as archive:
