@@ -43,6 +43,8 @@ def run(
     environments, and a function from a batch of observations to a batch of actions. `settings`
     are the other fields of `rpd_core.config.Request`, for example `episodes=1000`.
     """
+    if not isinstance(workers, int) or workers < 1:
+        raise ConfigError(f"workers must be a whole number of at least 1, got {workers!r}")
     registry = installed()
     setup = resolve(make_request(env, policy, settings), registry)
     shop = Workshop(
@@ -217,21 +219,33 @@ class Run:
 
     def ranking(self, measure: str = "tarantula") -> RankingTable:
         """Rank by any installed measure; nothing is played."""
-        analysis, registry = self.results.analysis, self.shop.registry
-        name = str(registry.parse("measure", measure))
+        name = str(self.shop.registry.parse("measure", measure))
+        return table_of(self.results, self._rank(name))
+
+    def _rank(self, name: str) -> Ranking:
+        analysis = self.results.analysis
         if name in analysis.rankings:
-            return table_of(self.results, analysis.rankings[name])
-        made = registry.make("measure", name)
+            return analysis.rankings[name]
+        made = self.shop.registry.make("measure", name)
         evidence = evidence_for(made, analysis.suite, analysis.spectrum, analysis.weights)
-        return table_of(self.results, rank(name, made, evidence))
+        return rank(name, made, evidence)
 
     def top(self, measure: str | None = None, count: int = 10) -> list[dict[str, Any]]:
         """Give the most important decisions in words."""
-        name = measure or self.summary["top"]["measure"]
-        return decision_rows(self.results, name, count)
+        if measure is None:
+            return decision_rows(self.results, self.summary["top"]["measure"], count)
+        name = str(self.shop.registry.parse("measure", measure))
+        ranking = self._rank(name)
+        analysis = dataclasses.replace(self.results.analysis, rankings={name: ranking})
+        return decision_rows(Ranked(self.results.setup, analysis), name, count)
 
     def threshold(self, fraction: float = 0.9, name: str = "portfolio") -> dict[str, Any] | None:
         """Give the least that keeps this fraction of the return; None: never reached."""
-        entries: dict[str, Any] = self.summary["thresholds"][f"{fraction:g}"]
+        thresholds: dict[str, Any] = self.summary["thresholds"]
+        if f"{fraction:g}" not in thresholds:
+            raise ConfigError(f"no threshold of {fraction:g}: there are {', '.join(thresholds)}")
+        entries: dict[str, Any] = thresholds[f"{fraction:g}"]
+        if name not in entries:
+            raise ConfigError(f"{name!r} was not pruned.{nearest(name, entries)}")
         found: dict[str, Any] | None = entries[name]
         return found

@@ -6,12 +6,13 @@ import dataclasses
 import functools
 import hashlib
 import json
+import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from rpd_core.components import Chain, Task
+from rpd_core.components import PROTOCOLS, Chain, Task
 from rpd_core.errors import ConfigError, SpecError
 from rpd_core.registry import Registry
 from rpd_core.rollout import Recipe
@@ -184,6 +185,11 @@ def _analysis(request: Request, task: Task, registry: Registry) -> AnalysisConfi
     condition = str(registry.parse("condition", request.condition or task.condition))
     registry.make("condition", condition)
     measures = [str(registry.parse("measure", text)) for text in request.measures]
+    if reserved := sorted({"portfolio", "random", "random_best"} & set(measures)):
+        raise ConfigError(
+            f"{reserved[0]!r} is always shown and cannot be added: for one random order write "
+            "random:seed=1"
+        )
     for text in measures:
         registry.make("measure", text)
     return AnalysisConfig(
@@ -205,6 +211,9 @@ def _component(registry: Registry, kind: str, chosen: Any) -> tuple[Any, str]:
     if callable(chosen) and not dataclasses.is_dataclass(chosen):
         name = f"python:{chosen.__module__}:{getattr(chosen, '__qualname__', 'function')}"
         return registry.resolve(kind, "python")(chosen), name
+    protocol = next(protocol for protocol, name in PROTOCOLS.items() if name == kind)
+    if not isinstance(chosen, protocol):
+        raise ConfigError(f"{kind} must be a spec string, a recipe or a function, got {chosen!r}")
     return chosen, type(chosen).__name__
 
 
@@ -253,8 +262,26 @@ def _plain(value: Any) -> Any:
         return {"of": _plain(value.func), "args": _plain(value.args), **_plain(value.keywords)}
     if callable(value):  # by name: the text of an object holds its address, new in every process
         named = value if hasattr(value, "__qualname__") else type(value)
-        return f"{named.__module__}.{named.__qualname__}"
+        return f"{named.__module__}.{named.__qualname__}{_function_digest(value)}"
     return str(value)
+
+
+def _function_digest(value: Any) -> str:
+    """Tell functions of one name apart, lambdas above all: by code, defaults and closure."""
+    code = getattr(value, "__code__", None)
+    if code is None:
+        return ""
+    closure = [cell.cell_contents for cell in value.__closure__ or ()]
+    held = [_plain(item) for item in (*(value.__defaults__ or ()), *closure) if item is not value]
+    return f"#{short_digest([_code_text(code), held])}"
+
+
+def _code_text(code: types.CodeType) -> list[Any]:
+    constants = [
+        _code_text(item) if isinstance(item, types.CodeType) else repr(item)
+        for item in code.co_consts
+    ]
+    return [code.co_code.hex(), constants, code.co_names, code.co_varnames]
 
 
 def file_digest(path: Path) -> str:
@@ -280,7 +307,7 @@ def check(config: RunConfig) -> None:
     if not isinstance(rate, int | float):
         raise ConfigError(f"mutation_rate must be a number, got {rate!r}")
     if not 0 < rate < 1:
-        hint = f" Did you mean {rate / 100:g}?" if 1 <= rate < 100 else ""
+        hint = f" Did you mean {rate / 100:g}?" if 1 < rate < 100 else ""
         raise ConfigError(f"mutation_rate must lie in (0, 1), got {rate:g}.{hint}")
     counts = {
         "episodes": config.episodes,

@@ -152,7 +152,12 @@ def _stored_condition(shop: Workshop, suite: Suite) -> str:
             return asked
         stored[asked] = {"resolved": resolved, "episodes": len(suite.episodes)}
         shop.directory.write_json("conditions.json", stored)
-    return str(stored[asked]["resolved"])
+    try:
+        return str(stored[asked]["resolved"])
+    except (KeyError, TypeError):
+        raise StoreError(
+            f"conditions.json in {str(shop.directory.path)!r} has no cut for {asked!r}: delete it"
+        ) from None
 
 
 def pass_rates(shop: Workshop, analysis: Analysis, references: References) -> dict[str, float]:

@@ -55,7 +55,10 @@ def random_actions(space: Any, draws: Any) -> Array:
     if kind == "MultiBinary":
         return np.asarray(unit < 0.5, dtype=np.int8)
     if not (np.isfinite(space.low).all() and np.isfinite(space.high).all()):
-        raise ComponentError(f"cannot draw actions at random from the unbounded {space}")
+        raise ComponentError(
+            f"cannot draw actions at random from the unbounded {space}: where random play is only "
+            "the reference, give --reference"
+        )
     low, high = space.low.astype(np.float64), space.high.astype(np.float64)
     drawn = (low + unit * (high - low)).astype(space.dtype)
     return np.asarray(np.clip(drawn, space.low, space.high))

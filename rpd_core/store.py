@@ -88,6 +88,8 @@ class RunDirectory:
                 f"has {SCHEMA_VERSION}: choose another --out"
             )
         before = self.config()
+        if not self._holds_work():  # a first try that failed binds nobody
+            return
         found = differences(before.suite.identity(), _plain(config))
         if found:
             raise StoreError(
@@ -100,6 +102,11 @@ class RunDirectory:
                 f"{str(self.path)!r} holds {held} episodes, asked for "
                 f"{config.episodes}: a run can grow but not shrink; choose another --out"
             )
+
+    def _holds_work(self) -> bool:
+        """Tell whether anything was played or fitted for the stored configuration."""
+        played = (self.path / name for name in ("suite", "pruning", "prepared.json"))
+        return any(path.exists() for path in played)
 
     def config(self) -> RunConfig:
         """Read the stored configuration."""
@@ -155,11 +162,15 @@ class Parts:
 
     def covered(self) -> list[tuple[int, int]]:
         """Give the ranges (first, last), both included, that are finished, in order."""
-        folder = self._file(self.tables[-1], 0, 0).parent
+        found = [self._parts_of(table) for table in self.tables]
+        return sorted(set.intersection(*found))
+
+    def _parts_of(self, table: str) -> set[tuple[int, int]]:
+        folder = self._file(table, 0, 0).parent
         if not folder.is_dir():
-            return []
-        found = (_PART.fullmatch(entry.name) for entry in folder.iterdir())
-        return sorted((int(match[1]), int(match[2])) for match in found if match)
+            return set()
+        matches = (_PART.fullmatch(entry.name) for entry in folder.iterdir())
+        return {(int(match[1]), int(match[2])) for match in matches if match}
 
     def missing(self, total: int, chunk: int) -> list[tuple[int, int]]:
         """Give the unfinished ranges below `total`, cut at multiples of `chunk`."""

@@ -53,6 +53,7 @@ def prune(shop: Workshop, rankings: Mapping[str, Ranking], references: Reference
     config = shop.setup.config.analysis
     keys = next(iter(rankings.values())).keys
     cutoffs = cutoffs_for(config.shares, len(keys))
+    shares = [cutoff / len(keys) for cutoff in cutoffs]  # what is kept, not what was asked for
     randoms = [random_ranking(keys, seed) for seed in range(config.random_rankings)]
     asked = {
         ranking.name: ask(shop, [ranking.ranked_keys], [(0, cutoff) for cutoff in cutoffs])
@@ -60,8 +61,7 @@ def prune(shop: Workshop, rankings: Mapping[str, Ranking], references: Reference
     }
     played = evaluate(shop, "pruning", asked)
     curves = {
-        name: curve_from(name, config.shares, cutoffs, episodes)
-        for name, episodes in played.items()
+        name: curve_from(name, shares, cutoffs, episodes) for name, episodes in played.items()
     }
     measured = {name: curves[name] for name in rankings}
     return Pruning(

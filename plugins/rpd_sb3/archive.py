@@ -29,6 +29,10 @@ Weights = dict[str, torch.Tensor]
 TRUST = "if you trust the file, trust=true in the spec or --trust-policy loads it in full"
 
 
+_LARGEST = 2**30
+"""Bytes of settings and weights together; zips of other people may be bombs."""
+
+
 @dataclass(frozen=True)
 class Archive:
     """What a saved model holds that is needed to act."""
@@ -72,6 +76,7 @@ def open_archive(path: Path) -> Archive:
         with zipfile.ZipFile(path) as zipped:
             names = set(zipped.namelist())
             _check_members(path, names)
+            _check_size(path, zipped)
             settings = json.loads(zipped.read("data"))
             weights = _weights(path, zipped.read("policy.pth"))
             stored = "_stable_baselines3_version"
@@ -81,6 +86,13 @@ def open_archive(path: Path) -> Archive:
     if not isinstance(settings, dict):
         raise SpecError(f"{path.name} is damaged: its settings are no JSON object; save it again")
     return Archive(path, settings, weights, version)
+
+
+def _check_size(path: Path, zipped: zipfile.ZipFile) -> None:
+    """Refuse settings and weights that would fill the memory."""
+    size = sum(zipped.getinfo(name).file_size for name in ("data", "policy.pth"))
+    if size > _LARGEST:
+        raise SpecError(f"{path.name} unpacks to {size / 2**30:.1f} GB, more than 1 GB: refused")
 
 
 def _check_members(path: Path, names: set[str]) -> None:

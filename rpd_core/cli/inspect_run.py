@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rpd_core.cli import shared
+
+
+def _answers(summary: dict[str, Any], config: dict[str, Any]) -> bool:
+    """Tell whether a summary answers what the run was last asked."""
+    told = summary.get("configuration") or {}
+    return bool(
+        told.get("analysis") == config["analysis"] and told.get("episodes") == config["episodes"]
+    )
 
 
 @shared.reporting
@@ -14,7 +24,7 @@ def show_command(run: shared.RunPath, as_json: shared.Json = False) -> None:
     directory = RunDirectory(run)
     config = directory.config()
     summary = directory.read_json("summary.json")
-    if summary is not None and summary["suite"]["episodes"] >= config.episodes:
+    if summary is not None and _answers(summary, config.as_json()):
         if as_json:
             shared.print_json(summary)
         else:

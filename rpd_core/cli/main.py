@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 import typer
 
-from rpd_core.cli import describe, describe_policy, inspect_run, parts, plugin_commands, run
+from rpd_core.cli import describe, describe_policy, inspect_run, parts, plugin_commands, run, shared
 from rpd_core.execution import one_thread
 
 app = typer.Typer(
@@ -28,7 +30,17 @@ app.command("check-plugin")(plugin_commands.check_plugin_command)
 def main() -> None:
     """Start the command line."""
     one_thread()  # before anything numerical is imported
-    app()
+    if len(sys.argv) == 1:
+        sys.argv.append("--help")
+    try:
+        code = typer.main.get_command(app).main(prog_name="rpd", standalone_mode=False)
+    except Exception as error:
+        told = getattr(error, "format_message", None)  # of a wrong option or argument
+        if told is None:
+            raise
+        shared.errors().print(f"rpd: {' '.join(told().split())} Try --help.", markup=False)
+        sys.exit(shared.BAD_INPUT)
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 if __name__ == "__main__":

@@ -55,6 +55,8 @@ def suite_command(
         "seed": seed,
         "trust_policy": trust_policy or None,
     }
+    if run is not None and out is not None:
+        raise ConfigError(f"{run} is continued where it is: leave --out {out} out")
     with shared.progress_bars() as progress:
         if run is not None:
             shop = stored_shop(run, asked, workers, executor, progress)
@@ -134,6 +136,7 @@ def prune_command(
     condition: shared.Condition = None,
     test_episodes: shared.TestEpisodes = None,
     unvisited: shared.Unvisited = None,
+    reference: shared.Reference = None,
     workers: shared.Workers = None,
     executor: shared.ExecutorName = "local",
     export: Annotated[
@@ -152,6 +155,7 @@ def prune_command(
         "condition": condition,
         "test_episodes": test_episodes,
         "unvisited": unvisited,
+        "reference": reference,
     }
     with shared.progress_bars() as progress:
         shop = stored_shop(run, changes, workers, executor, progress)

@@ -175,8 +175,18 @@ def _print_reading(console: Console, summary: dict[str, Any]) -> None:
             console,
             f"The policy's decisions in {best['states']:.0%} of the states ({best['kept']}), or in "
             f"{best['steps']:.0%} of the steps, are enough for {float(fraction):.0%} of its return "
-            f"(random ranking: {than}).",
+            f"(random ranking: {than}). {_confirmed_sentence(best)}",
         )
+
+
+def _confirmed_sentence(entry: dict[str, Any]) -> str:
+    found = entry.get("confirmation")
+    if found is None or not entry["confirmed"]:
+        return "On fresh episodes no pruned policy met the target."
+    return (
+        f"On fresh episodes it took {found['states']:.0%} of the states ({found['kept']}), "
+        f"deciding in {found['steps']:.0%} of the steps."
+    )
 
 
 def print_progress(console: Console, path: Path, done: int, total: int) -> None:

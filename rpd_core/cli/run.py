@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rpd_core.cli import shared
-from rpd_core.errors import ConfigError, StoreError
+from rpd_core.errors import ConfigError, StoreError, one_line
 
 if TYPE_CHECKING:
     from rpd_core.config import Request, Setup
@@ -30,6 +30,7 @@ def run_command(
     test_episodes: shared.TestEpisodes = None,
     seed: shared.Seed = None,
     unvisited: shared.Unvisited = None,
+    reference: shared.Reference = None,
     workers: shared.Workers = None,
     executor: shared.ExecutorName = "local",
     trust_policy: shared.TrustPolicy = False,
@@ -58,6 +59,7 @@ def run_command(
         "test_episodes": test_episodes,
         "seed": seed,
         "unvisited": unvisited,
+        "reference": reference,
         "trust_policy": trust_policy or None,
     }
     with shared.progress_bars(hidden=dry_run) as progress:
@@ -80,7 +82,13 @@ def request_from(asked: dict[str, Any], config: Path | None) -> Request:
 
     given = {name: value for name, value in asked.items() if value not in (None, ())}
     if config is not None:
-        return dataclasses.replace(request_of(RunConfig.from_json(_read(config))), **given)
+        try:
+            stored = request_of(RunConfig.from_json(_read(config)))
+        except (KeyError, TypeError, ValueError) as error:
+            raise StoreError(
+                f"the configuration in {str(config)!r} cannot be used ({one_line(error)})"
+            ) from error
+        return dataclasses.replace(stored, **given)
     if "env" not in given:
         raise ConfigError("no environment given: try rpd run --env cartpole")
     return Request(**given)

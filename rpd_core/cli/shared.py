@@ -64,6 +64,10 @@ Unvisited = Annotated[
         "--unvisited", help="In states the suite never saw: 'default' action (default) or 'policy'."
     ),
 ]
+Reference = Annotated[
+    float | None,
+    typer.Option("--reference", help="Return that shares are measured from; default: the task's."),
+]
 TrustPolicy = Annotated[
     bool, typer.Option("--trust-policy", help="Let the policy file run code of its author's.")
 ]

@@ -98,6 +98,7 @@ def test_another_configuration_is_refused_with_the_difference(
 ) -> None:
     directory = RunDirectory(tmp_path)
     directory.create(config, {})
+    fill(directory, (0, 19))
     with pytest.raises(StoreError) as caught:
         directory.create(changed(config, **changes), {})
     assert f"holds another configuration ({difference})" in str(caught.value)
@@ -109,6 +110,7 @@ def test_other_components_are_refused_with_the_difference(
 ) -> None:
     directory = RunDirectory(tmp_path)
     directory.create(config, {})
+    fill(directory, (0, 19))
     asked = Request(worlds.Corridor(), worlds.Goes(0), default_action="random", episodes=40)
     with pytest.raises(StoreError) as caught:
         directory.create(resolve(asked, registry).config, {})
@@ -146,6 +148,22 @@ def test_a_run_of_another_schema_is_refused(tmp_path: Path, config: RunConfig) -
     directory.write_json("run.json", {**stored, "schema": 99})
     with pytest.raises(StoreError, match=r"written with schema 99, this rpd has 1"):
         directory.create(config, {})
+
+
+def test_a_first_try_that_failed_binds_nobody(tmp_path: Path, config: RunConfig) -> None:
+    directory = RunDirectory(tmp_path)
+    directory.create(config, {})
+    directory.create(changed(config, seed=3), {})
+    assert directory.config().suite.seed == 3
+
+
+def test_a_part_that_lost_a_table_is_missing(tmp_path: Path, config: RunConfig) -> None:
+    directory = RunDirectory(tmp_path)
+    directory.create(config, {})
+    fill(directory, (0, 19), (20, 39))
+    (tmp_path / "suite" / "visits" / "part-000000000-000000019.parquet").unlink()
+    assert directory.suite.covered() == [(20, 39)]
+    assert directory.suite.missing(40, 20) == [(0, 19)]
 
 
 def test_differences_reach_into_nested_values() -> None:
