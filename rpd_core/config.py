@@ -138,13 +138,13 @@ def resolve(request: Request, registry: Registry) -> Setup:
     chosen = request.policy if request.policy is not None else task.policy
     if chosen is None:
         raise ConfigError(f"no policy ships with {env_text!r}: give one, for example sb3:path.zip")
+    default_choice = request.default_action or task.default_action
     if request.trust_policy:
         chosen = trusted(registry, chosen)
+        default_choice = trusted(registry, default_choice, "default-action")
     policy, policy_text = _component(registry, "policy", chosen)
     abstraction, abstraction_text = chain_of(registry, request.abstraction or task.abstraction)
-    default, default_text = _component(
-        registry, "default-action", request.default_action or task.default_action
-    )
+    default, default_text = _component(registry, "default-action", default_choice)
     recipe = Recipe(
         environment, policy, abstraction, default, _or(request.lanes, task.lanes), task.max_steps
     )
@@ -167,12 +167,15 @@ def resolve(request: Request, registry: Registry) -> Setup:
     return Setup(config, recipe, task)
 
 
-def trusted(registry: Registry, chosen: Any) -> Any:
-    """Set `trust=true` in a policy spec whose loader knows it."""
+def trusted(registry: Registry, chosen: Any, kind: str = "policy") -> Any:
+    """Set `trust=true` in the spec of a policy, or of a default action that is one."""
     if not isinstance(chosen, str):
         return chosen
-    spec = registry.parse("policy", chosen)
-    if "trust" not in {p.name for p in registry.describe("policy", spec.name).parameters}:
+    spec = registry.parse(kind, chosen)
+    if spec.nested and kind == "default-action":
+        inner = {spec.first: str(trusted(registry, spec.values[spec.first]))}
+        return dataclasses.replace(spec, values={**spec.values, **inner})
+    if "trust" not in {p.name for p in registry.describe(kind, spec.name).parameters}:
         return spec
     return dataclasses.replace(spec, values={**spec.values, "trust": "true"})
 

@@ -225,3 +225,36 @@ def test_names_of_the_public_interface_exist() -> None:
         assert getattr(rpd, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = rpd.nothing
+
+
+def test_two_functions_of_one_name_are_two_policies(tmp_path: Path) -> None:
+    registry = installed()
+    made = []
+    for pushes in (0, 1):
+        policy = lambda seen, pushes=pushes: np.full(len(seen), pushes)  # noqa: E731
+        made.append(resolve(Request("cartpole", policy), registry).config.suite)
+    assert made[0].policy == made[1].policy
+    assert made[0].identity() != made[1].identity()
+    assert made[0].digest() != made[1].digest()
+
+
+def test_what_cannot_be_asked_is_refused_in_our_own_words(finished: rpd.Run) -> None:
+    with pytest.raises(RpdError, match=r"no threshold of 0.8"):
+        finished.threshold(0.8)
+    with pytest.raises(RpdError, match="was not pruned"):
+        finished.threshold(0.9, "nosuch")
+    with pytest.raises(RpdError, match="no measure is called 'nosuch'"):
+        finished.top("nosuch")
+    assert len(finished.top("wong2:reading=mutation", count=2)) == 2
+    with pytest.raises(RpdError, match="workers must be a whole number"):
+        rpd.run("cartpole", workers=0)
+    with pytest.raises(RpdError, match="environment must be a spec string"):
+        rpd.run(3)
+    with pytest.raises(RpdError, match="is always shown"):
+        rpd.run("cartpole", measures="random")
+
+
+def test_shares_say_what_is_kept(finished: rpd.Run) -> None:
+    states = len(finished.suite.states)
+    for curve in finished.curves.values():
+        assert curve.shares.tolist() == [kept / states for kept in curve.kept]
