@@ -194,8 +194,7 @@ def print_progress(console: Console, path: Path, done: int, total: int) -> None:
     stage = "suite" if done < total else "pruning"
     say(
         console,
-        f"Not finished: {done} of {total} mutant episodes are stored; the {stage} is under way or "
-        "was interrupted.",
+        f"Not finished: {done} of {total} mutant episodes are stored; the {stage} is not complete.",
     )
     command = f"rpd run --config {path / 'run.json'} --out {path}"
     say(console, f"Continue with: {command}", copied=True)
