@@ -14,7 +14,6 @@ import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 
 from rpd_core import pipeline
-from rpd_core.components import Executor
 from rpd_core.config import Request, RunConfig, Setup, resolve
 from rpd_core.errors import ConfigError, StoreError, nearest
 from rpd_core.execution import LocalProcesses, can_be_shipped, close_pools
@@ -24,6 +23,7 @@ from rpd_core.ranking import Ranking, evidence_for, rank, ranking_columns
 from rpd_core.registry import Registry, installed
 from rpd_core.store import RunDirectory, write_whole
 from rpd_core.summary import decision_rows, summarise
+from rpd_core.work import Executor
 from rpd_core.workshop import Progress, Workshop
 
 

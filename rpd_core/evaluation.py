@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpd_core import prepare, tables
-from rpd_core.components import WorkItem
 from rpd_core.config import short_digest
 from rpd_core.execution import run_items
 from rpd_core.hashing import Phase
@@ -18,6 +17,7 @@ from rpd_core.jobs import Evaluation, EvaluationJob, perform_evaluation
 from rpd_core.pruning import refuse_weak_policy, target_return
 from rpd_core.store import Parts, file_stem
 from rpd_core.suite import Episodes, concat_episodes
+from rpd_core.work import WorkItem
 from rpd_core.workshop import Workshop
 
 if TYPE_CHECKING:

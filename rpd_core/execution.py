@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Any
 
-from rpd_core.components import Executor, Outcome, WorkItem, WorkQueue
 from rpd_core.errors import ExecutionError, RpdError, one_line
+from rpd_core.work import Executor, Outcome, WorkItem, WorkQueue
 
 RETRIES = 3
 """How often work whose process died is tried again."""

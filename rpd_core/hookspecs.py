@@ -58,5 +58,5 @@ def rpd_conditions() -> list[Component]:
 
 @hookspec
 def rpd_executors() -> list[Component]:
-    """Executors; targets follow `rpd_core.components.Executor`."""
+    """Executors; targets follow `rpd_core.work.Executor`."""
     return []

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rpd_core import prepare, tables
-from rpd_core.components import Chain, Spectrum, WorkItem
+from rpd_core.components import Chain, Spectrum
 from rpd_core.conditions import refuse_one_sided, resolve_condition, weigh
 from rpd_core.config import Setup
 from rpd_core.errors import StoreError
@@ -21,6 +21,7 @@ from rpd_core.store import RunDirectory
 from rpd_core.suite import Suite, merge
 from rpd_core.sweep import Pruning, prune
 from rpd_core.versions import versions
+from rpd_core.work import WorkItem
 from rpd_core.workshop import Workshop
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rpd_core.components import Executor
 from rpd_core.config import Setup
 from rpd_core.execution import LocalProcesses
 from rpd_core.registry import Registry
 from rpd_core.rollout import Recipe
 from rpd_core.store import RunDirectory
+from rpd_core.work import Executor
 
 Progress = Callable[[str, int, int], None]
 """Told (stage, done, total) as work is finished."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rpd_core.components import Executor, Outcome, WorkItem
+from rpd_core.work import Executor, Outcome, WorkItem
 
 
 def square(number: int) -> int:

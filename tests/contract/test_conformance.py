@@ -123,7 +123,7 @@ class Heavy:
 @dataclass(frozen=True)
 class DropsErrors:
     def execute(self, queue, workers):
-        from rpd_core.components import Outcome
+        from rpd_core.work import Outcome
 
         while (item := queue.take()) is not None:
             try:

@@ -12,7 +12,6 @@ import pytest
 import worlds
 from lines import Does, always
 
-from rpd_core.components import Outcome, WorkItem
 from rpd_core.errors import EpisodeError, ExecutionError, SpecError
 from rpd_core.execution import (
     RETRIES,
@@ -21,6 +20,7 @@ from rpd_core.execution import (
     can_be_shipped,
     run_items,
 )
+from rpd_core.work import Outcome, WorkItem
 
 
 def results(function: Callable[[Any], Any], arguments: list[Any], workers: int = 1) -> list[Any]:
