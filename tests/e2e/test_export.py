@@ -175,3 +175,9 @@ def test_a_pruned_policy_cannot_write_outside_its_folder(exported, tmp_path):
     facts = CartPole().open(Opening(1)).facts
     with pytest.raises(SpecError, match="outside its folder"):
         PrunedFile(tmp_path / "evil.rpd").load(facts)
+
+
+def test_a_pruned_policy_that_would_fill_the_memory_is_refused(exported, monkeypatch):
+    monkeypatch.setattr("rpd_core.pruned._LARGEST", 1000)
+    with pytest.raises(SpecError, match="unpacks to more than 2 GB: refused"):
+        PrunedFile(exported[0]).about()

@@ -160,3 +160,10 @@ def test_a_file_without_a_policy_class_is_recognised_by_its_weights(tmp_path: Pa
             saved(train(name, "MlpPolicy", VECTOR, action), tmp_path), {"policy_class": None}
         )
         assert Sb3File(path).describe()["algorithm"] == name
+
+
+def test_a_zip_that_would_fill_the_memory_is_refused_before_it_is_read(
+    good: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rpd_sb3.archive._LARGEST", 1000)
+    assert "more than 1 GB: refused" in complaint(Sb3File(good))
