@@ -19,9 +19,9 @@ from rpd_core.errors import ConfigError, StoreError, nearest
 from rpd_core.execution import LocalProcesses, can_be_shipped, close_pools
 from rpd_core.jobs import close_players
 from rpd_core.pipeline import Ranked, Results
-from rpd_core.ranking import Ranking, evidence_for, rank, ranking_columns
+from rpd_core.ranking import Ranking, ranking_columns
 from rpd_core.registry import Registry, installed
-from rpd_core.store import RunDirectory, write_whole
+from rpd_core.store import RunDirectory, file_stem, write_whole
 from rpd_core.summary import decision_rows, summarise
 from rpd_core.work import Executor
 from rpd_core.workshop import Progress, Workshop
@@ -143,12 +143,9 @@ def open_run(path: str | Path, registry: Registry | None = None) -> Run:
 
 def write_rankings(directory: RunDirectory, results: Results) -> None:
     """Leave every ranking as a table in the run directory."""
-    for name in results.analysis.rankings:
-        table_of(results, results.analysis.rankings[name]).to_parquet(
-            directory.path
-            / "rankings"
-            / f"{''.join(c if c.isalnum() else '-' for c in name)}.parquet"
-        )
+    for name, ranking in results.analysis.rankings.items():
+        path = directory.path / "rankings" / f"{file_stem(name)}.parquet"
+        table_of(results, ranking).to_parquet(path)
 
 
 def table_of(results: Results | Ranked, ranking: Ranking) -> RankingTable:
@@ -226,9 +223,8 @@ class Run:
         analysis = self.results.analysis
         if name in analysis.rankings:
             return analysis.rankings[name]
-        made = self.shop.registry.make("measure", name)
-        evidence = evidence_for(made, analysis.suite, analysis.spectrum, analysis.weights)
-        return rank(name, made, evidence)
+        counted = analysis.suite, analysis.spectrum, analysis.weights
+        return pipeline.rank_by(self.shop.registry, name, *counted)
 
     def top(self, measure: str | None = None, count: int = 10) -> list[dict[str, Any]]:
         """Give the most important decisions in words."""

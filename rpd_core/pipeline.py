@@ -16,6 +16,7 @@ from rpd_core.evaluation import References, measure_references
 from rpd_core.execution import run_items
 from rpd_core.jobs import SuiteJob, perform_suite
 from rpd_core.ranking import Ranking, evidence_for, rank
+from rpd_core.registry import Registry
 from rpd_core.spectrum import count_spectrum
 from rpd_core.store import RunDirectory
 from rpd_core.suite import Suite, merge
@@ -136,11 +137,18 @@ def analyse(shop: Workshop, suite: Suite) -> Analysis:
     weights = weigh(shop.registry.make("condition", condition), suite.episodes)
     refuse_one_sided(weights, suite.episodes, condition)
     spectrum = count_spectrum(suite, weights)
-    rankings = {}
-    for name in config.measures:
-        measure = shop.registry.make("measure", name)
-        rankings[name] = rank(name, measure, evidence_for(measure, suite, spectrum, weights))
+    rankings = {
+        name: rank_by(shop.registry, name, suite, spectrum, weights) for name in config.measures
+    }
     return Analysis(suite, condition, weights, spectrum, rankings)
+
+
+def rank_by(
+    registry: Registry, name: str, suite: Suite, spectrum: Spectrum, weights: FloatArray
+) -> Ranking:
+    """Rank the states of a suite by a measure given as a spec string."""
+    measure = registry.make("measure", name)
+    return rank(name, measure, evidence_for(measure, suite, spectrum, weights))
 
 
 def _stored_condition(shop: Workshop, suite: Suite) -> str:
