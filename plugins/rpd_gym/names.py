@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import re
+import warnings
+from importlib.metadata import EntryPoint, entry_points
 
 import gymnasium
+from gymnasium.envs import registration
 
-from rpd_core.errors import ComponentError, SpecError, nearest
+from rpd_core.errors import ComponentError, SpecError, nearest, one_line
 
 _ID = re.compile(r"(?P<name>.+?)-v(?P<version>\d+)")
 _OLD_ATARI = re.compile(r"(?P<game>[A-Z]\w*?)(?:-ram)?(?:Deterministic|NoFrameskip)?-v[0-5]")
@@ -33,6 +37,7 @@ def find_id(text: str) -> tuple[str, str]:
     if colon and module:
         return text, ""  # Gymnasium imports the module itself
     import_for(text)
+    faults = () if text in gymnasium.registry else load_declared()
     if text in gymnasium.registry:
         return text, ""
     newer = _newest(text)
@@ -42,7 +47,8 @@ def find_id(text: str) -> tuple[str, str]:
     if atari:
         game = atari.removeprefix("ALE/").removesuffix("-v5")
         return atari, f"{text} is gone: {atari} is used; atari:{game} has the usual preprocessing"
-    raise SpecError(f"no environment is called {text!r}.{nearest(text, gymnasium.registry)}")
+    found = f"no environment is called {text!r}.{nearest(text, gymnasium.registry)}"
+    raise SpecError(" ".join([found, *faults]))
 
 
 def import_for(text: str) -> None:
@@ -56,6 +62,36 @@ def import_for(text: str) -> None:
         return
     if _OLD_ATARI.fullmatch(text) and importlib.util.find_spec("ale_py"):
         _register("ale_py")
+
+
+@functools.cache
+def load_declared() -> tuple[str, ...]:
+    """Load what installed packages declare for Gymnasium, and say which of them failed.
+
+    A package names a function that registers its environments in the entry point group
+    `gymnasium.envs`, under their namespace or `__root__`. Gymnasium itself stopped reading these
+    with version 1.0; the packages remain.
+    """
+    faults = []
+    for point in sorted(entry_points(group="gymnasium.envs"), key=lambda one: one.value):
+        try:
+            _load(point)
+        except Exception as error:
+            faults.append(f"({point.value} failed: {one_line(error)})")
+    return tuple(faults)
+
+
+def _load(point: EntryPoint) -> None:
+    before = registration.current_namespace
+    # not `registration.namespace`, which stays in force after an exception
+    registration.current_namespace = None if point.name.startswith("__") else point.name
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            declared = point.load()
+            if callable(declared):
+                declared()
+    finally:
+        registration.current_namespace = before
 
 
 def _register(name: str) -> None:
