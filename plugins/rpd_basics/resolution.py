@@ -19,8 +19,8 @@ SIZES = ((1, 1), (2, 2), (3, 3), (4, 4), (6, 5), (9, 7), (12, 10), (18, 14), (27
 """Rows and columns of small pictures that are tried."""
 LEVELS = (2, 3, 5, 9)
 """Grey levels that are tried."""
-REFINED = 24
-"""Entries up to which the bins of each are tuned on their own."""
+TUNED = 24
+"""Entries that get bins at most; of longer vectors, those that say the most."""
 
 
 @dataclass(frozen=True)
@@ -75,37 +75,58 @@ class Judge:
 
 
 def best_edges(rows: Array, judge: Judge) -> tuple[Edges, Found]:
-    """Choose bins for every entry: the same number for all, then more or less for single ones."""
+    """Choose bins: the same number for all entries that matter, then others for single ones."""
     ladder = _Ladder(rows)
+    entries = telling_entries(rows, TUNED)
     best = (0,) * rows.shape[1]
     found = judge(ladder.bins(best))
     for rung in range(1, len(COUNTS)):
-        tried = (rung,) * rows.shape[1]
+        tried = tuple(rung if number in entries else 0 for number in range(rows.shape[1]))
         better = judge(ladder.bins(tried))
         if better.beats(found, judge.wanted):
             best, found = tried, better
-    if rows.shape[1] <= REFINED:
-        best, found = _refine(ladder, best, found, judge)
+    best, found = _refine(ladder, entries, best, found, judge)
     return tuple(ladder.edges(number, rung) for number, rung in enumerate(best)), found
 
 
+def telling_entries(rows: Array, most: int) -> tuple[int, ...]:
+    """Pick the entries that vary and repeat one another least.
+
+    Each is ranked by how evenly its mean splits the steps, and loses what it shares with one
+    picked before: cells of a grid and rays of a scanner tell the same story many times over.
+    """
+    if rows.shape[1] <= most:
+        return tuple(range(rows.shape[1]))
+    split = np.stack([column > column.mean() for column in rows.T], axis=1) * 1.0
+    worth = split.std(axis=0)
+    centred = (split - split.mean(axis=0)) / np.where(worth > 0, worth, 1.0)
+    left = worth.copy()
+    picked: list[int] = []
+    while len(picked) < most and left.max() > 1e-9:
+        picked.append(int(left.argmax()))
+        shared = np.abs(centred.T @ centred[:, picked[-1]]) / len(rows)
+        left = np.minimum(left, worth * (1 - shared))
+        left[picked] = 0
+    return tuple(sorted(picked))
+
+
 def _refine(
-    ladder: _Ladder, best: tuple[int, ...], found: Found, judge: Judge
+    ladder: _Ladder, entries: tuple[int, ...], best: tuple[int, ...], found: Found, judge: Judge
 ) -> tuple[tuple[int, ...], Found]:
     """Take the best single change again and again while there is one."""
-    while True:
-        tried = [(judge(ladder.bins(one)), one) for one in _neighbours(best)]
+    while tried := [(judge(ladder.bins(one)), one) for one in _neighbours(best, entries)]:
         better, one = max(tried, key=lambda pair: pair[0]._order(judge.wanted))
         if not better.beats(found, judge.wanted):
-            return best, found
+            break
         best, found = one, better
+    return best, found
 
 
-def _neighbours(rungs: tuple[int, ...]) -> list[tuple[int, ...]]:
+def _neighbours(rungs: tuple[int, ...], entries: tuple[int, ...]) -> list[tuple[int, ...]]:
     return [
         (*rungs[:number], rung, *rungs[number + 1 :])
-        for number, present in enumerate(rungs)
-        for rung in (present - 1, present + 1)
+        for number in entries
+        for rung in (rungs[number] - 1, rungs[number] + 1)
         if 0 <= rung < len(COUNTS)
     ]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rpd_basics.auto import Auto
-from rpd_basics.resolution import Judge
+from rpd_basics.resolution import Judge, telling_entries
 from rpd_core.components import Facts, FitSample
 from rpd_core.errors import FitError
 
@@ -62,6 +62,17 @@ def test_a_larger_suite_identifies_more() -> None:
     large = Auto(episodes=20_000).fit(sample(rows, episodes))
     assert large.identified >= small.identified
     assert large.covered >= 0.95
+
+
+def test_of_a_long_vector_the_entries_that_say_something_are_found() -> None:
+    rows, episodes = corridor(noise=0.0)
+    cells = (rows[:, :1] == np.arange(10)) * 1.0  # one cell of ten is lit
+    scanner = np.repeat(cells, 30, axis=1)  # by thirty rays each
+    assert len(telling_entries(scanner, 24)) == 10  # a ray that says what another did is no use
+    assert telling_entries(np.zeros((5, 30)), 24) == ()
+    fitted = Auto().fit(sample(scanner, episodes))
+    assert (fitted.identified, fitted.covered) == (10, 1.0)
+    assert len(np.unique(fitted(scanner, {}), axis=0)) == 10
 
 
 def test_pictures_get_a_size_and_levels() -> None:
