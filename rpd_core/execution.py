@@ -117,9 +117,12 @@ def close_pools() -> None:
     while _pools:
         pool = _pools.popitem()[1]
         processes = list((getattr(pool, "_processes", None) or {}).values())
+        manager = getattr(pool, "_executor_manager_thread", None)
         pool.shutdown(wait=False, cancel_futures=True)
         for process in processes:
             process.terminate()
+        if manager is not None:  # at exit, its pipes would close under Python's own farewell
+            manager.join(timeout=5)
 
 
 class _Pending:
