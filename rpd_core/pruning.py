@@ -128,11 +128,6 @@ def best_reach(curves: Sequence[Curve], target: float) -> Reach | None:
     return Reach(least.point, least.states, least.kept, steps, least.name)
 
 
-def envelope(curve: Curve) -> FloatArray:
-    """Give the best mean return with this share of states or less."""
-    return np.maximum.accumulate(curve.mean_return)
-
-
 @dataclass(frozen=True)
 class Candidate:
     """A pruned policy that met a target in the sweep and awaits confirmation."""

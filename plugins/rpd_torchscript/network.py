@@ -120,7 +120,7 @@ def fit_network(network: Network, wishes: Wishes, lanes: int, where: str) -> Net
     )
     raise FitError(
         f"{network.loaded.path.name} does not take what {where} gives ({shapes}): "
-        f"{complaints[0]}. Options that may help: layout=, divide=, stack=, hidden="
+        f"{complaints[0]}. Options that may help: layout=, divide=, stack=, hidden=, preprocess="
     )
 
 

@@ -15,7 +15,6 @@ from rpd_core.pruning import (
     candidates,
     curve_from,
     cutoffs_for,
-    envelope,
     mean_curve,
     portfolio,
     reach,
@@ -95,11 +94,6 @@ def test_the_best_of_several_takes_the_least_of_each_axis() -> None:
     alone = best_reach([B, curve("c", [0, 0, 0, 9], [0, 0, 0, 0.3])], 9)
     assert alone is not None
     assert (alone.name, alone.states, alone.steps) == ("b", 0.5, 0.3)
-
-
-def test_the_envelope_is_the_best_with_this_share_or_less() -> None:
-    assert envelope(A).tolist() == [0, 6, 6, 10]
-    assert envelope(curve("d", [-5, -7, -3, -4], [0] * 4)).tolist() == [-5, -5, -3, -3]
 
 
 def test_the_mean_of_curves_pools_their_episodes() -> None:
