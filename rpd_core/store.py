@@ -19,6 +19,8 @@ from rpd_core.errors import StoreError
 from rpd_core.tables import SCHEMA_VERSION, check_schema
 
 _PART = re.compile(r"part-(\d+)-(\d+)\.parquet")
+SHOWN = 5
+"""Differences between two configurations that a message names."""
 _OURS = re.compile(r"\.lock|\..+\.\d+\.tmp")
 """What an interrupted start may leave behind before there is a run.json."""
 
@@ -64,12 +66,16 @@ class RunDirectory:
             raise StoreError(
                 f"cannot create {str(self.path)!r}: {error.strerror}; choose another --out"
             ) from error
+        self.check(config)
+        self.write_json("run.json", _run_json(config, versions))
+
+    def check(self, config: RunConfig) -> None:
+        """Refuse a directory that holds something else than a part of this run."""
         stored = self.read_json("run.json")
         if stored is None:
             self._refuse_foreign()
         else:
             self._refuse_different(stored, config)
-        self.write_json("run.json", _run_json(config, versions))
 
     def _refuse_foreign(self) -> None:
         if (self.path / "run.json").is_file() or not self.path.is_dir():
@@ -92,8 +98,10 @@ class RunDirectory:
             return
         found = differences(before.suite.identity(), _plain(config))
         if found:
+            more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
             raise StoreError(
-                f"{str(self.path)!r} holds another configuration ({'; '.join(found)}): "
+                f"{str(self.path)!r} holds another configuration "
+                f"({'; '.join(found[:SHOWN] + more)}): "
                 "choose another --out or repeat the stored one"
             )
         held = max((last + 1 for _, last in self.suite.covered()), default=0)

@@ -134,6 +134,7 @@ def show_estimate(shop: Workshop, as_json: bool) -> None:
     from rpd_core.cli.render import print_estimate
     from rpd_core.estimate import estimate
 
+    shop.directory.check(shop.setup.config)
     cost = estimate(shop)
     plain = {"config": shop.setup.config.as_json(), "out": str(shop.directory.path)}
     if as_json:

@@ -117,6 +117,13 @@ def test_a_dry_run_writes_nothing_and_tells_the_cost(cli, tmp_path):
     assert plain["estimate"]["seconds"] > 0
 
 
+def test_a_dry_run_says_that_the_directory_would_be_refused(cli, tmp_path):
+    (tmp_path / "thesis.tex").write_text("mine")
+    result = cli("run", "--env", "cartpole", "--dry-run", "--out", tmp_path)
+    assert result.exit_code == 2
+    assert "holds 'thesis.tex' but no run.json" in result.stderr
+
+
 def test_describe_reads_parameters_from_the_source(cli):
     told = json.loads(cli("describe", "abstraction", "round", "--json").stdout)
     assert told["parameters"][0]["name"] == "digits"
