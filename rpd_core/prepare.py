@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rpd_core.actions import random_actions
 from rpd_core.components import (
     Chain,
     Choice,
@@ -18,9 +20,9 @@ from rpd_core.components import (
     FitSample,
     Policy,
     PolicyLoader,
+    opened,
 )
 from rpd_core.config import RunConfig
-from rpd_core.errors import ComponentError
 from rpd_core.hashing import Phase, episode_keys
 from rpd_core.rollout import Plan, Player, Recipe, Step
 
@@ -43,27 +45,6 @@ class RandomPlay:
         return lambda seen: Choice(random_actions(space, seen.draws))
 
 
-def random_actions(space: Any, draws: Any) -> Array:
-    """Draw actions uniformly from a space: integers of a range, floats between their bounds."""
-    kind = type(space).__name__
-    if kind == "Discrete":
-        return np.asarray(space.start + np.floor(draws.uniform()[:, 0] * space.n), dtype=np.int64)
-    shape = tuple(space.shape)
-    unit = draws.uniform(int(np.prod(shape))).reshape(-1, *shape)
-    if kind == "MultiDiscrete":
-        return np.asarray(space.start + np.floor(unit * space.nvec), dtype=np.int64)
-    if kind == "MultiBinary":
-        return np.asarray(unit < 0.5, dtype=np.int8)
-    if not (np.isfinite(space.low).all() and np.isfinite(space.high).all()):
-        raise ComponentError(
-            f"cannot draw actions at random from the unbounded {space}: where random play is only "
-            "the reference, give --reference"
-        )
-    low, high = space.low.astype(np.float64), space.high.astype(np.float64)
-    drawn = (low + unit * (high - low)).astype(space.dtype)
-    return np.asarray(np.clip(drawn, space.low, space.high))
-
-
 def needs_fit(recipe: Recipe) -> bool:
     """Tell whether any abstraction must learn something first."""
     return any(hasattr(link, "fit") for link in links_of(recipe))
@@ -72,28 +53,30 @@ def needs_fit(recipe: Recipe) -> bool:
 def fit(recipe: Recipe, config: RunConfig) -> Recipe:
     """Give the recipe with its abstractions fitted, each on what the ones before it give."""
     sample = sample_steps(recipe, config)
-    fitted = []
+    fitted: list[Any] = []
     for link in links_of(recipe):
-        if hasattr(link, "fit"):
-            link = link.fit(sample)
-        fitted.append(link)
-        sample = dataclasses.replace(sample, values=link(sample.values, sample.views))
+        if fitted:
+            before = opened(fitted[-1], sample.facts)
+            sample = dataclasses.replace(sample, values=before(sample.values, sample.views))
+        fitted.append(link.fit(sample) if hasattr(link, "fit") else link)
     return dataclasses.replace(recipe, abstraction=Chain(tuple(fitted)))
 
 
-def fitted_fields(recipe: Recipe) -> list[dict[str, Any]]:
-    """Give the parameters of every abstraction as JSON values, to store with the run."""
-    return [_as_plain(link) for link in links_of(recipe)]
+def fitted_fields(recipe: Recipe) -> list[dict[str, Any] | None]:
+    """Give what the abstractions have learned as JSON values; null where there is nothing to."""
+    return [_as_plain(link) if hasattr(link, "fit") else None for link in links_of(recipe)]
 
 
-def restore_fitted(chain: Chain, stored: list[Mapping[str, Any]]) -> Chain:
-    """Give the abstractions with the parameters that were fitted before."""
-    return Chain(
-        tuple(
-            type(link)(**{name: _tuples(value) for name, value in fields.items()})
-            for link, fields in zip(chain.links, stored, strict=True)
-        )
-    )
+def restore_fitted(chain: Chain, stored: Sequence[Mapping[str, Any] | None]) -> Chain:
+    """Give the abstractions with what they had learned before."""
+    pairs = zip(chain.links, stored, strict=True)
+    return Chain(tuple(_restored(link, fields) for link, fields in pairs))
+
+
+def _restored(link: Any, fields: Mapping[str, Any] | None) -> Any:
+    if fields is None or not hasattr(link, "fit"):
+        return link
+    return dataclasses.replace(link, **{name: _tuples(value) for name, value in fields.items()})
 
 
 def links_of(recipe: Recipe) -> tuple[Any, ...]:
@@ -103,9 +86,8 @@ def links_of(recipe: Recipe) -> tuple[Any, ...]:
 
 
 def _as_plain(link: Any) -> dict[str, Any]:
-    if not dataclasses.is_dataclass(link):
-        return {}
-    return {item.name: getattr(link, item.name) for item in dataclasses.fields(link)}
+    fields = {item.name: getattr(link, item.name) for item in dataclasses.fields(link)}
+    return {name: value for name, value in fields.items() if not isinstance(value, Path)}
 
 
 def _tuples(value: Any) -> Any:
@@ -143,6 +125,9 @@ class _Sampler:
     """Collects observations and views of active lanes; drops every other step when full."""
 
     limit: int
+    """Most bytes to keep."""
+    needs: tuple[str, ...]
+    """Views to keep."""
     stride: int = 1
     size: int = 0
     rows: list[tuple[int, int, Any, dict[str, Any], Any]] = field(default_factory=list)
@@ -150,7 +135,7 @@ class _Sampler:
     def __call__(self, step: Step) -> None:
         for lane in np.flatnonzero(step.active & (step.number % self.stride == 0)).tolist():
             observation = _row(step.observations, lane)
-            views = {name: np.array(view[lane]) for name, view in step.views.items()}
+            views = {name: np.array(step.views[name][lane]) for name in self.needs}
             place = int(step.position[lane]), int(step.number[lane])
             self.rows.append((*place, observation, views, np.array(step.choice.actions[lane])))
             self.size += _bytes(observation) + sum(map(_bytes, views.values()))
@@ -159,6 +144,8 @@ class _Sampler:
             before = len(self.rows)
             self.rows = [row for row in self.rows if row[1] % self.stride == 0]
             self.size = self.size * len(self.rows) // max(before, 1)
+            if all(row[1] == 0 for row in self.rows):  # first steps stay, however large
+                break
 
 
 def sample_steps(recipe: Recipe, config: RunConfig, episodes: int = FIT_EPISODES) -> FitSample:
@@ -166,7 +153,7 @@ def sample_steps(recipe: Recipe, config: RunConfig, episodes: int = FIT_EPISODES
     needs = Chain(links_of(recipe)).needs
     player = Player(dataclasses.replace(recipe, abstraction=_OneState(needs)))
     index = np.arange(episodes)
-    sampler = _Sampler(FIT_BYTES)
+    sampler = _Sampler(FIT_BYTES, needs)
     try:
         plan = Plan(index, episode_keys(config.suite.seed, Phase.FIT, index))
         player.play(plan, lambda keys, position: np.ones(len(keys), dtype=bool), sampler)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rpd_core.actions import first_action, in_every_lane
 from rpd_core.components import (
     Choice,
     Facts,
@@ -37,7 +38,7 @@ from rpd_core.jobs import TopStates
 from rpd_core.pipeline import Results
 from rpd_core.prepare import fitted_fields, restore_fitted
 from rpd_core.registry import installed
-from rpd_core.rollout import Recipe, blank_actions
+from rpd_core.rollout import Recipe
 from rpd_core.store import write_whole
 from rpd_core.versions import versions
 
@@ -351,7 +352,11 @@ class PrunedPredictor:
     ) -> PolicyInput:
         identity = episode_keys(self.seed, 0, np.arange(lanes), part=state["episode"])
         facts = dataclasses.replace(self.facts, lanes=lanes)
-        previous = blank_actions(facts) if state["previous"] is None else state["previous"]
+        previous = (
+            in_every_lane(first_action(facts), facts)
+            if state["previous"] is None
+            else state["previous"]
+        )
         draws = Draws(domain_keys(identity, Domain.POLICY), np.full(lanes, state["step"]))
         return PolicyInput(
             batch, views or {}, starts, state["memory"], draws, previous, np.zeros(lanes)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rpd_core.actions import action_check, first_action, in_every_lane
 from rpd_core.components import (
     Abstraction,
     Choice,
@@ -156,7 +157,7 @@ class _Batch:
         self.number = np.zeros(lanes, dtype=np.int64)
         self.total = np.zeros(lanes)
         self.decided = np.zeros(lanes, dtype=np.int64)
-        self.previous: Array = blank_actions(player.facts)
+        self.previous: Array = in_every_lane(first_action(player.facts), player.facts)
         self.rewards = np.zeros(lanes)
         self.memory: Any = None
         self.started = 0
@@ -319,60 +320,16 @@ def _rows_differ(left: Array, right: Array) -> BoolArray:
     return np.asarray(rows)
 
 
-def blank_actions(facts: Facts) -> Array:
-    """Give a batch of zeros shaped like actions, for the step before the first."""
-    space = facts.action_space
-    shape = getattr(space, "shape", None) or ()
-    return np.zeros((facts.lanes, *shape), dtype=space.dtype)
-
-
-Complaint = tuple[int, str]
-
-
-def action_check(facts: Facts) -> Callable[[Array, BoolArray], Complaint | None]:
-    """Give a check that a batch of actions lies in the action space in the active lanes."""
-    space = facts.action_space
-    shape = (facts.lanes, *(getattr(space, "shape", None) or ()))
-    kind = type(space).__name__
-    low, high = _bounds(space, kind)
-    whole = kind != "Box"
-
-    def check(actions: Array, active: BoolArray) -> Complaint | None:
-        if np.shape(actions) != shape:
-            return 0, f"actions of shape {np.shape(actions)} where {shape} is needed"
-        if whole and actions.dtype.kind not in "biu":
-            return 0, f"actions of type {actions.dtype} where whole numbers are needed"
-        inside = (actions >= low) & (actions <= high)
-        if inside.all():
-            return None
-        rows = inside.reshape(len(inside), -1).all(axis=1) | ~active
-        if rows.all():
-            return None
-        lane = int(np.flatnonzero(~rows)[0])
-        return lane, f"{np.asarray(actions)[lane].tolist()!r}, which is not in {space}"
-
-    return check
-
-
-def _bounds(space: Any, kind: str) -> tuple[Any, Any]:
-    if kind == "Discrete":
-        return int(space.start), int(space.start + space.n - 1)
-    if kind == "MultiDiscrete":
-        return space.start, space.start + space.nvec - 1
-    if kind == "MultiBinary":
-        return 0, 1
-    if kind == "Box":
-        return space.low, space.high
-    raise FitError(f"actions of {space} are not supported; Discrete and Box are")
-
-
 def scalar_items(info: Any, wanted: tuple[str, ...] | None = None) -> dict[str, float]:
     """Keep the entries of an `info` that are single numbers or truth values."""
     kept = {}
     for name, value in info.items():
         if wanted is not None and name not in wanted:
             continue
-        if np.ndim(value) == 0 and np.asarray(value).dtype.kind in "iufb":
+        single = isinstance(value, bool | int | float | np.generic) or (
+            isinstance(value, np.ndarray) and value.ndim == 0
+        )
+        if single and np.asarray(value).dtype.kind in "iufb":
             kept[str(name)] = float(value)
     return kept
 

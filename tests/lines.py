@@ -96,7 +96,8 @@ class LineLanes:
         return StepResult(rewards, over, cut)
 
     def info(self, lane: int) -> Mapping[str, Any]:
-        return {"steps": np.int64(self.steps[lane]), "ok": True, "text": "x", "many": np.ones(3)}
+        left_out = {"text": "x", "many": np.ones(3), "ragged": [[1, 2], [3]], "none": None}
+        return {"steps": np.int64(self.steps[lane]), "ok": True, **left_out}
 
     def render(self, lane: int) -> Array:
         return np.zeros((2, 2, 3), dtype=np.uint8)

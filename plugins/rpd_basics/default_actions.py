@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rpd_core.actions import first_action, in_every_lane, is_bounded, random_actions
 from rpd_core.components import (
     DefaultActor,
     Facts,
@@ -17,7 +18,6 @@ from rpd_core.components import (
     needs_of,
 )
 from rpd_core.errors import FitError
-from rpd_core.prepare import random_actions
 
 Array = NDArray[Any]
 
@@ -44,23 +44,6 @@ def parse_action(text: str, facts: Facts, who: str) -> Array:
     return action
 
 
-def blank_action(facts: Facts) -> Array:
-    """Give the no-op if there is one, else the first action, else zeros."""
-    space = facts.action_space
-    if facts.no_op is not None:
-        return np.asarray(facts.no_op)
-    if type(space).__name__ == "Discrete":
-        return np.asarray(space.start)
-    if type(space).__name__ == "Box":
-        return np.clip(np.zeros(space.shape, dtype=space.dtype), space.low, space.high)
-    return np.asarray(np.zeros(space.shape, dtype=space.dtype))
-
-
-def tiled(action: Array, facts: Facts) -> Array:
-    """Give the same action in every lane."""
-    return np.broadcast_to(action, (facts.lanes, *np.shape(action))).copy()
-
-
 @dataclass(frozen=True)
 class Repeat:
     """Repeats the last executed action, default or not."""
@@ -71,9 +54,9 @@ class Repeat:
     def open(self, facts: Facts) -> DefaultActor:
         """Fix the first action."""
         first = (
-            blank_action(facts) if self.first is None else parse_action(self.first, facts, "repeat")
+            first_action(facts) if self.first is None else parse_action(self.first, facts, "repeat")
         )
-        rows = tiled(first, facts)
+        rows = in_every_lane(first, facts)
 
         def act(moment: Moment) -> Array:
             starts = moment.starts.reshape(moment.starts.shape + (1,) * (rows.ndim - 1))
@@ -89,9 +72,7 @@ class Random:
     def open(self, facts: Facts) -> DefaultActor:
         """Fix the action space."""
         space = facts.action_space
-        if type(space).__name__ == "Box" and not (
-            np.isfinite(space.low).all() and np.isfinite(space.high).all()
-        ):
+        if not is_bounded(space):
             raise FitError(f"random cannot draw from the unbounded {space}: use constant or repeat")
         return lambda moment: random_actions(space, moment.state_draws)
 
@@ -105,7 +86,7 @@ class Constant:
 
     def open(self, facts: Facts) -> DefaultActor:
         """Read the action."""
-        rows = tiled(parse_action(self.action, facts, "constant"), facts)
+        rows = in_every_lane(parse_action(self.action, facts, "constant"), facts)
         return lambda moment: rows
 
 
@@ -121,7 +102,7 @@ class NoOp:
                 f"{facts.description or 'the environment'} has no action that does nothing: use "
                 "constant:<action> or repeat"
             )
-        rows = tiled(blank_action(facts), facts)
+        rows = in_every_lane(first_action(facts), facts)
         return lambda moment: rows
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 
+from rpd_core.actions import action_check, random_actions
 from rpd_core.components import (
     Abstraction,
     Choice,
@@ -26,8 +27,6 @@ from rpd_core.components import (
 )
 from rpd_core.errors import FitError
 from rpd_core.hashing import Draws, canonical
-from rpd_core.prepare import random_actions
-from rpd_core.rollout import action_check
 
 if TYPE_CHECKING:
     from rpd_core.components import Array, Batch

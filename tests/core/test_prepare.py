@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -77,16 +78,49 @@ def test_each_link_is_fitted_on_what_the_ones_before_it_give() -> None:
     assert fitted.abstraction(np.array([[1.0], [2.0]]), {}).tolist() == [[False], [True]]
 
 
-def test_a_sample_that_grows_too_large_is_thinned_evenly() -> None:
-    sampler = prepare._Sampler(limit=10 * 8)
-    for number in range(40):
-        one = np.zeros(1, dtype=np.int64)
-        step = SimpleNamespace(
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """Works when opened, and reads a file."""
+
+    path: Path
+
+    def open(self, facts: Any) -> Any:
+        factor = float(self.path.read_text())
+        return lambda values, views: factor * values
+
+
+def test_a_link_is_opened_before_the_next_one_is_fitted_and_keeps_its_file(tmp_path: Path) -> None:
+    (tmp_path / "factor").write_text("3")
+    fitted = prepare.fit(recipe(Table(tmp_path / "factor"), Above()), planned(seed=0))
+    stored = json.loads(json.dumps(prepare.fitted_fields(fitted)))
+    assert stored == [None, {"mean": 3 * np.mean([0, 1, 2, 1, 2, 2])}]
+    again = prepare.restore_fitted(Chain((Table(tmp_path / "factor"), Above())), stored)
+    assert again == fitted.abstraction
+
+
+def steps(numbers: range) -> list[Any]:
+    one = np.zeros(1, dtype=np.int64)
+    return [
+        SimpleNamespace(
             active=np.array([True]), number=one + number, position=one,
-            observations=np.array([[float(number)]]), views={},
+            observations=np.array([[float(number)]]),
+            views={"screen": np.zeros((1, 1000)), "ram": np.zeros((1, 1))},
             choice=SimpleNamespace(actions=one),
-        )  # fmt: skip
-        sampler(step)  # type: ignore[arg-type]
+        )
+        for number in numbers
+    ]  # fmt: skip
+
+
+def test_first_steps_stay_however_large_and_only_wanted_views_are_kept() -> None:
+    sampler = prepare._Sampler(limit=10, needs=("ram",))
+    sampler(steps(range(1))[0])
+    assert [(row[1], list(row[3])) for row in sampler.rows] == [(0, ["ram"])]
+
+
+def test_a_sample_that_grows_too_large_is_thinned_evenly() -> None:
+    sampler = prepare._Sampler(limit=10 * 8, needs=())
+    for step in steps(range(40)):
+        sampler(step)
     numbers = [row[1] for row in sampler.rows]
     assert 5 <= len(numbers) <= 10
     assert len(set(np.diff(numbers))) == 1

@@ -16,7 +16,6 @@ from rpd_core.components import Choice
 from rpd_core.errors import FitError
 from rpd_core.hashing import canonical, environment_seeds, state_keys
 from rpd_core.jobs import Evaluation, EvaluationJob, TopStates, perform_evaluation
-from rpd_core.prepare import random_actions
 from rpd_core.recording import coin, play_suite
 from rpd_core.rollout import Player, Recipe, Step
 from rpd_core.suite import ENDINGS
@@ -126,22 +125,6 @@ def test_a_random_default_is_fixed_per_state_and_episode() -> None:
     assert np.abs(counts - expected).max() < 5 * np.sqrt(expected)
     start = {chosen[seed, 0][0] for seed in cells}
     assert start == {0, 1, 2}, "and it differs between episodes"
-
-
-def test_random_actions_cover_every_kind_of_space() -> None:
-    class Even:
-        def uniform(self, columns: int = 1) -> Any:
-            return np.tile(np.linspace(0, 1, 100, endpoint=False)[:, None], (1, columns))
-
-    assert set(random_actions(spaces.Discrete(3, start=2), Even()).tolist()) == {2, 3, 4}
-    many = random_actions(spaces.MultiDiscrete([2, 5]), Even())
-    assert (many.max(axis=0).tolist(), many.min(axis=0).tolist()) == ([1, 4], [0, 0])
-    assert random_actions(spaces.MultiBinary(2), Even()).mean() == 0.5
-    box = spaces.Box(np.array([-1, 0]), np.array([1, 10]), dtype=np.float32)
-    drawn = random_actions(box, Even())
-    assert drawn.dtype == np.float32
-    assert all(row in box for row in drawn)
-    np.testing.assert_allclose(drawn.mean(axis=0), [0, 5], atol=0.1)
 
 
 def counting(seen: Any) -> Choice:
