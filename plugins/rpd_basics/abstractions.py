@@ -25,8 +25,23 @@ def shape_of(values: Batch) -> str:
 def flat(values: Batch) -> Array:
     """Give a batch as one row of numbers per lane; the parts of a dict in the order of keys."""
     if isinstance(values, dict):
-        return np.concatenate([flat(values[key]) for key in sorted(values)], axis=1)
+        parts = [flat(values[key]) for key in sorted(values, key=_numbers_as_such)]
+        return np.concatenate(parts, axis=1)
     return np.asarray(values).reshape(len(values), -1)
+
+
+def _numbers_as_such(key: str) -> list[tuple[bool, int, str]]:
+    """Order the parts of tuples by number: 2 comes before 10."""
+    parts = key.split(".")
+    return [(False, int(part), "") if part.isdigit() else (True, 0, part) for part in parts]
+
+
+def finite(rows: Array, who: str) -> Array:
+    """Give rows as they are, or say which entry holds what nothing can be learned from."""
+    if rows.dtype.kind == "f" and not np.isfinite(rows).all():
+        row, entry = np.argwhere(~np.isfinite(rows))[0].tolist()
+        raise FitError(f"{who} cannot learn from {rows[row, entry]} in entry {entry}")
+    return rows
 
 
 def vector(values: Batch, who: str) -> Array:

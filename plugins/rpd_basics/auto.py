@@ -9,16 +9,20 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rpd_basics.abstractions import Batch, flat, shape_of
+from rpd_basics.abstractions import Batch, finite, flat, shape_of
 from rpd_basics.bins import describe, digitise
 from rpd_basics.images import shrink, to_grey, to_levels
-from rpd_basics.resolution import Judge, best_edges, best_picture
+from rpd_basics.resolution import Judge, best_edges, best_picture, telling_entries
 from rpd_core.components import FitSample
 from rpd_core.errors import FitError, SpecError
 
 Array = NDArray[Any]
 LARGEST_VECTOR = 512
 """Arrays of more numbers than this are treated as pictures."""
+LARGEST_SYMBOL = 31
+"""Whole numbers that never exceed this stand for things, not for brightness."""
+MOST_VISITORS = 0.5
+"""Share of the episodes that is always enough, also where a suite is too small to identify any."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +47,18 @@ class Auto:
     """Mutation rate to plan for; none: the run's."""
     kind: Literal["", "vector", "picture"] = ""
     """What was found to be at hand; learned."""
+    length: int = 0
+    """Numbers in a vector; learned."""
+    entries: tuple[int, ...] = ()
+    """Entries that have bins; learned."""
     edges: tuple[tuple[float, ...], ...] = ()
-    """Inner edges of the bins of every entry; learned."""
+    """Inner edges of the bins of these entries; learned."""
     size: tuple[int, ...] = ()
     """Rows and columns of the small picture; learned."""
     levels: int = 0
     """Grey levels of the small picture; learned."""
+    top: float | None = None
+    """Value that counts as white; none: 255 of bytes, 1 of floats; learned."""
     identified: int = 0
     """States expected to be identified; learned."""
     covered: float = 0.0
@@ -59,42 +69,66 @@ class Auto:
             raise SpecError(f"auto: coverage must lie in (0, 1], got {self.coverage:g}")
         if self.mutation_rate is not None and not 0 < self.mutation_rate < 1:
             raise SpecError(f"auto: mutation_rate must lie in (0, 1), got {self.mutation_rate:g}")
+        if self.visits < 1 or (self.episodes is not None and self.episodes < 1):
+            raise SpecError(
+                f"auto: visits and episodes must be at least 1, got {self.visits} and "
+                f"{self.episodes}"
+            )
 
     def fit(self, sample: FitSample) -> Auto:
         """Choose the resolution."""
         rate = self.mutation_rate or sample.mutation_rate
         arm = (self.episodes or sample.planned_episodes) * min(rate, 1 - rate)
-        judge = Judge.of(sample.episodes, self.visits / arm, self.coverage)
+        share = min(self.visits / arm, MOST_VISITORS)
+        judge = Judge.of(sample.episodes, share, self.coverage)
         if is_picture(sample.values):
-            grey = to_grey(sample.values)
-            size, levels, found = best_picture(grey, judge)
-            learned = {"kind": "picture", "size": size, "levels": levels}
-        else:
-            edges, found = best_edges(flat(sample.values), judge)
-            learned = {"kind": "vector", "edges": edges}
-        return replace(self, **learned, identified=found.identified, covered=found.covered)  # type: ignore[arg-type]
+            return self._fit_pictures(to_grey(sample.values), judge)
+        return self._fit_vectors(finite(flat(sample.values), "auto"), judge)
+
+    def _fit_pictures(self, grey: Array, judge: Judge) -> Auto:
+        top = None if grey.dtype == np.uint8 or grey.max() <= 1 else float(grey.max())
+        size, levels, found = best_picture(grey, top, judge)
+        return replace(
+            self, kind="picture", size=size, levels=levels, top=top,
+            identified=found.identified, covered=found.covered,
+        )  # fmt: skip
+
+    def _fit_vectors(self, rows: Array, judge: Judge) -> Auto:
+        telling = telling_entries(rows)
+        edges, found = best_edges(rows[:, telling], judge)
+        binned = [(entry, inner) for entry, inner in zip(telling, edges, strict=True) if inner]
+        return replace(
+            self, kind="vector", length=rows.shape[1],
+            entries=tuple(entry for entry, _ in binned), edges=tuple(inner for _, inner in binned),
+            identified=found.identified, covered=found.covered,
+        )  # fmt: skip
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
         if not self.kind:
             raise FitError(f"auto is not fitted and got shape {shape_of(values)}")
         if self.kind == "picture":
-            return to_levels(shrink(to_grey(values), (self.size[0], self.size[1])), self.levels)
+            small = shrink(to_grey(values), (self.size[0], self.size[1]))
+            return to_levels(small, self.levels, self.top)
         rows = flat(values)
-        if rows.shape[1] != len(self.edges):
+        if rows.shape[1] != self.length:
             raise FitError(
-                f"auto is fitted to shape ({len(self.edges)},) and got shape {shape_of(values)}"
+                f"auto is fitted to shape ({self.length},) and got shape {shape_of(values)}"
             )
-        return digitise(rows, self.edges)
+        if not self.entries:
+            return np.zeros((len(rows), 1), dtype=np.int16)
+        return digitise(rows[:, self.entries], self.edges)
 
     def show(self, value: Array) -> str:
         """Say between which edges each entry lies, or draw the picture in digits."""
         if self.kind == "vector":
-            return describe(value.tolist(), self.edges)
+            return describe(value.tolist(), self.edges, self.entries) if self.edges else "anything"
         return "\n".join("".join(map(str, row)) for row in value.tolist())
 
 
 def is_picture(values: Batch) -> bool:
-    """Tell whether a batch holds large pictures rather than vectors or small grids."""
+    """Tell whether a batch holds large pictures rather than vectors, small grids or symbols."""
     if isinstance(values, dict) or np.ndim(values) not in (3, 4):
         return False
-    return int(np.prod(np.shape(values)[1:])) > LARGEST_VECTOR
+    if int(np.prod(np.shape(values)[1:])) <= LARGEST_VECTOR:
+        return False
+    return values.dtype.kind == "f" or int(values.max()) > LARGEST_SYMBOL

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rpd_basics.abstractions import Batch, vector
+from rpd_basics.abstractions import Batch, finite, vector
 from rpd_core.components import FitSample
 from rpd_core.errors import FitError, SpecError
 
@@ -25,6 +25,8 @@ def quantile_edges(column: Array, count: int) -> tuple[float, ...]:
         inner = (present[1:] + present[:-1]) / 2
     else:
         inner = np.quantile(column.astype(np.float64), np.arange(1, count) / count)
+        lowest = (present[0] + present[1]) / 2  # an edge at the smallest value would cut nothing
+        inner = np.maximum(inner, lowest)
     return tuple(np.unique(inner).tolist())
 
 
@@ -43,10 +45,11 @@ def digitise(rows: Array, edges: Edges) -> Array:
     return np.stack(columns, axis=1).astype(np.int16)
 
 
-def describe(value: Sequence[int], edges: Edges) -> str:
+def describe(value: Sequence[int], edges: Edges, entries: Sequence[int] = ()) -> str:
     """Say between which edges each entry lies; entries that have one bin are left out."""
     words = []
-    for number, (place, inner) in enumerate(zip(value, edges, strict=True)):
+    numbers = entries or range(len(edges))
+    for number, place, inner in zip(numbers, value, edges, strict=True):
         if not inner:
             continue
         low = f"{inner[place - 1]:.3g} <= " if place else ""
@@ -69,11 +72,11 @@ class Bins:
     def __post_init__(self) -> None:
         wrong = [count for count in self.count if not 1 <= count <= 30_000]
         if wrong or not self.count:
-            raise SpecError(f"bins: count must be at least 1, got {list(self.count)}")
+            raise SpecError(f"bins: count must lie in 1..30000, got {list(self.count)}")
 
     def fit(self, sample: FitSample) -> Bins:
         """Learn the edges."""
-        rows = vector(sample.values, "bins")
+        rows = finite(vector(sample.values, "bins"), "bins")
         size = rows.shape[1]
         if len(self.count) not in (1, size):
             raise FitError(f"bins has {len(self.count)} counts for vectors of shape ({size},)")

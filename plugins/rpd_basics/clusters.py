@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rpd_basics.abstractions import Batch, flat, listed
+from rpd_basics.abstractions import Batch, finite, flat, listed
 from rpd_core.components import FitSample
 from rpd_core.errors import FitError, SpecError
 
@@ -58,7 +59,9 @@ class Clusters:
     count: int = 64
     """Number of centres."""
     centres: tuple[tuple[float, ...], ...] = ()
-    """One row of numbers each, in units of `scales`; learned."""
+    """One row of numbers each, from `means` on in units of `scales`; learned."""
+    means: tuple[float, ...] = ()
+    """Mean of every entry; learned."""
     scales: tuple[float, ...] = ()
     """Standard deviation of every entry; learned."""
 
@@ -67,24 +70,34 @@ class Clusters:
             raise SpecError(f"clusters: count must lie in 2..30000, got {self.count}")
 
     def fit(self, sample: FitSample) -> Clusters:
-        """Learn scales and centres."""
-        rows = flat(sample.values).astype(np.float64)
+        """Learn means, scales and centres."""
+        rows = finite(flat(sample.values), "clusters")
         generator = np.random.default_rng(sample.seed)
         if len(rows) > _ROWS:
             rows = rows[np.sort(generator.choice(len(rows), _ROWS, replace=False))]
-        deviation = rows.std(axis=0)
-        scales = np.where(deviation > 0, deviation, 1.0)
-        centres = k_means(rows / scales, self.count, sample.seed)
+        rows = rows.astype(np.float64)
+        means, deviations = rows.mean(axis=0), rows.std(axis=0)
+        noise = 1e-9 * np.abs(rows).max(axis=0)  # what a constant deviates by in floating point
+        scales = np.where(deviations > noise, deviations, 1.0)
+        centres = k_means((rows - means) / scales, self.count, sample.seed)
         return replace(
-            self, centres=tuple(map(tuple, centres.tolist())), scales=tuple(scales.tolist())
+            self,
+            centres=tuple(map(tuple, centres.tolist())),
+            means=tuple(means.tolist()),
+            scales=tuple(scales.tolist()),
         )
 
+    @cached_property
+    def _learned(self) -> tuple[Array, Array, Array]:
+        return np.array(self.means), np.array(self.scales), np.array(self.centres)
+
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
-        rows = flat(values).astype(np.float64)
+        rows = flat(values)
         if rows.shape[1] != len(self.scales):
             what = f"fitted to {len(self.scales)} numbers" if self.scales else "not fitted"
             raise FitError(f"clusters is {what} and got {rows.shape[1]} numbers per row")
-        rows, centres = rows / np.array(self.scales), np.array(self.centres)
+        means, scales, centres = self._learned
+        rows = (rows.astype(np.float64) - means) / scales
         # not by a matrix product, whose last bits depend on the size of the batch
         gaps = np.stack([((rows - centre) ** 2).sum(axis=1) for centre in centres], axis=1)
         nearest: Array = gaps.argmin(axis=1).astype(np.int16)
@@ -95,4 +108,5 @@ class Clusters:
         number = int(value[0])
         if len(self.scales) > 8:
             return f"cluster {number}"
-        return f"cluster {number} around {listed(np.multiply(self.centres[number], self.scales))}"
+        means, scales, centres = self._learned
+        return f"cluster {number} around {listed(centres[number] * scales + means)}"

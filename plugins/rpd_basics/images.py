@@ -16,42 +16,45 @@ from rpd_core.errors import FitError, SpecError
 
 Array = NDArray[Any]
 _AT_ONCE = 256
+_MOST_FRAMES = 16
+_NO_PICTURE = (
+    "grey works on pictures of shape (height, width, 3), (height, width) or (stack, height, width) "
+    "and got shape {}"
+)
 _RED, _GREEN, _BLUE = 299, 587, 114
 
 
-def pictures(values: Batch, who: str, wanted: str = "(height, width)") -> Array:
+def pictures(values: Batch, who: str) -> Array:
     """Give a batch of grey pictures, or say which shape came instead."""
     if isinstance(values, dict) or np.ndim(values) != 3:
-        hint = (
-            ": make it grey first" if not isinstance(values, dict) and np.ndim(values) == 4 else ""
-        )
+        coloured = not isinstance(values, dict) and np.ndim(values) == 4
         raise FitError(
-            f"{who} works on grey pictures of shape {wanted} and got shape {shape_of(values)}{hint}"
+            f"{who} works on grey pictures of shape (height, width) and got shape "
+            f"{shape_of(values)}{': make it grey first' if coloured else ''}"
         )
     return np.asarray(values)
 
 
 def to_grey(values: Batch) -> Array:
-    """Give grey pictures (number, height, width) of colour pictures or of stacks of grey ones.
+    """Give grey pictures (number, height, width) of colour pictures and of stacks.
 
-    A last axis of 3 or 4, or a first one of 3, is taken for colours (a fourth is transparency and
-    is left out); a last axis of 1 is dropped; any other first axis is a stack, the newest last.
+    The short axis, first or last, holds the colours or the frames. Three of them are red, green
+    and blue, six or nine a stack of colour pictures, any other number a stack of grey ones; of a
+    stack the last, which is the newest, is taken.
     """
     if isinstance(values, dict) or np.ndim(values) not in (3, 4):
-        raise FitError(
-            "grey works on pictures of shape (height, width, 3), (height, width) or "
-            f"(stack, height, width) and got shape {shape_of(values)}"
-        )
+        raise FitError(_NO_PICTURE.format(shape_of(values)))
     rows = np.asarray(values)
     if rows.ndim == 3:
         return rows
-    if rows.shape[3] in (3, 4):
-        return _mix(rows[..., 0], rows[..., 1], rows[..., 2])
-    if rows.shape[3] == 1:
-        return rows[..., 0]
-    if rows.shape[1] == 3:
-        return _mix(rows[:, 0], rows[:, 1], rows[:, 2])
-    return rows[:, -1]
+    if min(rows.shape[1], rows.shape[3]) > _MOST_FRAMES:
+        raise FitError(_NO_PICTURE.format(shape_of(values)))
+    first, last = rows.shape[1], rows.shape[3]
+    at_the_end = last in (1, 3) or (first not in (1, 3) and last <= first)
+    frames = rows if at_the_end else np.moveaxis(rows, 1, 3)
+    if frames.shape[3] % 3:
+        return frames[..., -1]
+    return _mix(frames[..., -3], frames[..., -2], frames[..., -1])
 
 
 def _mix(red: Array, green: Array, blue: Array) -> Array:
@@ -91,16 +94,24 @@ def brightest(grey: Array, size: tuple[int, int]) -> Array:
     return np.asarray(np.maximum.reduceat(rows, starts[1], axis=2))
 
 
-def to_levels(values: Array, count: int) -> Array:
-    """Give levels 0 to count - 1 of bytes from 0 to 255 or of floats from 0 to 1."""
-    if values.dtype == np.uint8:
+def to_levels(values: Array, count: int, top: float | None = None) -> Array:
+    """Give levels 0 to count - 1 of bytes from 0 to 255, floats from 0 to 1, or 0 to `top`."""
+    if top is not None:
+        values = values / top
+    elif values.dtype == np.uint8:
         return (values.astype(np.uint16) * count // 256).astype(np.uint8)
+    elif values.dtype.kind not in "bf" or values.min() < 0 or values.max() > 1:
+        raise FitError(
+            "levels works on bytes from 0 to 255 and floats from 0 to 1 and got "
+            f"{values.dtype} from {values.min():g} to {values.max():g}: say what is white, for "
+            "example levels:9,top=255"
+        )
     return np.clip(np.floor(values.astype(np.float64) * count), 0, count - 1).astype(np.uint8)
 
 
 @dataclass(frozen=True)
 class Grey:
-    """Pictures without their colours; of a stack of screens the newest."""
+    """Pictures without their colours; of a stack of pictures the newest, which is the last."""
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
         return to_grey(values)
@@ -161,13 +172,17 @@ class Levels:
 
     count: int = 9
     """Number of levels, from 0 on."""
+    top: float | None = None
+    """Value that counts as white; none: 255 of bytes, 1 of floats."""
 
     def __post_init__(self) -> None:
         if not 2 <= self.count <= 256:
             raise SpecError(f"levels: count must lie in 2..256, got {self.count}")
+        if self.top is not None and not self.top > 0:
+            raise SpecError(f"levels: top must be above 0, got {self.top:g}")
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
-        return to_levels(pictures(values, "levels"), self.count)
+        return to_levels(pictures(values, "levels"), self.count, self.top)
 
     def show(self, value: Array) -> str:
         """Draw the picture in digits, one line per row."""

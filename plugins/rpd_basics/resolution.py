@@ -30,11 +30,8 @@ class Found:
     identified: int
     covered: float
 
-    def beats(self, other: Found, wanted: float) -> bool:
-        """Tell which is better: enough coverage first, then states, then coverage."""
-        return self._order(wanted) > other._order(wanted)
-
-    def _order(self, wanted: float) -> tuple[bool, float, float]:
+    def order(self, wanted: float) -> tuple[bool, float, float]:
+        """Give what to compare by: enough coverage first, then states, then coverage."""
         enough = self.covered >= wanted
         return enough, self.identified if enough else self.covered, self.covered
 
@@ -75,21 +72,20 @@ class Judge:
 
 
 def best_edges(rows: Array, judge: Judge) -> tuple[Edges, Found]:
-    """Choose bins: the same number for all entries that matter, then others for single ones."""
+    """Choose bins for every entry: the same number for all, then more or less for single ones."""
     ladder = _Ladder(rows)
-    entries = telling_entries(rows, TUNED)
     best = (0,) * rows.shape[1]
     found = judge(ladder.bins(best))
     for rung in range(1, len(COUNTS)):
-        tried = tuple(rung if number in entries else 0 for number in range(rows.shape[1]))
+        tried = (rung,) * rows.shape[1]
         better = judge(ladder.bins(tried))
-        if better.beats(found, judge.wanted):
+        if better.order(judge.wanted) > found.order(judge.wanted):
             best, found = tried, better
-    best, found = _refine(ladder, entries, best, found, judge)
+    best, found = _refine(ladder, best, found, judge)
     return tuple(ladder.edges(number, rung) for number, rung in enumerate(best)), found
 
 
-def telling_entries(rows: Array, most: int) -> tuple[int, ...]:
+def telling_entries(rows: Array, most: int = TUNED) -> tuple[int, ...]:
     """Pick the entries that vary and repeat one another least.
 
     Each is ranked by how evenly its mean splits the steps, and loses what it shares with one
@@ -111,22 +107,22 @@ def telling_entries(rows: Array, most: int) -> tuple[int, ...]:
 
 
 def _refine(
-    ladder: _Ladder, entries: tuple[int, ...], best: tuple[int, ...], found: Found, judge: Judge
+    ladder: _Ladder, best: tuple[int, ...], found: Found, judge: Judge
 ) -> tuple[tuple[int, ...], Found]:
     """Take the best single change again and again while there is one."""
-    while tried := [(judge(ladder.bins(one)), one) for one in _neighbours(best, entries)]:
-        better, one = max(tried, key=lambda pair: pair[0]._order(judge.wanted))
-        if not better.beats(found, judge.wanted):
+    while tried := [(judge(ladder.bins(one)), one) for one in _neighbours(best)]:
+        better, one = max(tried, key=lambda pair: pair[0].order(judge.wanted))
+        if better.order(judge.wanted) <= found.order(judge.wanted):
             break
         best, found = one, better
     return best, found
 
 
-def _neighbours(rungs: tuple[int, ...], entries: tuple[int, ...]) -> list[tuple[int, ...]]:
+def _neighbours(rungs: tuple[int, ...]) -> list[tuple[int, ...]]:
     return [
         (*rungs[:number], rung, *rungs[number + 1 :])
-        for number in entries
-        for rung in (rungs[number] - 1, rungs[number] + 1)
+        for number, present in enumerate(rungs)
+        for rung in (present - 1, present + 1)
         if 0 <= rung < len(COUNTS)
     ]
 
@@ -153,7 +149,9 @@ class _Ladder:
         return self._known[number, rung]
 
 
-def best_picture(grey: Array, judge: Judge) -> tuple[tuple[int, int], int, Found]:
+def best_picture(
+    grey: Array, top: float | None, judge: Judge
+) -> tuple[tuple[int, int], int, Found]:
     """Choose a size and a number of levels for pictures."""
     best: tuple[tuple[int, int], int, Found] | None = None
     for size in SIZES:
@@ -161,8 +159,8 @@ def best_picture(grey: Array, judge: Judge) -> tuple[tuple[int, int], int, Found
             break
         small = shrink(grey, size)
         for levels in LEVELS:
-            found = judge(to_levels(small, levels))
-            if best is None or found.beats(best[2], judge.wanted):
+            found = judge(to_levels(small, levels, top))
+            if best is None or found.order(judge.wanted) > best[2].order(judge.wanted):
                 best = size, levels, found
     assert best is not None  # every picture has one pixel
     return best

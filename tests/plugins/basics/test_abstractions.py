@@ -60,6 +60,25 @@ def test_grey_takes_the_luminance_of_colours_and_the_newest_of_a_stack() -> None
     stack = np.zeros((1, 4, 8, 9), dtype=np.uint8)
     stack[:, 3] = 7
     assert (make("grey")(stack, {}) == 7).all()
+    last = np.moveaxis(stack, 1, 3)  # as stable-baselines3 stacks them
+    assert (make("grey")(last, {}) == 7).all()
+    six = np.concatenate([np.zeros_like(colours), colours], axis=3).repeat(5, axis=1)
+    assert make("grey")(six, {})[0, ::5].tolist() == [[76, 150], [29, 255]]
+    with pytest.raises(FitError, match=r"got shape \(20, 30, 40\)"):
+        make("grey")(np.zeros((1, 20, 30, 40)), {})
+
+
+def test_levels_refuse_pictures_whose_white_is_not_known() -> None:
+    for picture in (np.full((1, 2, 2), 200), np.full((1, 2, 2), 200.0)):
+        with pytest.raises(FitError, match=r"from 200 to 200: say what is white"):
+            make("levels:9")(picture, {})
+        assert (make("levels:9,top=255")(picture, {}) == 7).all()
+    assert (make("levels:9")(np.full((1, 2, 2), 0.8), {}) == 7).all()
+
+
+def test_parts_of_a_tuple_are_joined_by_number() -> None:
+    parts = {str(number): np.array([number]) for number in (10, 9, 2, 0)}
+    assert make("identity")(parts, {}).tolist() == [[0, 2, 9, 10]]
 
 
 def test_crop_resize_and_levels_make_a_small_coarse_picture() -> None:
@@ -132,6 +151,24 @@ def test_quantile_bins_are_equally_full_and_uniform_ones_equally_wide() -> None:
     assert uniform.show(np.array([0, 1])).startswith("x0 < 0.249")
 
 
+def test_a_value_that_most_steps_have_gets_a_bin_of_its_own() -> None:
+    rare = np.linspace(0.5, 1.5, 300)
+    for column in (np.r_[np.zeros(700), rare], np.r_[rare - 2, np.zeros(700)]):
+        fitted = make("bins:2").links[0].fit(sample(column[:, None]))
+        bins = fitted(column[:, None], {})[:, 0]
+        assert len(set(bins[column == 0])) == 1
+        assert set(bins[column == 0]).isdisjoint(bins[column != 0])
+
+
+def test_nothing_is_learned_from_infinity() -> None:
+    rows = np.array([[0.0, 1.0], [1.0, np.inf]])
+    for spec in ("bins:2", "clusters:2", "auto"):
+        with pytest.raises(
+            FitError, match=f"{spec.split(':')[0]} cannot learn from inf in entry 1"
+        ):
+            make(spec).links[0].fit(sample(rows))
+
+
 def test_clusters_find_separate_groups_and_repeat_for_a_seed() -> None:
     generator = np.random.default_rng(1)
     centres = np.array([[0.0, 0.0], [100.0, 1.0], [0.0, 1.0]])
@@ -142,6 +179,20 @@ def test_clusters_find_separate_groups_and_repeat_for_a_seed() -> None:
     assert len(np.unique(labels)) == 3
     assert fitted == make("clusters:3").links[0].fit(sample(rows))
     assert "around" in fitted.show(fitted(rows, {})[0])
+
+
+@pytest.mark.parametrize("constant", [0.1, 1 / 3, 1e9])
+def test_a_constant_entry_does_not_disturb_clusters(constant: float) -> None:
+    groups = np.repeat([0.0, 10.0, 20.0], 1000) + np.random.default_rng(0).normal(0, 1, 3000) * 0.1
+    rows = np.stack([groups, np.full(3000, constant)], axis=1)
+    fitted = make("clusters:3").links[0].fit(sample(rows))
+    assert [len(np.unique(part)) for part in np.split(fitted(rows, {})[:, 0], 3)] == [1, 1, 1]
+    assert len(np.unique(fitted(rows, {}))) == 3
+    far = rows + np.array([1e9, 0.0])  # far from zero as well
+    moved = make("clusters:3").links[0].fit(sample(far))
+    assert len(np.unique(moved(far, {}))) == 3
+    number = fitted(rows, {})[1500]
+    assert fitted.show(number).endswith(f"{constant:g}")
 
 
 def test_one_row_alone_falls_into_the_same_state_as_in_a_batch() -> None:
