@@ -45,12 +45,13 @@ def estimate(shop: Workshop) -> Cost:
     rankings = len(analysis.measures) + analysis.random_rankings
     pruned = rankings * len(analysis.shares) * analysis.test_episodes
     size = sum(_bytes(table) for table in tables.suite_tables(chunk).values())
-    workers = max(1, min(shop.workers, config.episodes // config.chunk + 1))
+    chunks = -(-config.episodes // config.chunk)
+    in_a_row = config.episodes / min(shop.workers, chunks) + pruned / shop.workers
     return Cost(
         count,
         config.episodes,
         pruned,
-        each * (config.episodes + pruned) / workers,
+        each * in_a_row,
         (size * config.episodes + _bytes(tables.episodes_table(chunk.episodes)) * pruned)
         / count
         / 2**20,

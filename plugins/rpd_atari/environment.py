@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rpd_atari.games import find_game, id_note, rom_path
-from rpd_atari.grid import game_area
-from rpd_atari.lanes import AtariLanes, Protocol
+from rpd_atari.lanes import AtariLanes
 from rpd_core.components import Lanes, Opening, Task
 from rpd_core.errors import SpecError
 
@@ -64,10 +63,9 @@ class Atari:
         """Give the paper's settings."""
         game = find_game(self.game)
         rom_path(game)
-        top, bottom, left, right = game_area(game)
         note = id_note(self.game, game)
         return Task(
-            abstraction=(f"atari:{top}+{bottom}+{left}+{right}",),
+            abstraction=("atari",),
             default_action="repeat",
             condition="auto",
             mutation_rate=0.2,
@@ -83,20 +81,4 @@ class Atari:
     def open(self, opening: Opening) -> Lanes:
         """Switch on one console per lane."""
         game = find_game(self.game)
-        return AtariLanes(game, rom_path(game), self.protocol(), opening.lanes)
-
-    def protocol(self) -> Protocol:
-        """Give what the lanes need to know."""
-        return Protocol(
-            self.frame_skip,
-            self.sticky,
-            self.noop_max,
-            self.fire,
-            self.actions == "full",
-            self.life_ends,
-            self.maximum == "colour",
-            self.size,
-            self.stack,
-            self.mode,
-            self.difficulty,
-        )
+        return AtariLanes(game, rom_path(game), self, opening.lanes)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rpd_core.components import Facts
 from rpd_core.errors import FitError, SpecError
 
 Array = NDArray[Any]
@@ -45,11 +46,6 @@ AREAS: dict[str, Area] = {
 """Where the paper's games take place, without frame, score and lives."""
 
 
-def game_area(game: str) -> Area:
-    """Give where a game takes place on its screen: top, bottom, left, right."""
-    return AREAS.get(game, USUAL_AREA)
-
-
 @dataclass(frozen=True)
 class AtariGrid:
     """The game area in 18 x 14 cells of 9 grey levels, 0 to 8.
@@ -59,8 +55,8 @@ class AtariGrid:
     pixels fills its cell wherever it is.
     """
 
-    area: tuple[int, ...] = USUAL_AREA
-    """Top, bottom, left and right edge of the game area in pixels, for example `34+194+0+160`."""
+    area: tuple[int, ...] = ()
+    """Top, bottom, left, right of the game area in pixels, as `34+194+0+160`; none: the game's."""
     rows: int = 18
     """Cells from top to bottom."""
     columns: int = 14
@@ -71,18 +67,26 @@ class AtariGrid:
     needs: ClassVar[tuple[str, ...]] = ("grey",)
 
     def __post_init__(self) -> None:
-        if len(self.area) != 4:
+        if min(self.rows, self.columns) < 1:
+            raise SpecError(f"atari: {self.rows} x {self.columns} cells are none")
+        if len(self.area) not in (0, 4):
             raise SpecError(f"atari: area takes top+bottom+left+right, got {list(self.area)}")
-        top, bottom, left, right = self.area
+        top, bottom, left, right = self.area or USUAL_AREA
         if not (0 <= top <= bottom - self.rows and 0 <= left <= right - self.columns):
             raise SpecError(
-                f"atari: the area {list(self.area)} holds no {self.rows} x {self.columns} cells"
+                f"atari: the area {[top, bottom, left, right]} holds no {self.rows} x "
+                f"{self.columns} cells"
             )
         if not 2 <= self.levels <= 256:
             raise SpecError(f"atari: levels must lie in 2..256, got {self.levels}")
 
+    def open(self, facts: Facts) -> AtariGrid:
+        """Take the area of the game where none was given."""
+        game = facts.description.removeprefix("atari:")
+        return self if self.area else replace(self, area=AREAS.get(game, USUAL_AREA))
+
     def __call__(self, values: Any, views: Mapping[str, Array]) -> Array:
-        top, bottom, left, right = self.area
+        top, bottom, left, right = self.area or USUAL_AREA
         grey = views["grey"]
         if bottom > grey.shape[1] or right > grey.shape[2]:
             raise FitError(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
@@ -19,27 +18,13 @@ from rpd_core.errors import FitError, SpecError
 from rpd_core.hashing import combine, to_unit, word
 from rpd_core.rollout import LaneError
 
+if TYPE_CHECKING:
+    from rpd_atari.environment import Atari
+
 Array = NDArray[Any]
 IntArray = NDArray[np.int64]
 RAM_BYTES = 128
 _START_DRAW = 0x57A27
-
-
-@dataclass(frozen=True)
-class Protocol:
-    """How a game is played; see the fields of `rpd_atari.environment.Atari`."""
-
-    frame_skip: int = 4
-    sticky: float = 0.0
-    noop_max: int = 30
-    fire: str = "start"
-    full_actions: bool = False
-    life_ends: bool = False
-    colour_first: bool = False
-    size: int = 84
-    stack: int = 4
-    mode: int | None = None
-    difficulty: int | None = None
 
 
 def start_noops(seeds: IntArray, noop_max: int) -> IntArray:
@@ -53,7 +38,7 @@ def start_noops(seeds: IntArray, noop_max: int) -> IntArray:
 class AtariLanes:
     """All lanes of one game; an episode is a function of its seed and its actions."""
 
-    def __init__(self, game: str, rom: Path, protocol: Protocol, lanes: int) -> None:
+    def __init__(self, game: str, rom: Path, protocol: Atari, lanes: int) -> None:
         self.protocol = protocol
         self._new_console = partial(
             _console, game, rom, Switches(protocol.sticky, protocol.mode, protocol.difficulty)
@@ -63,12 +48,13 @@ class AtariLanes:
         ale = self.consoles[0].ale
         useful = ale.getMinimalActionSet()
         self.has_fire = len(useful) >= 3 and useful[1].name == "FIRE"
-        found = ale.getLegalActionSet() if protocol.full_actions else useful
+        found = ale.getLegalActionSet() if protocol.actions == "full" else useful
         names = [action.name for action in found]
         self.presses = [int(action.value) for action in found]
         self.screen: tuple[int, int] = ale.getScreenDims()
         size, stack = protocol.size, protocol.stack
-        self.pictures = Pictures(lanes, self.screen, (stack, size, size), protocol.colour_first)
+        colour_first = protocol.maximum == "colour"
+        self.pictures = Pictures(lanes, self.screen, (stack, size, size), colour_first)
         self.lives = np.zeros(lanes, dtype=np.int64)
         self.facts = Facts(
             observation_space=spaces.Box(0, 255, (stack, size, size), np.uint8),

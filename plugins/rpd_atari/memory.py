@@ -80,6 +80,12 @@ PONG = Things(
 )
 
 
+def check_grid(pixels: int) -> None:
+    """Refuse a grid of nothing."""
+    if pixels < 1:
+        raise SpecError(f"pixels must be at least 1, got {pixels}")
+
+
 @dataclass(frozen=True)
 class Breakout:
     """Ball (x, y) and paddle (x) of Breakout in pixels, rounded to tens as in the paper."""
@@ -88,6 +94,9 @@ class Breakout:
     """Grid to round to."""
 
     needs: ClassVar[tuple[str, ...]] = ("ram",)
+
+    def __post_init__(self) -> None:
+        check_grid(self.pixels)
 
     def open(self, facts: Facts) -> Breakout:
         """Refuse other games."""
@@ -110,6 +119,9 @@ class Pong:
     """Grid to round to."""
 
     needs: ClassVar[tuple[str, ...]] = ("ram",)
+
+    def __post_init__(self) -> None:
+        check_grid(self.pixels)
 
     def open(self, facts: Facts) -> Pong:
         """Refuse other games."""

@@ -149,12 +149,8 @@ class PythonEnvironment:
             raise
         except Exception as error:  # a factory may raise anything
             raise SpecError(f"{self._name()} makes no environment: {one_line(error)}") from error
-        for needed in ("reset", "step", "observation_space", "action_space"):
-            if not hasattr(env, needed):
-                raise SpecError(
-                    f"{self._name()} must give a Gymnasium environment, "
-                    f"got {type(env).__name__} without {needed!r}"
-                )
+        if not isinstance(env, gymnasium.Env):
+            raise SpecError(f"{self._name()} must give a gymnasium.Env, got {type(env).__name__}")
         return env
 
     def _factory(self) -> Callable[..., Any]:

@@ -39,15 +39,13 @@ class Layout:
         return found.get("", found)
 
     def put(self, batch: Array | dict[str, Array], lane: int, observation: Any) -> None:
-        """Write one observation into the batch."""
-        if not isinstance(batch, dict):
-            batch[lane] = observation
-            return
-        for name, (path, _) in self.parts.items():
+        """Write one observation into the batch; refuse one that is not what its space says."""
+        for name, (path, space) in self.parts.items():
             part = observation
             for key in path:
                 part = part[key]
-            batch[name][lane] = part
+            rows = batch[name] if isinstance(batch, dict) else batch
+            rows[lane] = _fitting(part, space, name)
 
 
 def _parts(space: spaces.Space[Any], path: Path) -> list[tuple[Path, spaces.Space[Any]]]:
@@ -63,6 +61,17 @@ def _parts(space: spaces.Space[Any], path: Path) -> list[tuple[Path, spaces.Spac
     else:
         return [(path, space)]
     return [found for key, part in inner for found in _parts(part, (*path, key))]
+
+
+def _fitting(value: Any, space: spaces.Space[Any], name: str) -> Array:
+    found = np.asarray(value)
+    what = f"an observation of {name!r}" if name else "an observation"
+    if found.shape != space.shape:
+        raise ValueError(f"{what} of shape {found.shape}, where its space has {space.shape}")
+    whole = space.dtype is not None and space.dtype.kind in "biu"
+    if whole and found.dtype.kind == "f" and (found != np.floor(found)).any():
+        raise ValueError(f"{what} with fractions, where its space is of {space.dtype}")
+    return found
 
 
 def _blank(space: spaces.Space[Any], lanes: int) -> Array:

@@ -13,6 +13,7 @@ import gymnasium
 from gymnasium.envs import registration
 
 from rpd_core.errors import ComponentError, SpecError, nearest, one_line
+from rpd_core.importing import search_here
 
 _ID = re.compile(r"(?P<name>.+?)-v(?P<version>\d+)")
 _OLD_ATARI = re.compile(r"(?P<game>[A-Z]\w*?)(?:-ram)?(?:Deterministic|NoFrameskip)?-v[0-5]")
@@ -33,8 +34,11 @@ PACKAGES = {
 
 def find_id(text: str) -> tuple[str, str]:
     """Give the id that a text means today, and a note if that is another one."""
+    if text in gymnasium.registry:
+        return text, ""
     module, colon, _ = text.partition(":")
     if colon and module:
+        search_here()
         return text, ""  # Gymnasium imports the module itself
     import_for(text)
     faults = () if text in gymnasium.registry else load_declared()

@@ -111,11 +111,21 @@ def test_the_memory_of_another_game_is_refused() -> None:
     lambda: AtariGrid((1, 2, 3)),
     lambda: AtariGrid((0, 10, 0, 160)),
     lambda: AtariGrid(levels=1),
+    lambda: AtariGrid(rows=0),
+    lambda: Breakout(pixels=0),
     lambda: RamBytes((128,)),
 ])  # fmt: skip
 def test_parameters_out_of_range_are_refused(make) -> None:
     with pytest.raises(SpecError):
         make()
+
+
+def test_the_area_is_that_of_the_game_unless_given() -> None:
+    pong, other = (Facts(None, None, 1, description=f"atari:{name}") for name in ("Pong", "Gopher"))
+    assert AtariGrid().open(pong) == AtariGrid((34, 194, 0, 160))
+    assert AtariGrid(levels=5).open(pong) == AtariGrid((34, 194, 0, 160), levels=5)
+    assert AtariGrid().open(other) == AtariGrid((25, 195, 0, 160))
+    assert AtariGrid((0, 210, 0, 160)).open(pong) == AtariGrid((0, 210, 0, 160))
 
 
 def test_an_area_outside_the_screen_is_refused() -> None:

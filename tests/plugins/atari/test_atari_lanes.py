@@ -228,4 +228,4 @@ def test_the_task_holds_the_settings_of_the_paper() -> None:
     task = Atari("Pong").task()
     assert (task.episodes, task.mutation_rate, task.max_steps) == (1000, 0.2, 600)
     assert (task.condition, task.test_episodes, task.reference) == ("auto", 50, None)
-    assert task.abstraction == ("atari:34+194+0+160",)
+    assert task.abstraction == ("atari",)

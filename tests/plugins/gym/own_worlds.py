@@ -24,6 +24,8 @@ class Walk(gymnasium.Env[Any, Any]):
             return spaces.Dict({"x": spaces.Discrete(4, start=2), "inner": inner})
         if self.oddity == "tuple":
             return spaces.Tuple((box, spaces.MultiBinary(3)))
+        if self.oddity == "fractions":
+            return spaces.MultiDiscrete([10, 10])
         return box
 
     def _observation(self) -> Any:
@@ -32,6 +34,10 @@ class Walk(gymnasium.Env[Any, Any]):
             return {"x": 2 + self.at % 4, "inner": {"a.b": place, "text": "hello"}}
         if self.oddity == "tuple":
             return place, np.array([1, 0, self.at % 2], dtype=np.int8)
+        if self.oddity == "misfit" and self.at == 2:
+            return place[:1]
+        if self.oddity == "fractions":
+            return place + 0.5
         if self.oddity == "nan" and self.at == 2:
             place[0] = np.nan
         return place

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from importlib.util import find_spec
 
 import gymnasium
@@ -101,6 +102,8 @@ def play(environment, episodes: int = 4):
     ("oddity", "words"),
     [
         ("raises", "ZeroDivisionError: the wheel came off in step 1 of episode 0"),
+        ("misfit", "an observation of shape (1,), where its space has (2,) in step 1 of episode 0"),
+        ("fractions", "an observation with fractions, where its space is of int64"),
         ("nan", "not a number (NaN) in step 1 of episode 0"),
     ],
 )
@@ -134,6 +137,21 @@ def test_an_id_that_was_renamed_is_mapped_with_a_note(old: str, new: str) -> Non
 def test_an_old_atari_id_is_mapped_and_points_to_the_atari_plugin() -> None:
     task = GymEnvironment("PongDeterministic-v4", max_steps=10).task()
     assert "ALE/Pong-v5 is used; atari:Pong has" in task.notes[0]
+
+
+def test_what_is_registered_needs_no_other_package_whatever_it_is_called() -> None:
+    gymnasium.register("Fetchling-v0", entry_point="own_worlds:Walk", max_episode_steps=7)
+    assert GymEnvironment("Fetchling-v0").task().max_steps == 7
+
+
+def test_a_module_in_the_working_directory_registers_its_ids(tmp_path, monkeypatch) -> None:
+    (tmp_path / "my_envs.py").write_text(
+        "import gymnasium\n"
+        "gymnasium.register('Mine-v0', entry_point='own_worlds:Walk', max_episode_steps=9)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    assert GymEnvironment("my_envs:Mine-v0").task().max_steps == 9
 
 
 def test_an_environment_registered_by_someone_else_works() -> None:
@@ -174,7 +192,7 @@ def test_max_steps_replaces_the_limit_of_the_environment() -> None:
         (GymEnvironment("Acrobot-v1", kwargs=("wind=1",)), SpecError, "argument 'wind'"),
         (PythonEnvironment("own_worlds:Walk"), SpecError, "give a step cap"),
         (PythonEnvironment("own_worlds:Wlk"), SpecError, "cannot import"),
-        (PythonEnvironment(dict), SpecError, "got dict without 'reset'"),
+        (PythonEnvironment(dict), SpecError, "must give a gymnasium.Env, got dict"),
         (PythonEnvironment(lambda: 1 / 0), SpecError, "division by zero"),
     ],
 )

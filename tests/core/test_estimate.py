@@ -1,0 +1,36 @@
+"""What a run would cost."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+
+import pytest
+import worlds
+
+from rpd_core import estimate
+from rpd_core.config import Request, resolve
+from rpd_core.registry import Registry
+from rpd_core.store import RunDirectory
+from rpd_core.workshop import Workshop
+
+
+@pytest.mark.parametrize(
+    ("workers", "seconds"), [(1, 400 + 6500), (4, 100 + 1625), (8, 100 + 812.5)]
+)
+def test_chunks_bound_the_suite_and_workers_the_pruning(
+    workers: int,
+    seconds: float,
+    tmp_path: Path,
+    registry: Registry,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    request = Request(worlds.Corridor(), worlds.Goes(), episodes=400, chunk=100, test_episodes=20)
+    setup = resolve(request, registry)
+    shop = Workshop(setup, RunDirectory(tmp_path / "run"), registry, workers=workers)
+    ticks = count(0.0, 64.0)  # the probe of 64 episodes takes 64 seconds
+    monkeypatch.setattr("rpd_core.estimate.time.perf_counter", lambda: next(ticks))
+    cost = estimate.estimate(shop)
+    assert (cost.probe_episodes, cost.suite_episodes, cost.pruning_episodes) == (64, 400, 6500)
+    assert cost.seconds == seconds
+    assert not (tmp_path / "run").exists()
