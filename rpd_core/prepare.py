@@ -37,7 +37,7 @@ FIT_BYTES = 512 * 2**20
 
 @dataclass(frozen=True)
 class RandomPlay:
-    """Plays every step at random: the reference where a task gives none."""
+    """Plays every step at random; also the reference where a task gives none."""
 
     def load(self, facts: Facts) -> Policy:
         """Fit the action space."""

@@ -16,6 +16,7 @@ from rpd_core.versions import versions
 
 if TYPE_CHECKING:
     from rpd_core.components import BoolArray
+    from rpd_core.ranking import Ranking
 
 ENOUGH = 20
 """Episodes in each arm from which on a state counts as identified."""
@@ -54,16 +55,17 @@ def summarise(results: Results) -> dict[str, Any]:
         "pass_rates": results.pass_rates,
         "thresholds": {f"{q:g}": _thresholds(results, q) for q in THRESHOLDS},
         "targets": {f"{q:g}": references.target(q) for q in THRESHOLDS},
-        "ties": {
-            name: {"blocks": len(blocks), "largest": int(max(blocks, default=0))}
-            for name, ranking in analysis.rankings.items()
-            if (blocks := ranking.tie_blocks()) is not None
-        },
+        "ties": {name: _ties(ranking) for name, ranking in analysis.rankings.items()},
         "top": top_decisions(results),
         "configuration": config.as_json(),
         "versions": versions(),
         "seed": config.suite.seed,
     }
+
+
+def _ties(ranking: Ranking) -> dict[str, int]:
+    blocks = ranking.tie_blocks()
+    return {"blocks": len(blocks), "largest": int(max(blocks, default=0))}
 
 
 def _whole(number: float) -> float | int:

@@ -38,7 +38,7 @@ def rpd_default_actions() -> list[Component]:
 def rpd_policy_loaders() -> list[Component]:
     return [
         Component("python", "rpd_basics.policies:PythonPolicy", "A function, module:attribute"),
-        Component("random", "rpd_basics.policies:RandomPolicy", "Plays at random"),
+        Component("random", "rpd_core.prepare:RandomPlay", "Plays at random"),
         Component("pruned", "rpd_core.pruned:PrunedFile", "A policy that rpd pruned and exported"),
     ]
 

@@ -17,8 +17,8 @@ Op = Literal[">=", ">", "<=", "<"]
 
 def compare(values: NDArray[np.float64] | NDArray[np.int64], op: Op, bound: float) -> FloatArray:
     """Give 1 where the comparison holds, else 0."""
-    tests = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less}
-    return np.asarray(tests[op](values, bound), dtype=np.float64)
+    comparisons = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less}
+    return np.asarray(comparisons[op](values, bound), dtype=np.float64)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Policies made in Python, and random play."""
+"""Policies made in Python."""
 
 from __future__ import annotations
 
@@ -11,16 +11,6 @@ import numpy as np
 from rpd_core.components import Choice, Facts, Policy, PolicyInput
 from rpd_core.errors import FitError
 from rpd_core.importing import import_attribute
-from rpd_core.prepare import RandomPlay
-
-
-@dataclass(frozen=True)
-class RandomPolicy:
-    """Plays every step at random."""
-
-    def load(self, facts: Facts) -> Policy:
-        """Fit the action space."""
-        return RandomPlay().load(facts)
 
 
 @dataclass(frozen=True)

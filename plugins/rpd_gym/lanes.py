@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -100,7 +101,9 @@ class GymLanes:
 
     def render(self, lane: int) -> Array:
         """Draw a lane; the environment must have been made with render_mode='rgb_array'."""
-        picture = self.envs[lane].render()
+        picture: Any = None
+        with contextlib.suppress(NotImplementedError):
+            picture = self.envs[lane].render()
         if picture is None:
             raise FitError(
                 f"{self.facts.description} draws nothing: make it with render_mode='rgb_array'"

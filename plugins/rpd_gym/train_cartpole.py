@@ -18,8 +18,9 @@ from stable_baselines3 import PPO
 from torch import nn
 
 from rpd_core.hashing import Phase, episode_keys
-from rpd_core.rollout import Plan, Player, Recipe
-from rpd_gym.cartpole import CartPole, CartPoleGrid
+from rpd_core.prepare import policy_alone
+from rpd_core.rollout import Plan, Player
+from rpd_gym.cartpole import CartPole
 from rpd_gym.cartpole_policy import HIDDEN, Greedy
 
 SEED = 3
@@ -41,14 +42,9 @@ class _Given:
         return Greedy(self.module)
 
 
-class _NoDefault:
-    def open(self, facts: Any) -> Any:
-        return lambda moment: np.zeros(facts.lanes, dtype=np.int64)
-
-
 def returns_of(module: nn.Sequential, seed: int = 1) -> np.ndarray[Any, Any]:
     """Play a network greedily and give the returns."""
-    recipe = Recipe(CartPole(), _Given(module), CartPoleGrid(), _NoDefault(), EPISODES, 200)
+    recipe = policy_alone(CartPole(), _Given(module), EPISODES)
     index = np.arange(EPISODES)
     plan = Plan(index, episode_keys(seed, Phase.PROBE, index))
     played = Player(recipe).play(plan, lambda keys, position: np.ones(len(keys), dtype=bool))

@@ -19,6 +19,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 from minigrid.core.actions import Actions
+from minigrid.core.world_object import Wall
 from minigrid.minigrid_env import MiniGridEnv
 from numpy.typing import NDArray
 
@@ -48,7 +49,7 @@ Factory = Callable[[], "gymnasium.Env[Any, Any]"]
 
 MISSION = 256
 """Characters of a mission in the view `mission`; what is longer is cut."""
-_OUTSIDE = 2 | 5 << 8 | 1 << 24  # beyond the map the package shows grey walls
+_OUTSIDE = cell_code(Wall())  # beyond the map the package shows walls
 _TURN = np.array([3, 1, 0, 0, 0, 0, 0])
 _FORWARD, _DROP = int(Actions.forward), int(Actions.drop)
 _OBJECT_WORK = np.zeros(len(Actions), dtype=CODE)

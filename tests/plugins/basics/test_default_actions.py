@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,12 @@ def draws(domain: Domain, within: Any = None) -> Draws:
     return Draws(roots, np.zeros(LANES, dtype=np.int64) if within is None else within)
 
 
-def moment(previous: Any, starts: Any = (False, False, False), keys: Any = None) -> Moment:
+def moment(
+    previous: Any, starts: Any = (False, False, False), keys: Any = None, step: int = 0
+) -> Moment:
     return Moment(
         np.zeros((LANES, 2)), {}, np.asarray(previous), np.zeros(LANES), np.array(starts),
-        draws(Domain.DEFAULT_STATE, keys), draws(Domain.DEFAULT_STEP),
+        draws(Domain.DEFAULT_STATE, keys), draws(Domain.DEFAULT_STEP, np.full(LANES, step)),
     )  # fmt: skip
 
 
@@ -102,7 +105,8 @@ def test_random_is_keyed_by_state_and_not_by_step() -> None:
     keys = np.array([11, 12, 13], dtype=np.uint64)
     space = spaces.Discrete(1000)
     one = act("random", space, moment([0, 0, 0], keys=keys))
-    assert act("random", space, moment([9, 9, 9], keys=keys)).tolist() == one.tolist()
+    later = moment([9, 9, 9], keys=keys, step=7)
+    assert act("random", space, later).tolist() == one.tolist()
     assert act("random", space, moment([0, 0, 0], keys=keys + 5)).tolist() != one.tolist()
 
 
@@ -155,7 +159,13 @@ def test_a_function_that_ignores_the_batch_is_refused() -> None:
         load(python(lambda batch: 1))(see(np.zeros((LANES, 2))))
 
 
-def test_random_play_covers_the_space() -> None:
-    found = load("random")(see(np.zeros((LANES, 2)))).actions
+def test_random_play_covers_the_space_and_changes_with_the_step() -> None:
+    policy, seen = load("random"), see(np.zeros((LANES, 2)))
+    steps = [
+        dataclasses.replace(seen, draws=draws(Domain.POLICY, np.full(LANES, step)))
+        for step in range(100)
+    ]
+    found = np.stack([policy(step).actions for step in steps])
     assert found.dtype == np.int64
-    assert ((found >= 0) & (found < 4)).all()
+    for lane in range(LANES):
+        assert set(found[:, lane].tolist()) == {0, 1, 2, 3}

@@ -140,10 +140,18 @@ def test_a_lane_is_drawn_where_it_stands() -> None:
     lanes = CartPole().open(Opening(2, render=True))
     lanes.reset(np.arange(2), np.array([1, 2]))
     try:
-        picture = lanes.render(1)
+        for _ in range(8):
+            lanes.step(np.array([0, 1]), np.array([True, True]))
+        pictures = [lanes.render(lane) for lane in range(2)]
     except gymnasium.error.DependencyNotInstalled:
         pytest.skip("no pygame")
     finally:
         lanes.close()
-    assert picture.ndim == 3
-    assert picture.shape[2] == 3
+    for action, picture in enumerate(pictures):
+        alone = gymnasium.make("CartPole-v1", render_mode="rgb_array")
+        alone.reset(seed=action + 1)
+        for _ in range(8):
+            alone.step(action)
+        np.testing.assert_array_equal(picture, alone.render())
+        alone.close()
+    assert (pictures[0] != pictures[1]).any()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from importlib.util import find_spec
 
 import gymnasium
 import numpy as np
 import pytest
-from own_worlds import Walk
 
 from rpd_core.components import Chain, Opening
 from rpd_core.errors import ComponentError, EpisodeError, FitError, RpdError, SpecError
@@ -204,6 +202,17 @@ def test_what_cannot_be_made_is_said_in_one_line(environment, kind, words: str) 
     assert "\n" not in str(caught.value)
 
 
-def test_recipes_compare_by_their_parameters() -> None:
-    assert dataclasses.replace(walk(), kwargs=()) == PythonEnvironment("own_worlds:Walk", 5)
-    assert Walk().action_space.start == 1
+def test_lanes_draw_their_own_environment_or_say_that_it_draws_nothing() -> None:
+    lanes = GymEnvironment("FrozenLake-v1", kwargs=("is_slippery=false",)).open(
+        Opening(2, render=True)
+    )
+    lanes.reset(np.arange(2), np.array([0, 1]))
+    before = lanes.render(1)
+    lanes.step(np.array([1, 1]), np.array([False, True]))
+    assert before.shape[2] == 3
+    assert (lanes.render(1) != before).any()
+    np.testing.assert_array_equal(lanes.render(0), before)
+    silent = walk().open(Opening(1))
+    silent.reset(np.array([0]), np.array([0]))
+    with pytest.raises(FitError, match="own_worlds:Walk draws nothing"):
+        silent.render(0)
