@@ -10,7 +10,7 @@ import numpy as np
 
 from rpd_core.components import Choice, DefaultAction, Facts, Moment, PolicyInput, PolicyLoader
 from rpd_core.conformance.fitting import Faulty, attempt, check_in_scenes, require_views
-from rpd_core.conformance.scenes import LANES, Rows, Scene
+from rpd_core.conformance.scenes import LANES, NEIGHBOURS, Rows, Scene
 from rpd_core.hashing import Draws
 from rpd_core.prepare import random_actions
 from rpd_core.rollout import action_check, blank_actions
@@ -52,7 +52,7 @@ def _check_loaded(loader: PolicyLoader, scene: Scene) -> Iterator[str]:
     if not _same(first.actions, decide(given).actions):
         yield "chose other actions for the same input and draws"
         return
-    yield from _check_rows(decide, given, other, first)
+    yield from _check_rows(decide, scene, needs)
     yield from _check_memory(decide, other, first)
 
 
@@ -96,11 +96,15 @@ def _check_offers(choice: Choice) -> Iterator[str]:
             yield "gave probabilities that do not add up to 1"
 
 
-def _check_rows(decide: _Decide, given: Rows, other: Rows, first: Choice) -> Iterator[str]:
+def _check_rows(decide: _Decide, scene: Scene, needs: tuple[str, ...]) -> Iterator[str]:
     """Check that the action of a lane does not hang on what the other lanes show."""
-    mixed = decide(given.mixed(other, _ODD)).actions
-    turned = decide(given.take(_TURNED), _TURNED).actions
-    if not (_same(mixed[~_ODD], first.actions[~_ODD]) and _same(turned[_TURNED], first.actions)):
+    given = scene.rows(LANES, 1, needs)
+    first = decide(given).actions
+    same = [_same(decide(given.take(_TURNED), _TURNED).actions[_TURNED], first)]
+    for seed in range(2, 2 + NEIGHBOURS):
+        mixed = decide(given.mixed(scene.rows(LANES, seed, needs), _ODD)).actions
+        same.append(_same(mixed[~_ODD], first[~_ODD]))
+    if not all(same):
         yield "lets the action of one lane depend on the other lanes"
 
 

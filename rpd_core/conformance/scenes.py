@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 LANES = 4
 STEPS = 25
 """Short: the kit must answer in seconds, for slow environments, too."""
+NEIGHBOURS = 8
+"""Batches that a row is shown beside: what hangs on them shows only now and then."""
 
 
 @dataclass(frozen=True)
@@ -133,10 +135,8 @@ def _drawn(space: Any, count: int, seed: int) -> Any:
 
 
 def _leaves(space: Any, name: str = "") -> list[tuple[str, Any]]:
-    if isinstance(space, spaces.Text):
-        return []
     if not isinstance(space, spaces.Dict | spaces.Tuple):
-        return [(name, space)]
+        return [] if isinstance(space, spaces.Text) or space.shape is None else [(name, space)]
     inner = space.spaces
     items = inner.items() if isinstance(inner, dict) else enumerate(inner)
     return [leaf for key, part in items for leaf in _leaves(part, f"{name}.{key}".lstrip("."))]
