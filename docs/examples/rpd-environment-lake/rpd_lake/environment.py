@@ -12,7 +12,7 @@ class Lake:
     size: Literal[4, 8] = 4
     """Cells along one side."""
     slip: float = 0.1
-    """Chance that a step goes anywhere but where it was meant to."""
+    """Chance that a step goes in a direction drawn at random."""
 
     def task(self):
         """Give settings under which the ranking works well."""
