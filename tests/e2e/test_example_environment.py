@@ -59,7 +59,7 @@ def test_the_example_environment_is_installed_checked_and_ranked(scratch, tmp_pa
     assert score["0, 1"] == 0.0  # one step later, to repeat is to go right
 
     ran = scratch.rpd(
-        "run", "--env", "lake:8,slip=0.2", "--abstraction", "view:around", *SMALL,
+        "run", "--env", "lake:slip=0.05", "--abstraction", "view:around", *SMALL,
         "--out", str(tmp_path / "around"),
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
