@@ -64,7 +64,7 @@ def fit(recipe: Recipe, config: RunConfig) -> Recipe:
 
 def fitted_fields(recipe: Recipe) -> list[dict[str, Any] | None]:
     """Give what the abstractions have learned as JSON values; null where there is nothing to."""
-    return [_as_plain(link) if hasattr(link, "fit") else None for link in links_of(recipe)]
+    return [learned_fields(link) if hasattr(link, "fit") else None for link in links_of(recipe)]
 
 
 def restore_fitted(chain: Chain, stored: Sequence[Mapping[str, Any] | None]) -> Chain:
@@ -85,7 +85,8 @@ def links_of(recipe: Recipe) -> tuple[Any, ...]:
     return tuple(chain.links) if isinstance(chain, Chain) else (chain,)
 
 
-def _as_plain(link: Any) -> dict[str, Any]:
+def learned_fields(link: Any) -> dict[str, Any]:
+    """Give the fields of a fitted abstraction that are stored: all but the files it reads."""
     fields = {item.name: getattr(link, item.name) for item in dataclasses.fields(link)}
     return {name: value for name, value in fields.items() if not isinstance(value, Path)}
 

@@ -54,7 +54,7 @@ def _parts(space: spaces.Space[Any], path: Path) -> list[tuple[Path, spaces.Spac
         inner = list(space.spaces.items())
     elif isinstance(space, spaces.Tuple):
         inner = list(enumerate(space.spaces))
-    elif isinstance(space, spaces.Text):
+    elif isinstance(space, spaces.Text) or (space.dtype is not None and space.dtype.kind in "USO"):
         return []
     elif space.shape is None or space.dtype is None:
         raise FitError(f"observations of {space} are not supported: wrap the environment")

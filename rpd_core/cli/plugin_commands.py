@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -43,6 +43,9 @@ def list_plugins_command(
 @shared.reporting
 def check_plugin_command(
     plugin: Annotated[str, typer.Argument(help="Plugin or distribution name.")],
+    env: Annotated[
+        str | None, typer.Option("--env", help="Check in this environment, not in imagined ones.")
+    ] = None,
     as_json: shared.Json = False,
 ) -> None:
     """Run the conformance kit over a plugin; exit code 3 if it finds a fault."""
@@ -54,18 +57,23 @@ def check_plugin_command(
     if not mine:
         known = {name for r in registry.registrations for name in (r.plugin, r.distribution)}
         raise ComponentError(f"no plugin is called {plugin!r}.{nearest(plugin, known)}")
-    reports = [
-        {"kind": r.kind, "name": r.component.name, "faults": check_registration(registry, r)}
-        for r in mine
-    ]
+    reports = []
+    for one in mine:
+        report = check_registration(registry, one, environment=env)
+        about = {"kind": one.kind, "name": one.component.name}
+        reports.append({**about, "faults": report.faults, "notes": report.notes})
     if as_json:
         shared.print_json(reports)
     else:
-        console = shared.answers()
-        for report in reports:
-            verdict = "FAULT" if report["faults"] else "ok"
-            console.print(f"{verdict:5} {report['kind']} {report['name']}", markup=False)
-            for fault in report["faults"]:
-                console.print(f"      {fault}", markup=False)
+        _print_reports(reports)
     if any(report["faults"] for report in reports):
         raise typer.Exit(CHECK_FAILED)
+
+
+def _print_reports(reports: list[dict[str, Any]]) -> None:
+    console = shared.answers()
+    for report in reports:
+        verdict = "FAULT" if report["faults"] else "note" if report["notes"] else "ok"
+        console.print(f"{verdict:5} {report['kind']} {report['name']}", markup=False)
+        for line in (*report["faults"], *report["notes"]):
+            console.print(f"      {line}", markup=False)

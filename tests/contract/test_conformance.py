@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import ClassVar
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -12,29 +14,54 @@ from rpd_core.registry import installed
 from rpd_core.testing import check_component, check_recipe, check_registration
 
 READY = [r for r in installed().registrations if r.ready]
+GIVEN = [
+    ("environment", "atari:Pong", None),
+    ("environment", "gym:CartPole-v1", None),
+    ("environment", f"python:{__name__}:make_cart", None),
+    ("policy", f"python:{__name__}:push_left", "cartpole"),
+    ("abstraction", "select:0+2", None),
+    ("abstraction", "scale:2", None),
+    ("abstraction", "view:screen", None),
+    ("abstraction", "view:cell", "minigrid"),
+    ("abstraction", "crop:0+5+1+6", None),
+    ("abstraction", "resize:4+5", None),
+    ("abstraction", "breakout", "atari:Breakout"),
+    ("abstraction", "pong", "atari:Pong"),
+    ("abstraction", "clusters:3", "minigrid"),
+    ("default-action", "constant:0", None),
+    ("default-action", "policy:random", None),
+    ("condition", "return>0", None),
+    ("condition", "length>5", None),
+    ("condition", "ended:truncated", None),
+    ("condition", "info:is_success", None),
+    ("measure", "tarantula:mutation", None),
+]
+"""Components that need parameters or an environment, with one."""
+FILES = {"atari-zoo", "pruned", "sb3", "torchscript"}
+"""Policies that need a file; the tests of each make one and check it."""
+
+
+def make_cart():
+    return gymnasium.make("CartPole-v1")
+
+
+def push_left(observations):
+    return np.zeros(len(observations), dtype=int)
 
 
 @pytest.mark.parametrize("found", READY, ids=lambda r: f"{r.kind}-{r.component.name}")
-def test_every_bundled_component_conforms(found):
-    assert check_registration(installed(), found) == []
+def test_every_bundled_component_conforms_and_was_really_checked(found):
+    report = check_registration(installed(), found)
+    assert report.faults == []
+    name = found.component.name
+    given = {(kind, re.split("[:<>]", spec)[0]) for kind, spec, _ in GIVEN}
+    elsewhere = found.kind == "policy" and name in FILES
+    assert report.notes == [] or (found.kind, name) in given or elsewhere
 
 
-@pytest.mark.parametrize(
-    ("kind", "spec"),
-    [
-        ("default-action", "constant:0"),
-        ("default-action", "policy:random"),
-        ("abstraction", "select:0+2"),
-        ("abstraction", "scale:2"),
-        ("condition", "return>0"),
-        ("condition", "ended:truncated"),
-        ("condition", "info:is_success"),
-        ("environment", "gym:CartPole-v1"),
-        ("measure", "tarantula:mutation"),
-    ],
-)
-def test_components_that_need_parameters_conform(kind, spec):
-    assert check_component(kind, spec) == []
+@pytest.mark.parametrize(("kind", "spec", "environment"), GIVEN)
+def test_components_that_need_more_than_a_name_conform(kind, spec, environment):
+    assert check_component(kind, spec, environment=environment) == []
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,12 @@ class Scratch:
         command = [self.python, "-m", "rpd_core.cli.main", *words]
         return subprocess.run(command, capture_output=True, text=True, cwd=cwd or self.path)
 
+    def python_code(self, text: str) -> None:
+        """Run some lines of Python, which must succeed."""
+        command = [self.python, "-c", text]
+        finished = subprocess.run(command, capture_output=True, text=True, cwd=self.path)
+        assert finished.returncode == 0, finished.stderr
+
     def listed(self) -> dict[tuple[str, str], dict[str, Any]]:
         finished = self.rpd("list-plugins", "--json")
         assert finished.returncode == 0, finished.stderr

@@ -142,3 +142,16 @@ def test_the_default_directory_has_a_readable_name(cli, tmp_path):
     cli("suite", "--env", "cartpole", "--episodes", "10", "--workers", "1")
     (only,) = (tmp_path / "runs").iterdir()
     assert only.name.startswith("cartpole_cartpole-good_seed0_")
+
+
+def test_check_plugin_notes_what_it_could_not_check_until_it_is_given_an_environment(cli):
+    told = cli("check-plugin", "rpd_atari")
+    assert told.exit_code == 0, told.output
+    assert "ok    abstraction ram\n" in told.stdout
+    assert "note  abstraction pong\n      fits none of the kit's 6 environments" in told.stdout
+    assert "note  environment atari\n      needs game" in told.stdout
+    rows = json.loads(cli("check-plugin", "rpd_atari", "--env", "atari:Pong", "--json").stdout)
+    found = {row["name"]: row for row in rows if row["kind"] == "abstraction"}
+    assert (found["pong"]["faults"], found["pong"]["notes"]) == ([], [])
+    (note,) = found["breakout"]["notes"]
+    assert note.startswith("does not fit atari:Pong: ")

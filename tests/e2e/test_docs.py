@@ -53,10 +53,20 @@ def test_the_readme_opens_with_the_two_commands_and_ci_calls_the_second():
     assert "pytest" in ci
 
 
-def test_the_example_in_the_how_to_is_the_example_that_is_tested():
-    text = (DOCS / "how-to" / "write-a-measure.md").read_text()
-    for module in (DOCS / "examples" / "rpd-measure-jaccard").glob("*.py"):
-        assert module.read_text().strip() in text
+@pytest.mark.parametrize(
+    ("page", "example", "files"),
+    [
+        ("write-a-measure.md", "rpd-measure-jaccard", "*.py"),
+        ("write-an-environment-plugin.md", "rpd-environment-lake", "*.py"),
+        ("write-an-environment-plugin.md", "rpd-environment-lake", "*.toml"),
+    ],
+)
+def test_the_example_in_the_how_to_is_the_example_that_is_tested(page, example, files):
+    text = (DOCS / "how-to" / page).read_text()
+    found = list((DOCS / "examples" / example).rglob(files))
+    assert found
+    for file in found:
+        assert file.read_text().strip() in text, file.name
 
 
 @pytest.mark.slow

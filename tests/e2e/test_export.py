@@ -15,6 +15,7 @@ from rpd_core.hashing import Phase, episode_keys
 from rpd_core.prepare import policy_alone
 from rpd_core.pruned import PrunedFile
 from rpd_core.rollout import Plan, Player
+from rpd_core.testing import check_component
 from rpd_gym.cartpole import CartPole
 
 RUN = ["--env", "cartpole", "--episodes", "1500", "--test-episodes", "20", "--workers", "1"]
@@ -56,6 +57,11 @@ def test_it_can_be_analysed_like_any_other_policy(exported, cli):
     about = json.loads(told.stdout)
     assert about["pruned to"] == f"{confirmed['kept']} states"
     assert about["return_mean"] > 150
+
+
+def test_it_conforms_like_any_other_policy(exported):
+    path, _ = exported
+    assert check_component("policy", f"pruned:{path}", environment="cartpole") == []
 
 
 def test_predict_follows_stable_baselines3(exported):

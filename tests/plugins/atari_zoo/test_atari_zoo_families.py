@@ -21,6 +21,7 @@ from zoo_graphs import (
 from rpd_atari_zoo.layers import same_padding
 from rpd_atari_zoo.loader import AtariZooFile
 from rpd_core.registry import installed
+from rpd_core.testing import check_component
 
 
 def softmax(numbers: np.ndarray) -> np.ndarray:
@@ -198,3 +199,8 @@ def test_the_loader_is_found_by_its_name(tmp_path: Path) -> None:
     path = dopamine(Builder()).save(tmp_path / "model1_final.pb")
     loader = installed().make("policy", f"atari-zoo:{path},epsilon=0.001")
     assert loader == AtariZooFile(path, epsilon=0.001)
+
+
+def test_a_loaded_file_conforms(tmp_path: Path) -> None:
+    path = dopamine(Builder()).save(tmp_path / "dqn.pb")
+    assert check_component("policy", f"atari-zoo:{path}") == []

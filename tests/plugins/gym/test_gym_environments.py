@@ -6,6 +6,7 @@ import sys
 from importlib.util import find_spec
 
 import gymnasium
+import minigrid  # noqa: F401 - registers its tasks
 import numpy as np
 import pytest
 
@@ -16,6 +17,7 @@ from rpd_core.prepare import RandomPlay
 from rpd_core.registry import installed
 from rpd_core.rollout import Plan, Player, Recipe
 from rpd_gym.environments import GymEnvironment, PythonEnvironment, read_options
+from rpd_gym.layout import Layout
 from rpd_gym.repeats import must_rebuild
 
 needs_box2d = pytest.mark.skipif(find_spec("Box2D") is None, reason="Box2D is not installed")
@@ -50,6 +52,8 @@ def test_dicts_and_tuples_become_named_parts_and_text_is_left_out() -> None:
     assert list(seen) == ["inner.a.b", "x"]
     assert seen["x"].tolist() == [2, 3]  # a lane never reset holds the first value
     assert seen["inner.a.b"][1, 0] == 1
+    words = Layout.of(gymnasium.make("MiniGrid-Empty-5x5-v0").observation_space)
+    assert sorted(words.parts) == ["direction", "image"]  # a space of its own holds the mission
     lanes = walk("tuple").open(Opening(1))
     lanes.reset(np.array([0]), np.array([3]))
     assert {name: part.shape for name, part in lanes.observe().items()} == {

@@ -15,6 +15,7 @@ from sb3_toys import SETTINGS, algorithm, facts_of, saved
 from rpd_core.hashing import Phase, environment_seeds, episode_keys
 from rpd_core.registry import installed
 from rpd_core.rollout import Plan, Player, Recipe
+from rpd_core.testing import check_component
 
 INDEX = np.arange(5)
 KEYS = episode_keys(2, Phase.PROBE, INDEX)
@@ -68,3 +69,11 @@ def test_describing_needs_no_environment(tmp_path: Path) -> None:
     assert described["parameters"] == f"{2 * (4 * 64 + 64 + 64 * 64 + 64 + 64 * 2 + 2):,}"
     assert loader.load(facts).describe() == {**described, "adapted": "nothing"}
     assert json.dumps(described)
+
+
+@pytest.mark.parametrize("name", ["PPO", "RecurrentPPO"])
+def test_a_loaded_file_conforms(tmp_path: Path, name: str) -> None:
+    policy = "MlpLstmPolicy" if name == "RecurrentPPO" else "MlpPolicy"
+    env = gymnasium.make("CartPole-v1")
+    path = saved(algorithm(name)(policy, env, seed=1, device="cpu", **SETTINGS[name]), tmp_path)
+    assert check_component("policy", f"sb3:{path}", environment="cartpole") == []

@@ -17,6 +17,7 @@ from rpd_core.errors import FitError, RpdError
 from rpd_core.hashing import Phase, episode_keys
 from rpd_core.registry import installed
 from rpd_core.rollout import Plan, Player, Recipe
+from rpd_core.testing import check_component
 from rpd_gym.cartpole import CartPole, CartPoleGrid
 from rpd_gym.cartpole_policy import CartPolePolicy, load_network
 from rpd_torchscript.loader import TorchScriptFile
@@ -215,3 +216,10 @@ def test_describe_names_module_size_and_use(tmp_path: Path) -> None:
     assert described["module"] == "Linear"
     assert described["size"] == "15 parameters"
     assert described["hidden state"] == "none"
+
+
+def test_a_loaded_file_conforms(tmp_path: Path) -> None:
+    path = save(Linear(4, 2), tmp_path / "l.pt")
+    assert (
+        check_component("policy", f"torchscript:{path},output=logits", environment="cartpole") == []
+    )

@@ -1,0 +1,420 @@
+"""Components with one fault each, which the kit must find: those that act or look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+import worlds
+from gymnasium import spaces
+
+from rpd_core.components import Choice, StepResult
+from rpd_core.errors import FitError
+from rpd_core.testing import Imagined, check_component, check_recipe
+
+
+def flat(values: Any) -> np.ndarray:
+    """Give a batch as rows of numbers."""
+    parts = [values[name] for name in sorted(values)] if isinstance(values, dict) else [values]
+    return np.concatenate([np.asarray(part).reshape(len(part), -1) for part in parts], axis=1)
+
+
+# ---------------------------------------------------------------- abstractions
+
+
+@dataclass(frozen=True)
+class Learns:
+    """Without fault: the middle of each entry splits it."""
+
+    middles: tuple[float, ...] = ()
+
+    def fit(self, sample):
+        return replace(self, middles=tuple(flat(sample.values).mean(axis=0).tolist()))
+
+    def __call__(self, values, views):
+        return flat(values) > np.array(self.middles)
+
+
+class FitRaises(Learns):
+    def fit(self, sample):
+        raise KeyError("nothing learned")
+
+
+class FitGivesNumber(Learns):
+    def fit(self, sample):
+        return 42
+
+
+class FitGivesFunction(Learns):
+    def fit(self, sample):
+        return lambda values, views: flat(values)
+
+
+@dataclass(frozen=True)
+class FitGivesArrays(Learns):
+    def fit(self, sample):
+        return replace(self, middles=flat(sample.values).mean(axis=0))
+
+
+class FitForgets(Learns):
+    def fit(self, sample):
+        return self
+
+    def __call__(self, values, views):
+        raise ValueError("not fitted")
+
+
+class FitAtRandom(Learns):
+    turn: ClassVar[list[int]] = []
+
+    def fit(self, sample):
+        self.turn.append(1)
+        return replace(self, middles=(float(len(self.turn)),))
+
+    def __call__(self, values, views):
+        return flat(values)
+
+
+class FittedMixes(Learns):
+    def __call__(self, values, views):
+        return flat(values) - flat(values).mean()
+
+
+@dataclass(frozen=True)
+class NeedsRam:
+    """Without fault: memory as it is."""
+
+    needs: ClassVar[tuple[str, ...]] = ("ram",)
+
+    def __call__(self, values, views):
+        return views["ram"]
+
+    def show(self, value):
+        return f"{len(value)} bytes"
+
+
+class GivesText(NeedsRam):
+    def __call__(self, values, views):
+        return "rubbish"
+
+
+class GivesTexts(NeedsRam):
+    def __call__(self, values, views):
+        return np.array(["rubbish"] * len(views["ram"]))
+
+
+class GivesOneRow(NeedsRam):
+    def __call__(self, values, views):
+        return views["ram"][:1]
+
+
+class GivesOneNumber(NeedsRam):
+    def __call__(self, values, views):
+        return np.asarray(views["ram"].sum())
+
+
+class MixesRows(NeedsRam):
+    def __call__(self, values, views):
+        return views["ram"] + np.roll(views["ram"], 1, axis=0)
+
+
+class KnowsItsPlace(NeedsRam):
+    def __call__(self, values, views):
+        return views["ram"] + np.arange(len(views["ram"]), dtype=np.uint8)[:, None]
+
+
+class ChangesItsMind(NeedsRam):
+    turn: ClassVar[list[int]] = []
+
+    def __call__(self, values, views):
+        self.turn.append(1)
+        return views["ram"] + np.uint8(len(self.turn))
+
+
+class ChangesShape(NeedsRam):
+    def __call__(self, values, views):
+        return views["ram"][:, : 1 + int(views["ram"][0, 0])]
+
+
+class WritesToViews(NeedsRam):
+    def __call__(self, values, views):
+        views["ram"][:] = 0
+        return views["ram"]
+
+
+class LooksElsewhere(NeedsRam):
+    def __call__(self, values, views):
+        return views["screen"][:, 0, 0]
+
+
+class ShowsNumbers(NeedsRam):
+    def show(self, value):
+        return value
+
+
+class ShowRaises(NeedsRam):
+    def show(self, value):
+        return f"{value['x']}"
+
+
+class NeedsLetters(NeedsRam):
+    needs = "ram"
+
+
+class NeedsSonar(NeedsRam):
+    needs = ("sonar",)
+
+
+class NeverFits(NeedsRam):
+    def open(self, facts):
+        raise FitError("made for submarines")
+
+
+ABSTRACTIONS = [
+    (FitRaises(), "its fit() raised KeyError: 'nothing learned'"),
+    (FitGivesNumber(), "its fit() gave a int where a FitGivesNumber is needed"),
+    (FitGivesFunction(), "its fit() gave a function where a FitGivesFunction is needed"),
+    (FitGivesArrays(), "cannot be stored as JSON"),
+    (FitForgets(), "the call raised ValueError: not fitted"),
+    (FitAtRandom(), "learned something else from the same sample"),
+    (FittedMixes(), "lets one row of the batch depend on the others"),
+    (GivesText(), "gave a str where an array is needed"),
+    (GivesTexts(), "gave values of type <U7"),
+    (GivesOneRow(), "gave 1 values for 4 observations"),
+    (GivesOneNumber(), "gave a single number for 4 observations"),
+    (MixesRows(), "lets one row of the batch depend on the others"),
+    (KnowsItsPlace(), "lets one row of the batch depend on the others"),
+    (ChangesItsMind(), "gave other values when asked twice"),
+    (ChangesShape(), "gave values of uint8"),
+    (WritesToViews(), "changed the observations or views it was given"),
+    (LooksElsewhere(), "the call raised KeyError: 'screen'"),
+    (ShowsNumbers(), "has a show() that does not give text"),
+    (ShowRaises(), "its show() raised"),
+    (NeedsLetters(), "its needs must be a tuple of names, got 'ram'"),
+    (NeedsSonar(), "fits none of the kit's 6 environments"),
+    (NeverFits(), "made for submarines"),
+]
+
+
+@pytest.mark.parametrize(("abstraction", "fault"), ABSTRACTIONS)
+def test_the_kit_finds_the_fault_of_an_abstraction(abstraction, fault):
+    faults = check_recipe("abstraction", abstraction)
+    assert any(fault in found for found in faults), faults
+
+
+@pytest.mark.parametrize("abstraction", [Learns(), NeedsRam()])
+def test_abstractions_that_learn_or_need_views_pass_without_a_fault(abstraction):
+    assert check_recipe("abstraction", abstraction) == []
+
+
+def test_a_fault_is_told_once_with_the_environment_it_was_found_in():
+    (fault,) = check_recipe("abstraction", GivesText())
+    assert fault.endswith("(in the kit's stacks of screens)")
+
+
+# --------------------------------------------------- policies, default actions
+
+
+@dataclass(frozen=True)
+class Good:
+    """Without fault: the sign of a sum, for vectors of 4 and two actions."""
+
+    def load(self, facts):
+        if facts.observation_space.shape != (4,):
+            raise FitError("only vectors of 4")
+        return self.act
+
+    def act(self, seen):
+        return Choice((seen.observations.sum(axis=1) > 0).astype(int))
+
+
+class AlwaysRefuses(Good):
+    def load(self, facts):
+        raise FitError("the licence has run out")
+
+
+class LoadRaises(Good):
+    def load(self, facts):
+        raise OSError("no such file")
+
+
+class OutOfSpace(Good):
+    def act(self, seen):
+        return Choice(np.full(4, 2))
+
+
+class NoChoice(Good):
+    def act(self, seen):
+        return np.zeros(4, dtype=int)
+
+
+class ChoosesByNeighbours(Good):
+    def act(self, seen):
+        sums = seen.observations.sum(axis=1)
+        return Choice((sums > sums.mean()).astype(int))
+
+
+class ChoosesByLane(Good):
+    def act(self, seen):
+        return Choice(np.arange(4) % 2)
+
+
+class DrawsElsewhere(Good):
+    turn: ClassVar[list[int]] = []
+
+    def act(self, seen):
+        self.turn.append(1)
+        return Choice(np.full(4, len(self.turn) % 2))
+
+
+class NeverForgets(Good):
+    def act(self, seen):
+        before = 0 if seen.memory is None else 1 + seen.memory
+        return Choice(((seen.observations.sum(axis=1) > 0) ^ bool(before)).astype(int), memory=0)
+
+
+@dataclass(frozen=True)
+class LooksAtScreens(Good):
+    """Without fault: looks at a view that it states only when loaded."""
+
+    def load(self, facts):
+        return Looker()
+
+
+@dataclass
+class Looker:
+    needs: tuple[str, ...] = field(default=("screen",))
+
+    def __call__(self, seen):
+        return Choice(seen.views["screen"][:, 0, 0, 0].astype(int) % 6)
+
+
+@pytest.mark.parametrize(
+    ("policy", "fault"),
+    [
+        (AlwaysRefuses(), "fits none of the kit's 6 environments"),
+        (AlwaysRefuses(), "the licence has run out"),
+        (LoadRaises(), "load() raised OSError: no such file"),
+        (OutOfSpace(), "which is not in Discrete(2)"),
+        (NoChoice(), "gave a ndarray where a Choice is needed"),
+        (ChoosesByNeighbours(), "depend on the other lanes"),
+        (ChoosesByLane(), "depend on the other lanes"),
+        (DrawsElsewhere(), "chose other actions for the same input and draws"),
+        (NeverForgets(), "does not forget its memory where an episode starts"),
+    ],
+)
+def test_the_kit_finds_the_fault_of_a_policy(policy, fault):
+    faults = check_recipe("policy", policy)
+    assert any(fault in found for found in faults), faults
+
+
+@pytest.mark.parametrize("policy", [Good(), LooksAtScreens()])
+def test_policies_without_a_fault_pass(policy):
+    assert check_recipe("policy", policy) == []
+
+
+@dataclass(frozen=True)
+class NeverOpens:
+    def open(self, facts):
+        raise FitError("nothing to do")
+
+
+def test_a_default_action_that_fits_nowhere_is_a_fault():
+    (fault,) = check_recipe("default-action", NeverOpens())
+    assert "fits none of the kit's 6 environments" in fault
+    assert "nothing to do" in fault
+
+
+# --------------------------------------------------------- environments of one's own
+
+
+@dataclass(frozen=True)
+class SonarOnly(NeedsRam):
+    needs = ("sonar",)
+
+    def __call__(self, values, views):
+        return views["sonar"]
+
+    def show(self, value):
+        return f"sonar {value}"
+
+
+@pytest.mark.parametrize("rows", [spaces.Box(0.0, 1.0, (5,)), spaces.Discrete(9)])
+def test_a_component_that_fits_nowhere_can_be_checked_in_spaces_of_its_own(rows):
+    submarine = Imagined(
+        spaces.Tuple((spaces.Box(-1.0, 1.0, (3,)), spaces.Text(5))),
+        spaces.MultiDiscrete([2, 3]),
+        views={"sonar": rows},
+    )
+    assert check_recipe("abstraction", SonarOnly(), environment=submarine) == []
+    assert check_component("abstraction", "identity", environment=submarine) == []
+    assert check_component("policy", "random", environment=submarine) == []
+    assert check_recipe("policy", Good(), environment=submarine) == [
+        "does not fit an imagined environment: only vectors of 4"
+    ]
+
+
+def test_a_component_can_be_checked_in_a_real_environment():
+    assert check_component("abstraction", "cartpole", environment="cartpole") == []
+    assert check_component("policy", "cartpole:weak", environment="gym:CartPole-v1") == []
+    assert check_component("abstraction", "identity", environment=worlds.Corridor()) == []
+    (fault,) = check_component("abstraction", "cartpole", environment="minigrid")
+    assert "needs vectors of 4, got a dict" in fault
+
+
+# ---------------------------------------------------------------- environments
+
+
+class Rewarding(worlds.CorridorLanes):
+    def step(self, actions, active):
+        result = super().step(actions, active)
+        return StepResult(result.rewards.astype(int), result.terminated, result.truncated)
+
+
+class Restless(worlds.CorridorLanes):
+    def step(self, actions, active):
+        return super().step(actions, active | True)
+
+
+class Blind(worlds.CorridorLanes):
+    def observe(self):
+        return self.states[1:].copy()
+
+
+class Narrow(worlds.CorridorLanes):
+    def observe(self):
+        return self.states[:, 0].copy()
+
+
+class Counting(worlds.CorridorLanes):
+    episodes = 0
+
+    def reset(self, lanes, seeds):
+        self.episodes += 1
+        super().reset(lanes, seeds + self.episodes)
+
+
+@dataclass(frozen=True)
+class Tunnel(worlds.Corridor):
+    lanes: type = worlds.CorridorLanes
+
+    def open(self, opening):
+        return self.lanes(opening.lanes)
+
+
+@pytest.mark.parametrize(
+    ("lanes", "fault"),
+    [
+        (Rewarding, "gave rewards of int64 (4,) for 4 lanes, not floats"),
+        (Restless, "changed lanes that were not active"),
+        (Blind, "observations of shape (3, 1) before the first reset, for 4 lanes"),
+        (Narrow, "observes int64 (4,) before the first reset"),
+        (Counting, "gave another episode"),
+    ],
+)
+def test_the_kit_finds_the_fault_of_an_environment(lanes, fault):
+    assert check_recipe("environment", Tunnel()) == []
+    faults = check_recipe("environment", Tunnel(lanes))
+    assert any(fault in found for found in faults), faults
