@@ -14,7 +14,7 @@ from rpd_core.components import Lanes, Opening, Task
 from rpd_core.errors import ComponentError, RpdError, SpecError, one_line
 from rpd_core.importing import import_attribute
 from rpd_gym.lanes import GymLanes
-from rpd_gym.names import find_id
+from rpd_gym.names import find_id, old_options
 from rpd_gym.repeats import must_rebuild
 
 Env = gymnasium.Env[Any, Any]
@@ -25,10 +25,11 @@ _SHARES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Coarser than the standard sweep: environments that exist only in Python are slow."""
 
 
-def general_task(max_steps: int, notes: tuple[str, ...] = ()) -> Task:
+def general_task(env: Env, max_steps: int, notes: tuple[str, ...] = ()) -> Task:
     """Give settings for an environment nobody has tuned."""
+    numbered = isinstance(env.observation_space, gymnasium.spaces.Discrete)
     return Task(
-        abstraction=("auto",),
+        abstraction=("identity",) if numbered else ("auto",),
         default_action="repeat",
         condition="auto",
         mutation_rate=0.2,
@@ -49,7 +50,8 @@ def step_cap(env: Env, given: int | None, name: str) -> int:
     limit = given or (env.spec.max_episode_steps if env.spec else None)
     for attribute in ("_max_episode_steps", "max_steps"):  # of TimeLimit, and of MiniGrid
         if not limit and env.has_wrapper_attr(attribute):
-            limit = env.get_wrapper_attr(attribute)
+            found = env.get_wrapper_attr(attribute)
+            limit = found if isinstance(found, int) and found > 0 else None
     if not limit:
         raise SpecError(f"{name} may never end: give a step cap, for example max_steps=1000")
     return int(limit)
@@ -87,7 +89,8 @@ class GymEnvironment:
         _, note = find_id(self.id)
         env = self._make()
         try:
-            return general_task(step_cap(env, self.max_steps, self.id), (note,) if note else ())
+            cap = step_cap(env, self.max_steps, self.id)
+            return general_task(env, cap, (note,) if note else ())
         finally:
             env.close()
 
@@ -97,7 +100,7 @@ class GymEnvironment:
         return GymLanes(partial(self._make, opening.render), opening.lanes, self.id, rebuild)
 
     def _make(self, render: bool = False) -> Env:
-        options = read_options(self.kwargs)
+        options = {**old_options(self.id), **read_options(self.kwargs)}
         if self.max_steps:
             options["max_episode_steps"] = self.max_steps
         if render:
@@ -106,7 +109,9 @@ class GymEnvironment:
         try:
             return gymnasium.make(name, disable_env_checker=True, **options)
         except (gymnasium.error.DependencyNotInstalled, ImportError) as error:
-            raise ComponentError(f"{self.id} lacks a package: {one_line(error)}") from error
+            missing = getattr(error, "name", None) if name in gymnasium.registry else None
+            hint = f": pip install {missing}" if missing else ""
+            raise ComponentError(f"{self.id} lacks a package: {one_line(error)}{hint}") from error
         except Exception as error:  # an environment may raise anything
             raise SpecError(f"cannot make {self.id!r}: {one_line(error)}") from error
 
@@ -128,7 +133,7 @@ class PythonEnvironment:
         """Give general settings."""
         env = self._make()
         try:
-            return general_task(step_cap(env, self.max_steps, self._name()))
+            return general_task(env, step_cap(env, self.max_steps, self._name()))
         finally:
             env.close()
 

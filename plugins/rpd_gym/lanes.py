@@ -46,7 +46,7 @@ class GymLanes:
         """Reset some environments, each with its own seed."""
         for lane, seed in zip(lanes.tolist(), seeds.tolist(), strict=True):
             try:
-                observation, self.infos[lane] = self._ready(lane).reset(seed=seed)
+                observation, self.infos[lane] = _tuple_of(2, self._ready(lane).reset(seed=seed))
                 self.layout.put(self.batch, lane, observation)
             except Exception as error:  # an environment may raise anything
                 raise LaneError(lane, error) from error
@@ -78,11 +78,10 @@ class GymLanes:
         terminated, truncated = np.zeros(lanes, dtype=bool), np.zeros(lanes, dtype=bool)
         for lane in np.flatnonzero(active).tolist():
             try:
-                observation, reward, over, cut, info = self.envs[lane].step(
-                    self._to_action(actions[lane])
-                )
+                answer = self.envs[lane].step(self._to_action(actions[lane]))
+                observation, reward, over, cut, info = _tuple_of(5, answer)
                 self.layout.put(self.batch, lane, observation)
-                rewards[lane], terminated[lane], truncated[lane] = reward, over, cut
+                rewards[lane], terminated[lane], truncated[lane] = _number(reward), over, cut
             except Exception as error:  # an environment may raise anything
                 raise LaneError(lane, error) from error
             self.infos[lane] = info
@@ -114,6 +113,25 @@ class GymLanes:
         """Close all environments."""
         for env in self.envs.values():
             env.close()
+
+
+def _tuple_of(size: int, answer: Any) -> Any:
+    """Give the answer of an environment, or say that it speaks another language."""
+    if isinstance(answer, tuple) and len(answer) == size:
+        return answer
+    names = "(observation, info)", "(observation, reward, terminated, truncated, info)"
+    wanted = names[0] if size == 2 else names[1]
+    found = f"a tuple of {len(answer)}" if isinstance(answer, tuple) else type(answer).__name__
+    method = "reset" if size == 2 else "step"
+    raise TypeError(f"{method} gave {found}, not {wanted}: is it written for the old Gym?")
+
+
+def _number(reward: Any) -> float:
+    if isinstance(reward, float | int):
+        return reward
+    if np.size(reward) != 1:
+        raise TypeError(f"a reward of shape {np.shape(reward)}, where one number is needed")
+    return float(np.asarray(reward).item())
 
 
 def action_converter(space: spaces.Space[Any]) -> Callable[[Any], Any]:

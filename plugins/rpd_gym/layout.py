@@ -68,9 +68,12 @@ def _fitting(value: Any, space: spaces.Space[Any], name: str) -> Array:
     what = f"an observation of {name!r}" if name else "an observation"
     if found.shape != space.shape:
         raise ValueError(f"{what} of shape {found.shape}, where its space has {space.shape}")
-    whole = space.dtype is not None and space.dtype.kind in "biu"
-    if whole and found.dtype.kind == "f" and (found != np.floor(found)).any():
-        raise ValueError(f"{what} with fractions, where its space is of {space.dtype}")
+    if space.dtype is not None and space.dtype.kind in "biu" and found.dtype != space.dtype:
+        with np.errstate(invalid="ignore"):
+            whole = found.astype(space.dtype)
+        if (whole != found).any():
+            wrong = found[whole != found].flat[0]
+            raise ValueError(f"{what} holding {wrong:g}, where its space is of {space.dtype}")
     return found
 
 

@@ -17,17 +17,26 @@ from rpd_core.importing import search_here
 
 _ID = re.compile(r"(?P<name>.+?)-v(?P<version>\d+)")
 _OLD_ATARI = re.compile(r"(?P<game>[A-Z]\w*?)(?:-ram)?(?:Deterministic|NoFrameskip)?-v[0-5]")
+GROUP = "gymnasium.envs"
 PACKAGES = {
     "ALE/": ("ale_py", "ale-py"),
     "MiniGrid-": ("minigrid", "minigrid"),
     "BabyAI-": ("minigrid", "minigrid"),
-    "highway-": ("highway_env", "highway-env"),
-    "parking-": ("highway_env", "highway-env"),
+    "MinAtar/": ("minatar", "minatar"),
     "dm_control/": ("shimmy", "shimmy[dm-control]"),
-    "Fetch": ("gymnasium_robotics", "gymnasium-robotics"),
-    "AdroitHand": ("gymnasium_robotics", "gymnasium-robotics"),
-    "MO-": ("mo_gymnasium", "mo-gymnasium"),
     "procgen-": ("procgen", "procgen"),
+    **dict.fromkeys(
+        ("highway-", "parking-", "merge-", "intersection-", "roundabout-", "racetrack-"),
+        ("highway_env", "highway-env"),
+    ),
+    **dict.fromkeys(
+        ("Fetch", "AdroitHand", "HandReach", "HandManipulate", "PointMaze", "AntMaze", "Franka"),
+        ("gymnasium_robotics", "gymnasium-robotics"),
+    ),
+    **dict.fromkeys(
+        ("mo-", "deep-sea-treasure-", "minecart-", "four-room-", "resource-gathering-"),
+        ("mo_gymnasium", "mo-gymnasium"),
+    ),
 }
 """Beginnings of ids, the module that registers them and the package that it comes in."""
 
@@ -50,9 +59,15 @@ def find_id(text: str) -> tuple[str, str]:
     atari = _atari_id(text)
     if atari:
         game = atari.removeprefix("ALE/").removesuffix("-v5")
-        return atari, f"{text} is gone: {atari} is used; atari:{game} has the usual preprocessing"
+        what = "with obs_type=ram" if old_options(text) else f"atari:{game} has the preprocessing"
+        return atari, f"{text} is gone: {atari} is used; {what}"
     found = f"no environment is called {text!r}.{nearest(text, gymnasium.registry)}"
     raise SpecError(" ".join([found, *faults]))
+
+
+def old_options(text: str) -> dict[str, str]:
+    """Give the arguments that an old id stood for and its successor must be told."""
+    return {"obs_type": "ram"} if _OLD_ATARI.fullmatch(text) and "-ram" in text else {}
 
 
 def import_for(text: str) -> None:
@@ -73,11 +88,12 @@ def load_declared() -> tuple[str, ...]:
     """Load what installed packages declare for Gymnasium, and say which of them failed.
 
     A package names a function that registers its environments in the entry point group
-    `gymnasium.envs`, under their namespace or `__root__`. Gymnasium itself stopped reading these
-    with version 1.0; the packages remain.
+    `gymnasium.envs`, under their namespace or `__root__` (some put the latter into the group's
+    name). Gymnasium itself stopped reading these with version 1.0; the packages remain.
     """
     faults = []
-    for point in sorted(entry_points(group="gymnasium.envs"), key=lambda one: one.value):
+    found = [*entry_points(group=GROUP), *entry_points(group=f"{GROUP}.__root__")]
+    for point in sorted(found, key=lambda one: one.value):
         try:
             _load(point)
         except Exception as error:
@@ -88,7 +104,8 @@ def load_declared() -> tuple[str, ...]:
 def _load(point: EntryPoint) -> None:
     before = registration.current_namespace
     # not `registration.namespace`, which stays in force after an exception
-    registration.current_namespace = None if point.name.startswith("__") else point.name
+    root = point.name.startswith("__") or point.group != GROUP
+    registration.current_namespace = None if root else point.name
     try:
         with warnings.catch_warnings(action="ignore"):
             declared = point.load()

@@ -30,6 +30,10 @@ def register():
     gymnasium.register("Corridor-v0", entry_point="strangers_worlds:Corridor", max_episode_steps=20)
 
 
+def register_more():
+    gymnasium.register("Passage-v0", entry_point="strangers_worlds:Corridor", max_episode_steps=9)
+
+
 def break_down():
     raise RuntimeError("no licence")
 
@@ -54,6 +58,8 @@ def write_project(folder: Path) -> Path:
         __root__ = "strangers_worlds:register"
         stranger = "strangers_worlds:register"
         broken = "strangers_worlds:break_down"
+        [project.entry-points."gymnasium.envs.__root__"]
+        anything = "strangers_worlds:register_more"
         [tool.hatch.build.targets.wheel]
         include = ["*.py"]
         """)
@@ -73,6 +79,9 @@ def test_declared_environments_work_in_every_process_and_a_broken_one_is_named(s
         summary = json.loads(ran.stdout)
         assert summary["suite"]["states"] == 4  # cells 0 to 3: nothing is decided in the last
         assert -4 <= summary["original"]["return_mean"] <= -3
+
+    other = scratch.rpd("run", "--env", "gym:Passage-v0", "--policy", "random", "--dry-run")
+    assert other.returncode == 0, other.stderr
 
     missing = scratch.rpd("run", "--env", "gym:Corridr-v0", "--policy", "random")
     assert missing.returncode == 2

@@ -24,8 +24,8 @@ class Walk(gymnasium.Env[Any, Any]):
             return spaces.Dict({"x": spaces.Discrete(4, start=2), "inner": inner})
         if self.oddity == "tuple":
             return spaces.Tuple((box, spaces.MultiBinary(3)))
-        if self.oddity == "fractions":
-            return spaces.MultiDiscrete([10, 10])
+        if self.oddity in ("fractions", "overflow"):
+            return spaces.Box(0, 200, (2,), np.uint8)
         return box
 
     def _observation(self) -> Any:
@@ -38,6 +38,8 @@ class Walk(gymnasium.Env[Any, Any]):
             return place[:1]
         if self.oddity == "fractions":
             return place + 0.5
+        if self.oddity == "overflow":
+            return (200 * place).astype(np.int64)
         if self.oddity == "nan" and self.at == 2:
             place[0] = np.nan
         return place
@@ -50,11 +52,22 @@ class Walk(gymnasium.Env[Any, Any]):
         if self.oddity == "unseeded":
             self.start += np.random.default_rng().uniform()
         self.episodes += 1
-        return self._observation(), {}
+        if self.oddity == "new space":
+            self.action_space = spaces.Discrete(2, start=1)
+        return self._observation() if self.oddity == "old reset" else (self._observation(), {})
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         assert action in self.action_space
         self.at += 1
+        if self.oddity == "old step":
+            return self._observation(), 1.0, False, {}  # type: ignore[return-value]
+        if self.oddity == "two rewards":
+            return self._observation(), np.ones(2), False, False, {}  # type: ignore[return-value]
         if self.oddity == "raises" and self.at == 2:
             raise ZeroDivisionError("the wheel came off")
-        return self._observation(), float(action), self.at >= self.size, False, {"at": self.at}
+        reward: Any = float(action)
+        if self.oddity == "one reward":
+            reward = np.array([reward])
+        if self.oddity == "late" and self.at > 40:
+            reward += self.episodes
+        return self._observation(), reward, self.at >= self.size, False, {"at": self.at}

@@ -9,6 +9,7 @@ import gymnasium
 import minigrid  # noqa: F401 - registers its tasks
 import numpy as np
 import pytest
+from own_worlds import Walk
 
 from rpd_core.components import Chain, Opening
 from rpd_core.errors import ComponentError, EpisodeError, FitError, RpdError, SpecError
@@ -73,6 +74,16 @@ def test_an_environment_that_remembers_is_made_anew_for_every_episode() -> None:
     assert not walk().open(Opening(1)).rebuild
 
 
+def test_what_is_remembered_late_in_an_episode_is_found_and_a_new_space_is_no_memory() -> None:
+    assert must_rebuild(lambda: Walk("late", size=100), "late")
+    assert not must_rebuild(lambda: Walk("new space", size=100), "new space")
+
+
+def test_a_reward_in_an_array_of_one_is_a_number() -> None:
+    episodes = play(walk("one reward"))
+    assert episodes.total_return.tolist() == play(walk()).total_return.tolist()
+
+
 @needs_box2d
 def test_bipedal_walker_must_be_made_anew_and_lunar_lander_need_not() -> None:
     assert must_rebuild(lambda: gymnasium.make("BipedalWalker-v3"), "walker")
@@ -105,7 +116,11 @@ def play(environment, episodes: int = 4):
     [
         ("raises", "ZeroDivisionError: the wheel came off in step 1 of episode 0"),
         ("misfit", "an observation of shape (1,), where its space has (2,) in step 1 of episode 0"),
-        ("fractions", "an observation with fractions, where its space is of int64"),
+        ("fractions", "an observation holding 0.5, where its space is of uint8"),
+        ("overflow", "an observation holding 400, where its space is of uint8"),
+        ("old reset", "reset gave ndarray, not (observation, info): is it written for the old Gym"),
+        ("old step", "step gave a tuple of 4, not (observation, reward, terminated, truncated, in"),
+        ("two rewards", "a reward of shape (2,), where one number is needed in step 0"),
         ("nan", "not a number (NaN) in step 1 of episode 0"),
     ],
 )
@@ -156,6 +171,25 @@ def test_a_module_in_the_working_directory_registers_its_ids(tmp_path, monkeypat
     assert GymEnvironment("my_envs:Mine-v0").task().max_steps == 9
 
 
+def test_numbered_observations_are_states_as_they_are() -> None:
+    assert GymEnvironment("FrozenLake-v1").task().abstraction == ("identity",)
+
+
+def test_old_ids_of_the_memory_keep_showing_the_memory() -> None:
+    environment = GymEnvironment("Pong-ram-v4", max_steps=10)
+    assert environment.task().notes == (
+        "Pong-ram-v4 is gone: ALE/Pong-v5 is used; with obs_type=ram",
+    )
+    assert environment.open(Opening(1)).observe().shape == (1, 128)
+
+
+def test_a_limit_that_is_no_number_is_none() -> None:
+    endless = Walk()
+    endless.max_steps = float("inf")  # type: ignore[attr-defined]
+    with pytest.raises(SpecError, match="give a step cap"):
+        PythonEnvironment(lambda: endless).task()
+
+
 def test_an_environment_registered_by_someone_else_works() -> None:
     gymnasium.register("own/Walk-v3", entry_point="own_worlds:Walk", max_episode_steps=7)
     task = GymEnvironment("own/Walk-v3").task()
@@ -188,6 +222,8 @@ def test_max_steps_replaces_the_limit_of_the_environment() -> None:
     [
         (GymEnvironment("Acrobott-v1"), SpecError, "Did you mean 'Acrobot-v1'?"),
         (GymEnvironment("highway-v0"), ComponentError, "pip install highway-env"),
+        (GymEnvironment("PointMaze_UMaze-v3"), ComponentError, "pip install gymnasium-robotics"),
+        (GymEnvironment("mo-lunar-lander-v3"), ComponentError, "pip install mo-gymnasium"),
         (GymEnvironment("nowhere:Foo-v0"), ComponentError, "No module named 'nowhere'"),
         (GymEnvironment("Blackjack-v1"), SpecError, "give a step cap"),
         (GymEnvironment("CartPole-v1", kwargs=("x",)), SpecError, "key=value"),
