@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
 
 
 class RpdError(Exception):
@@ -19,6 +21,15 @@ def _rebuild(kind: type[RpdError], args: tuple[object, ...], state: dict[str, ob
     error.args = args
     error.__dict__.update(state)
     return error
+
+
+@dataclass(frozen=True)
+class FailedEpisode:
+    """An episode that could not be finished: reset with the seed, then do the actions."""
+
+    index: int
+    seed: int
+    actions: list[Any]
 
 
 class SpecError(RpdError):
@@ -44,6 +55,15 @@ class FitError(RpdError):
 class EpisodeError(RpdError):
     """An environment or a policy misbehaved in the middle of an episode."""
 
+    def __init__(self, message: str, episode: FailedEpisode | None = None) -> None:
+        super().__init__(message)
+        self.episode = episode
+        """What it takes to play the episode again; none where it is not known which it was."""
+
+    def add(self, more: str) -> None:
+        """Say more, for example who was acting."""
+        self.args = (f"{self.args[0]}{more}",)
+
 
 class EvidenceError(RpdError):
     """The episodes cannot answer the question, for example because all of them passed."""
@@ -57,7 +77,7 @@ def nearest(word: str, words: Iterable[str]) -> str:
     """Give ' Did you mean ...?' with the closest of `words`, or nothing if none is close."""
     known = sorted(set(words))
     lowered = {name.lower(): name for name in reversed(known)}
-    close = difflib.get_close_matches(word.lower(), list(lowered), n=1, cutoff=0.5)
+    close = difflib.get_close_matches(word.lower(), list(lowered), n=1, cutoff=0.6)
     return f" Did you mean {lowered[close[0]]!r}?" if close else ""
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from rpd_core import prepare, tables
 from rpd_core.config import short_digest
-from rpd_core.execution import run_items
 from rpd_core.hashing import Phase
 from rpd_core.jobs import Evaluation, EvaluationJob, perform_evaluation
 from rpd_core.pruning import refuse_weak_policy, target_return
@@ -106,7 +105,7 @@ def evaluate(shop: Workshop, stage: str, asked: Mapping[str, Evaluation]) -> dic
         done += len(episodes)
         shop.progress(stage, done, total)
 
-    run_items(shop.executor, shop.workers, items, store)
+    shop.run(items, store)
     return {name: _read_evaluation(found) for name, found in parts.items()}
 
 

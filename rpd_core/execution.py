@@ -109,6 +109,7 @@ def _pool(workers: int) -> ProcessPoolExecutor:
 
 def _start_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
+    os.dup2(2, 1)  # standard output is for the answer; an environment may print
     one_thread()  # before any numerical library is imported for an item
 
 

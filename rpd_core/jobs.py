@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rpd_core.errors import EpisodeError
 from rpd_core.hashing import Phase, episode_keys
 from rpd_core.recording import play_suite
 from rpd_core.rollout import Plan, Player, Recipe, Step
@@ -62,6 +63,16 @@ class Evaluation:
         """Number of episodes."""
         return len(self.points) * self.test_episodes
 
+    def actor(self, index: int) -> str:
+        """Say who acts in an episode."""
+        ranking, kept = self.points[index // self.test_episodes]
+        states = len(self.rankings[ranking])
+        if kept == states and self.unranked_kept:
+            return "the policy as it is"
+        if kept == 0 and not self.unranked_kept:
+            return "the default action everywhere"
+        return f"the policy in {kept} of {states} states"
+
 
 @dataclass(frozen=True)
 class EvaluationJob:
@@ -76,7 +87,11 @@ def perform_suite(job: SuiteJob) -> Suite:
     """Play a chunk of mutant episodes."""
     index = np.arange(job.first, job.last + 1)
     plan = Plan(index, episode_keys(job.seed, Phase.SUITE, index))
-    return play_suite(player_for(job.recipe), plan, job.mutation_rate)
+    try:
+        return play_suite(player_for(job.recipe), plan, job.mutation_rate)
+    except EpisodeError as error:
+        error.add(", a mutant")
+        raise
 
 
 def perform_evaluation(job: EvaluationJob) -> Episodes:
@@ -86,7 +101,12 @@ def perform_evaluation(job: EvaluationJob) -> Episodes:
     identity = episode_keys(asked.seed, asked.phase, index % asked.test_episodes, asked.part)
     points = np.array(asked.points, dtype=np.int64)[index // asked.test_episodes]
     keep = TopStates(asked.rankings, points, asked.unranked_kept)
-    played = player_for(asked.recipe).play(Plan(index, identity), keep, keep.record)
+    try:
+        played = player_for(asked.recipe).play(Plan(index, identity), keep, keep.record)
+    except EpisodeError as error:
+        if error.episode is not None:
+            error.add(f", {asked.actor(error.episode.index)}")
+        raise
     return replace(played, info={**played.info, RANKED_STEPS: keep.ranked_steps})
 
 

@@ -13,7 +13,6 @@ from rpd_core.conditions import refuse_one_sided, resolve_condition, weigh
 from rpd_core.config import Setup
 from rpd_core.errors import StoreError
 from rpd_core.evaluation import References, measure_references
-from rpd_core.execution import run_items
 from rpd_core.jobs import SuiteJob, perform_suite
 from rpd_core.ranking import Ranking, evidence_for, rank
 from rpd_core.registry import Registry
@@ -23,7 +22,7 @@ from rpd_core.suite import Suite, merge
 from rpd_core.sweep import Pruning, prune
 from rpd_core.versions import versions
 from rpd_core.work import WorkItem
-from rpd_core.workshop import Workshop
+from rpd_core.workshop import FAILED, Workshop
 
 if TYPE_CHECKING:
     from rpd_core.components import FloatArray
@@ -76,10 +75,12 @@ def run(shop: Workshop) -> Results:
 def open_run(shop: Workshop) -> None:
     """Make or check the directory, then fit what must be fitted."""
     shop.directory.create(shop.setup.config, versions())
+    shop.directory.path.joinpath(FAILED).unlink(missing_ok=True)
     if not prepare.needs_fit(shop.recipe) or restore_prepared(shop):
         return
     shop.progress("prepare", 0, 1)
-    recipe = prepare.fit(shop.recipe, shop.setup.config)
+    with shop.keeping_failures():
+        recipe = prepare.fit(shop.recipe, shop.setup.config)
     shop.directory.write_json("prepared.json", {"fitted": prepare.fitted_fields(recipe)})
     shop.setup = dataclasses.replace(shop.setup, recipe=recipe)
     shop.progress("prepare", 1, 1)
@@ -117,7 +118,7 @@ def build_suite(shop: Workshop) -> Suite:
         done += len(chunk.episodes)
         shop.progress("suite", done, config.episodes)
 
-    run_items(shop.executor, shop.workers, items, store)
+    shop.run(items, store)
     return load_suite(shop.directory)
 
 

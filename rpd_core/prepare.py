@@ -23,6 +23,7 @@ from rpd_core.components import (
     opened,
 )
 from rpd_core.config import RunConfig
+from rpd_core.errors import EpisodeError
 from rpd_core.hashing import Phase, episode_keys
 from rpd_core.rollout import Plan, Player, Recipe, Step
 
@@ -158,6 +159,9 @@ def sample_steps(recipe: Recipe, config: RunConfig, episodes: int = FIT_EPISODES
     try:
         plan = Plan(index, episode_keys(config.suite.seed, Phase.FIT, index))
         player.play(plan, lambda keys, position: np.ones(len(keys), dtype=bool), sampler)
+    except EpisodeError as error:
+        error.add(", the policy as it is, for fitting")
+        raise
     finally:
         player.close()
     rows = sorted(sampler.rows, key=lambda row: row[:2])

@@ -110,7 +110,10 @@ class Registry:
             try:
                 values[key] = specs.convert(text, hints.get(key, str), self.make)
             except ValueError as error:
-                raise SpecError(f"{kind} {spec.name!r}: {key} {error}") from None
+                other = text.partition("=")[0]
+                hint = f"; {other!r} is no parameter of it" if other.isidentifier() else ""
+                hint = hint if "=" in text else ""
+                raise SpecError(f"{kind} {spec.name!r}: {key} {error}{hint}") from None
         return self._instantiate(kind, spec, target, values)
 
     def _instantiate(self, kind: str, spec: Spec, target: Any, values: dict[str, Any]) -> Any:

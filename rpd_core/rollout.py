@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from rpd_core.components import (
     needs_of,
     opened,
 )
-from rpd_core.errors import EpisodeError, FitError, RpdError, one_line
+from rpd_core.errors import EpisodeError, FailedEpisode, FitError, RpdError, one_line
 from rpd_core.hashing import (
     Domain,
     Draws,
@@ -105,18 +106,17 @@ class Player:
         known = tuple(dict.fromkeys(name for user in users for name in needs_of(user)))
         self.lanes: Lanes = recipe.environment.open(Opening(recipe.lanes, known, recipe.render))
         self.facts: Facts = self.lanes.facts
+        self.complaint = action_check(self.facts)
         self.abstraction = opened(recipe.abstraction, self.facts)
         self.policy = recipe.policy.load(self.facts)
         self.default = recipe.default_action.open(self.facts)
         self.views = self._wanted_views()
-        self.complaint = action_check(self.facts)
 
     def _wanted_views(self) -> tuple[str, ...]:
         wanted: dict[str, object] = {}
         recipe = self.recipe
-        users: tuple[object, ...] = (
-            recipe.abstraction, self.policy, recipe.default_action, self.default,
-        )  # fmt: skip
+        links: tuple[object, ...] = getattr(recipe.abstraction, "links", (recipe.abstraction,))
+        users = (*links, self.policy, recipe.default_action, self.default)
         for user in users:
             wanted.update(dict.fromkeys(needs_of(user), user))
         for name, asker in wanted.items():
@@ -160,6 +160,8 @@ class _Batch:
         self.previous: Array = in_every_lane(first_action(player.facts), player.facts)
         self.rewards = np.zeros(lanes)
         self.memory: Any = None
+        self.executed: deque[Array] = deque(maxlen=player.recipe.max_steps)
+        """Actions of the last steps in all lanes, for the account of a failure."""
         self.started = 0
         count = len(plan)
         self.total_return = np.zeros(count)
@@ -221,6 +223,7 @@ class _Batch:
                 )
             )  # fmt: skip
         self.previous = actions
+        self.executed.append(actions)
         self._advance(actions, kept)
 
     def _choose(self, observations: Batch, views: dict[str, Array], starts: BoolArray) -> Choice:
@@ -252,18 +255,17 @@ class _Batch:
         wrong = self.player.complaint(actions, self.active)
         if wrong is not None:
             lane, complaint = wrong
-            raise EpisodeError(f"the {who} {complaint} {self._where(lane)}")
+            raise self._failure(lane, f"the {who} {complaint}", int(self.number[lane]))
         return actions.astype(self.player.facts.action_space.dtype, copy=False)
 
     def _advance(self, actions: Array, kept: BoolArray) -> None:
-        with self._blame():
+        with self._blame(1):
             result = self.player.lanes.step(actions.copy(), self.active)
         rewards = np.where(self.active, result.rewards, 0.0)
         if not np.isfinite(rewards).all():
             lane = int(np.flatnonzero(~np.isfinite(rewards))[0])
-            raise EpisodeError(
-                f"the environment gave the reward {rewards[lane]} {self._where(lane)}"
-            )
+            message = f"the environment gave the reward {rewards[lane]}"
+            raise self._failure(lane, message, int(self.number[lane]) + 1)
         self.rewards = rewards
         self.total = self.total + rewards
         self.number = self.number + self.active
@@ -284,23 +286,26 @@ class _Batch:
             self.info[position] = scalar_items(info, self.player.facts.info_keys)
         self._start(lanes)
 
-    def _where(self, lane: int) -> str:
+    def _failure(self, lane: int, message: str, steps: int) -> EpisodeError:
+        """Give an error that names the episode and holds its actions up to the failure."""
         position = int(self.position[lane])
-        return (
-            f"in step {int(self.number[lane])} of episode {int(self.plan.index[position])} "
-            f"(environment seed {int(self.seeds[position])})"
-        )
+        index, seed = int(self.plan.index[position]), int(self.seeds[position])
+        done = list(self.executed)[len(self.executed) - steps :]
+        actions = [actions[lane].tolist() for actions in done]
+        where = f"in step {int(self.number[lane])} of episode {index} (environment seed {seed})"
+        return EpisodeError(f"{message} {where}", FailedEpisode(index, seed, actions))
 
     @contextmanager
-    def _blame(self) -> Iterator[None]:
-        """Say which episode an environment failed in."""
+    def _blame(self, under_way: int = 0) -> Iterator[None]:
+        """Say which episode an environment failed in; `under_way` counts the step being taken."""
         try:
             yield
         except RpdError:
             raise
         except LaneError as error:
-            message = f"the environment raised {error} {self._where(error.lane)}"
-            raise EpisodeError(message) from error
+            steps = int(self.number[error.lane]) + under_way
+            message = f"the environment raised {error}"
+            raise self._failure(error.lane, message, steps) from error
         except Exception as error:  # an environment may raise anything
             running = self.plan.index[self.position[self.active]]
             raise EpisodeError(
@@ -322,7 +327,9 @@ def _rows_differ(left: Array, right: Array) -> BoolArray:
 
 def scalar_items(info: Any, wanted: tuple[str, ...] | None = None) -> dict[str, float]:
     """Keep the entries of an `info` that are single numbers or truth values."""
-    kept = {}
+    kept: dict[str, float] = {}
+    if not isinstance(info, Mapping):
+        return kept
     for name, value in info.items():
         if wanted is not None and name not in wanted:
             continue

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from rpd_core.config import Setup
-from rpd_core.execution import LocalProcesses
+from rpd_core.errors import EpisodeError
+from rpd_core.execution import LocalProcesses, run_items
 from rpd_core.registry import Registry
 from rpd_core.rollout import Recipe
 from rpd_core.store import RunDirectory
-from rpd_core.work import Executor
+from rpd_core.work import Executor, WorkItem
 
+FAILED = "failed-episode.json"
+"""Where the last episode that could not be finished is kept."""
 Progress = Callable[[str, int, int], None]
 """Told (stage, done, total) as work is finished."""
 
@@ -31,3 +36,20 @@ class Workshop:
     @property
     def recipe(self) -> Recipe:
         return self.setup.recipe
+
+    def run(self, items: Iterable[WorkItem], handle: Callable[[WorkItem, Any], None]) -> None:
+        """Run items of work and hand each result on as it comes."""
+        with self.keeping_failures():
+            run_items(self.executor, self.workers, items, handle)
+
+    @contextmanager
+    def keeping_failures(self) -> Iterator[None]:
+        """Leave what it takes to play an episode again that could not be finished."""
+        try:
+            yield
+        except EpisodeError as error:
+            if error.episode is not None:
+                account = {"error": str(error), **dataclasses.asdict(error.episode)}
+                self.directory.write_json(FAILED, account)
+                error.add(f"; its actions are in {self.directory.path / FAILED}")
+            raise

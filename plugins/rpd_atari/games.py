@@ -29,7 +29,7 @@ def games() -> dict[str, str]:
 def find_game(text: str) -> str:
     """Give the name of the game that a text means, in whatever spelling, or offer the nearest."""
     match = _OLD_ID.fullmatch(text.strip())
-    wanted = (match["game"] if match else text).replace("_", "").lower()
+    wanted = re.sub(r"[\W_]", "", match["game"] if match else text).lower()
     known = {name.lower(): name for name in games()}
     if wanted in known:
         return known[wanted]

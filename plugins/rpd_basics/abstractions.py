@@ -111,6 +111,10 @@ class Scale:
     factors: tuple[float, ...]
     """One factor for all entries, or one for each."""
 
+    def __post_init__(self) -> None:
+        if not np.isfinite(self.factors).all():
+            raise SpecError(f"scale: factors must be numbers, got {listed(np.array(self.factors))}")
+
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
         rows = vector(values, "scale")
         if len(self.factors) not in (1, rows.shape[1]):
@@ -124,6 +128,10 @@ class Round:
 
     digits: tuple[int, ...] = (1,)
     """Decimal places: one number for all entries, or one for each."""
+
+    def __post_init__(self) -> None:
+        if any(abs(digits) > 15 for digits in self.digits):
+            raise SpecError(f"round: digits must lie in -15..15, got {list(self.digits)}")
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
         rows = vector(values, "round").astype(np.float64)

@@ -57,8 +57,8 @@ class Auto:
     """Rows and columns of the small picture; learned."""
     levels: int = 0
     """Grey levels of the small picture; learned."""
-    top: float | None = None
-    """Value that counts as white; none: 255 of bytes, 1 of floats; learned."""
+    span: tuple[float, ...] = ()
+    """Values that count as black and white; none: those of bytes or of 0 to 1; learned."""
     identified: int = 0
     """States expected to be identified; learned."""
     covered: float = 0.0
@@ -86,10 +86,12 @@ class Auto:
         return self._fit_vectors(finite(flat(sample.values), "auto"), judge)
 
     def _fit_pictures(self, grey: Array, judge: Judge) -> Auto:
-        top = None if grey.dtype == np.uint8 or grey.max() <= 1 else float(grey.max())
-        size, levels, found = best_picture(grey, top, judge)
+        low, high = float(grey.min()), float(grey.max())
+        usual = grey.dtype == np.uint8 or (grey.dtype.kind == "f" and low >= 0 and high <= 1)
+        span = None if usual or low == high else (low, high)
+        size, levels, found = best_picture(grey, span, judge)
         return replace(
-            self, kind="picture", size=size, levels=levels, top=top,
+            self, kind="picture", size=size, levels=levels, span=span or (),
             identified=found.identified, covered=found.covered,
         )  # fmt: skip
 
@@ -108,7 +110,8 @@ class Auto:
             raise FitError(f"auto is not fitted and got shape {shape_of(values)}")
         if self.kind == "picture":
             small = shrink(to_grey(values), (self.size[0], self.size[1]))
-            return to_levels(small, self.levels, self.top)
+            span = (self.span[0], self.span[1]) if self.span else None
+            return to_levels(small, self.levels, span)
         rows = flat(values)
         if rows.shape[1] != self.length:
             raise FitError(

@@ -94,17 +94,20 @@ def brightest(grey: Array, size: tuple[int, int]) -> Array:
     return np.asarray(np.maximum.reduceat(rows, starts[1], axis=2))
 
 
-def to_levels(values: Array, count: int, top: float | None = None) -> Array:
-    """Give levels 0 to count - 1 of bytes from 0 to 255, floats from 0 to 1, or 0 to `top`."""
-    if top is not None:
-        values = values / top
+Span = tuple[float, float]
+
+
+def to_levels(values: Array, count: int, span: Span | None = None) -> Array:
+    """Give levels 0 to count - 1 of bytes from 0 to 255, floats from 0 to 1, or a given span."""
+    if span is not None:
+        values = (values - span[0]) / (span[1] - span[0])
     elif values.dtype == np.uint8:
         return (values.astype(np.uint16) * count // 256).astype(np.uint8)
     elif values.dtype.kind not in "bf" or values.min() < 0 or values.max() > 1:
         raise FitError(
             "levels works on bytes from 0 to 255 and floats from 0 to 1 and got "
-            f"{values.dtype} from {values.min():g} to {values.max():g}: say what is white, for "
-            "example levels:9,top=255"
+            f"{values.dtype} from {values.min():g} to {values.max():g}: say what is black and "
+            "white, for example levels:9,span=0+255"
         )
     return np.clip(np.floor(values.astype(np.float64) * count), 0, count - 1).astype(np.uint8)
 
@@ -172,17 +175,18 @@ class Levels:
 
     count: int = 9
     """Number of levels, from 0 on."""
-    top: float | None = None
-    """Value that counts as white; none: 255 of bytes, 1 of floats."""
+    span: tuple[float, ...] = ()
+    """Values that count as black and white; none: 0 and 255 of bytes, 0 and 1 of floats."""
 
     def __post_init__(self) -> None:
         if not 2 <= self.count <= 256:
             raise SpecError(f"levels: count must lie in 2..256, got {self.count}")
-        if self.top is not None and not self.top > 0:
-            raise SpecError(f"levels: top must be above 0, got {self.top:g}")
+        if self.span and not (len(self.span) == 2 and self.span[0] < self.span[1]):
+            raise SpecError(f"levels: span takes black+white, as 0+255, got {list(self.span)}")
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
-        return to_levels(pictures(values, "levels"), self.count, self.top)
+        span = (self.span[0], self.span[1]) if self.span else None
+        return to_levels(pictures(values, "levels"), self.count, span)
 
     def show(self, value: Array) -> str:
         """Draw the picture in digits, one line per row."""

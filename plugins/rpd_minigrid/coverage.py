@@ -10,6 +10,8 @@ from minigrid.core.actions import Actions
 from minigrid.core.grid import Grid
 from minigrid.minigrid_env import MiniGridEnv
 
+LARGEST_VIEW = 31
+"""Beyond it, the rows of a view do not fit the words that all views are worked out in."""
 _VIEW = ("gen_obs", "gen_obs_grid", "get_view_exts")
 _MOVES = ("step", "reset", "front_pos", "dir_vec", "__getattribute__", "__setattr__")
 
@@ -27,7 +29,7 @@ def views_covered(env: gymnasium.Env[Any, Any]) -> bool:
         isinstance(env, MiniGridEnv)
         and _inherits(env, _VIEW)
         and type(env.grid) is Grid
-        and env.agent_view_size >= 3
+        and 3 <= env.agent_view_size <= LARGEST_VIEW
     )
 
 

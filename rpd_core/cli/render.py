@@ -64,20 +64,33 @@ def _print_suite(console: Console, summary: dict[str, Any]) -> None:
         f"{coverage['original']:.1%} of the original policy's steps{pruned} fall in ranked states; "
         f"{suite['identified']} states have at least 20 mutated and 20 kept episodes",
     )
+    for advice in _advice(suite, coverage):
+        say(console, f"Advice: {advice}")
+
+
+def _advice(suite: dict[str, Any], coverage: dict[str, Any]) -> list[str]:
+    if suite["states"] == 1:
+        return ["everything is one state, so there is nothing to rank: try a finer --abstraction."]
+    found = []
     if coverage["original"] < LOW_COVERAGE:
-        say(
-            console,
-            f"Advice: below {LOW_COVERAGE:.0%} coverage, pruning also tests what happens in states "
-            "without a rank; try a coarser --abstraction, more --episodes or --unvisited policy.",
+        found.append(
+            f"below {LOW_COVERAGE:.0%} coverage, pruning also tests what happens in states "
+            "without a rank; try a coarser --abstraction, more --episodes or --unvisited policy."
         )
-    elif suite["identified"] < LOW_IDENTIFIED * suite["states"]:
-        say(
-            console,
-            f"Advice: only {suite['identified']} of {suite['states']} states were seen often "
-            "enough to be judged one by one (a state is visited "
+    elif coverage["pruned"] is not None and coverage["pruned"] < LOW_COVERAGE:
+        found.append(
+            f"the pruned policy spends {1 - coverage['pruned']:.0%} of its steps in states that "
+            "the suite never saw, where it acts by default; more --episodes or --unvisited policy "
+            "may help."
+        )
+    if suite["identified"] < LOW_IDENTIFIED * suite["states"]:
+        found.append(
+            f"only {suite['identified']} of {suite['states']} states were seen often enough to be "
+            "judged one by one (a state is visited "
             f"{suite['steps'] / suite['states']:.1f} times on average); a coarser --abstraction "
-            "or more --episodes would help.",
+            "or more --episodes would help."
         )
+    return found
 
 
 def print_decisions(

@@ -5,6 +5,7 @@ Heavy imports stay inside functions all over this package, so that `rpd --help` 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import sys
@@ -149,7 +150,8 @@ def progress_bars(hidden: bool = False) -> Iterator[Progress]:
             tasks[stage] = bars.add_task(stage, total=total)
         bars.update(tasks[stage], completed=done, total=total)
 
-    with bars:
+    # whatever an environment prints must not get between the answer and who reads it
+    with bars, contextlib.redirect_stdout(sys.stderr):
         yield tell
 
 

@@ -70,9 +70,9 @@ def test_grey_takes_the_luminance_of_colours_and_the_newest_of_a_stack() -> None
 
 def test_levels_refuse_pictures_whose_white_is_not_known() -> None:
     for picture in (np.full((1, 2, 2), 200), np.full((1, 2, 2), 200.0)):
-        with pytest.raises(FitError, match=r"from 200 to 200: say what is white"):
+        with pytest.raises(FitError, match=r"from 200 to 200: say what is black"):
             make("levels:9")(picture, {})
-        assert (make("levels:9,top=255")(picture, {}) == 7).all()
+        assert (make("levels:9,span=0+255")(picture, {}) == 7).all()
     assert (make("levels:9")(np.full((1, 2, 2), 0.8), {}) == 7).all()
 
 

@@ -85,7 +85,9 @@ def test_pictures_of_floats_up_to_255_are_told_apart() -> None:
     for row, at in enumerate(place):
         screens[row, 10 * at : 10 * at + 10] = 250
     fitted = Auto().fit(sample(screens, np.repeat(np.arange(EPISODES), 4)))
-    assert (fitted.kind, fitted.identified, fitted.top) == ("picture", 4, 250)
+    assert (fitted.kind, fitted.identified, fitted.span) == ("picture", 4, (0, 250))
+    around = Auto().fit(sample(screens / 125 - 1, np.repeat(np.arange(EPISODES), 4)))
+    assert (around.kind, around.identified, around.span) == ("picture", 4, (-1, 1))
 
 
 def test_of_a_long_vector_the_entries_that_say_something_are_found() -> None:
