@@ -27,6 +27,11 @@ class Switches:
     difficulty: int | None = None
 
 
+def _offered(what: str, chosen: int, offered: list[int]) -> None:
+    if chosen not in offered:
+        raise RuntimeError(f"{what} {chosen} is not one of {', '.join(map(str, offered))}")
+
+
 class Console:
     """An emulator with a game loaded."""
 
@@ -42,8 +47,10 @@ class Console:
         self.ale.setInt("random_seed", seed)
         self.ale.loadROM(self.rom)
         if self.switches.mode is not None:
+            _offered("mode", self.switches.mode, self.ale.getAvailableModes())
             self.ale.setMode(self.switches.mode)
         if self.switches.difficulty is not None:
+            _offered("difficulty", self.switches.difficulty, self.ale.getAvailableDifficulties())
             self.ale.setDifficulty(self.switches.difficulty)
         self.ale.reset_game()
         self.fresh = True

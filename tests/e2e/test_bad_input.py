@@ -26,6 +26,12 @@ CASES = {
     "nothing after colon": (["run", "--env", "cartpole:"], "ends after the colon"),
     "open quote": ([*RUN, "--default-action", "constant:'1"], "a quote is not closed"),
     "wrong type": ([*RUN, "--abstraction", "round:one"], "digits must be a whole number"),
+    "no such parameter": (
+        [*RUN, "--abstraction", "auto:foo=3"],
+        "coverage must be a number, got 'foo=3'; 'foo' is no parameter of it",
+    ),
+    "scale without a number": ([*RUN, "--abstraction", "scale:nan"], "factors must be numbers"),
+    "too many digits": ([*RUN, "--abstraction", "round:400"], "digits must lie in -15..15"),
     "wrong choice": ([*RUN, "--policy", "cartpole:god"], "must be one of good, weak"),
     "missing parameter": ([*RUN, "--default-action", "constant"], "needs 'action'"),
     "rate too big": ([*RUN, "--mutation-rate", "20"], "got 20. Did you mean 0.2?"),

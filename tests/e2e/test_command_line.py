@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from rpd_core.cli.render import _advice
+
 SMALL = ["--env", "cartpole", "--episodes", "400", "--test-episodes", "5", "--workers", "1"]
 
 
@@ -122,6 +124,50 @@ def test_a_dry_run_says_that_the_directory_would_be_refused(cli, tmp_path):
     result = cli("run", "--env", "cartpole", "--dry-run", "--out", tmp_path)
     assert result.exit_code == 2
     assert "holds 'thesis.tex' but no run.json" in result.stderr
+
+
+CHATTY = """
+import gymnasium
+from gymnasium.wrappers import TimeLimit
+class Chatty(gymnasium.Env):
+    observation_space = gymnasium.spaces.Discrete(6)
+    action_space = gymnasium.spaces.Discrete(2)
+    def reset(self, seed=None, options=None):
+        print("a new day")
+        self.at = 0
+        return self.at, {}
+    def step(self, action):
+        self.at += 1
+        return self.at, float(action), self.at == 5, False, None
+def make():
+    return TimeLimit(Chatty(), 9)
+def ones(seen):
+    return seen * 0 + 1
+"""
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_an_environment_that_prints_does_not_spoil_the_json(rpd, tmp_path, workers):
+    (tmp_path / "chatty.py").write_text(CHATTY)
+    finished = rpd(
+        "run", "--env", "python:chatty:make", "--policy", "python:chatty:ones", "--json",
+        "--episodes", "40", "--test-episodes", "3", "--workers", workers,
+        "--default-action", "constant:0",
+    )  # fmt: skip
+    assert finished.returncode == 0, finished.stderr
+    assert json.loads(finished.stdout)["suite"]["states"] == 5
+    assert "a new day" in finished.stderr
+
+
+def test_advice_fits_what_is_wrong():
+    def advice(states, identified, original, pruned):
+        suite = {"states": states, "identified": identified, "steps": 1000}
+        return _advice(suite, {"original": original, "pruned": pruned})
+
+    assert advice(100, 80, 1.0, 1.0) == []
+    assert "one state" in advice(1, 1, 1.0, 1.0)[0]
+    assert [text.split(" ")[0] for text in advice(100, 1, 0.5, 0.4)] == ["below", "only"]
+    assert "spends 88% of its steps in states that the suite never saw" in advice(9, 9, 1, 0.12)[0]
 
 
 def test_describe_reads_parameters_from_the_source(cli):

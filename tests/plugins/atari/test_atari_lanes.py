@@ -191,6 +191,8 @@ def test_colour_first_gives_the_pixels_of_stable_baselines() -> None:
         ("ALE/MsPacman-v5", "MsPacman"),
         ("Pong-ram-v0", "Pong"),
         ("tictactoe3d", "TicTacToe3D"),
+        ("MS-PACMAN", "MsPacman"),
+        ("ms pacman", "MsPacman"),
     ],
 )
 def test_games_are_found_in_every_spelling(text: str, name: str) -> None:
@@ -214,7 +216,7 @@ def test_an_old_id_is_mapped_with_a_note() -> None:
         (lambda: Atari("Combat").task(), "several players"),
         (lambda: Atari("Pong", frame_skip=0), "frame_skip must be at least 1, got 0"),
         (lambda: Atari("Pong", sticky=1.5), "sticky is a chance"),
-        (lambda: Atari("Pong", mode=99).open(Opening(1)), "atari:Pong cannot be set up"),
+        (lambda: Atari("Pong", mode=99).open(Opening(1)), "set up: mode 99 is not one of 0, 1"),
     ],
 )
 def test_what_cannot_be_played_is_said_in_one_line(make, words: str) -> None:

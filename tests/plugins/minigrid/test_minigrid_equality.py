@@ -83,3 +83,12 @@ def test_other_view_sizes_are_equal_too(name: str, size: int) -> None:
     assert twin.lanes.observe()["image"].shape == (LANES, size, size, 3)
     twin.compare()
     twin.play(curious_action, 100)
+
+
+@pytest.mark.parametrize(("size", "quick"), [(31, True), (33, False), (65, False)])
+def test_a_view_too_large_for_the_quick_way_is_the_package_s_own(size: int, quick: bool) -> None:
+    name = "MiniGrid-Empty-5x5-v0"
+    twin = Twin(MiniGrid(name, view=size), name, agent_view_size=size)
+    assert twin.lanes.quick_views is quick
+    twin.compare()
+    twin.play(curious_action, 3)
