@@ -75,6 +75,8 @@ def restore_fitted(chain: Chain, stored: Sequence[Mapping[str, Any] | None]) -> 
 
 
 def _restored(link: Any, fields: Mapping[str, Any] | None) -> Any:
+    if not isinstance(fields, Mapping | None):
+        raise TypeError(f"what {type(link).__name__} has learned is no table of fields: {fields!r}")
     if fields is None or not hasattr(link, "fit"):
         return link
     return dataclasses.replace(link, **{name: _tuples(value) for name, value in fields.items()})

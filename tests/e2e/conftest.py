@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -83,6 +84,8 @@ class Rpd:
             text=True,
             cwd=self.cwd,
             start_new_session=True,
+            # a shell that runs the tests in the background lets its children ignore Ctrl-C
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
 
