@@ -22,7 +22,7 @@ from rpd_core.suite import Suite, merge
 from rpd_core.sweep import Pruning, prune
 from rpd_core.versions import versions
 from rpd_core.work import WorkItem
-from rpd_core.workshop import FAILED, Workshop
+from rpd_core.workshop import Workshop
 
 if TYPE_CHECKING:
     from rpd_core.components import FloatArray
@@ -75,7 +75,6 @@ def run(shop: Workshop) -> Results:
 def open_run(shop: Workshop) -> None:
     """Make or check the directory, then fit what must be fitted."""
     shop.directory.create(shop.setup.config, versions())
-    shop.directory.path.joinpath(FAILED).unlink(missing_ok=True)
     if not prepare.needs_fit(shop.recipe) or restore_prepared(shop):
         return
     shop.progress("prepare", 0, 1)

@@ -110,9 +110,9 @@ class Registry:
             try:
                 values[key] = specs.convert(text, hints.get(key, str), self.make)
             except ValueError as error:
-                other = text.partition("=")[0]
-                hint = f"; {other!r} is no parameter of it" if other.isidentifier() else ""
-                hint = hint if "=" in text else ""
+                other, equals, _ = text.partition("=")
+                wrong = equals and other.isidentifier()
+                hint = f"; {other!r} is no parameter of it" if wrong else ""
                 raise SpecError(f"{kind} {spec.name!r}: {key} {error}{hint}") from None
         return self._instantiate(kind, spec, target, values)
 

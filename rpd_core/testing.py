@@ -10,14 +10,13 @@ or `environment=Imagined(observation_space, action_space)` where there are only 
 from __future__ import annotations
 
 import dataclasses
-import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rpd_core.components import PROTOCOLS, Environment
 from rpd_core.conformance import abstractions, actors, environments, pure, runners
-from rpd_core.conformance.fitting import Unchecked
+from rpd_core.conformance.fitting import Unchecked, check_pickling
 from rpd_core.conformance.scenes import KIT_SCENES, Imagined, Played, Scene
 from rpd_core.errors import RpdError, one_line
 from rpd_core.registry import Registration, Registry, installed
@@ -141,8 +140,4 @@ def _check_recipe_shape(kind: str, recipe: Any) -> Iterator[str]:
         yield "is not a dataclass"
     elif not getattr(recipe, "__dataclass_params__").frozen:  # noqa: B009 (unknown to mypy)
         yield "is not frozen: write @dataclass(frozen=True)"
-    try:
-        if pickle.loads(pickle.dumps(recipe)) != recipe:
-            yield "is not equal to itself after pickling"
-    except Exception as error:
-        yield f"cannot be pickled: {one_line(error)}"
+    yield from check_pickling(recipe)

@@ -45,11 +45,13 @@ class Workshop:
     @contextmanager
     def keeping_failures(self) -> Iterator[None]:
         """Leave what it takes to play an episode again that could not be finished."""
+        kept = self.directory.path / FAILED
+        kept.unlink(missing_ok=True)
         try:
             yield
         except EpisodeError as error:
             if error.episode is not None:
                 account = {"error": str(error), **dataclasses.asdict(error.episode)}
                 self.directory.write_json(FAILED, account)
-                error.add(f"; its actions are in {self.directory.path / FAILED}")
+                error.add(f"; its actions are in {kept}")
             raise

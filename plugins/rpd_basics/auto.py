@@ -88,15 +88,15 @@ class Auto:
     def _fit_pictures(self, grey: Array, judge: Judge) -> Auto:
         low, high = float(grey.min()), float(grey.max())
         usual = grey.dtype == np.uint8 or (grey.dtype.kind == "f" and low >= 0 and high <= 1)
-        span = None if usual or low == high else (low, high)
+        span = () if usual or low == high else (low, high)
         size, levels, found = best_picture(grey, span, judge)
         return replace(
-            self, kind="picture", size=size, levels=levels, span=span or (),
+            self, kind="picture", size=size, levels=levels, span=span,
             identified=found.identified, covered=found.covered,
         )  # fmt: skip
 
     def _fit_vectors(self, rows: Array, judge: Judge) -> Auto:
-        telling = telling_entries(rows)
+        telling = telling_entries(rows) or (0,)  # of a vector that never changes, any
         edges, found = best_edges(rows[:, telling], judge)
         binned = [(entry, inner) for entry, inner in zip(telling, edges, strict=True) if inner]
         return replace(
@@ -110,8 +110,7 @@ class Auto:
             raise FitError(f"auto is not fitted and got shape {shape_of(values)}")
         if self.kind == "picture":
             small = shrink(to_grey(values), (self.size[0], self.size[1]))
-            span = (self.span[0], self.span[1]) if self.span else None
-            return to_levels(small, self.levels, span)
+            return to_levels(small, self.levels, self.span)
         rows = flat(values)
         if rows.shape[1] != self.length:
             raise FitError(

@@ -94,12 +94,9 @@ def brightest(grey: Array, size: tuple[int, int]) -> Array:
     return np.asarray(np.maximum.reduceat(rows, starts[1], axis=2))
 
 
-Span = tuple[float, float]
-
-
-def to_levels(values: Array, count: int, span: Span | None = None) -> Array:
+def to_levels(values: Array, count: int, span: tuple[float, ...] = ()) -> Array:
     """Give levels 0 to count - 1 of bytes from 0 to 255, floats from 0 to 1, or a given span."""
-    if span is not None:
+    if span:
         values = (values - span[0]) / (span[1] - span[0])
     elif values.dtype == np.uint8:
         return (values.astype(np.uint16) * count // 256).astype(np.uint8)
@@ -185,8 +182,7 @@ class Levels:
             raise SpecError(f"levels: span takes black+white, as 0+255, got {list(self.span)}")
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
-        span = (self.span[0], self.span[1]) if self.span else None
-        return to_levels(pictures(values, "levels"), self.count, span)
+        return to_levels(pictures(values, "levels"), self.count, self.span)
 
     def show(self, value: Array) -> str:
         """Draw the picture in digits, one line per row."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpd_basics.bins import Edges, digitise, quantile_edges
-from rpd_basics.images import Span, shrink, to_levels
+from rpd_basics.images import shrink, to_levels
 from rpd_core.hashing import state_keys
 
 Array = NDArray[Any]
@@ -150,7 +150,7 @@ class _Ladder:
 
 
 def best_picture(
-    grey: Array, span: Span | None, judge: Judge
+    grey: Array, span: tuple[float, ...], judge: Judge
 ) -> tuple[tuple[int, int], int, Found]:
     """Choose a size and a number of levels for pictures."""
     best: tuple[tuple[int, int], int, Found] | None = None

@@ -18,6 +18,9 @@ from rpd_gym.layout import Layout, holds_nan
 
 Array = NDArray[Any]
 Factory = Callable[[], "gymnasium.Env[Any, Any]"]
+RESET = "reset", ("observation", "info")
+STEP = "step", ("observation", "reward", "terminated", "truncated", "info")
+"""What is asked of an environment, and what it must answer."""
 
 
 class GymLanes:
@@ -46,7 +49,7 @@ class GymLanes:
         """Reset some environments, each with its own seed."""
         for lane, seed in zip(lanes.tolist(), seeds.tolist(), strict=True):
             try:
-                observation, self.infos[lane] = _tuple_of(2, self._ready(lane).reset(seed=seed))
+                observation, self.infos[lane] = _answer(RESET, self._ready(lane).reset(seed=seed))
                 self.layout.put(self.batch, lane, observation)
             except Exception as error:  # an environment may raise anything
                 raise LaneError(lane, error) from error
@@ -79,7 +82,7 @@ class GymLanes:
         for lane in np.flatnonzero(active).tolist():
             try:
                 answer = self.envs[lane].step(self._to_action(actions[lane]))
-                observation, reward, over, cut, info = _tuple_of(5, answer)
+                observation, reward, over, cut, info = _answer(STEP, answer)
                 self.layout.put(self.batch, lane, observation)
                 rewards[lane], terminated[lane], truncated[lane] = _number(reward), over, cut
             except Exception as error:  # an environment may raise anything
@@ -115,15 +118,14 @@ class GymLanes:
             env.close()
 
 
-def _tuple_of(size: int, answer: Any) -> Any:
+def _answer(asked: tuple[str, tuple[str, ...]], answer: Any) -> Any:
     """Give the answer of an environment, or say that it speaks another language."""
-    if isinstance(answer, tuple) and len(answer) == size:
+    method, names = asked
+    if isinstance(answer, tuple) and len(answer) == len(names):
         return answer
-    names = "(observation, info)", "(observation, reward, terminated, truncated, info)"
-    wanted = names[0] if size == 2 else names[1]
     found = f"a tuple of {len(answer)}" if isinstance(answer, tuple) else type(answer).__name__
-    method = "reset" if size == 2 else "step"
-    raise TypeError(f"{method} gave {found}, not {wanted}: is it written for the old Gym?")
+    wanted = ", ".join(names)
+    raise TypeError(f"{method} gave {found}, not ({wanted}): is it written for the old Gym?")
 
 
 def _number(reward: Any) -> float:

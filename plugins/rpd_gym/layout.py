@@ -65,16 +65,22 @@ def _parts(space: spaces.Space[Any], path: Path) -> list[tuple[Path, spaces.Spac
 
 def _fitting(value: Any, space: spaces.Space[Any], name: str) -> Array:
     found = np.asarray(value)
-    what = f"an observation of {name!r}" if name else "an observation"
     if found.shape != space.shape:
-        raise ValueError(f"{what} of shape {found.shape}, where its space has {space.shape}")
-    if space.dtype is not None and space.dtype.kind in "biu" and found.dtype != space.dtype:
-        with np.errstate(invalid="ignore"):
-            whole = found.astype(space.dtype)
-        if (whole != found).any():
-            wrong = found[whole != found].flat[0]
-            raise ValueError(f"{what} holding {wrong:g}, where its space is of {space.dtype}")
+        wrong = f"of shape {found.shape}, where its space has {space.shape}"
+    elif space.dtype is not None and space.dtype.kind in "biu" and found.dtype != space.dtype:
+        wrong = _not_whole(found, space.dtype)
+    else:
+        return found
+    if wrong:
+        raise ValueError(f"an observation {f'of {name!r} ' if name else ''}{wrong}")
     return found
+
+
+def _not_whole(found: Array, dtype: np.dtype[Any]) -> str:
+    """Say which value does not fit a type of whole numbers, if one does not."""
+    with np.errstate(invalid="ignore"):
+        wrong = found[found.astype(dtype) != found]
+    return f"holding {wrong.flat[0]:g}, where its space is of {dtype}" if wrong.size else ""
 
 
 def _blank(space: spaces.Space[Any], lanes: int) -> Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,13 @@ import numpy as np
 
 from rpd_core.actions import random_actions
 from rpd_core.components import Abstraction, Chain, FitSample, opened
-from rpd_core.conformance.fitting import Faulty, attempt, check_in_scenes, require_views
+from rpd_core.conformance.fitting import (
+    Faulty,
+    attempt,
+    check_in_scenes,
+    check_pickling,
+    require_views,
+)
 from rpd_core.conformance.scenes import LANES, NEIGHBOURS, Rows, Scene
 from rpd_core.errors import FitError, one_line
 from rpd_core.hashing import Draws, canonical
@@ -86,11 +91,7 @@ def _check_fitted(abstraction: Any, fitted: Any, sample: FitSample) -> Iterator[
         yield "its fields are not the same after they were stored as JSON"
     if fitted != _fitted(abstraction, sample):
         yield "its fit() learned something else from the same sample"
-    try:
-        if pickle.loads(pickle.dumps(fitted)) != fitted:
-            yield "is not equal to itself after fit() and pickling"
-    except Exception as error:
-        yield f"cannot be pickled after fit(): {one_line(error)}"
+    yield from check_pickling(fitted, "fit()")
 
 
 # ---------------------------------------------------------------------- values

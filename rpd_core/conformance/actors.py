@@ -10,7 +10,7 @@ import numpy as np
 
 from rpd_core.actions import action_check, first_action, in_every_lane, random_actions
 from rpd_core.components import Choice, DefaultAction, Facts, Moment, PolicyInput, PolicyLoader
-from rpd_core.conformance.fitting import Faulty, attempt, check_in_scenes, require_views
+from rpd_core.conformance.fitting import Faulty, at_work, attempt, check_in_scenes
 from rpd_core.conformance.scenes import LANES, NEIGHBOURS, Rows, Scene
 from rpd_core.hashing import Draws
 
@@ -40,10 +40,7 @@ def check_policy(loader: PolicyLoader, scenes: Sequence[Scene]) -> Iterator[str]
 
 
 def _check_loaded(loader: PolicyLoader, scene: Scene) -> Iterator[str]:
-    needs = require_views(loader, scene)
-    with attempt("load()"):
-        policy = loader.load(scene.facts)
-    needs = tuple(dict.fromkeys((*needs, *require_views(policy, scene))))
+    policy, needs = at_work(loader, loader.load, "load()", scene)
     decide = _Decide(policy, scene.facts)
     given, other = (scene.rows(LANES, seed, needs) for seed in (1, 2))
     first = decide(given)
@@ -131,10 +128,7 @@ def check_default_action(action: DefaultAction, scenes: Sequence[Scene]) -> Iter
 
 
 def _check_default(action: DefaultAction, scene: Scene) -> Iterator[str]:
-    needs = require_views(action, scene)
-    with attempt("its open()"):
-        act = action.open(scene.facts)
-    needs = tuple(dict.fromkeys((*needs, *require_views(act, scene))))
+    act, needs = at_work(action, action.open, "its open()", scene)
     moment = _moment(scene, needs)
     with attempt("the call"):
         actions = np.array(act(moment))

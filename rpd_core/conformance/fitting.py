@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
-from rpd_core.components import needs_of
+from rpd_core.components import Facts, needs_of
 from rpd_core.conformance.scenes import Scene
 from rpd_core.errors import FitError, RpdError, one_line
 
@@ -97,3 +99,22 @@ def require_views(component: object, scene: Scene) -> tuple[str, ...]:
         if name not in scene.facts.views:
             raise Refused(f"it {_MISSING} {name!r}")
     return needs_of(component)
+
+
+def at_work(
+    recipe: object, start: Callable[[Facts], Any], what: str, scene: Scene
+) -> tuple[Any, tuple[str, ...]]:
+    """Give what a recipe makes of the scene's facts, and the views that either of them needs."""
+    needs = require_views(recipe, scene)
+    with attempt(what):
+        made = start(scene.facts)
+    return made, tuple(dict.fromkeys((*needs, *require_views(made, scene))))
+
+
+def check_pickling(thing: object, before: str = "") -> Iterator[str]:
+    """Check that a component survives the way to a worker; `before` names what it went through."""
+    try:
+        if pickle.loads(pickle.dumps(thing)) != thing:
+            yield f"is not equal to itself after {before and f'{before} and '}pickling"
+    except Exception as error:  # a stranger's component may raise anything
+        yield f"cannot be pickled{before and f' after {before}'}: {one_line(error)}"

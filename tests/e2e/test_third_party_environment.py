@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from textwrap import dedent
+
+from distributions import write_distribution
 
 WORLDS = """
 import gymnasium
@@ -43,32 +43,20 @@ def right(observations):
 """
 
 
-def write_project(folder: Path) -> Path:
-    folder.mkdir()
-    (folder / "strangers_worlds.py").write_text(dedent(WORLDS))
-    (folder / "pyproject.toml").write_text(
-        dedent("""
-        [build-system]
-        requires = ["hatchling"]
-        build-backend = "hatchling.build"
-        [project]
-        name = "strangers-worlds"
-        version = "1.0"
-        [project.entry-points."gymnasium.envs"]
-        __root__ = "strangers_worlds:register"
-        stranger = "strangers_worlds:register"
-        broken = "strangers_worlds:break_down"
-        [project.entry-points."gymnasium.envs.__root__"]
-        anything = "strangers_worlds:register_more"
-        [tool.hatch.build.targets.wheel]
-        include = ["*.py"]
-        """)
-    )
-    return folder
+ENTRIES = {
+    "gymnasium.envs": {
+        "__root__": "strangers_worlds:register",
+        "stranger": "strangers_worlds:register",
+        "broken": "strangers_worlds:break_down",
+    },
+    "gymnasium.envs.__root__": {"anything": "strangers_worlds:register_more"},
+}
 
 
 def test_declared_environments_work_in_every_process_and_a_broken_one_is_named(scratch, tmp_path):
-    scratch.install(write_project(tmp_path / "project"))
+    modules = {"strangers_worlds": WORLDS}
+    folder = tmp_path / "project"
+    scratch.install(write_distribution(folder, "strangers-worlds", modules, ENTRIES))
     for name in ("Corridor-v0", "stranger/Corridor-v0"):
         out = str(tmp_path / name.replace("/", "-"))
         ran = scratch.rpd(

@@ -4,35 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
+from distributions import write_distribution
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "rpd-measure-jaccard"
 SMALL = ["--env", "cartpole", "--episodes", "300", "--test-episodes", "4", "--workers", "1"]
-
-
-def project(folder: Path, name: str, modules: dict[str, str]) -> Path:
-    """Write a small distribution whose first module is its entry point."""
-    folder.mkdir()
-    first = next(iter(modules))
-    (folder / "pyproject.toml").write_text(
-        dedent(f"""
-        [build-system]
-        requires = ["hatchling"]
-        build-backend = "hatchling.build"
-        [project]
-        name = "{name}"
-        version = "0.5"
-        [project.entry-points.rpd]
-        {first} = "{first}"
-        [tool.hatch.build.targets.wheel]
-        include = ["*.py"]
-        """)
-    )
-    for module, text in modules.items():
-        (folder / f"{module}.py").write_text(dedent(text))
-    return folder
 
 
 def test_the_example_is_ten_lines_and_lives_from_install_to_uninstall(scratch, tmp_path):
@@ -100,7 +77,8 @@ SHOWN = {
 def faulty(scratch, tmp_path_factory):
     folder = tmp_path_factory.mktemp("faulty")
     for name, modules in MISTAKES.items():
-        scratch.install(project(folder / name, name, modules))
+        entries = {"rpd": {name: name}}
+        scratch.install(write_distribution(folder / name, name, modules, entries))
     yield scratch
     scratch.pip("uninstall", "-y", *MISTAKES)
 

@@ -101,6 +101,13 @@ def test_of_a_long_vector_the_entries_that_say_something_are_found() -> None:
     assert len(np.unique(fitted(scanner, {}), axis=0)) == 10
 
 
+def test_a_long_vector_that_never_changes_is_one_state() -> None:
+    rows = np.ones((EPISODES * 5, 30))
+    fitted = Auto().fit(sample(rows, np.repeat(np.arange(EPISODES), 5)))
+    assert len(np.unique(fitted(rows, {}), axis=0)) == 1
+    assert fitted.show(fitted(rows, {})[0]) == "anything"
+
+
 def test_pictures_get_a_size_and_levels() -> None:
     generator = np.random.default_rng(0)
     place = generator.integers(0, 4, EPISODES * 20)
