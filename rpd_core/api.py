@@ -16,9 +16,10 @@ import pyarrow.parquet as pq
 from rpd_core import pipeline
 from rpd_core.config import Request, RunConfig, Setup, resolve
 from rpd_core.errors import ConfigError, StoreError, nearest
-from rpd_core.execution import LocalProcesses, can_be_shipped, close_pools
+from rpd_core.execution import LocalProcesses, can_be_shipped
 from rpd_core.jobs import close_players
 from rpd_core.pipeline import Ranked, Results
+from rpd_core.processes import dismiss_workers
 from rpd_core.ranking import Ranking, ranking_columns
 from rpd_core.registry import Registry, installed
 from rpd_core.store import RunDirectory, file_stem, write_whole
@@ -67,7 +68,7 @@ def execute(shop: Workshop) -> Run:
             write_rankings(shop.directory, results)
             shop.directory.write_json("summary.json", summary)
     finally:
-        close_pools()
+        dismiss_workers()
         close_players()
     return Run(shop, results, summary)
 

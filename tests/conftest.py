@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from rpd_core.execution import close_pools, one_thread
 from rpd_core.jobs import close_players
+from rpd_core.processes import dismiss_workers, one_thread
 from rpd_core.registry import Registry, installed
 
 one_thread()  # for this process and for those that tests start
@@ -27,5 +27,5 @@ def registry() -> Registry:
 def _nothing_left_open() -> Iterator[None]:
     """Let no test work with environments or processes that another one opened."""
     yield
-    close_pools()
+    dismiss_workers()
     close_players()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
+import time
 from pathlib import Path
 
 
@@ -38,3 +41,43 @@ def process_id(number: int) -> int:
 def threads(number: int) -> str | None:
     """Give what a numerical library would read."""
     return os.environ.get("OMP_NUM_THREADS")
+
+
+def much(size: int) -> bytes:
+    """Give an answer that fills a pipe many times over."""
+    return bytes(size)
+
+
+def sleep(seconds: float) -> float:
+    """Work for a while."""
+    time.sleep(seconds)
+    return seconds
+
+
+def stay(marker: str) -> None:
+    """Refuse to end when asked politely; say so once that is so."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    Path(marker).touch()
+    time.sleep(600)
+
+
+def leave(code: int) -> None:
+    """End as a program would."""
+    sys.exit(code)
+
+
+class Peculiar(Exception):
+    """An error that cannot be made from its message alone."""
+
+    def __init__(self, cause: str, place: str) -> None:
+        super().__init__(f"{cause} in {place}")
+
+
+def fail_peculiarly(number: int) -> None:
+    """Fail with an error that does not survive the way home."""
+    raise Peculiar(f"fault {number}", "the cellar")
+
+
+def open_file(path: str) -> object:
+    """Give something that cannot be sent."""
+    return Path(path).open("w")

@@ -7,7 +7,7 @@ import sys
 import typer
 
 from rpd_core.cli import describe, describe_policy, inspect_run, parts, plugin_commands, run, shared
-from rpd_core.execution import one_thread
+from rpd_core.processes import one_thread
 
 app = typer.Typer(
     name="rpd",

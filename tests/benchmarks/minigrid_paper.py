@@ -18,7 +18,7 @@ import numpy as np
 from rpd_core import pipeline
 from rpd_core.config import Request, resolve
 from rpd_core.evaluation import ask, evaluate
-from rpd_core.execution import close_pools
+from rpd_core.processes import dismiss_workers
 from rpd_core.pruning import Curve, curve_from
 from rpd_core.registry import installed
 from rpd_core.store import RunDirectory
@@ -94,7 +94,7 @@ def main() -> None:
     for seed in range(options.first, options.first + options.seeds):
         rows.append(measure(options.policy, seed, options.workers))
         print(json.dumps(rows[-1]), flush=True)
-    close_pools()
+    dismiss_workers()
     means = {key: float(np.mean([row[key] for row in rows])) for key in rows[0] if key != "seed"}
     print(json.dumps({"means": means}))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from rpd_core.execution import (
     LocalProcesses,
     as_rpd_error,
     can_be_shipped,
-    close_pools,
     run_items,
 )
 from rpd_core.work import Outcome, WorkItem
@@ -52,15 +50,6 @@ def test_two_workers_are_other_processes_with_one_thread_each() -> None:
 def test_an_error_of_the_work_is_passed_on(workers: int) -> None:
     with pytest.raises(ValueError, match="no 7"):
         results(errands.refuse, [7], workers)
-
-
-def test_closing_the_pools_leaves_no_thread_behind() -> None:
-    before = set(threading.enumerate())
-    results(errands.double, [1, 2], workers=3)
-    started = set(threading.enumerate()) - before
-    close_pools()
-    assert started
-    assert not any(thread.is_alive() for thread in started)
 
 
 def test_work_whose_process_died_is_done_again(tmp_path: Path) -> None:

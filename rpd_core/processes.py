@@ -1,0 +1,221 @@
+"""Worker processes on this machine, each with a pipe of its own, so that none can harm another."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import signal
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing import get_context, parent_process, resource_tracker
+from multiprocessing.connection import Connection, wait
+
+from rpd_core.errors import ExecutionError, RpdError, one_line
+from rpd_core.work import Outcome, WorkItem, WorkQueue
+
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+_PATIENCE = 2.0
+"""Seconds that a worker gets to follow a polite request to end."""
+
+
+def one_thread() -> None:
+    """Let numerical libraries use one thread: results and speed suffer from more."""
+    os.environ.update(_ONE_THREAD)
+
+
+class Worker:
+    """A process that does one item at a time."""
+
+    def __init__(self) -> None:
+        context = get_context("spawn")  # forking with torch or ALE threads around can hang
+        self.pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs,))
+        with _ctrl_c_waits():
+            self._process.start()
+        theirs.close()  # so that the pipe ends when the worker does
+        self._item: WorkItem | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Tell whether the worker waits for an item."""
+        return self._item is None
+
+    def give(self, item: WorkItem, packed: bytes) -> bool:
+        """Hand an idle worker an item; False if it has died."""
+        try:
+            self.pipe.send_bytes(packed)
+        except OSError:
+            return False
+        self._item = item
+        return True
+
+    def answer(self) -> tuple[WorkItem, bytes | None]:
+        """Receive what the worker made of its item; None if it died over it."""
+        item, self._item = self._item, None
+        assert item is not None, "an idle worker has no answer"
+        try:
+            return item, self.pipe.recv_bytes()
+        except (EOFError, OSError):
+            return item, None
+
+    def end(self) -> None:
+        """End the process, in the middle of its work if need be."""
+        self._process.terminate()
+        self._process.join(_PATIENCE)
+        if self._process.exitcode is None:
+            self._process.kill()
+            self._process.join()
+        self.pipe.close()
+
+
+class Crew:
+    """Workers that are started when there is work for them, and stay for the next stage."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.workers: list[Worker] = []
+
+    def execute(self, queue: WorkQueue) -> Iterator[Outcome]:
+        """Yield outcomes as they come; a worker gets its next item before its last is looked at."""
+        while True:
+            yield from self._hand_out(queue)
+            busy = {worker.pipe: worker for worker in self.workers if not worker.idle}
+            if not busy:
+                return
+            ready = wait(busy)
+            answers = [self._collect(worker) for pipe, worker in busy.items() if pipe in ready]
+            yield from self._hand_out(queue)
+            for item, answer in answers:
+                yield Outcome(item, lost=True) if answer is None else _unpack(item, answer)
+
+    def _hand_out(self, queue: WorkQueue) -> Iterator[Outcome]:
+        while any(worker.idle for worker in self.workers) or len(self.workers) < self.size:
+            item = queue.take()
+            if item is None:
+                return
+            try:
+                packed = pickle.dumps((item.function, item.argument))
+            except Exception as error:
+                yield Outcome(item, error=error)
+            else:
+                if not self._give(item, packed):
+                    yield Outcome(item, lost=True)
+
+    def _give(self, item: WorkItem, packed: bytes) -> bool:
+        """Hand an item to an idle worker, or a new one; False if even that died."""
+        for worker in [worker for worker in self.workers if worker.idle]:
+            if worker.give(item, packed):
+                return True
+            self._drop(worker)  # it died while idle
+        self.workers.append(Worker())
+        return self.workers[-1].give(item, packed)
+
+    def _collect(self, worker: Worker) -> tuple[WorkItem, bytes | None]:
+        item, answer = worker.answer()
+        if answer is None:
+            self._drop(worker)
+        return item, answer
+
+    def _drop(self, worker: Worker) -> None:
+        worker.end()
+        self.workers.remove(worker)
+
+    def dismiss(self) -> None:
+        """End all workers."""
+        while self.workers:
+            self._drop(self.workers[-1])
+
+
+_idle: list[Crew] = []
+"""Crews between two stages: starting a worker costs seconds of imports."""
+
+
+@contextmanager
+def crew(size: int) -> Iterator[Crew]:
+    """Lend a crew to one stage; the next stage finds it again unless this one breaks off."""
+    with _lock:
+        found = next((each for each in _idle if each.size == size), None)
+        if found is not None:
+            _idle.remove(found)
+    lent = found or Crew(size)
+    try:
+        yield lent
+    except BaseException:  # also when nobody listens any more: end the workers at once
+        lent.dismiss()
+        raise
+    with _lock:
+        _idle.append(lent)
+
+
+_lock = threading.Lock()
+
+
+def dismiss_workers() -> None:
+    """End the workers that wait for another stage."""
+    while _idle:
+        _idle[-1].dismiss()
+        _idle.pop()
+
+
+atexit.register(dismiss_workers)  # Python would wait for workers that wait for work
+
+
+def _unpack(item: WorkItem, answer: bytes) -> Outcome:
+    value, error = pickle.loads(answer)
+    return Outcome(item, value=value, error=error)
+
+
+@contextmanager
+def _ctrl_c_waits() -> Iterator[None]:
+    """Hold Ctrl-C back from a process that is being started: it inherits this."""
+    resource_tracker.ensure_running()  # it would let Ctrl-C through
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _serve(pipe: Connection) -> None:
+    """Do what comes through the pipe, in the worker process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
+    os.dup2(2, 1)  # standard output is for the answer; an environment may print
+    one_thread()  # before any numerical library is imported for an item
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    while True:
+        try:
+            packed = pipe.recv_bytes()
+        except EOFError:
+            return
+        pipe.send_bytes(_do(packed))
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent has gone: nobody would take the answer."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _do(packed: bytes) -> bytes:
+    """Do a packed item and pack its value or its error."""
+    try:
+        function, argument = pickle.loads(packed)
+        return pickle.dumps((function(argument), None))
+    except BaseException as error:  # an environment may even call sys.exit
+        if not isinstance(error, RpdError):
+            error.add_note("".join(traceback.format_exception(error)))
+        return _packed_error(error)
+
+
+def _packed_error(error: BaseException) -> bytes:
+    try:
+        packed = pickle.dumps((None, error))
+        pickle.loads(packed)  # errors with unusual constructors cannot be made again
+    except Exception:
+        return pickle.dumps((None, ExecutionError(one_line(error))))
+    return packed

@@ -1,0 +1,209 @@
+"""Worker processes: their start, their faults and their end."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import errands
+import pytest
+
+from rpd_core.errors import ExecutionError
+from rpd_core.execution import LocalProcesses, run_items
+from rpd_core.processes import Crew, crew, dismiss_workers
+from rpd_core.work import Outcome, WorkItem
+
+
+@pytest.fixture
+def gang() -> Iterator[Crew]:
+    with crew(2) as lent:
+        yield lent
+
+
+class Items:
+    """A queue of items for one function."""
+
+    def __init__(self, function: Callable[[Any], Any], *arguments: Any) -> None:
+        self.waiting = [WorkItem(function, argument) for argument in arguments]
+
+    def take(self) -> WorkItem | None:
+        return self.waiting.pop(0) if self.waiting else None
+
+
+def outcomes(gang: Crew, function: Callable[[Any], Any], *arguments: Any) -> list[Outcome]:
+    return list(gang.execute(Items(function, *arguments)))
+
+
+def only_error(function: Callable[[Any], Any], argument: Any) -> BaseException:
+    with crew(2) as gang:
+        (outcome,) = outcomes(gang, function, argument)
+    assert outcome.error is not None
+    return outcome.error
+
+
+def is_running(process: int) -> bool:
+    """Tell whether a process exists and has not ended (a zombie has)."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = 30.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def test_workers_that_end_in_the_middle_of_an_answer_hold_nobody_up() -> None:
+    """Answers of 300 MB are on their way when the listener leaves, as with Ctrl-C."""
+    for _ in range(3):
+        answers = LocalProcesses().execute(Items(errands.much, *[300_000_000] * 6), 2)
+        next(answers)
+        started = time.monotonic()
+        answers.close()  # type: ignore[attr-defined]
+        assert time.monotonic() - started < 10
+        with crew(2) as gang:
+            assert not gang.workers
+
+
+def test_only_as_many_workers_start_as_there_are_items_and_they_stay(gang: Crew) -> None:
+    (first,) = outcomes(gang, errands.process_id, 1)
+    assert len(gang.workers) == 1
+    (second,) = outcomes(gang, errands.process_id, 1)
+    assert first.value == second.value
+    outcomes(gang, errands.double, *range(9))
+    assert len(gang.workers) == 2
+
+
+def test_a_worker_that_dies_takes_only_its_own_item_along(gang: Crew) -> None:
+    queue = Items(errands.process_id, 1)
+    queue.waiting.append(WorkItem(errands.sleep, 1.0))
+    queue.waiting.append(WorkItem(errands.die, 1))
+    found = list(gang.execute(queue))
+    assert [(outcome.item.function, outcome.lost) for outcome in found if outcome.lost] == [
+        (errands.die, True)
+    ]
+    assert {outcome.value for outcome in found if outcome.item.function is errands.sleep} == {1.0}
+    assert len(gang.workers) == 1
+
+
+def test_a_worker_that_died_while_idle_is_replaced(gang: Crew) -> None:
+    (before,) = outcomes(gang, errands.process_id, 1)
+    os.kill(before.value, signal.SIGKILL)
+    assert wait_until(gang.workers[0].pipe.poll)  # its end of the pipe is closed
+    (after,) = outcomes(gang, errands.process_id, 1)
+    assert after.value not in (None, before.value)
+    assert not after.lost
+
+
+def test_errors_come_home_with_the_place_where_they_arose() -> None:
+    error = only_error(errands.refuse, 7)
+    assert isinstance(error, ValueError)
+    assert "errands.py" in "".join(error.__notes__)
+    assert isinstance(only_error(errands.leave, 3), SystemExit)
+
+
+def test_errors_and_values_that_cannot_be_sent_are_told(tmp_path: Path) -> None:
+    error = only_error(errands.fail_peculiarly, 1)
+    assert isinstance(error, ExecutionError)
+    assert str(error) == "Peculiar: fault 1 in the cellar"
+    assert "pickle" in str(only_error(errands.open_file, str(tmp_path / "open")))
+
+
+def test_a_worker_that_refuses_to_end_is_killed(gang: Crew, tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    (asked,) = outcomes(gang, errands.process_id, 1)
+    gang.workers[0].give(WorkItem(errands.stay, None), _packed(errands.stay, str(marker)))
+    assert wait_until(marker.exists)
+    gang.dismiss()
+    assert not is_running(asked.value)
+
+
+def test_two_stages_at_once_have_a_crew_each_and_the_next_finds_one_of_them() -> None:
+    with crew(2) as one, crew(2) as other:
+        assert one is not other
+        (outcome,) = outcomes(other, errands.process_id, 1)
+    with crew(2) as again:
+        assert again is other
+        assert is_running(outcome.value)
+    dismiss_workers()
+    assert not is_running(outcome.value)
+
+
+def test_a_stage_that_breaks_off_ends_its_workers() -> None:
+    def found(item: WorkItem, value: int) -> None:
+        raise RuntimeError(str(value))
+
+    with pytest.raises(RuntimeError) as caught:
+        run_items(LocalProcesses(), 2, [WorkItem(errands.process_id, 1)], found)
+    assert not is_running(int(str(caught.value)))
+
+
+def _packed(function: Callable[[Any], Any], argument: Any) -> bytes:
+    return pickle.dumps((function, argument))
+
+
+PARENT = """
+import errands
+from rpd_core.processes import crew
+from rpd_core.work import WorkItem
+
+class Queue:
+    items = [WorkItem(errands.process_id, 1), WorkItem(errands.process_id, 1)]
+    def take(self):
+        return self.items.pop() if self.items else None
+
+if __name__ == "__main__":
+    with crew(2) as gang:
+        for outcome in gang.execute(Queue()):
+            print(outcome.value, flush=True)
+        Queue.items = [WorkItem(errands.sleep, 600.0), WorkItem(errands.sleep, 600.0)]
+        print("busy", flush=True)
+        list(gang.execute(Queue()))
+"""
+
+
+def start_parent(folder: Path) -> subprocess.Popen[str]:
+    script = folder / "parent.py"
+    script.write_text(PARENT)
+    return subprocess.Popen(
+        [sys.executable, str(script)],
+        env={**os.environ, "PYTHONPATH": str(Path(errands.__file__).parent)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
+    parent = start_parent(tmp_path)
+    assert parent.stdout is not None
+    told = [parent.stdout.readline().strip() for _ in range(3)]
+    assert told[2] == "busy"
+    workers = {int(line) for line in told[:2]}
+    parent.kill()
+    parent.wait()
+    assert wait_until(lambda: not any(is_running(worker) for worker in workers))
+
+
+@pytest.mark.parametrize("delay", [0.15, 0.25, 0.35])
+def test_ctrl_c_while_workers_start_reaches_only_the_parent(tmp_path: Path, delay: float) -> None:
+    parent = start_parent(tmp_path)
+    time.sleep(delay)
+    os.killpg(parent.pid, signal.SIGINT)
+    _, errors = parent.communicate(timeout=60)
+    assert parent.returncode != 0
+    assert errors.count("KeyboardInterrupt") <= 1, errors
