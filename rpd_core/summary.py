@@ -11,12 +11,14 @@ from rpd_core.components import Chain, Spectrum
 from rpd_core.config import PORTFOLIO, THRESHOLDS
 from rpd_core.pipeline import Analysis, Ranked, Results
 from rpd_core.pruning import Reach, best_reach, mean_curve, portfolio, reach
+from rpd_core.spectrum import count_spectrum
 from rpd_core.sweep import Confirmation
 from rpd_core.versions import versions
 
 if TYPE_CHECKING:
     from rpd_core.components import BoolArray
     from rpd_core.ranking import Ranking
+    from rpd_core.suite import Suite
 
 ENOUGH = 20
 """Episodes in each arm from which on a state counts as identified."""
@@ -60,6 +62,18 @@ def summarise(results: Results) -> dict[str, Any]:
         "configuration": config.as_json(),
         "versions": versions(),
         "seed": config.suite.seed,
+    }
+
+
+def suite_counts(suite: Suite) -> dict[str, Any]:
+    """Give what a suite holds before any condition is known, as JSON values."""
+    arms = count_spectrum(suite, np.zeros(len(suite.episodes)))
+    return {
+        "episodes": len(suite.episodes),
+        "states": len(suite.states),
+        "steps": int(suite.episodes.length.sum()),
+        "identified": int(identified(arms).sum()),
+        "return_mean": float(suite.episodes.total_return.mean()),
     }
 
 

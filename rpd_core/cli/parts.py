@@ -44,6 +44,8 @@ def suite_command(
 ) -> None:
     """Play mutant episodes into a run directory: a new one, or RUN, which may grow."""
     from rpd_core import pipeline
+    from rpd_core.cli.render import print_suite
+    from rpd_core.summary import suite_counts
 
     asked = {
         "env": env,
@@ -65,21 +67,11 @@ def suite_command(
         with shared.resumable(shop.directory.path), shop.directory.lock():
             pipeline.open_run(shop)
             suite = pipeline.build_suite(shop)
-    counts = {
-        "out": str(shop.directory.path),
-        "episodes": len(suite.episodes),
-        "states": len(suite.states),
-        "steps": int(suite.episodes.length.sum()),
-        "return_mean": float(suite.episodes.total_return.mean()),
-    }
+    counts = {"out": str(shop.directory.path), **suite_counts(suite)}
     if as_json:
         shared.print_json(counts)
     else:
-        shared.answers().print(
-            f"{counts['episodes']} episodes, {counts['states']} states, {counts['steps']} steps, "
-            f"mean return {counts['return_mean']:.4g} in {counts['out']}",
-            markup=False,
-        )
+        print_suite(shared.answers(), counts)
 
 
 @shared.reporting

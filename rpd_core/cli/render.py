@@ -68,9 +68,19 @@ def _print_suite(console: Console, summary: dict[str, Any]) -> None:
         say(console, f"Advice: {advice}")
 
 
+def print_suite(console: Console, suite: dict[str, Any]) -> None:
+    """Print what a suite holds, and whether its states can be judged."""
+    say(
+        console,
+        f"{suite['episodes']} episodes, {suite['states']} states ({suite['identified']} with at "
+        f"least 20 mutated and 20 kept episodes), {suite['steps']} steps, mean return "
+        f"{suite['return_mean']:.4g} in {suite['out']}",
+    )
+    for advice in _fineness(suite):
+        say(console, f"Advice: {advice}")
+
+
 def _advice(suite: dict[str, Any], coverage: dict[str, Any]) -> list[str]:
-    if suite["states"] == 1:
-        return ["everything is one state, so there is nothing to rank: try a finer --abstraction."]
     found = []
     if coverage["original"] < LOW_COVERAGE:
         found.append(
@@ -83,14 +93,21 @@ def _advice(suite: dict[str, Any], coverage: dict[str, Any]) -> list[str]:
             "the suite never saw, where it acts by default; more --episodes or --unvisited policy "
             "may help."
         )
-    if suite["identified"] < LOW_IDENTIFIED * suite["states"]:
-        found.append(
-            f"only {suite['identified']} of {suite['states']} states were seen often enough to be "
-            "judged one by one (a state is visited "
-            f"{suite['steps'] / suite['states']:.1f} times on average); a coarser --abstraction "
-            "or more --episodes would help."
-        )
-    return found
+    return found + _fineness(suite)
+
+
+def _fineness(suite: dict[str, Any]) -> list[str]:
+    """Tell whether the abstraction is too coarse or too fine for this many episodes."""
+    if suite["states"] == 1:
+        return ["everything is one state, so there is nothing to rank: try a finer --abstraction."]
+    if suite["identified"] >= LOW_IDENTIFIED * suite["states"]:
+        return []
+    return [
+        f"only {suite['identified']} of {suite['states']} states were seen often enough to be "
+        "judged one by one (a state is visited "
+        f"{suite['steps'] / suite['states']:.1f} times on average); a coarser --abstraction "
+        "or more --episodes would help."
+    ]
 
 
 def print_decisions(

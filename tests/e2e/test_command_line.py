@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -93,6 +94,22 @@ def test_more_episodes_extend_a_suite(cli, tmp_path):
         json.loads(cli("rank", tmp_path / name, "--json").stdout) for name in ("grown", "whole")
     ]
     assert rows[0] == rows[1]
+
+
+@pytest.mark.parametrize(
+    ("abstraction", "advice"),
+    [
+        ("identity", r"Advice: only 0 of \d+ states .* visited 1\.0 times on average\); a coarser"),
+        ("round:-3", r"Advice: everything is one state.* try a finer --abstraction"),
+        ("round:0", None),
+    ],
+)
+def test_a_suite_too_fine_or_too_coarse_says_so(cli, abstraction, advice):
+    words = ["--policy", "random", "--default-action", "constant:0", "--abstraction", abstraction]
+    played = cli("suite", "--env", "gym:CartPole-v1", *words, "--episodes", "200", "--workers", "1")
+    assert played.exit_code == 0, played.stderr
+    told = " ".join(played.stdout.split())
+    assert re.search(advice, told) if advice else "Advice" not in told
 
 
 def test_a_ranking_can_be_exported(finished, cli, tmp_path):
