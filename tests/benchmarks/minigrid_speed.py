@@ -17,14 +17,12 @@ import gymnasium
 import minigrid  # noqa: F401  # registers its tasks
 import numpy as np
 import torch
+from suites import suite_speed
 
-from rpd_core.config import Request, resolve
-from rpd_core.jobs import SuiteJob, perform_suite, player_for
-from rpd_core.registry import installed
-from rpd_core.suite import merge
 from rpd_minigrid.policy import load_network
 
 PLAIN_STEPS = 4_000
+EPISODES = 5000
 ROUNDS = 5
 
 
@@ -54,27 +52,15 @@ def plain_loop(steps: int) -> tuple[float, float]:
     return steps / spent, steps / (spent - resets)
 
 
-def suite(episodes: int = 5000) -> float:
-    """Build the suite in this process; give steps per second."""
-    setup = resolve(Request(env="minigrid", episodes=episodes), installed())
-    config = setup.config
-    player_for(setup.recipe)
-    start = time.process_time()
-    parts = []
-    for first in range(0, episodes, config.chunk):
-        last = min(first + config.chunk, episodes) - 1
-        job = SuiteJob(setup.recipe, config.suite.seed, config.suite.mutation_rate, first, last)
-        parts.append(perform_suite(job))
-    steps = int(merge(parts).episodes.length.sum())
-    return steps / (time.process_time() - start)
-
-
 def measure() -> dict[str, float]:
     """Interleave both and give the ratios."""
-    suite(512)
+    suite_speed("minigrid", 512)
     ratios, strict = [], []
     for _ in range(ROUNDS):
-        (slow, slow_without_resets), fast = plain_loop(PLAIN_STEPS), suite()
+        (slow, slow_without_resets), fast = (
+            plain_loop(PLAIN_STEPS),
+            suite_speed("minigrid", EPISODES),
+        )
         ratios.append(fast / slow)
         strict.append(fast / slow_without_resets)
     return {

@@ -1,0 +1,25 @@
+"""The speed of a suite in this process, for the benchmarks beside this file."""
+
+from __future__ import annotations
+
+import time
+
+from rpd_core.config import Request, resolve
+from rpd_core.jobs import SuiteJob, perform_suite, player_for
+from rpd_core.registry import installed
+from rpd_core.suite import merge
+
+
+def suite_speed(env: str, episodes: int) -> float:
+    """Build the suite of an environment; give steps per second of processor time."""
+    setup = resolve(Request(env=env, episodes=episodes), installed())
+    config = setup.config
+    player_for(setup.recipe)
+    start = time.process_time()
+    parts = []
+    for first in range(0, episodes, config.chunk):
+        last = min(first + config.chunk, episodes) - 1
+        job = SuiteJob(setup.recipe, config.suite.seed, config.suite.mutation_rate, first, last)
+        parts.append(perform_suite(job))
+    steps = int(merge(parts).episodes.length.sum())
+    return steps / (time.process_time() - start)
