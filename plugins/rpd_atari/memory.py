@@ -50,6 +50,8 @@ class Things:
     addresses: tuple[int, ...]
     offsets: tuple[int, ...]
     """What to add to get pixels of the screen."""
+    ball: tuple[int, int] = (0, 1)
+    """Which of them are the ball's x and y: it is gone as a whole."""
 
     def check(self, facts: Facts) -> None:
         """Refuse other games: their bytes mean something else."""
@@ -62,8 +64,10 @@ class Things:
     def read(self, ram: Array, pixels: int) -> Array:
         """Give positions rounded to a grid; -1 where a thing is not on the screen."""
         raw = ram[:, list(self.addresses)].astype(np.int16)
+        there = raw > 0
+        there[:, self.ball] = there[:, self.ball].all(axis=1, keepdims=True)
         rounded = np.rint((raw + np.array(self.offsets)) / pixels) * pixels
-        return np.where(raw > 0, rounded, -1).astype(np.int16)
+        return np.where(there, np.maximum(rounded, 0), -1).astype(np.int16)
 
     def say(self, value: Array) -> str:
         """Say where things are, in pixels of the screen."""

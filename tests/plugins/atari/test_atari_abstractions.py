@@ -91,8 +91,18 @@ def test_positions_are_rounded_to_tens_and_what_is_gone_is_said() -> None:
     value = Breakout()(None, {"ram": ram})[0]
     assert value.tolist() == [90, 130, 100]
     assert Breakout().show(value) == "ball x 90, ball y 130, paddle x 100"
-    ram[0, [99, 101]] = 0
-    assert Breakout().show(Breakout()(None, {"ram": ram})[0]).startswith("ball x gone, ball y gone")
+    ram[0, 101] = 0  # the game leaves an old x behind
+    value = Breakout()(None, {"ram": ram})[0]
+    assert value.tolist() == [-1, -1, 100]
+    assert Breakout().show(value) == "ball x gone, ball y gone, paddle x 100"
+
+
+def test_a_paddle_at_the_edge_of_the_screen_is_not_gone() -> None:
+    ram = np.zeros((1, 128), dtype=np.uint8)
+    ram[0, [49, 54, 51, 50]] = 100, 100, 100, 3
+    assert Pong()(None, {"ram": ram})[0].tolist() == [50, 90, 90, 0]
+    ram[0, 50] = 0
+    assert Pong()(None, {"ram": ram})[0].tolist() == [50, 90, 90, -1]
 
 
 def test_bytes_of_memory() -> None:
