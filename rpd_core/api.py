@@ -17,9 +17,7 @@ from rpd_core import pipeline
 from rpd_core.config import Request, RunConfig, Setup, resolve
 from rpd_core.errors import ConfigError, StoreError, nearest
 from rpd_core.execution import LocalProcesses, can_be_shipped
-from rpd_core.jobs import close_players
 from rpd_core.pipeline import Ranked, Results
-from rpd_core.processes import dismiss_workers
 from rpd_core.ranking import Ranking, ranking_columns
 from rpd_core.registry import Registry, installed
 from rpd_core.store import RunDirectory, file_stem, write_whole
@@ -61,15 +59,11 @@ def run(
 
 def execute(shop: Workshop) -> Run:
     """Do a whole run and leave its summary in the directory."""
-    try:
-        with shop.directory.lock():
-            results = pipeline.run(shop)
-            summary = summarise(results)
-            write_rankings(shop.directory, results)
-            shop.directory.write_json("summary.json", summary)
-    finally:
-        dismiss_workers()
-        close_players()
+    with shop.working():
+        results = pipeline.run(shop)
+        summary = summarise(results)
+        write_rankings(shop.directory, results)
+        shop.directory.write_json("summary.json", summary)
     return Run(shop, results, summary)
 
 

@@ -73,7 +73,7 @@ def run_items(
         for outcome in outcomes:
             if outcome.lost:
                 tries[id(outcome.item)] += 1
-                _give_up_after_retries(outcome.item, tries[id(outcome.item)])
+                _give_up_after_retries(outcome, tries[id(outcome.item)])
                 pending.items.append(outcome.item)
             elif outcome.error is not None:
                 raise as_rpd_error(outcome.error)
@@ -91,13 +91,11 @@ def _listening(outcomes: Iterator[Outcome]) -> Iterator[Iterator[Outcome]]:
             outcomes.close()
 
 
-def _give_up_after_retries(item: WorkItem, tries: int) -> None:
+def _give_up_after_retries(outcome: Outcome, tries: int) -> None:
     if tries > RETRIES:
-        raise ExecutionError(
-            f"the worker process died {tries} times while doing {item.label or 'its work'}: it may "
-            "have run out of memory (try fewer --workers); a script of yours that calls rpd must "
-            'do so under if __name__ == "__main__"'
-        )
+        how = outcome.error or "the worker process died"
+        label = outcome.item.label or "its work"
+        raise ExecutionError(f"{how}, {tries} times, while doing {label}")
 
 
 def as_rpd_error(error: BaseException) -> BaseException:

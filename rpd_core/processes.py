@@ -6,7 +6,9 @@ import atexit
 import os
 import pickle
 import signal
+import sys
 import threading
+import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,8 +19,10 @@ from rpd_core.errors import ExecutionError, RpdError, one_line
 from rpd_core.work import Outcome, WorkItem, WorkQueue
 
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-_PATIENCE = 2.0
-"""Seconds that a worker gets to follow a polite request to end."""
+_PATIENCE = 5.0
+"""Seconds that a worker gets to close its environments before it is killed."""
+_GLANCE = 1.0
+"""Seconds between two looks at workers that are silent: dead ones may be, too."""
 
 
 def one_thread() -> None:
@@ -52,23 +56,40 @@ class Worker:
         self._item = item
         return True
 
+    def speaks(self) -> bool:
+        """Tell whether there is an answer, or nothing to wait for.
+
+        A process that the dead worker has forked may hold its end of the pipe open.
+        """
+        return self._process.exitcode is not None or self.pipe.poll()
+
     def answer(self) -> tuple[WorkItem, bytes | None]:
         """Receive what the worker made of its item; None if it died over it."""
         item, self._item = self._item, None
         assert item is not None, "an idle worker has no answer"
         try:
-            return item, self.pipe.recv_bytes()
+            if self._process.exitcode is None or self.pipe.poll():
+                return item, self.pipe.recv_bytes()
         except (EOFError, OSError):
-            return item, None
+            pass
+        return item, None
 
-    def end(self) -> None:
-        """End the process, in the middle of its work if need be."""
-        self._process.terminate()
+    def ask_to_leave(self) -> None:
+        """Let the worker close its environments and end."""
+        if self.idle:
+            self.pipe.close()
+        else:
+            self._process.terminate()
+
+    def end(self) -> str:
+        """End the process, in the middle of its work if need be; say how it ended."""
+        self.ask_to_leave()
         self._process.join(_PATIENCE)
         if self._process.exitcode is None:
             self._process.kill()
             self._process.join()
         self.pipe.close()
+        return _ending(self._process.exitcode or 0)
 
 
 class Crew:
@@ -85,11 +106,11 @@ class Crew:
             busy = {worker.pipe: worker for worker in self.workers if not worker.idle}
             if not busy:
                 return
-            ready = wait(busy)
-            answers = [self._collect(worker) for pipe, worker in busy.items() if pipe in ready]
+            wait(busy, _GLANCE)
+            answers = [self._collect(worker) for worker in busy.values() if worker.speaks()]
             yield from self._hand_out(queue)
             for item, answer in answers:
-                yield Outcome(item, lost=True) if answer is None else _unpack(item, answer)
+                yield _lost(item, answer) if isinstance(answer, str) else _unpack(item, answer)
 
     def _hand_out(self, queue: WorkQueue) -> Iterator[Outcome]:
         while any(worker.idle for worker in self.workers) or len(self.workers) < self.size:
@@ -102,7 +123,7 @@ class Crew:
                 yield Outcome(item, error=error)
             else:
                 if not self._give(item, packed):
-                    yield Outcome(item, lost=True)
+                    yield _lost(item, self._drop(self.workers[-1]))
 
     def _give(self, item: WorkItem, packed: bytes) -> bool:
         """Hand an item to an idle worker, or a new one; False if even that died."""
@@ -113,20 +134,39 @@ class Crew:
         self.workers.append(Worker())
         return self.workers[-1].give(item, packed)
 
-    def _collect(self, worker: Worker) -> tuple[WorkItem, bytes | None]:
+    def _collect(self, worker: Worker) -> tuple[WorkItem, bytes | str]:
+        """Give an item and its answer, or how the worker died over it."""
         item, answer = worker.answer()
-        if answer is None:
-            self._drop(worker)
-        return item, answer
+        return item, self._drop(worker) if answer is None else answer
 
-    def _drop(self, worker: Worker) -> None:
-        worker.end()
+    def _drop(self, worker: Worker) -> str:
+        ending = worker.end()
         self.workers.remove(worker)
+        return ending
 
     def dismiss(self) -> None:
         """End all workers."""
+        for worker in self.workers:
+            worker.ask_to_leave()
         while self.workers:
             self._drop(self.workers[-1])
+
+
+def _lost(item: WorkItem, ending: str) -> Outcome:
+    return Outcome(item, error=ExecutionError(f"the worker process {ending}"), lost=True)
+
+
+def _ending(code: int) -> str:
+    """Say how a process ended, and what that may mean."""
+    if code >= 0:
+        return (
+            f"ended with exit code {code} (the environment or the policy may have ended it; a "
+            'script that calls rpd must do so under if __name__ == "__main__")'
+        )
+    name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
+    if -code == signal.SIGKILL:
+        return f"was killed by {name} (memory may have run out: try fewer --workers)"
+    return f"was killed by {name} (the environment or the policy may have crashed)"
 
 
 _idle: list[Crew] = []
@@ -156,8 +196,10 @@ _lock = threading.Lock()
 def dismiss_workers() -> None:
     """End the workers that wait for another stage."""
     while _idle:
-        _idle[-1].dismiss()
-        _idle.pop()
+        with _lock:
+            waiting = _idle.pop() if _idle else None
+        if waiting is not None:
+            waiting.dismiss()
 
 
 atexit.register(dismiss_workers)  # Python would wait for workers that wait for work
@@ -179,18 +221,34 @@ def _ctrl_c_waits() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+class _Dismissed(BaseException):
+    """Raised in a worker that is asked to end in the middle of its work."""
+
+
 def _serve(pipe: Connection) -> None:
     """Do what comes through the pipe, in the worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
+    signal.signal(signal.SIGTERM, _dismissed)
     os.dup2(2, 1)  # standard output is for the answer; an environment may print
     one_thread()  # before any numerical library is imported for an item
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    while True:
-        try:
-            packed = pipe.recv_bytes()
-        except EOFError:
-            return
-        pipe.send_bytes(_do(packed))
+    try:
+        while True:
+            pipe.send_bytes(_do(pipe.recv_bytes()))
+    except (EOFError, OSError, _Dismissed):  # nobody is there any more, or nobody wants more
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        _tidy_up()
+
+
+def _dismissed(number: int, frame: object) -> None:
+    raise _Dismissed
+
+
+def _tidy_up() -> None:
+    """Close environments: they may have started programs of their own."""
+    jobs = sys.modules.get("rpd_core.jobs")
+    if jobs is not None:
+        jobs.close_players()
 
 
 def _end_with_parent() -> None:
@@ -198,6 +256,8 @@ def _end_with_parent() -> None:
     parent = parent_process()
     if parent is not None:
         parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(_PATIENCE)
         os._exit(1)
 
 
@@ -206,6 +266,8 @@ def _do(packed: bytes) -> bytes:
     try:
         function, argument = pickle.loads(packed)
         return pickle.dumps((function(argument), None))
+    except _Dismissed:
+        raise
     except BaseException as error:  # an environment may even call sys.exit
         if not isinstance(error, RpdError):
             error.add_note("".join(traceback.format_exception(error)))

@@ -28,7 +28,7 @@ class Outcome:
     value: Any = None
     error: BaseException | None = None
     lost: bool = False
-    """The worker died; running the item again may succeed."""
+    """The worker died, of which `error` may tell more; running the item again may succeed."""
 
 
 class WorkQueue(Protocol):

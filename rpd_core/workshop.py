@@ -11,6 +11,8 @@ from typing import Any
 from rpd_core.config import Setup
 from rpd_core.errors import EpisodeError
 from rpd_core.execution import LocalProcesses, run_items
+from rpd_core.jobs import close_players
+from rpd_core.processes import dismiss_workers
 from rpd_core.registry import Registry
 from rpd_core.rollout import Recipe
 from rpd_core.store import RunDirectory
@@ -36,6 +38,16 @@ class Workshop:
     @property
     def recipe(self) -> Recipe:
         return self.setup.recipe
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Keep others out of the directory; afterwards, leave no process or environment open."""
+        try:
+            with self.directory.lock():
+                yield
+        finally:
+            dismiss_workers()
+            close_players()
 
     def run(self, items: Iterable[WorkItem], handle: Callable[[WorkItem, Any], None]) -> None:
         """Run items of work and hand each result on as it comes."""

@@ -33,6 +33,20 @@ def die(number: int) -> int:
     os._exit(9)
 
 
+def die_of(number: int) -> None:
+    """Die as by a crash."""
+    os.kill(os.getpid(), number)
+    time.sleep(600)
+
+
+def fork_and_die(seconds: float) -> None:
+    """Leave a process behind that has all open files of this one."""
+    if os.fork():
+        os._exit(9)
+    time.sleep(seconds)
+    os._exit(0)
+
+
 def process_id(number: int) -> int:
     """Give the number of the process that did the work."""
     return os.getpid()

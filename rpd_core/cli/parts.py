@@ -64,7 +64,7 @@ def suite_command(
             shop = stored_shop(run, asked, workers, executor, progress)
         else:
             shop = workshop(request_from(asked, None), out, workers, executor, progress)
-        with shared.resumable(shop.directory.path), shop.directory.lock():
+        with shared.resumable(shop.directory.path), shop.working():
             pipeline.open_run(shop)
             suite = pipeline.build_suite(shop)
     counts = {"out": str(shop.directory.path), **suite_counts(suite)}

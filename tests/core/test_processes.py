@@ -15,6 +15,7 @@ from typing import Any
 import errands
 import pytest
 
+from rpd_core import processes
 from rpd_core.errors import ExecutionError
 from rpd_core.execution import LocalProcesses, run_items
 from rpd_core.processes import Crew, crew, dismiss_workers
@@ -108,6 +109,21 @@ def test_a_worker_that_died_while_idle_is_replaced(gang: Crew) -> None:
     assert not after.lost
 
 
+def test_a_dead_worker_is_noticed_though_a_process_it_forked_lives_on(gang: Crew) -> None:
+    """The child inherits the worker's end of the pipe and keeps it open."""
+    (outcome,) = outcomes(gang, errands.fork_and_die, 60.0)
+    assert outcome.lost
+    assert "ended with exit code 9" in str(outcome.error)
+
+
+def test_how_a_worker_died_is_told(gang: Crew) -> None:
+    (killed,) = outcomes(gang, errands.die_of, int(signal.SIGKILL))
+    assert killed.lost
+    assert "was killed by SIGKILL (memory may have run out" in str(killed.error)
+    (crashed,) = outcomes(gang, errands.die_of, int(signal.SIGSEGV))
+    assert "was killed by SIGSEGV (the environment or the policy" in str(crashed.error)
+
+
 def test_errors_come_home_with_the_place_where_they_arose() -> None:
     error = only_error(errands.refuse, 7)
     assert isinstance(error, ValueError)
@@ -122,7 +138,10 @@ def test_errors_and_values_that_cannot_be_sent_are_told(tmp_path: Path) -> None:
     assert "pickle" in str(only_error(errands.open_file, str(tmp_path / "open")))
 
 
-def test_a_worker_that_refuses_to_end_is_killed(gang: Crew, tmp_path: Path) -> None:
+def test_a_worker_that_refuses_to_end_is_killed(
+    gang: Crew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "_PATIENCE", 0.5)
     marker = tmp_path / "marker"
     (asked,) = outcomes(gang, errands.process_id, 1)
     gang.workers[0].give(WorkItem(errands.stay, None), _packed(errands.stay, str(marker)))

@@ -1,0 +1,93 @@
+"""Environments that start a program of their own: rpd leaves none behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+ENGINE = """
+import pathlib, subprocess
+import gymnasium
+from gymnasium import spaces
+
+
+class Engine(gymnasium.Env):
+    observation_space = spaces.Discrete(30)
+    action_space = spaces.Discrete(2)
+
+    def __init__(self):
+        self.program = subprocess.Popen(["sleep", "600"], stdout=-3, stderr=-3)
+        with pathlib.Path("programs").open("a") as programs:
+            programs.write(f"{self.program.pid}\\n")
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed=seed)
+        self.place = 0
+        return 0, {}
+
+    def step(self, action):
+        self.place += int(action)
+        return self.place, float(action), self.place == 20, False, {}
+
+    def close(self):
+        self.program.kill()
+        self.program.wait()
+
+
+def on(seen):
+    return seen * 0 + 1
+"""
+WORDS = [
+    "suite", "--env", "python:engine:Engine,max_steps=40", "--policy", "python:engine:on",
+    "--default-action", "constant:0",
+]  # fmt: skip
+
+
+def running(folder: Path) -> list[int]:
+    """Give the programs that environments started and that have not ended."""
+    found = []
+    for line in (folder / "programs").read_text().split():
+        stat = Path(f"/proc/{line}/stat")
+        if stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z":
+            found.append(int(line))
+    return found
+
+
+def none_left(folder: Path) -> bool:
+    deadline = time.monotonic() + 30
+    while running(folder):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+@pytest.fixture
+def engine(tmp_path):
+    (tmp_path / "engine.py").write_text(ENGINE)
+    yield tmp_path
+    for program in running(tmp_path):
+        os.kill(program, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_finished_run_leaves_no_program_behind(rpd, engine, workers):
+    finished = rpd(*WORDS, "--episodes", "40", "--workers", workers)
+    assert finished.returncode == 0, finished.stderr
+    assert len((engine / "programs").read_text().split()) > 40
+    assert none_left(engine)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_run_that_is_stopped_leaves_no_program_behind(rpd, engine, number):
+    process = rpd.start(*WORDS, "--episodes", "200000", "--workers", "2", "--out", "stopped")
+    while not list(engine.glob("stopped/suite/episodes/part-*")):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    os.kill(process.pid, number)  # the command alone, not its workers
+    process.communicate(timeout=60)
+    assert none_left(engine)
