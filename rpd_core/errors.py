@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+_LONGEST = 1000
+"""Characters of a stranger's error that are shown."""
+
 
 class RpdError(Exception):
     """Something its reader can mend: what is wrong, with which value, what to do now."""
@@ -83,7 +86,7 @@ def nearest(word: str, words: Iterable[str]) -> str:
 
 def one_line(error: BaseException) -> str:
     """Give an exception as one line of text, its type in front where it is not ours."""
-    text = " ".join(str(error).split())
+    text = " ".join(str(error)[:_LONGEST].split())
     if isinstance(error, RpdError):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -33,14 +33,15 @@ def estimate(shop: Workshop) -> Cost:
     recipe = shop.recipe
     if prepare.needs_fit(recipe):
         recipe = prepare.fit(recipe, config)
-    player_for(recipe)  # opening costs time only once, so it stays outside the clock
     count = min(max(PROBE_EPISODES, recipe.lanes), config.episodes)
-    start = time.perf_counter()
-    chunk = perform_suite(
-        SuiteJob(recipe, config.suite.seed, config.suite.mutation_rate, 0, count - 1)
-    )
-    each = (time.perf_counter() - start) / count
-    close_players()
+    job = SuiteJob(recipe, config.suite.seed, config.suite.mutation_rate, 0, count - 1)
+    try:
+        player_for(recipe)  # opening costs time only once, so it stays outside the clock
+        start = time.perf_counter()
+        chunk = perform_suite(job)
+        each = (time.perf_counter() - start) / count
+    finally:
+        close_players()
     analysis = config.analysis
     rankings = len(analysis.measures) + analysis.random_rankings
     pruned = rankings * len(analysis.shares) * analysis.test_episodes

@@ -65,6 +65,8 @@ class Evaluation:
 
     def actor(self, index: int) -> str:
         """Say who acts in an episode."""
+        if self.phase is Phase.REFERENCE:
+            return "random play, which gives the reference (--reference does without)"
         ranking, kept = self.points[index // self.test_episodes]
         states = len(self.rankings[ranking])
         if kept == states and self.unranked_kept:

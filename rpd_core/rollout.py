@@ -262,12 +262,14 @@ class _Batch:
         with self._blame(1):
             result = self.player.lanes.step(actions.copy(), self.active)
         rewards = np.where(self.active, result.rewards, 0.0)
-        if not np.isfinite(rewards).all():
-            lane = int(np.flatnonzero(~np.isfinite(rewards))[0])
-            message = f"the environment gave the reward {rewards[lane]}"
+        with np.errstate(over="ignore"):
+            total = self.total + rewards
+        if not np.isfinite(total).all():
+            lane = int(np.flatnonzero(~np.isfinite(total))[0])
+            more = "" if not np.isfinite(rewards[lane]) else ", which makes the return infinite,"
+            message = f"the environment gave the reward {rewards[lane]}{more}"
             raise self._failure(lane, message, int(self.number[lane]) + 1)
-        self.rewards = rewards
-        self.total = self.total + rewards
+        self.rewards, self.total = rewards, total
         self.number = self.number + self.active
         self.decided += kept & self.active
         capped = self.number >= self.player.recipe.max_steps
@@ -306,7 +308,7 @@ class _Batch:
             steps = int(self.number[error.lane]) + under_way
             message = f"the environment raised {error}"
             raise self._failure(error.lane, message, steps) from error
-        except Exception as error:  # an environment may raise anything
+        except (Exception, SystemExit) as error:  # an environment may raise anything
             running = self.plan.index[self.position[self.active]]
             raise EpisodeError(
                 f"the environment raised {one_line(error)} while playing episodes "

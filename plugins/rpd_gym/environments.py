@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -13,9 +14,10 @@ import gymnasium
 from rpd_core.components import Lanes, Opening, Task
 from rpd_core.errors import ComponentError, RpdError, SpecError, one_line
 from rpd_core.importing import import_attribute
+from rpd_gym.handling import closed, with_spaces
 from rpd_gym.lanes import GymLanes
 from rpd_gym.names import find_id, old_options
-from rpd_gym.repeats import must_rebuild
+from rpd_gym.repeats import Care, care_for
 
 Env = gymnasium.Env[Any, Any]
 _WORDS = {"true": True, "false": False, "none": None}
@@ -87,17 +89,15 @@ class GymEnvironment:
     def task(self) -> Task:
         """Give general settings."""
         _, note = find_id(self.id)
-        env = self._make()
-        try:
+        with closed(self._make()) as env:
             cap = step_cap(env, self.max_steps, self.id)
             return general_task(env, cap, (note,) if note else ())
-        finally:
-            env.close()
 
     def open(self, opening: Opening) -> Lanes:
         """Make the lanes."""
-        rebuild = must_rebuild(self._make, self.id) if self.rebuild is None else self.rebuild
-        return GymLanes(partial(self._make, opening.render), opening.lanes, self.id, rebuild)
+        care = care_for(self._make, self.id) if self.rebuild is None else Care(self.rebuild)
+        make = care.of(partial(self._make, opening.render))
+        return GymLanes(make, opening.lanes, self.id, care.rebuild)
 
     def _make(self, render: bool = False) -> Env:
         options = {**old_options(self.id), **read_options(self.kwargs)}
@@ -107,12 +107,17 @@ class GymEnvironment:
             options["render_mode"] = "rgb_array"
         name, _ = find_id(self.id)
         try:
-            return gymnasium.make(name, disable_env_checker=True, **options)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # the user chose the version
+                made = gymnasium.make(name, disable_env_checker=True, **options)
+            return with_spaces(made, self.id)
+        except RpdError:
+            raise
         except (gymnasium.error.DependencyNotInstalled, ImportError) as error:
             missing = getattr(error, "name", None) if name in gymnasium.registry else None
             hint = f": pip install {missing}" if missing else ""
             raise ComponentError(f"{self.id} lacks a package: {one_line(error)}{hint}") from error
-        except Exception as error:  # an environment may raise anything
+        except (Exception, SystemExit) as error:  # an environment may raise anything
             raise SpecError(f"cannot make {self.id!r}: {one_line(error)}") from error
 
 
@@ -131,16 +136,13 @@ class PythonEnvironment:
 
     def task(self) -> Task:
         """Give general settings."""
-        env = self._make()
-        try:
+        with closed(self._make()) as env:
             return general_task(env, step_cap(env, self.max_steps, self._name()))
-        finally:
-            env.close()
 
     def open(self, opening: Opening) -> Lanes:
         """Make the lanes; pictures need a factory that asks for them itself."""
-        rebuild = must_rebuild(self._make, self._name()) if self.rebuild is None else self.rebuild
-        return GymLanes(self._make, opening.lanes, self._name(), rebuild)
+        care = care_for(self._make, self._name()) if self.rebuild is None else Care(self.rebuild)
+        return GymLanes(care.of(self._make), opening.lanes, self._name(), care.rebuild)
 
     def _name(self) -> str:
         if isinstance(self.factory, str):
@@ -152,11 +154,11 @@ class PythonEnvironment:
             env: Env = self._factory()(**read_options(self.kwargs))
         except RpdError:
             raise
-        except Exception as error:  # a factory may raise anything
+        except (Exception, SystemExit) as error:  # a factory may raise anything
             raise SpecError(f"{self._name()} makes no environment: {one_line(error)}") from error
         if not isinstance(env, gymnasium.Env):
             raise SpecError(f"{self._name()} must give a gymnasium.Env, got {type(env).__name__}")
-        return env
+        return with_spaces(env, self._name())
 
     def _factory(self) -> Callable[..., Any]:
         if not isinstance(self.factory, str):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rpd_core.components import Facts, StepResult
 from rpd_core.errors import FitError
 from rpd_core.rollout import LaneError
+from rpd_gym.handling import close, start
 from rpd_gym.layout import Layout, holds_nan
 
 Array = NDArray[Any]
@@ -49,16 +50,16 @@ class GymLanes:
         """Reset some environments, each with its own seed."""
         for lane, seed in zip(lanes.tolist(), seeds.tolist(), strict=True):
             try:
-                observation, self.infos[lane] = _answer(RESET, self._ready(lane).reset(seed=seed))
+                observation, self.infos[lane] = _answer(RESET, start(self._ready(lane), seed))
                 self.layout.put(self.batch, lane, observation)
-            except Exception as error:  # an environment may raise anything
+            except (Exception, SystemExit) as error:  # an environment may raise anything
                 raise LaneError(lane, error) from error
         self._refuse_nan(np.isin(np.arange(self.facts.lanes), lanes))
 
     def _ready(self, lane: int) -> gymnasium.Env[Any, Any]:
         """Give the environment of a lane, a new one if it is the first or must not be reused."""
         if lane in self.envs and lane in self._used and self.rebuild:
-            self.envs.pop(lane).close()
+            close(self.envs.pop(lane))
         if lane not in self.envs:
             self.envs[lane] = self.factory()
         self._used.add(lane)
@@ -85,7 +86,7 @@ class GymLanes:
                 observation, reward, over, cut, info = _answer(STEP, answer)
                 self.layout.put(self.batch, lane, observation)
                 rewards[lane], terminated[lane], truncated[lane] = _number(reward), over, cut
-            except Exception as error:  # an environment may raise anything
+            except (Exception, SystemExit) as error:  # an environment may raise anything
                 raise LaneError(lane, error) from error
             self.infos[lane] = info
         self._refuse_nan(active)
@@ -115,7 +116,7 @@ class GymLanes:
     def close(self) -> None:
         """Close all environments."""
         for env in self.envs.values():
-            env.close()
+            close(env)
 
 
 def _answer(asked: tuple[str, tuple[str, ...]], answer: Any) -> Any:
@@ -131,9 +132,10 @@ def _answer(asked: tuple[str, tuple[str, ...]], answer: Any) -> Any:
 def _number(reward: Any) -> float:
     if isinstance(reward, float | int):
         return reward
-    if np.size(reward) != 1:
-        raise TypeError(f"a reward of shape {np.shape(reward)}, where one number is needed")
-    return float(np.asarray(reward).item())
+    found = np.asarray(reward)
+    if found.size != 1 or found.dtype.kind not in "biuf":
+        raise TypeError(f"a reward of type {found.dtype} and shape {found.shape}, not a number")
+    return float(found.item())
 
 
 def action_converter(space: spaces.Space[Any]) -> Callable[[Any], Any]:

@@ -31,7 +31,11 @@ class Layout:
         found = list(_parts(space, ()))
         if not found:
             raise FitError(f"observations of {space} hold no numbers: wrap the environment")
-        return cls({".".join(map(str, path)): (path, part) for path, part in found})
+        named = {".".join(map(str, path)): (path, part) for path, part in found}
+        if len(named) < len(found) or ("" in named and len(found) > 1):
+            names = ", ".join(repr(".".join(map(str, path))) for path, _ in found)
+            raise FitError(f"parts of the observation have no names of their own ({names}): rename")
+        return cls(named)
 
     def blank(self, lanes: int) -> Array | dict[str, Array]:
         """Make room for one observation per lane: zeros, or the first value of a space."""
@@ -45,7 +49,8 @@ class Layout:
             for key in path:
                 part = part[key]
             rows = batch[name] if isinstance(batch, dict) else batch
-            rows[lane] = _fitting(part, space, name)
+            with np.errstate(over="ignore"):  # what is too large becomes infinite
+                rows[lane] = _fitting(part, space, name)
 
 
 def _parts(space: spaces.Space[Any], path: Path) -> list[tuple[Path, spaces.Space[Any]]]:

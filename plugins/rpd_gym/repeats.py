@@ -1,70 +1,109 @@
-"""Does an environment play the same episode again for the same seed?"""
+"""Does an environment play the same episode again for the same seed, whatever else is played?"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
 import numpy as np
 
 from rpd_core.errors import FitError, RpdError
+from rpd_gym.chance import OwnChance
+from rpd_gym.handling import closed, start
 from rpd_gym.layout import Layout
 
-SEED, OTHERS = 12, (34, 56)
+SEED, OTHERS = 12, (34, 56, 78)
 STEPS, BETWEEN = 150, 25
 """Steps of the episode that is compared, and of those in between."""
 
+Env = gymnasium.Env[Any, Any]
+Factory = Callable[[], Env]
+Seen = list[bytes]
+"""What an episode shows, byte for byte."""
 
-Factory = Callable[[], "gymnasium.Env[Any, Any]"]
+
+@dataclass(frozen=True)
+class Care:
+    """What an environment needs so that its episodes hang on their seeds alone."""
+
+    rebuild: bool = False
+    """Make it anew for every episode."""
+    own_chance: bool = False
+    """Keep the global generators apart for it: it seeds them and draws from them."""
+
+    def of(self, factory: Factory) -> Factory:
+        """Give a factory of environments that are kept apart if need be."""
+        return (lambda: OwnChance(factory())) if self.own_chance else factory
 
 
-def must_rebuild(factory: Factory, name: str) -> bool:
-    """Tell whether an environment must be made anew for every episode.
+def care_for(factory: Factory, name: str) -> Care:
+    """Find out what an environment needs, by playing one short episode again and again.
 
-    It plays one short episode when fresh, then again after others. Where the second differs, a
-    fresh one must give the first again; else its episodes hang on more than the seed. One that
-    fails here is left for the episodes, where the error names the episode.
+    First in one environment: when fresh, after another episode, and beside one that is under way.
+    Where these differ, in two fresh environments: alone, and beside. An environment that fails
+    here is left for the episodes, where the error names the episode.
     """
     try:
-        first, *later = _trial(factory, (SEED, OTHERS[0], SEED, OTHERS[1], SEED))
-        if all(again == first for again in later):
-            return False
-        (anew,) = _trial(factory, (SEED,))
+        for own_chance in (False, True):
+            make = Care(own_chance=own_chance).of(factory)
+            first, *later = _in_one(make)
+            if all(seen == first for seen in later):
+                return Care(False, own_chance)
+            if all(seen == first for seen in _in_fresh_ones(make)):
+                return Care(True, own_chance)
     except RpdError:
         raise
-    except Exception:  # an environment may raise anything
-        return False
-    if anew == first:
-        return True
+    except (Exception, SystemExit):  # an environment may raise anything
+        return Care()
     raise FitError(
         f"{name} plays different episodes for one seed, even when it is made anew: draw all its "
         "chance from self.np_random after reset(seed=...), or write rebuild=false to go on as it is"
     )
 
 
-def _trial(factory: Factory, seeds: tuple[int, ...]) -> list[list[bytes]]:
-    """Play short episodes in one environment and give those of the seed in question."""
-    env = factory()
-    try:
-        played = [(seed, _play(env, seed, STEPS if seed == SEED else BETWEEN)) for seed in seeds]
-    finally:
-        env.close()
-    return [seen for seed, seen in played if seed == SEED]
+def _in_one(factory: Factory) -> list[Seen]:
+    """Give the episode as a fresh environment plays it, then after others and beside one."""
+    with closed(factory()) as env, closed(factory()) as neighbour:
+        fresh = _play(env, SEED, STEPS)
+        _play(env, OTHERS[0], BETWEEN)
+        after = _play(env, SEED, STEPS)
+        _play(env, OTHERS[1], BETWEEN)
+        return [fresh, after, _play(env, SEED, STEPS, neighbour)]
 
 
-def _play(env: gymnasium.Env[Any, Any], seed: int, steps: int) -> list[bytes]:
-    """Give what one episode of fixed random actions shows, byte for byte."""
-    layout = Layout.of(env.observation_space)
-    observation, _ = env.reset(seed=seed)
-    env.action_space.seed(SEED)  # afterwards: some environments make a new space at reset
-    seen = [_bytes(layout, observation)]
-    for _ in range(steps):
-        observation, reward, over, cut, _ = env.step(env.action_space.sample())
-        seen += [_bytes(layout, observation), np.float64(reward).tobytes()]
-        if over or cut:
+def _in_fresh_ones(factory: Factory) -> list[Seen]:
+    """Give the episode as two fresh environments play it: alone, and beside another."""
+    with closed(factory()) as alone, closed(factory()) as env, closed(factory()) as neighbour:
+        return [_play(alone, SEED, STEPS), _play(env, SEED, STEPS, neighbour)]
+
+
+def _play(env: Env, seed: int, steps: int, neighbour: Env | None = None) -> Seen:
+    """Give what an episode of fixed random actions shows, with or without a neighbour's steps."""
+    beside = _moves(neighbour, OTHERS[2]) if neighbour is not None else None
+    seen: Seen = []
+    for number, shown in enumerate(_moves(env, seed)):
+        seen.append(shown)
+        if beside is not None:
+            next(beside, None)
+        if number == steps:
             break
     return seen
+
+
+def _moves(env: Env, seed: int) -> Iterator[bytes]:
+    """Yield what each step of an episode shows; the actions leave the environment's space alone."""
+    layout = Layout.of(env.observation_space)
+    observation, _ = start(env, seed)
+    actions = copy.deepcopy(env.action_space)
+    actions.seed(SEED)
+    yield _bytes(layout, observation)
+    over = cut = False
+    while not (over or cut):
+        observation, reward, over, cut, _ = env.step(actions.sample())
+        yield _bytes(layout, observation) + np.float64(reward).tobytes()
 
 
 def _bytes(layout: Layout, observation: Any) -> bytes:

@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 
 from rpd_core.cli import shared
+from rpd_core.cli.streams import output_for_the_answer
 from rpd_core.errors import ConfigError
 
 
@@ -28,10 +29,11 @@ def describe_policy_command(
         raise ConfigError(f"episodes must be at least 1, got {episodes}")
     registry = installed()
     loader = registry.make("policy", trusted(registry, policy) if trust_policy else policy)
-    if env is None:
-        about = own_words(loader)
-    else:
-        about = play(registry.make("environment", env), loader, episodes, seed or 0)
+    with output_for_the_answer():
+        if env is None:
+            about = own_words(loader)
+        else:
+            about = play(registry.make("environment", env), loader, episodes, seed or 0)
     if as_json:
         shared.print_json(about)
         return

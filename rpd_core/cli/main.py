@@ -7,6 +7,7 @@ import sys
 import typer
 
 from rpd_core.cli import describe, describe_policy, inspect_run, parts, plugin_commands, run, shared
+from rpd_core.cli.streams import open_closed_streams
 from rpd_core.processes import one_thread
 
 app = typer.Typer(
@@ -29,6 +30,7 @@ app.command("check-plugin")(plugin_commands.check_plugin_command)
 
 def main() -> None:
     """Start the command line."""
+    open_closed_streams()
     one_thread()  # before anything numerical is imported
     if len(sys.argv) == 1:
         sys.argv.append("--help")

@@ -14,6 +14,7 @@ from rpd_core.errors import ConfigError, StoreError, one_line
 
 if TYPE_CHECKING:
     from rpd_core.config import Request, Setup
+    from rpd_core.estimate import Cost
     from rpd_core.workshop import Progress, Workshop
 
 
@@ -46,6 +47,7 @@ def run_command(
     """Rank a policy's decisions and prove the ranking by pruning the policy."""
     from rpd_core.api import execute
     from rpd_core.cli.render import print_answer
+    from rpd_core.estimate import estimate
 
     asked = {
         "env": env,
@@ -64,11 +66,14 @@ def run_command(
     }
     with shared.progress_bars(hidden=dry_run) as progress:
         shop = workshop(request_from(asked, config), out, workers, executor, progress)
-        if not dry_run:
+        if dry_run:
+            shop.directory.check(shop.setup.config)
+            cost = estimate(shop)
+        else:
             with shared.resumable(shop.directory.path):
                 finished = execute(shop)
     if dry_run:
-        show_estimate(shop, as_json)
+        show_estimate(shop, cost, as_json)
     elif as_json:
         shared.print_json(finished.summary)
     else:
@@ -129,13 +134,10 @@ def show_notes(setup: Setup) -> None:
         shared.errors().print(f"rpd: note: {note}", markup=False)
 
 
-def show_estimate(shop: Workshop, as_json: bool) -> None:
+def show_estimate(shop: Workshop, cost: Cost, as_json: bool) -> None:
     """Print the resolved configuration and what the run would cost."""
     from rpd_core.cli.render import print_estimate
-    from rpd_core.estimate import estimate
 
-    shop.directory.check(shop.setup.config)
-    cost = estimate(shop)
     plain = {"config": shop.setup.config.as_json(), "out": str(shop.directory.path)}
     if as_json:
         shared.print_json({**plain, "estimate": dataclasses.asdict(cost)})

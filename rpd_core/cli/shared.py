@@ -5,7 +5,6 @@ Heavy imports stay inside functions all over this package, so that `rpd --help` 
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
 import sys
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 import typer
 from rich.console import Console
 
+from rpd_core.cli.streams import output_for_the_answer
 from rpd_core.errors import RpdError
 
 if TYPE_CHECKING:
@@ -150,8 +150,7 @@ def progress_bars(hidden: bool = False) -> Iterator[Progress]:
             tasks[stage] = bars.add_task(stage, total=total)
         bars.update(tasks[stage], completed=done, total=total)
 
-    # whatever an environment prints must not get between the answer and who reads it
-    with bars, contextlib.redirect_stdout(sys.stderr):
+    with bars, output_for_the_answer():
         yield tell
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import sys
 from typing import Any
 
 import gymnasium
@@ -71,3 +73,63 @@ class Walk(gymnasium.Env[Any, Any]):
         if self.oddity == "late" and self.at > 40:
             reward += self.episodes
         return self._observation(), reward, self.at >= self.size, False, {"at": self.at}
+
+
+class Dice(Walk):
+    """Walks by the numbers of a die; `die` says which, and `seeded` whether reset seeds it."""
+
+    def __init__(self, die: str = "own", seeded: bool = True) -> None:
+        super().__init__(size=30)
+        self.die, self.seeded = die, seeded
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        if self.seeded:
+            random.seed(seed)
+            np.random.seed(seed % 2**32 if seed is not None else None)  # noqa: NPY002
+        return super().reset(seed=seed)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        observation, _, over, cut, info = super().step(action)
+        return observation, float(self._number()), over, cut, info
+
+    def _number(self) -> float:
+        if self.die == "space":
+            return float(self.action_space.sample())
+        if self.die == "numpy":
+            return np.random.rand()  # noqa: NPY002
+        if self.die == "python":
+            return random.random()
+        return self.np_random.random()
+
+
+class Unfinished(Walk):
+    """Learns its observation space at reset."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.observation_space = None  # type: ignore[assignment]
+
+
+class Stubborn(Walk):
+    """Does not want to be closed."""
+
+    def close(self) -> None:
+        raise RuntimeError("not now")
+
+
+class Quitter(Walk):
+    """Ends the program in the middle of an episode."""
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        if self.at == 1:
+            sys.exit(0)
+        return super().step(action)
+
+
+class Twins(Walk):
+    """Two parts of the observation with one name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        box = spaces.Box(-10, 10, (1,), np.float32)
+        self.observation_space = spaces.Dict({"a.b": box, "a": spaces.Dict({"b": box})})

@@ -19,7 +19,7 @@ from rpd_core.registry import installed
 from rpd_core.rollout import Plan, Player, Recipe
 from rpd_gym.environments import GymEnvironment, PythonEnvironment, read_options
 from rpd_gym.layout import Layout
-from rpd_gym.repeats import must_rebuild
+from rpd_gym.repeats import Care, care_for
 
 needs_box2d = pytest.mark.skipif(find_spec("Box2D") is None, reason="Box2D is not installed")
 
@@ -75,8 +75,8 @@ def test_an_environment_that_remembers_is_made_anew_for_every_episode() -> None:
 
 
 def test_what_is_remembered_late_in_an_episode_is_found_and_a_new_space_is_no_memory() -> None:
-    assert must_rebuild(lambda: Walk("late", size=100), "late")
-    assert not must_rebuild(lambda: Walk("new space", size=100), "new space")
+    assert care_for(lambda: Walk("late", size=100), "late") == Care(rebuild=True)
+    assert care_for(lambda: Walk("new space", size=100), "new space") == Care()
 
 
 def test_a_reward_in_an_array_of_one_is_a_number() -> None:
@@ -86,8 +86,8 @@ def test_a_reward_in_an_array_of_one_is_a_number() -> None:
 
 @needs_box2d
 def test_bipedal_walker_must_be_made_anew_and_lunar_lander_need_not() -> None:
-    assert must_rebuild(lambda: gymnasium.make("BipedalWalker-v3"), "walker")
-    assert not must_rebuild(lambda: gymnasium.make("LunarLander-v3"), "lander")
+    assert care_for(lambda: gymnasium.make("BipedalWalker-v3"), "walker") == Care(rebuild=True)
+    assert care_for(lambda: gymnasium.make("LunarLander-v3"), "lander") == Care()
 
 
 def test_chance_outside_the_seed_is_refused_unless_the_user_insists() -> None:
@@ -120,7 +120,7 @@ def play(environment, episodes: int = 4):
         ("overflow", "an observation holding 400, where its space is of uint8"),
         ("old reset", "reset gave ndarray, not (observation, info): is it written for the old Gym"),
         ("old step", "step gave a tuple of 4, not (observation, reward, terminated, truncated, in"),
-        ("two rewards", "a reward of shape (2,), where one number is needed in step 0"),
+        ("two rewards", "a reward of type float64 and shape (2,), not a number in step 0"),
         ("nan", "not a number (NaN) in step 1 of episode 0"),
     ],
 )

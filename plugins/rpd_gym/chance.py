@@ -1,0 +1,47 @@
+"""The chance of the whole process, kept apart for one environment."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+
+class OwnChance(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Gives an environment global generators of its own, as if it were alone in the process.
+
+    Some environments seed `random` or `numpy.random` at reset and draw from there: beside others
+    they would get in one another's way. What they start from before the first reset is random on
+    purpose, so that one that never seeds them is found out.
+    """
+
+    def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
+        super().__init__(env)
+        self._python = random.Random().getstate()
+        self._numpy: Any = np.random.RandomState().get_state()
+
+    def reset(self, **options: Any) -> Any:
+        """Reset with this environment's chance."""
+        with self._mine():
+            return self.env.reset(**options)
+
+    def step(self, action: Any) -> Any:
+        """Step with this environment's chance."""
+        with self._mine():
+            return self.env.step(action)
+
+    @contextmanager
+    def _mine(self) -> Iterator[None]:
+        python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+        random.setstate(self._python)
+        np.random.set_state(self._numpy)  # noqa: NPY002
+        try:
+            yield
+        finally:
+            self._python, self._numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+            random.setstate(python)
+            np.random.set_state(numpy)  # noqa: NPY002

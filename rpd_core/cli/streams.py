@@ -1,0 +1,35 @@
+"""Standard streams: there when they were closed, and free for the answer while others play."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+
+
+def open_closed_streams() -> None:
+    """Put nothing in the place of streams that were closed, or files would take their numbers."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if number == 0 else "w"))  # noqa: SIM115
+
+
+@contextmanager
+def output_for_the_answer() -> Iterator[None]:
+    """Meanwhile send what anybody prints to standard error, also C code and other programs."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        ctypes.CDLL(None).fflush(None)  # what C code has printed may still be in its buffers
+        os.dup2(kept, 1)
+        os.close(kept)
