@@ -58,7 +58,7 @@ class Auto:
     levels: int = 0
     """Grey levels of the small picture; learned."""
     span: tuple[float, ...] = ()
-    """Values that count as black and white; none: those of bytes or of 0 to 1; learned."""
+    """Values that count as black and white; none: those of bytes; learned."""
     identified: int = 0
     """States expected to be identified; learned."""
     covered: float = 0.0
@@ -82,13 +82,12 @@ class Auto:
         share = min(self.visits / arm, MOST_VISITORS)
         judge = Judge.of(sample.episodes, share, self.coverage)
         if is_picture(sample.values):
+            finite(flat(sample.values), "auto")
             return self._fit_pictures(to_grey(sample.values), judge)
         return self._fit_vectors(finite(flat(sample.values), "auto"), judge)
 
     def _fit_pictures(self, grey: Array, judge: Judge) -> Auto:
-        low, high = float(grey.min()), float(grey.max())
-        usual = grey.dtype == np.uint8 or (grey.dtype.kind == "f" and low >= 0 and high <= 1)
-        span = () if usual or low == high else (low, high)
+        span = span_of(grey)
         size, levels, found = best_picture(grey, span, judge)
         return replace(
             self, kind="picture", size=size, levels=levels, span=span,
@@ -134,3 +133,15 @@ def is_picture(values: Batch) -> bool:
     if int(np.prod(np.shape(values)[1:])) <= LARGEST_VECTOR:
         return False
     return values.dtype.kind == "f" or int(values.max()) > LARGEST_SYMBOL
+
+
+def span_of(grey: Array) -> tuple[float, ...]:
+    """Give what counts as black and white in pictures like these; mutants may see others."""
+    if grey.dtype == np.uint8:
+        return ()
+    low, high = float(grey.min()), float(grey.max())
+    if grey.dtype.kind == "f" and low >= 0 and high <= 1:
+        return 0.0, 1.0
+    if low == high:
+        return low, low + max(1.0, float(np.spacing(abs(low))))
+    return low, high

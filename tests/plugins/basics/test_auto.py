@@ -90,6 +90,51 @@ def test_pictures_of_floats_up_to_255_are_told_apart() -> None:
     assert (around.kind, around.identified, around.span) == ("picture", 4, (-1, 1))
 
 
+def bars(count: int, dtype: type) -> tuple[np.ndarray, np.ndarray]:
+    """Pictures with a bar at one of four places, from 0 to 1."""
+    place = np.tile(np.arange(4), count)
+    screens = np.zeros((len(place), 40, 40), dtype=dtype)
+    for row, at in enumerate(place):
+        screens[row, 10 * at : 10 * at + 10] = 1
+    return screens, np.repeat(np.arange(count), 4)
+
+
+def test_pictures_brighter_than_any_in_the_sample_count_as_white() -> None:
+    screens, episodes = bars(EPISODES, np.float32)
+    fitted = Auto().fit(sample(screens, episodes))
+    assert (fitted.kind, fitted.span) == ("picture", (0, 1))
+    ones = np.ones_like(screens)
+    assert (fitted(2 * ones, {}) == fitted.levels - 1).all()
+    assert (fitted(-ones, {}) == 0).all()
+    larger = Auto().fit(sample(screens * 90 - 5, episodes))
+    assert larger.span == (-5, 85)
+    assert (larger(86 * ones, {}) == larger.levels - 1).all()
+    assert (larger(-6 * ones, {}) == 0).all()
+
+
+def test_bytes_keep_their_whole_numbers() -> None:
+    screens, episodes = bars(EPISODES, np.uint8)
+    fitted = Auto().fit(sample(screens * 200, episodes))
+    assert (fitted.span, fitted.identified) == ((), 4)
+    assert (fitted(np.full_like(screens, 255), {}) == fitted.levels - 1).all()
+
+
+@pytest.mark.parametrize("value", [7.0, -3.0, 1e20])
+def test_pictures_that_never_change_are_one_state(value: float) -> None:
+    screens = np.full((EPISODES, 40, 40), value)
+    fitted = Auto().fit(sample(screens, np.arange(EPISODES)))
+    assert fitted.span[0] == value < fitted.span[1]
+    assert fitted(screens, {}).max() == 0
+    assert fitted(screens + 2 * abs(value), {}).max() > 0
+
+
+def test_nothing_is_learned_from_pictures_with_a_hole() -> None:
+    screens, episodes = bars(EPISODES, np.float32)
+    screens[3, 1, 2] = np.nan
+    with pytest.raises(FitError, match="auto cannot learn from nan in entry 42"):
+        Auto().fit(sample(screens, episodes))
+
+
 def test_of_a_long_vector_the_entries_that_say_something_are_found() -> None:
     rows, episodes = corridor(noise=0.0)
     cells = (rows[:, :1] == np.arange(10)) * 1.0  # one cell of ten is lit
