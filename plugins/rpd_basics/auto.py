@@ -13,7 +13,7 @@ from rpd_basics.abstractions import Batch, finite, flat, shape_of
 from rpd_basics.bins import describe, digitise
 from rpd_basics.images import shrink, to_grey, to_levels
 from rpd_basics.resolution import Judge, best_edges, best_picture, telling_entries
-from rpd_core.components import FitSample
+from rpd_core.components import FitSample, learned
 from rpd_core.errors import FitError, SpecError
 
 Array = NDArray[Any]
@@ -45,23 +45,23 @@ class Auto:
     """Size of the suite to plan for; none: the run's."""
     mutation_rate: float | None = None
     """Mutation rate to plan for; none: the run's."""
-    kind: Literal["", "vector", "picture"] = ""
+    kind: Literal["", "vector", "picture"] = learned("")
     """What was found to be at hand; learned."""
-    length: int = 0
+    length: int = learned(0)
     """Numbers in a vector; learned."""
-    entries: tuple[int, ...] = ()
+    entries: tuple[int, ...] = learned(())
     """Entries that have bins; learned."""
-    edges: tuple[tuple[float, ...], ...] = ()
+    edges: tuple[tuple[float, ...], ...] = learned(())
     """Inner edges of the bins of these entries; learned."""
-    size: tuple[int, ...] = ()
+    size: tuple[int, ...] = learned(())
     """Rows and columns of the small picture; learned."""
-    levels: int = 0
+    levels: int = learned(0)
     """Grey levels of the small picture; learned."""
-    span: tuple[float, ...] = ()
+    span: tuple[float, ...] = learned(())
     """Values that count as black and white; none: those of bytes; learned."""
-    identified: int = 0
+    identified: int = learned(0)
     """States expected to be identified; learned."""
-    covered: float = 0.0
+    covered: float = learned(0.0)
     """Share of the steps of fresh episodes in known states; learned."""
 
     def __post_init__(self) -> None:

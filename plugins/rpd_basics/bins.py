@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpd_basics.abstractions import Batch, finite, vector
-from rpd_core.components import FitSample
+from rpd_core.components import FitSample, learned
 from rpd_core.errors import FitError, SpecError
 
 Array = NDArray[Any]
@@ -66,7 +66,7 @@ class Bins:
     """Bins: one number for all entries, or one for each."""
     kind: Literal["quantile", "uniform"] = "quantile"
     """Equally full bins, or equally wide ones."""
-    edges: tuple[tuple[float, ...], ...] = ()
+    edges: tuple[tuple[float, ...], ...] = learned(())
     """Inner edges of every entry; learned from episodes of the original policy."""
 
     def __post_init__(self) -> None:

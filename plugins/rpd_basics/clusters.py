@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpd_basics.abstractions import Batch, finite, flat, listed
-from rpd_core.components import FitSample
+from rpd_core.components import FitSample, learned
 from rpd_core.errors import FitError, SpecError
 
 Array = NDArray[Any]
@@ -58,11 +58,11 @@ class Clusters:
 
     count: int = 64
     """Number of centres."""
-    centres: tuple[tuple[float, ...], ...] = ()
+    centres: tuple[tuple[float, ...], ...] = learned(())
     """One row of numbers each, from `means` on in units of `scales`; learned."""
-    means: tuple[float, ...] = ()
+    means: tuple[float, ...] = learned(())
     """Mean of every entry; learned."""
-    scales: tuple[float, ...] = ()
+    scales: tuple[float, ...] = learned(())
     """Standard deviation of every entry; learned."""
 
     def __post_init__(self) -> None:
