@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rpd_basics.abstractions import Batch, finite, flat, shape_of
+from rpd_basics.batches import Array, Batch, check_finite, pick, shape_of, width
 from rpd_basics.bins import describe, digitise
 from rpd_basics.images import shrink, to_grey, to_levels
-from rpd_basics.resolution import Judge, best_edges, best_picture, telling_entries
+from rpd_basics.resolution import Judge, best_edges, best_picture
+from rpd_basics.telling import telling_entries
 from rpd_core.components import FitSample, learned
 from rpd_core.errors import FitError, SpecError
 
-Array = NDArray[Any]
 LARGEST_VECTOR = 512
 """Arrays of more numbers than this are treated as pictures."""
 LARGEST_SYMBOL = 31
@@ -81,10 +80,10 @@ class Auto:
         arm = (self.episodes or sample.planned_episodes) * min(rate, 1 - rate)
         share = min(self.visits / arm, MOST_VISITORS)
         judge = Judge.of(sample.episodes, share, self.coverage)
+        check_finite(sample.values, "auto")
         if is_picture(sample.values):
-            finite(flat(sample.values), "auto")
             return self._fit_pictures(to_grey(sample.values), judge)
-        return self._fit_vectors(finite(flat(sample.values), "auto"), judge)
+        return self._fit_vectors(sample.values, judge)
 
     def _fit_pictures(self, grey: Array, judge: Judge) -> Auto:
         span = span_of(grey)
@@ -94,12 +93,12 @@ class Auto:
             identified=found.identified, covered=found.covered,
         )  # fmt: skip
 
-    def _fit_vectors(self, rows: Array, judge: Judge) -> Auto:
-        telling = telling_entries(rows) or (0,)  # of a vector that never changes, any
-        edges, found = best_edges(rows[:, telling], judge)
+    def _fit_vectors(self, values: Batch, judge: Judge) -> Auto:
+        telling = telling_entries(values)
+        edges, found = best_edges(pick(values, telling), judge)
         binned = [(entry, inner) for entry, inner in zip(telling, edges, strict=True) if inner]
         return replace(
-            self, kind="vector", length=rows.shape[1],
+            self, kind="vector", length=width(values),
             entries=tuple(entry for entry, _ in binned), edges=tuple(inner for _, inner in binned),
             identified=found.identified, covered=found.covered,
         )  # fmt: skip
@@ -110,14 +109,12 @@ class Auto:
         if self.kind == "picture":
             small = shrink(to_grey(values), (self.size[0], self.size[1]))
             return to_levels(small, self.levels, self.span)
-        rows = flat(values)
-        if rows.shape[1] != self.length:
+        if width(values) != self.length:
             raise FitError(
                 f"auto is fitted to shape ({self.length},) and got shape {shape_of(values)}"
             )
-        if not self.entries:
-            return np.zeros((len(rows), 1), dtype=np.int16)
-        return digitise(rows[:, self.entries], self.edges)
+        binned = digitise(pick(values, self.entries), self.edges)
+        return binned if self.entries else np.zeros((len(binned), 1), dtype=np.int16)
 
     def show(self, value: Array) -> str:
         """Say between which edges each entry lies, or draw the picture in digits."""

@@ -6,15 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rpd_basics.abstractions import Batch, shape_of
+from rpd_basics.batches import Array, Batch, shape_of
 from rpd_core.errors import FitError, SpecError
 
-Array = NDArray[Any]
 _AT_ONCE = 256
 _MOST_FRAMES = 16
 _NO_PICTURE = (

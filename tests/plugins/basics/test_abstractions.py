@@ -9,6 +9,7 @@ import pytest
 
 from rpd_core.components import Chain, Facts, FitSample
 from rpd_core.errors import FitError, RpdError
+from rpd_core.hashing import canonical, state_keys
 from rpd_core.prepare import fitted_fields, restore_fitted
 from rpd_core.registry import installed
 from rpd_core.rollout import Recipe
@@ -167,6 +168,15 @@ def test_nothing_is_learned_from_infinity() -> None:
             FitError, match=f"{spec.split(':')[0]} cannot learn from inf in entry 1"
         ):
             make(spec).links[0].fit(sample(rows))
+
+
+def test_vectors_without_entries_are_one_state() -> None:
+    rows = np.zeros((40, 0), dtype=np.float32)
+    for spec in ("bins:4", "clusters:3", "auto", "identity", "round:1"):
+        link = make(spec).links[0]
+        fitted = link.fit(sample(rows, np.arange(40) // 4)) if hasattr(link, "fit") else link
+        assert len(np.unique(state_keys(canonical(fitted(rows, {}))))) == 1
+    assert make("auto").links[0].fit(sample(rows, np.arange(40) // 4)).identified == 1
 
 
 def test_clusters_find_separate_groups_and_repeat_for_a_seed() -> None:
