@@ -104,4 +104,6 @@ class Abs:
     """Absolute values, where an environment is symmetric."""
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
-        return np.asarray(np.abs(vector(values, "abs")))
+        rows = vector(values, "abs")
+        wide = rows.astype(np.int64) if rows.dtype.kind == "i" else rows  # 128 is no int8
+        return np.asarray(np.abs(wide))

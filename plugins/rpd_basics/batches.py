@@ -69,9 +69,11 @@ def vector(values: Batch, who: str) -> Array:
     """Give a batch of vectors, joining single numbers and the parts of a dict; no pictures."""
     inside = values.values() if isinstance(values, dict) else [values]
     if any(np.ndim(part) > 2 for part in inside):
+        join = "put --abstraction identity first, which joins the parts"
+        small = "make pictures small first, with grey, resize and levels"
         raise FitError(
             f"{who} works on vectors of shape (n,) and got shape {shape_of(values)}: "
-            "make pictures small first, with grey, resize and levels, or use clusters or auto"
+            f"{join if isinstance(values, dict) else small}, or use clusters or auto"
         )
     return flat(values)
 
@@ -79,4 +81,4 @@ def vector(values: Batch, who: str) -> Array:
 def _numbers_as_such(key: str) -> list[tuple[bool, int, str]]:
     """Order the parts of tuples by number: 2 comes before 10."""
     words = key.split(".")
-    return [(False, int(word), "") if word.isdigit() else (True, 0, word) for word in words]
+    return [(False, int(word), "") if word.isdecimal() else (True, 0, word) for word in words]
