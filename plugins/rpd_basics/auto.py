@@ -32,8 +32,9 @@ class Auto:
     pictures get a size and a number of grey levels. A state counts as identified if the suite can
     be expected to visit it in at least 20 episodes in each arm: mutated and kept. That takes the
     share of the policy's own episodes that visit it for the share of mutant episodes that do,
-    which is only roughly right, as mutants stray. Coverage is the share of steps of half of the
-    episodes that land in states of the other half: less than a whole suite will cover.
+    which promises too much where mutants fail early and rarely reach the states of late steps.
+    Coverage is the share of steps of half of the episodes that land in states of the other half;
+    for the same reason a small suite covers less, and a large one may cover more.
     """
 
     coverage: float = 0.95
