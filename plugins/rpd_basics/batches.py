@@ -44,6 +44,8 @@ def width(values: Batch) -> int:
 def pick(values: Batch, entries: Sequence[int]) -> Array:
     """Give some entries as `flat` numbers them, without joining the parts first."""
     rows = parts(values)
+    if len(rows) == 1:
+        return rows[0][:, list(entries)]
     ends = np.cumsum([part.shape[1] for part in rows])
     picked = np.empty((len(rows[0]), len(entries)), dtype=np.result_type(*rows))
     for column, entry in enumerate(entries):
