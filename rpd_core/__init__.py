@@ -20,6 +20,7 @@ from rpd_core.components import (
     Spectrum,
     StepResult,
     Task,
+    learned,
 )
 from rpd_core.errors import RpdError
 from rpd_core.hookspecs import hookimpl
@@ -52,6 +53,7 @@ __all__ = [
     "StepResult",
     "Task",
     "hookimpl",
+    "learned",
     "open_run",
     "run",
 ]

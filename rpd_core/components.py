@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from rpd_core.work import Executor
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     KeyArray = NDArray[np.uint64]
     Batch = Array | dict[str, Array]
 
+T = TypeVar("T")
 KINDS = {
     "environment": "rpd_environments",
     "policy": "rpd_policy_loaders",
@@ -60,6 +61,11 @@ class Component:
     """Import names that must be installed for it to work."""
     install: str = ""
     """What to `pip install` if one of them is missing."""
+
+
+def learned(default: T) -> T:
+    """Give a dataclass field that only `fit` sets: no parameter, and refused in specs."""
+    return field(default=default, metadata={"learned": True})
 
 
 # ---------------------------------------------------------------- environments
@@ -256,7 +262,8 @@ class Abstraction(Protocol):
     i depends on row i of the input alone. Optional: `needs`, the views it wants; `show(value) ->
     str`, one value in words; `open(facts)`, which gives the abstraction at work, for those that
     load a model or check the environment; `fit(sample)`, for those that must first learn
-    something, which gives a component of the same class whose fields are JSON values.
+    something, which gives a component of the same class whose fields are JSON values; those that
+    it sets are declared with `learned`.
     """
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:

@@ -70,7 +70,10 @@ def canonical(values: Array) -> Array:
     """Give abstract states with one pattern of bytes per value."""
     values = np.asarray(values)
     if values.dtype.kind == "f" and values.dtype.itemsize <= 8:
-        return np.asarray(values + values.dtype.type(0))  # -0.0 becomes 0.0; their bytes differ
+        fresh = np.asarray(values + values.dtype.type(0))  # -0.0 becomes 0.0; their bytes differ
+        if (missing := np.isnan(fresh)).any():  # of NaN there are many patterns
+            fresh[missing] = np.nan
+        return fresh
     if values.dtype.kind in "biu":
         return values
     raise FitError(

@@ -80,7 +80,7 @@ def open_run(shop: Workshop) -> None:
     shop.progress("prepare", 0, 1)
     with shop.keeping_failures():
         recipe = prepare.fit(shop.recipe, shop.setup.config)
-    shop.directory.write_json("prepared.json", {"fitted": prepare.fitted_fields(recipe)})
+    shop.directory.write_json("prepared.json", prepare.sealed(prepare.fitted_fields(recipe)))
     shop.setup = dataclasses.replace(shop.setup, recipe=recipe)
     shop.progress("prepare", 1, 1)
 
@@ -90,7 +90,8 @@ def restore_prepared(shop: Workshop) -> bool:
     stored = shop.directory.read_json("prepared.json")
     if stored is None:
         return False
-    chain = prepare.restore_fitted(Chain(prepare.links_of(shop.recipe)), stored["fitted"])
+    fitted = prepare.unsealed(stored, shop.directory.path / "prepared.json")
+    chain = prepare.restore_fitted(Chain(prepare.links_of(shop.recipe)), fitted)
     recipe = dataclasses.replace(shop.recipe, abstraction=chain)
     shop.setup = dataclasses.replace(shop.setup, recipe=recipe)
     return True

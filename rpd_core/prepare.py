@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,8 +23,8 @@ from rpd_core.components import (
     PolicyLoader,
     opened,
 )
-from rpd_core.config import RunConfig
-from rpd_core.errors import EpisodeError
+from rpd_core.config import RunConfig, short_digest
+from rpd_core.errors import EpisodeError, StoreError
 from rpd_core.hashing import Phase, episode_keys
 from rpd_core.rollout import Plan, Player, Recipe, Step
 
@@ -66,6 +67,23 @@ def fit(recipe: Recipe, config: RunConfig) -> Recipe:
 def fitted_fields(recipe: Recipe) -> list[dict[str, Any] | None]:
     """Give what the abstractions have learned as JSON values; null where there is nothing to."""
     return [learned_fields(link) if hasattr(link, "fit") else None for link in links_of(recipe)]
+
+
+def sealed(fitted: list[dict[str, Any] | None]) -> dict[str, Any]:
+    """Give what was learned with a digest that tells whether it was changed since."""
+    plain = json.loads(json.dumps(fitted))
+    return {"fitted": plain, "digest": short_digest(plain)}
+
+
+def unsealed(stored: Mapping[str, Any], path: Path) -> list[dict[str, Any] | None]:
+    """Give what was learned as it is stored in a file; refuse it if it was changed since."""
+    fitted: list[dict[str, Any] | None] = stored.get("fitted", [])
+    if stored.get("digest") != short_digest(fitted):
+        raise StoreError(
+            f"{str(path)!r} was changed since it was learned, and its states are not those of "
+            "the stored episodes: restore it, or start again with another --out"
+        )
+    return fitted
 
 
 def restore_fitted(chain: Chain, stored: Sequence[Mapping[str, Any] | None]) -> Chain:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import importlib.util
 import typing
@@ -104,6 +105,7 @@ class Registry:
         """Give the recipe that a spec selects."""
         spec = self.parse(kind, chosen) if isinstance(chosen, str) else chosen
         target = self.resolve(kind, spec.name)
+        _refuse_learned(kind, spec, target)
         hints = typing.get_type_hints(target) if isinstance(target, type) else {}
         values = {}
         for key, text in spec.values.items():
@@ -146,6 +148,17 @@ class Registry:
 def installed() -> Registry:
     """Give the registry of everything installed, found once per process."""
     return Registry(find_plugins())
+
+
+def _refuse_learned(kind: str, spec: Spec, target: Any) -> None:
+    """Refuse values for fields that only `fit` sets, however they are marked in the source."""
+    fields = dataclasses.fields(target) if dataclasses.is_dataclass(target) else ()
+    for item in fields:
+        if item.metadata.get("learned") and item.name in spec.values:
+            raise SpecError(
+                f"{kind} {spec.name!r}: {item.name!r} is learned from the policy's episodes and "
+                "is no parameter: leave it out"
+            )
 
 
 def _marked(loser: Registration, other: Registration) -> Registration:

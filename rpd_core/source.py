@@ -14,7 +14,7 @@ from rpd_core.errors import ComponentError
 
 @dataclass(frozen=True)
 class Parameter:
-    """One field of a component."""
+    """One field of a component that users may set."""
 
     name: str
     annotation: str
@@ -62,7 +62,7 @@ def _fields(node: ast.ClassDef) -> tuple[Parameter, ...]:
         if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
             continue
         annotation = ast.unparse(statement.annotation)
-        if annotation.startswith("ClassVar"):
+        if annotation.startswith("ClassVar") or _is_learned(statement.value):
             continue
         found.append(
             Parameter(
@@ -73,6 +73,13 @@ def _fields(node: ast.ClassDef) -> tuple[Parameter, ...]:
             )
         )
     return tuple(found)
+
+
+def _is_learned(default: ast.expr | None) -> bool:
+    """Tell whether a default is a call of `rpd_core.components.learned`."""
+    if not isinstance(default, ast.Call):
+        return False
+    return ast.unparse(default.func).rpartition(".")[2] == "learned"
 
 
 def _string_after(body: list[ast.stmt], position: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -107,7 +108,8 @@ def read_states(table: pa.Table) -> States:
     columns = {name: _column(table, name) for name in names}
     metadata = table.schema.metadata
     shape = [int(part) for part in metadata[b"value_shape"].decode().split(",") if part]
-    values = _from_lists(table["value"]).astype(metadata[b"value_dtype"].decode(), copy=False)
+    values = _from_lists(table["value"])[:, : math.prod(shape)]
+    values = values.astype(metadata[b"value_dtype"].decode(), copy=False)
     choices = np.zeros((len(table), 0), dtype=np.int64)
     if "choices" in table.column_names:
         choices = _from_lists(table["choices"]).astype(np.int64, copy=False)
@@ -130,6 +132,8 @@ def _column(table: pa.Table, name: str) -> Array:
 
 def _fixed_lists(rows: Array) -> pa.Array:
     flat = np.ascontiguousarray(rows).reshape(len(rows), -1)
+    if not flat.shape[1]:  # Arrow has no lists of length 0
+        flat = np.zeros((len(flat), 1), dtype=flat.dtype)
     if flat.dtype == np.bool_:
         flat = flat.astype(np.uint8)
     return pa.FixedSizeListArray.from_arrays(pa.array(flat.reshape(-1)), flat.shape[1])

@@ -4,55 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rpd_basics.batches import Array, Batch, flat, vector
 from rpd_core.errors import FitError, SpecError
-
-Array = NDArray[Any]
-Batch = Array | dict[str, Array]
-
-
-def shape_of(values: Batch) -> str:
-    """Give the shape of one row of a batch as people write it, of every part of a dict."""
-    if isinstance(values, dict):
-        return "{" + ", ".join(f"{key}: {np.shape(values[key])[1:]}" for key in values) + "}"
-    return str(np.shape(values)[1:])
-
-
-def flat(values: Batch) -> Array:
-    """Give a batch as one row of numbers per lane; the parts of a dict in the order of keys."""
-    if isinstance(values, dict):
-        parts = [flat(values[key]) for key in sorted(values, key=_numbers_as_such)]
-        return np.concatenate(parts, axis=1)
-    return np.asarray(values).reshape(len(values), -1)
-
-
-def _numbers_as_such(key: str) -> list[tuple[bool, int, str]]:
-    """Order the parts of tuples by number: 2 comes before 10."""
-    parts = key.split(".")
-    return [(False, int(part), "") if part.isdigit() else (True, 0, part) for part in parts]
-
-
-def finite(rows: Array, who: str) -> Array:
-    """Give rows as they are, or say which entry holds what nothing can be learned from."""
-    if rows.dtype.kind == "f" and not np.isfinite(rows).all():
-        row, entry = np.argwhere(~np.isfinite(rows))[0].tolist()
-        raise FitError(f"{who} cannot learn from {rows[row, entry]} in entry {entry}")
-    return rows
-
-
-def vector(values: Batch, who: str) -> Array:
-    """Give a batch of vectors, joining single numbers and the parts of a dict; no pictures."""
-    parts = list(values.values()) if isinstance(values, dict) else [values]
-    if any(np.ndim(part) > 2 for part in parts):
-        raise FitError(
-            f"{who} works on vectors of shape (n,) and got shape {shape_of(values)}: "
-            "make pictures small first, with grey, resize and levels, or use clusters or auto"
-        )
-    return flat(values)
 
 
 def listed(numbers: Array) -> str:
@@ -148,4 +104,6 @@ class Abs:
     """Absolute values, where an environment is symmetric."""
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
-        return np.asarray(np.abs(vector(values, "abs")))
+        rows = vector(values, "abs")
+        wide = rows.astype(np.int64) if rows.dtype.kind == "i" else rows  # 128 is no int8
+        return np.asarray(np.abs(wide))

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rpd_basics.abstractions import Batch, finite, flat, shape_of
+from rpd_basics.batches import Array, Batch, check_finite, pick, shape_of, width
 from rpd_basics.bins import describe, digitise
 from rpd_basics.images import shrink, to_grey, to_levels
-from rpd_basics.resolution import Judge, best_edges, best_picture, telling_entries
-from rpd_core.components import FitSample
+from rpd_basics.resolution import Judge, best_edges, best_picture
+from rpd_basics.telling import telling_entries
+from rpd_core.components import FitSample, learned
 from rpd_core.errors import FitError, SpecError
 
-Array = NDArray[Any]
 LARGEST_VECTOR = 512
 """Arrays of more numbers than this are treated as pictures."""
 LARGEST_SYMBOL = 31
@@ -33,8 +32,9 @@ class Auto:
     pictures get a size and a number of grey levels. A state counts as identified if the suite can
     be expected to visit it in at least 20 episodes in each arm: mutated and kept. That takes the
     share of the policy's own episodes that visit it for the share of mutant episodes that do,
-    which is only roughly right, as mutants stray. Coverage is the share of steps of half of the
-    episodes that land in states of the other half: less than a whole suite will cover.
+    which promises too much where mutants fail early and rarely reach the states of late steps.
+    Coverage is the share of steps of half of the episodes that land in states of the other half;
+    for the same reason a small suite covers less, and a large one may cover more.
     """
 
     coverage: float = 0.95
@@ -45,23 +45,23 @@ class Auto:
     """Size of the suite to plan for; none: the run's."""
     mutation_rate: float | None = None
     """Mutation rate to plan for; none: the run's."""
-    kind: Literal["", "vector", "picture"] = ""
+    kind: Literal["", "vector", "picture"] = learned("")
     """What was found to be at hand; learned."""
-    length: int = 0
+    length: int = learned(0)
     """Numbers in a vector; learned."""
-    entries: tuple[int, ...] = ()
+    entries: tuple[int, ...] = learned(())
     """Entries that have bins; learned."""
-    edges: tuple[tuple[float, ...], ...] = ()
+    edges: tuple[tuple[float, ...], ...] = learned(())
     """Inner edges of the bins of these entries; learned."""
-    size: tuple[int, ...] = ()
+    size: tuple[int, ...] = learned(())
     """Rows and columns of the small picture; learned."""
-    levels: int = 0
+    levels: int = learned(0)
     """Grey levels of the small picture; learned."""
-    span: tuple[float, ...] = ()
-    """Values that count as black and white; none: those of bytes or of 0 to 1; learned."""
-    identified: int = 0
+    span: tuple[float, ...] = learned(())
+    """Values that count as black and white; none: those of bytes; learned."""
+    identified: int = learned(0)
     """States expected to be identified; learned."""
-    covered: float = 0.0
+    covered: float = learned(0.0)
     """Share of the steps of fresh episodes in known states; learned."""
 
     def __post_init__(self) -> None:
@@ -81,26 +81,25 @@ class Auto:
         arm = (self.episodes or sample.planned_episodes) * min(rate, 1 - rate)
         share = min(self.visits / arm, MOST_VISITORS)
         judge = Judge.of(sample.episodes, share, self.coverage)
+        check_finite(sample.values, "auto")
         if is_picture(sample.values):
             return self._fit_pictures(to_grey(sample.values), judge)
-        return self._fit_vectors(finite(flat(sample.values), "auto"), judge)
+        return self._fit_vectors(sample.values, judge)
 
     def _fit_pictures(self, grey: Array, judge: Judge) -> Auto:
-        low, high = float(grey.min()), float(grey.max())
-        usual = grey.dtype == np.uint8 or (grey.dtype.kind == "f" and low >= 0 and high <= 1)
-        span = () if usual or low == high else (low, high)
+        span = span_of(grey)
         size, levels, found = best_picture(grey, span, judge)
         return replace(
             self, kind="picture", size=size, levels=levels, span=span,
             identified=found.identified, covered=found.covered,
         )  # fmt: skip
 
-    def _fit_vectors(self, rows: Array, judge: Judge) -> Auto:
-        telling = telling_entries(rows) or (0,)  # of a vector that never changes, any
-        edges, found = best_edges(rows[:, telling], judge)
+    def _fit_vectors(self, values: Batch, judge: Judge) -> Auto:
+        telling = telling_entries(values)
+        edges, found = best_edges(pick(values, telling), judge)
         binned = [(entry, inner) for entry, inner in zip(telling, edges, strict=True) if inner]
         return replace(
-            self, kind="vector", length=rows.shape[1],
+            self, kind="vector", length=width(values),
             entries=tuple(entry for entry, _ in binned), edges=tuple(inner for _, inner in binned),
             identified=found.identified, covered=found.covered,
         )  # fmt: skip
@@ -111,14 +110,12 @@ class Auto:
         if self.kind == "picture":
             small = shrink(to_grey(values), (self.size[0], self.size[1]))
             return to_levels(small, self.levels, self.span)
-        rows = flat(values)
-        if rows.shape[1] != self.length:
+        if width(values) != self.length:
             raise FitError(
                 f"auto is fitted to shape ({self.length},) and got shape {shape_of(values)}"
             )
-        if not self.entries:
-            return np.zeros((len(rows), 1), dtype=np.int16)
-        return digitise(rows[:, self.entries], self.edges)
+        binned = digitise(pick(values, self.entries), self.edges)
+        return binned if self.entries else np.zeros((len(binned), 1), dtype=np.int16)
 
     def show(self, value: Array) -> str:
         """Say between which edges each entry lies, or draw the picture in digits."""
@@ -134,3 +131,15 @@ def is_picture(values: Batch) -> bool:
     if int(np.prod(np.shape(values)[1:])) <= LARGEST_VECTOR:
         return False
     return values.dtype.kind == "f" or int(values.max()) > LARGEST_SYMBOL
+
+
+def span_of(grey: Array) -> tuple[float, ...]:
+    """Give what counts as black and white in pictures like these; mutants may see others."""
+    if grey.dtype == np.uint8:
+        return ()
+    low, high = float(grey.min()), float(grey.max())
+    if grey.dtype.kind == "f" and low >= 0 and high <= 1:
+        return 0.0, 1.0
+    if low == high:
+        return low, low + max(1.0, float(np.spacing(abs(low))))
+    return low, high

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rpd_basics.abstractions import Batch, finite, vector
-from rpd_core.components import FitSample
+from rpd_basics.batches import Array, Batch, check_finite, vector
+from rpd_core.components import FitSample, learned
 from rpd_core.errors import FitError, SpecError
 
-Array = NDArray[Any]
 Edges = tuple[tuple[float, ...], ...]
 """Inner edges of the bins of every entry, ascending."""
 
@@ -38,11 +36,11 @@ def uniform_edges(column: Array, count: int) -> tuple[float, ...]:
 
 def digitise(rows: Array, edges: Edges) -> Array:
     """Give the number of the bin that each entry lies in; an edge belongs to the bin above it."""
-    columns = [
-        np.searchsorted(np.array(inner), rows[:, number].astype(np.float64), side="right")
-        for number, inner in enumerate(edges)
-    ]
-    return np.stack(columns, axis=1).astype(np.int16)
+    binned = np.empty((len(rows), len(edges)), dtype=np.int16)
+    for number, inner in enumerate(edges):
+        column = rows[:, number].astype(np.float64)
+        binned[:, number] = np.searchsorted(np.array(inner), column, side="right")
+    return binned
 
 
 def describe(value: Sequence[int], edges: Edges, entries: Sequence[int] = ()) -> str:
@@ -66,7 +64,7 @@ class Bins:
     """Bins: one number for all entries, or one for each."""
     kind: Literal["quantile", "uniform"] = "quantile"
     """Equally full bins, or equally wide ones."""
-    edges: tuple[tuple[float, ...], ...] = ()
+    edges: tuple[tuple[float, ...], ...] = learned(())
     """Inner edges of every entry; learned from episodes of the original policy."""
 
     def __post_init__(self) -> None:
@@ -76,7 +74,8 @@ class Bins:
 
     def fit(self, sample: FitSample) -> Bins:
         """Learn the edges."""
-        rows = finite(vector(sample.values, "bins"), "bins")
+        rows = vector(sample.values, "bins")
+        check_finite(rows, "bins")
         size = rows.shape[1]
         if len(self.count) not in (1, size):
             raise FitError(f"bins has {len(self.count)} counts for vectors of shape ({size},)")

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rpd_basics.abstractions import Batch, finite, flat, listed
-from rpd_core.components import FitSample
+from rpd_basics.abstractions import listed
+from rpd_basics.batches import Array, Batch, check_finite, flat
+from rpd_core.components import FitSample, learned
 from rpd_core.errors import FitError, SpecError
 
-Array = NDArray[Any]
 _ROWS = 10_000
 _ROUNDS = 30
 
@@ -58,11 +56,11 @@ class Clusters:
 
     count: int = 64
     """Number of centres."""
-    centres: tuple[tuple[float, ...], ...] = ()
+    centres: tuple[tuple[float, ...], ...] = learned(())
     """One row of numbers each, from `means` on in units of `scales`; learned."""
-    means: tuple[float, ...] = ()
+    means: tuple[float, ...] = learned(())
     """Mean of every entry; learned."""
-    scales: tuple[float, ...] = ()
+    scales: tuple[float, ...] = learned(())
     """Standard deviation of every entry; learned."""
 
     def __post_init__(self) -> None:
@@ -71,7 +69,8 @@ class Clusters:
 
     def fit(self, sample: FitSample) -> Clusters:
         """Learn means, scales and centres."""
-        rows = finite(flat(sample.values), "clusters")
+        check_finite(sample.values, "clusters")
+        rows = flat(sample.values)
         generator = np.random.default_rng(sample.seed)
         if len(rows) > _ROWS:
             rows = rows[np.sort(generator.choice(len(rows), _ROWS, replace=False))]

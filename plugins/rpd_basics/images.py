@@ -9,12 +9,10 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rpd_basics.abstractions import Batch, shape_of
+from rpd_basics.batches import Array, Batch, shape_of
 from rpd_core.errors import FitError, SpecError
 
-Array = NDArray[Any]
 _AT_ONCE = 256
 _MOST_FRAMES = 16
 _NO_PICTURE = (
@@ -35,11 +33,18 @@ def pictures(values: Batch, who: str) -> Array:
     return np.asarray(values)
 
 
+def frames_first(rows: Array) -> bool:
+    """Tell whether the first axis of pictures with three holds the colours or the frames."""
+    first, last = rows.shape[1], rows.shape[3]
+    at_the_end = last in (1, 3) or (first not in (1, 3) and last <= first)
+    return first <= _MOST_FRAMES and not at_the_end
+
+
 def to_grey(values: Batch) -> Array:
     """Give grey pictures (number, height, width) of colour pictures and of stacks.
 
     The short axis, first or last, holds the colours or the frames. Three of them are red, green
-    and blue, six or nine a stack of colour pictures, any other number a stack of grey ones; of a
+    and blue, more threes a stack of colour pictures, any other number a stack of grey ones; of a
     stack the last, which is the newest, is taken.
     """
     if isinstance(values, dict) or np.ndim(values) not in (3, 4):
@@ -49,9 +54,7 @@ def to_grey(values: Batch) -> Array:
         return rows
     if min(rows.shape[1], rows.shape[3]) > _MOST_FRAMES:
         raise FitError(_NO_PICTURE.format(shape_of(values)))
-    first, last = rows.shape[1], rows.shape[3]
-    at_the_end = last in (1, 3) or (first not in (1, 3) and last <= first)
-    frames = rows if at_the_end else np.moveaxis(rows, 1, 3)
+    frames = np.moveaxis(rows, 1, 3) if frames_first(rows) else rows
     if frames.shape[3] % 3:
         return frames[..., -1]
     return _mix(frames[..., -3], frames[..., -2], frames[..., -1])
@@ -60,8 +63,9 @@ def to_grey(values: Batch) -> Array:
 def _mix(red: Array, green: Array, blue: Array) -> Array:
     if red.dtype.kind not in "iu":
         return np.asarray((red * _RED + green * _GREEN + blue * _BLUE) / 1000)
-    total = red.astype(np.uint32) * _RED + green.astype(np.uint32) * _GREEN
-    return ((total + blue.astype(np.uint32) * _BLUE + 500) // 1000).astype(red.dtype)
+    wide: Any = np.uint32 if red.dtype == np.uint8 else np.int64  # the first is enough, and faster
+    total = red.astype(wide) * _RED + green.astype(wide) * _GREEN
+    return np.asarray((total + blue.astype(wide) * _BLUE + 500) // 1000).astype(red.dtype)
 
 
 @lru_cache(maxsize=64)
@@ -96,6 +100,9 @@ def brightest(grey: Array, size: tuple[int, int]) -> Array:
 
 def to_levels(values: Array, count: int, span: tuple[float, ...] = ()) -> Array:
     """Give levels 0 to count - 1 of bytes from 0 to 255, floats from 0 to 1, or a given span."""
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        place = tuple(np.argwhere(np.isnan(values))[0, 1:].tolist())
+        raise FitError(f"levels cannot take nan at {place}: a pixel must be a number")
     if span:
         values = (values - span[0]) / (span[1] - span[0])
     elif values.dtype == np.uint8:
@@ -137,10 +144,16 @@ class Crop:
                 "crop works on pictures of shape (height, width) or (height, width, 3) and got "
                 f"shape {shape_of(values)}"
             )
+        if np.ndim(values) == 4 and frames_first(values):
+            raise FitError(
+                f"crop works on pictures whose first axis is the height and got shape "
+                f"{shape_of(values)}, colours or frames first: make it grey first"
+            )
         top, bottom, left, right = self.area
         if bottom > values.shape[1] or right > values.shape[2]:
             raise FitError(
-                f"crop: the area {list(self.area)} lies outside pictures of {shape_of(values)}"
+                f"crop: the area {list(self.area)} lies outside pictures of shape "
+                f"{shape_of(values)}"
             )
         return values[:, top:bottom, left:right]
 

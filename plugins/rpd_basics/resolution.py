@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rpd_basics.batches import Array
 from rpd_basics.bins import Edges, digitise, quantile_edges
 from rpd_basics.images import shrink, to_levels
 from rpd_core.hashing import state_keys
 
-Array = NDArray[Any]
 COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 100)
 """Bins per entry that are tried."""
 SIZES = ((1, 1), (2, 2), (3, 3), (4, 4), (6, 5), (9, 7), (12, 10), (18, 14), (27, 21), (36, 28))
 """Rows and columns of small pictures that are tried."""
 LEVELS = (2, 3, 5, 9)
 """Grey levels that are tried."""
-TUNED = 24
-"""Entries that get bins at most; of longer vectors, those that say the most."""
 
 
 @dataclass(frozen=True)
@@ -85,27 +81,6 @@ def best_edges(rows: Array, judge: Judge) -> tuple[Edges, Found]:
     return tuple(ladder.edges(number, rung) for number, rung in enumerate(best)), found
 
 
-def telling_entries(rows: Array, most: int = TUNED) -> tuple[int, ...]:
-    """Pick the entries that vary and repeat one another least.
-
-    Each is ranked by how evenly its mean splits the steps, and loses what it shares with one
-    picked before: cells of a grid and rays of a scanner tell the same story many times over.
-    """
-    if rows.shape[1] <= most:
-        return tuple(range(rows.shape[1]))
-    split = np.stack([column > column.mean() for column in rows.T], axis=1) * 1.0
-    worth = split.std(axis=0)
-    centred = (split - split.mean(axis=0)) / np.where(worth > 0, worth, 1.0)
-    left = worth.copy()
-    picked: list[int] = []
-    while len(picked) < most and left.max() > 1e-9:
-        picked.append(int(left.argmax()))
-        shared = np.abs(centred.T @ centred[:, picked[-1]]) / len(rows)
-        left = np.minimum(left, worth * (1 - shared))
-        left[picked] = 0
-    return tuple(sorted(picked))
-
-
 def _refine(
     ladder: _Ladder, best: tuple[int, ...], found: Found, judge: Judge
 ) -> tuple[tuple[int, ...], Found]:
@@ -139,7 +114,8 @@ class _Ladder:
 
     def bins(self, rungs: tuple[int, ...]) -> Array:
         columns = [self._at(number, rung)[1] for number, rung in enumerate(rungs)]
-        return np.concatenate(columns, axis=1)
+        nothing = np.empty((len(self.rows), 0), dtype=np.int16)
+        return np.concatenate([nothing, *columns], axis=1)
 
     def _at(self, number: int, rung: int) -> tuple[tuple[float, ...], Array]:
         if (number, rung) not in self._known:

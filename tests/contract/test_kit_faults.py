@@ -10,7 +10,7 @@ import pytest
 import worlds
 from gymnasium import spaces
 
-from rpd_core.components import Choice
+from rpd_core.components import Choice, learned
 from rpd_core.errors import FitError
 from rpd_core.testing import Imagined, check_component, check_recipe
 
@@ -35,6 +35,13 @@ class Learns:
 
     def __call__(self, values, views):
         return flat(values) > np.array(self.middles)
+
+
+@dataclass(frozen=True)
+class LearnsMarked(Learns):
+    """Without fault: the same, with the field marked as learned."""
+
+    middles: tuple[float, ...] = learned(())
 
 
 class FitRaises(Learns):
@@ -204,7 +211,7 @@ def test_the_kit_finds_the_fault_of_an_abstraction(abstraction, fault):
     assert any(fault in found for found in faults), faults
 
 
-@pytest.mark.parametrize("abstraction", [Learns(), NeedsRam()])
+@pytest.mark.parametrize("abstraction", [Learns(), LearnsMarked(), NeedsRam()])
 def test_abstractions_that_learn_or_need_views_pass_without_a_fault(abstraction):
     assert check_recipe("abstraction", abstraction) == []
 

@@ -84,6 +84,20 @@ def test_minus_zero_is_zero() -> None:
         assert key([-0.0, 1.0], dtype) == key([0.0, 1.0], dtype)
 
 
+def test_every_nan_is_the_same() -> None:
+    words = {np.float16: np.uint16, np.float32: np.uint32, np.float64: np.uint64}
+    for dtype, unsigned in words.items():
+        plain = np.array([np.nan, 1.0], dtype)
+        odd = plain.copy()
+        odd.view(unsigned)[0] += 1  # another payload
+        for other in (odd, np.copysign(plain, -1.0) * [1, -1]):
+            assert key(other, dtype) == key(plain, dtype)
+        assert key(plain, dtype) != key([0.0, 1.0], dtype)
+    values = np.array([-np.nan, 2.0])
+    canonical(values)
+    assert np.signbit(values[0]), "what was given is left alone"
+
+
 def test_a_strided_batch_has_the_keys_of_its_copy() -> None:
     wide = np.arange(40.0).reshape(5, 8)
     np.testing.assert_array_equal(state_keys(wide[:, ::2]), state_keys(wide[:, ::2].copy()))

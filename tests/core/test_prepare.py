@@ -9,12 +9,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 import worlds
 from lines import Cell, Does, Gives, Line, always, by_step
 
 from rpd_core import pipeline, prepare
 from rpd_core.components import Chain
 from rpd_core.config import Request, RunConfig, resolve
+from rpd_core.errors import StoreError
 from rpd_core.hashing import Phase, environment_seeds, episode_keys
 from rpd_core.registry import Registry, installed
 from rpd_core.rollout import Recipe
@@ -126,20 +128,42 @@ def test_a_sample_that_grows_too_large_is_thinned_evenly() -> None:
     assert len(set(np.diff(numbers))) == 1
 
 
-def test_what_was_fitted_is_stored_and_taken_up_again(tmp_path: Path, registry: Registry) -> None:
-    def opened() -> Workshop:
-        request = Request(
-            worlds.Corridor(), worlds.Goes(), (Above(),), episodes=40, chunk=20, seed=2
-        )
-        shop = Workshop(resolve(request, registry), RunDirectory(tmp_path), registry)
-        pipeline.open_run(shop)
-        return shop
+def opened(path: Path, registry: Registry, episodes: int = 40) -> Workshop:
+    request = Request(
+        worlds.Corridor(), worlds.Goes(), (Above(),), episodes=episodes, chunk=20, seed=2
+    )
+    shop = Workshop(resolve(request, registry), RunDirectory(path), registry)
+    pipeline.open_run(shop)
+    return shop
 
-    first = opened()
-    stored = first.directory.read_json("prepared.json")
-    assert stored is not None
+
+def test_what_was_fitted_is_stored_and_taken_up_again(tmp_path: Path, registry: Registry) -> None:
+    first = opened(tmp_path, registry)
     mean = first.recipe.abstraction.links[0].mean  # type: ignore[attr-defined]
-    first.directory.write_json("prepared.json", {"fitted": [{"mean": mean + 1}]})
-    again = opened().recipe.abstraction.links[0].mean  # type: ignore[attr-defined]
+    stored = first.directory.read_json("prepared.json")
+    assert stored == prepare.sealed([{"mean": mean}])
+    first.directory.write_json("prepared.json", prepare.sealed([{"mean": mean + 1}]))
+    again = opened(tmp_path, registry).recipe.abstraction.links[0].mean  # type: ignore[attr-defined]
     assert again == mean + 1, "the stored value is used, nothing is fitted again"
-    assert len(pipeline.build_suite(opened()).states) == 2
+    assert len(pipeline.build_suite(opened(tmp_path, registry)).states) == 2
+
+
+def test_what_was_changed_since_it_was_learned_is_refused(
+    tmp_path: Path, registry: Registry
+) -> None:
+    directory = opened(tmp_path, registry).directory
+    stored = directory.read_json("prepared.json")
+    assert stored is not None
+    changed = {**stored, "fitted": [{"mean": stored["fitted"][0]["mean"] + 1e-9}]}
+    for content in (changed, {"fitted": stored["fitted"]}, {"digest": stored["digest"]}, {}):
+        directory.write_json("prepared.json", content)
+        with pytest.raises(StoreError, match=r"prepared\.json' was changed since it was learned"):
+            opened(tmp_path, registry, episodes=60)
+    directory.write_json("prepared.json", stored)
+    assert opened(tmp_path, registry, episodes=60).recipe is not None
+
+
+def test_a_digest_holds_for_whatever_json_makes_of_the_fields() -> None:
+    fitted = [None, {"by_number": {10: (1.5, float("inf")), 2: ()}}]
+    stored = json.loads(json.dumps(prepare.sealed(fitted)))
+    assert prepare.unsealed(stored, Path("prepared.json")) == stored["fitted"]

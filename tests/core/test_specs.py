@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rpd_core.components import PolicyLoader
 from rpd_core.errors import RpdError, SpecError
 from rpd_core.registry import Registry
-from rpd_core.source import Parameter
+from rpd_core.source import Parameter, describe_target
 from rpd_core.specs import Spec, convert, expand_comparison, parse, split_items, split_name
 
 
@@ -237,6 +237,38 @@ def test_the_registry_makes_components_from_specs(registry: Registry) -> None:
         registry.make("measure", "tarantula:reading=literal")
     with pytest.raises(SpecError, match="abstraction 'select' needs 'entries': write select:<ent"):
         registry.make("abstraction", "select")
+
+
+def test_what_a_component_learns_is_no_parameter_of_it(registry: Registry) -> None:
+    for name, names in (
+        ("bins", ["count", "kind"]),
+        ("clusters", ["count"]),
+        ("auto", ["coverage", "visits", "episodes", "mutation_rate"]),
+    ):
+        parameters = registry.describe("abstraction", name).parameters
+        assert [parameter.name for parameter in parameters] == names
+    with pytest.raises(SpecError, match=r"'edges=0' is no parameter of 'bins'\. It takes count, k"):
+        registry.make("abstraction", "bins:6,edges=0")
+    with pytest.raises(SpecError, match=r"must be a number, .*'levels' is no parameter of it"):
+        registry.make("abstraction", "auto:levels=3")
+    with pytest.raises(SpecError, match=r"'bins': 'edges' is learned .* leave it out"):
+        registry.make("abstraction", Spec("bins", {"edges": "0"}, "count"))
+    python = registry.resolve("abstraction", "bins")(edges=((0.5,),))
+    assert python.edges == ((0.5,),)
+    assert registry.make("abstraction", "bins").edges == ()
+
+
+@pytest.mark.parametrize("call", ["learned(0)", "rpd.learned(0)", "rpd_core.components.learned(0)"])
+def test_a_learned_field_is_found_however_it_is_imported(
+    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "learner.py").write_text(
+        f"class Learner:\n    size: int = 3\n    centre: int = {call}\n    other: int = learn(0)\n"
+    )
+    describe_target.cache_clear()
+    names = [parameter.name for parameter in describe_target("learner:Learner").parameters]
+    assert names == ["size", "other"]
 
 
 def test_every_installed_component_with_defaults_is_made_from_its_name(registry: Registry) -> None:

@@ -332,3 +332,10 @@ def test_pandas_opens_the_files(tmp_path: Path, registry: Registry) -> None:
     assert len(joined) == len(suite.visits)
     assert tables["visits"]["mutated"].dtype == bool
     assert tables["visits"]["count"].sum() == suite.episodes.length.sum()
+
+
+def test_states_without_entries_are_stored_and_read_again() -> None:
+    suite = chunk(0, 3)
+    bare = dataclasses.replace(suite.states, value=np.zeros((len(suite.states), 0), np.float32))
+    bare_suite = dataclasses.replace(suite, states=bare)
+    assert_same(read_suite(suite_tables(bare_suite)), bare_suite)

@@ -9,6 +9,7 @@ import pytest
 
 from rpd_core.components import Chain, Facts, FitSample
 from rpd_core.errors import FitError, RpdError
+from rpd_core.hashing import canonical, state_keys
 from rpd_core.prepare import fitted_fields, restore_fitted
 from rpd_core.registry import installed
 from rpd_core.rollout import Recipe
@@ -52,6 +53,13 @@ def test_single_numbers_and_dicts_are_joined_to_vectors() -> None:
     assert make("abs")(np.array([-3, 2]), {}).tolist() == [[3], [2]]
 
 
+def test_the_smallest_of_small_integers_has_an_absolute_value() -> None:
+    for dtype in (np.int8, np.int16, np.int32):
+        smallest = np.iinfo(dtype).min
+        assert make("abs")(np.array([[smallest, 3]], dtype), {}).tolist() == [[-smallest, 3]]
+    assert make("abs")(np.array([[200]], np.uint8), {}).dtype == np.uint8
+
+
 def test_grey_takes_the_luminance_of_colours_and_the_newest_of_a_stack() -> None:
     colours = np.array([[[[255, 0, 0], [0, 255, 0]], [[0, 0, 255], [255, 255, 255]]]], np.uint8)
     assert make("grey")(colours, {}).tolist() == [[[76, 150], [29, 255]]]
@@ -68,6 +76,29 @@ def test_grey_takes_the_luminance_of_colours_and_the_newest_of_a_stack() -> None
         make("grey")(np.zeros((1, 20, 30, 40)), {})
 
 
+@pytest.mark.parametrize(
+    ("value", "dtype"), [(-5, np.int8), (5_000_000, np.int32), (60_000, np.uint16)]
+)
+def test_grey_of_one_grey_in_all_colours_is_that_grey(value: int, dtype: type) -> None:
+    grey = make("grey")(np.full((1, 2, 2, 3), value, dtype), {})
+    assert grey.dtype == dtype
+    assert (grey == value).all()
+
+
+def test_of_any_number_of_stacked_colour_pictures_the_last_is_taken() -> None:
+    stack = np.zeros((1, 20, 20, 12), dtype=np.uint8)
+    stack[..., 9] = 255
+    assert (make("grey")(stack, {}) == 76).all()
+
+
+def test_levels_refuse_a_pixel_that_is_no_number() -> None:
+    picture = np.array([[[0.5, 0.5]], [[0.5, np.nan]]])
+    for spec in ("levels:9", "levels:9,span=-1+1"):
+        with pytest.raises(FitError, match=r"levels cannot take nan at \(0, 1\)"):
+            make(spec)(picture, {})
+    assert make("levels:9,span=-1+1")(np.array([[[np.inf, -np.inf]]]), {}).tolist() == [[[8, 0]]]
+
+
 def test_levels_refuse_pictures_whose_white_is_not_known() -> None:
     for picture in (np.full((1, 2, 2), 200), np.full((1, 2, 2), 200.0)):
         with pytest.raises(FitError, match=r"from 200 to 200: say what is black"):
@@ -79,6 +110,8 @@ def test_levels_refuse_pictures_whose_white_is_not_known() -> None:
 def test_parts_of_a_tuple_are_joined_by_number() -> None:
     parts = {str(number): np.array([number]) for number in (10, 9, 2, 0)}
     assert make("identity")(parts, {}).tolist() == [[0, 2, 9, 10]]
+    odd = {"²": np.array([3]), "a": np.array([2]), "1": np.array([1])}  # a square is no number
+    assert make("identity")(odd, {}).tolist() == [[1, 2, 3]]
 
 
 def test_crop_resize_and_levels_make_a_small_coarse_picture() -> None:
@@ -89,6 +122,20 @@ def test_crop_resize_and_levels_make_a_small_coarse_picture() -> None:
     assert small.tolist() == [[[255, 128]]]  # 127.5 is rounded up
     assert make("crop:2+4+2+6", "resize:1+2", "levels:9")(grey, {}).tolist() == [[[8, 4]]]
     assert make("resize:2+2,method=max")(grey, {}).tolist() == [[[255, 255], [255, 255]]]
+
+
+def test_crop_keeps_colours_and_stacks_at_the_last_axis() -> None:
+    assert make("crop:1+3+2+5")(SCREENS, {}).tolist() == SCREENS[:, 1:3, 2:5].tolist()
+    assert make("crop:0+84+0+40")(np.zeros((1, 84, 84, 4)), {}).shape == (1, 84, 40, 4)
+    stack = np.zeros((1, 4, 84, 84))
+    assert make("grey", "crop:0+4+0+40")(stack, {}).shape == (1, 4, 40)
+
+
+def test_what_the_advice_on_dicts_with_pictures_says_works() -> None:
+    values = {"b": SCREENS, "a": np.array([[0.26], [0.14]])}
+    rounded = make("identity", "round:1")(values, {})
+    assert rounded.shape == (2, 1 + 4 * 6 * 3)
+    assert rounded[:, 0].tolist() == [0.3, 0.1]
 
 
 def test_averages_are_right_where_pixels_are_cut() -> None:
@@ -108,7 +155,9 @@ def test_a_view_takes_the_place_of_the_observation() -> None:
 @pytest.mark.parametrize(
     ("spec", "values", "both"),
     [
-        ("round:1", SCREENS, ("(n,)", "(4, 6, 3)")),
+        ("round:1", SCREENS, ("(n,)", "(4, 6, 3)", "with grey, resize and levels, or use")),
+        ("round:1", {"a": SCREENS}, ("{a: (4, 6, 3)}", "--abstraction identity first")),
+        ("select:0", {"a": SCREENS}, ("{a: (4, 6, 3)}", "or use clusters or auto")),
         ("select:0", SCREENS, ("(n,)", "(4, 6, 3)")),
         ("select:3", ROWS, ("entry 3", "(3,)")),
         ("scale:1+2", ROWS, ("2 factors", "3")),
@@ -117,6 +166,8 @@ def test_a_view_takes_the_place_of_the_observation() -> None:
         ("resize:2+2", SCREENS, ("make it grey first", "(4, 6, 3)")),
         ("resize:9+9", SCREENS[..., 0], ("(9, 9)", "(4, 6)")),
         ("crop:0+9+0+2", SCREENS, ("[0, 9, 0, 2]", "(4, 6, 3)")),
+        ("crop:0+4+0+40", np.zeros((1, 4, 84, 84)), ("make it grey first", "(4, 84, 84)")),
+        ("crop:0+3+0+40", np.zeros((1, 3, 84, 84)), ("make it grey first", "(3, 84, 84)")),
         ("levels:3", {"a": ROWS}, ("(height, width)", "{a: (3,)}")),
         ("bins:3", ROWS, ("not fitted", "(3,)")),
         ("auto", ROWS, ("not fitted", "(3,)")),
@@ -167,6 +218,15 @@ def test_nothing_is_learned_from_infinity() -> None:
             FitError, match=f"{spec.split(':')[0]} cannot learn from inf in entry 1"
         ):
             make(spec).links[0].fit(sample(rows))
+
+
+def test_vectors_without_entries_are_one_state() -> None:
+    rows = np.zeros((40, 0), dtype=np.float32)
+    for spec in ("bins:4", "clusters:3", "auto", "identity", "round:1"):
+        link = make(spec).links[0]
+        fitted = link.fit(sample(rows, np.arange(40) // 4)) if hasattr(link, "fit") else link
+        assert len(np.unique(state_keys(canonical(fitted(rows, {}))))) == 1
+    assert make("auto").links[0].fit(sample(rows, np.arange(40) // 4)).identified == 1
 
 
 def test_clusters_find_separate_groups_and_repeat_for_a_seed() -> None:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from rpd_basics.auto import Auto
-from rpd_basics.resolution import Judge, telling_entries
+from rpd_basics.batches import flat, pick
+from rpd_basics.resolution import Judge
+from rpd_basics.telling import JUDGED, telling_entries
 from rpd_core.components import Facts, FitSample
 from rpd_core.errors import FitError
 
 EPISODES = 40
 
 
-def sample(values: np.ndarray, episodes: np.ndarray) -> FitSample:
+def sample(values, episodes: np.ndarray) -> FitSample:
     return FitSample(
-        values, {}, episodes, np.zeros(len(values)), Facts(None, None, 1), 0, 2000, 0.2
+        values, {}, episodes, np.zeros(len(episodes)), Facts(None, None, 1), 0, 2000, 0.2
     )
 
 
@@ -90,6 +94,51 @@ def test_pictures_of_floats_up_to_255_are_told_apart() -> None:
     assert (around.kind, around.identified, around.span) == ("picture", 4, (-1, 1))
 
 
+def bars(count: int, dtype: type) -> tuple[np.ndarray, np.ndarray]:
+    """Pictures with a bar at one of four places, from 0 to 1."""
+    place = np.tile(np.arange(4), count)
+    screens = np.zeros((len(place), 40, 40), dtype=dtype)
+    for row, at in enumerate(place):
+        screens[row, 10 * at : 10 * at + 10] = 1
+    return screens, np.repeat(np.arange(count), 4)
+
+
+def test_pictures_brighter_than_any_in_the_sample_count_as_white() -> None:
+    screens, episodes = bars(EPISODES, np.float32)
+    fitted = Auto().fit(sample(screens, episodes))
+    assert (fitted.kind, fitted.span) == ("picture", (0, 1))
+    ones = np.ones_like(screens)
+    assert (fitted(2 * ones, {}) == fitted.levels - 1).all()
+    assert (fitted(-ones, {}) == 0).all()
+    larger = Auto().fit(sample(screens * 90 - 5, episodes))
+    assert larger.span == (-5, 85)
+    assert (larger(86 * ones, {}) == larger.levels - 1).all()
+    assert (larger(-6 * ones, {}) == 0).all()
+
+
+def test_bytes_keep_their_whole_numbers() -> None:
+    screens, episodes = bars(EPISODES, np.uint8)
+    fitted = Auto().fit(sample(screens * 200, episodes))
+    assert (fitted.span, fitted.identified) == ((), 4)
+    assert (fitted(np.full_like(screens, 255), {}) == fitted.levels - 1).all()
+
+
+@pytest.mark.parametrize("value", [7.0, -3.0, 1e20])
+def test_pictures_that_never_change_are_one_state(value: float) -> None:
+    screens = np.full((EPISODES, 40, 40), value)
+    fitted = Auto().fit(sample(screens, np.arange(EPISODES)))
+    assert fitted.span[0] == value < fitted.span[1]
+    assert fitted(screens, {}).max() == 0
+    assert fitted(screens + 2 * abs(value), {}).max() > 0
+
+
+def test_nothing_is_learned_from_pictures_with_a_hole() -> None:
+    screens, episodes = bars(EPISODES, np.float32)
+    screens[3, 1, 2] = np.nan
+    with pytest.raises(FitError, match="auto cannot learn from nan in entry 42"):
+        Auto().fit(sample(screens, episodes))
+
+
 def test_of_a_long_vector_the_entries_that_say_something_are_found() -> None:
     rows, episodes = corridor(noise=0.0)
     cells = (rows[:, :1] == np.arange(10)) * 1.0  # one cell of ten is lit
@@ -99,6 +148,86 @@ def test_of_a_long_vector_the_entries_that_say_something_are_found() -> None:
     fitted = Auto().fit(sample(scanner, episodes))
     assert (fitted.identified, fitted.covered) == (10, 1.0)
     assert len(np.unique(fitted(scanner, {}), axis=0)) == 10
+
+
+def telling_by_definition(rows: np.ndarray, most: int) -> tuple[int, ...]:
+    """Deviations and correlations of truth values, one entry after the other."""
+    split = (rows > rows.mean(axis=0)).astype(float)
+    picked: list[int] = []
+    left = split.std(axis=0)
+    while len(picked) < most:
+        picked.append(int(left.argmax()))
+        for entry, column in enumerate(split.T):
+            with np.errstate(invalid="ignore"):
+                shared = abs(np.nan_to_num(np.corrcoef(column, split[:, picked[-1]])[0, 1]))
+            left[entry] = min(left[entry], column.std() * (1 - shared))
+        left[picked] = 0
+    return tuple(sorted(picked))
+
+
+def mixed(count: int) -> dict[str, np.ndarray]:
+    """A picture of bytes between numbers; each is lit at another rate, some go together."""
+    generator = np.random.default_rng(4)
+    numbers = generator.random((count, 20)) < np.linspace(0.3, 0.5, 20)
+    numbers[:, 10:] |= numbers[:, :1]
+    numbers[:, 3] = False
+    picture = generator.random((count, 6, 5)) < np.linspace(0.1, 0.4, 30).reshape(6, 5)
+    return {
+        "c": numbers.astype(np.float32),
+        "b": picture.astype(np.uint8) * 200,
+        "a": generator.integers(0, 9, count),
+    }
+
+
+def test_telling_entries_are_those_of_the_definition() -> None:
+    values = mixed(997)
+    rows = flat(values)
+    assert rows.shape[1] == 51
+    for most in (5, 24):
+        assert telling_entries(values, most) == telling_by_definition(rows, most)
+
+
+def test_of_many_steps_evenly_chosen_ones_pick_the_entries() -> None:
+    values = mixed(3 * JUDGED)
+    every_third = {key: part[::3] for key, part in values.items()}
+    assert telling_entries(values, 24) == telling_entries(every_third, 24)
+
+
+def test_picked_entries_are_those_of_the_joined_rows() -> None:
+    values = mixed(7)
+    entries = (0, 1, 30, 31, 50, 2)
+    assert pick(values, entries).dtype == flat(values).dtype
+    np.testing.assert_array_equal(pick(values, entries), flat(values)[:, entries])
+    np.testing.assert_array_equal(pick(values["b"], (3, 29)), flat(values["b"])[:, (3, 29)])
+
+
+def test_every_entry_of_a_dict_must_be_finite_and_is_named_by_its_number() -> None:
+    values = mixed(40)
+    values["c"][5, 2] = np.inf
+    values["d"] = np.zeros((40, 2))
+    values["d"][4, 1] = np.nan
+    with pytest.raises(FitError, match="auto cannot learn from nan in entry 52"):  # at step 4
+        Auto().fit(sample(values, np.arange(40) // 4))
+    values["d"][4, 1] = 0
+    with pytest.raises(FitError, match="auto cannot learn from inf in entry 33"):
+        Auto().fit(sample(values, np.arange(40) // 4))
+
+
+def test_a_dict_with_a_picture_is_fitted_in_little_more_memory_than_it_takes() -> None:
+    generator = np.random.default_rng(0)
+    count = 400
+    values = {
+        "picture": generator.integers(0, 256, (count, 84, 84, 3), dtype=np.uint8),
+        "numbers": generator.normal(size=(count, 2)).astype(np.float32),
+    }
+    asked = sample(values, np.arange(count) // 20)
+    tracemalloc.start()
+    fitted = Auto().fit(asked)
+    fitted(values, {})
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert fitted.length == 84 * 84 * 3 + 2
+    assert peak < 2 * sum(part.nbytes for part in values.values())
 
 
 def test_a_long_vector_that_never_changes_is_one_state() -> None:
