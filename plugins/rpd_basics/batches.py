@@ -64,7 +64,10 @@ def check_finite(values: Batch, who: str) -> None:
         start += part.shape[1]
     if found:
         _, entry, value = min(found, key=lambda one: one[:2])
-        raise FitError(f"{who} cannot learn from {value} in entry {entry}")
+        raise FitError(
+            f"{who} cannot learn from {value} in entry {entry} of an observation: "
+            "clip it in the environment, or leave the entry out with select"
+        )
 
 
 def vector(values: Batch, who: str) -> Array:

@@ -55,7 +55,10 @@ def step_cap(env: Env, given: int | None, name: str) -> int:
             found = env.get_wrapper_attr(attribute)
             limit = found if isinstance(found, int) and found > 0 else None
     if not limit:
-        raise SpecError(f"{name} may never end: give a step cap, for example max_steps=1000")
+        raise SpecError(
+            f"{name} may never end: give a step cap, for example max_steps=1000 in its spec, or "
+            "wrap it in gymnasium.wrappers.TimeLimit"
+        )
     return int(limit)
 
 

@@ -43,7 +43,7 @@ PACKAGES = {
 
 def find_id(text: str) -> tuple[str, str]:
     """Give the id that a text means today, and a note if that is another one."""
-    if text in gymnasium.registry:
+    if _is_there(text):
         return text, ""
     module, colon, _ = text.partition(":")
     if colon and module:
@@ -51,7 +51,7 @@ def find_id(text: str) -> tuple[str, str]:
         return text, ""  # Gymnasium imports the module itself
     import_for(text)
     faults = () if text in gymnasium.registry else load_declared()
-    if text in gymnasium.registry:
+    if _is_there(text):
         return text, ""
     newer = _newest(text)
     if newer:
@@ -61,8 +61,19 @@ def find_id(text: str) -> tuple[str, str]:
         game = atari.removeprefix("ALE/").removesuffix("-v5")
         what = "with obs_type=ram" if old_options(text) else f"atari:{game} has the preprocessing"
         return atari, f"{text} is gone: {atari} is used; {what}"
-    found = f"no environment is called {text!r}.{nearest(text, gymnasium.registry)}"
+    found = (
+        f"no environment is called {text!r}.{nearest(text, gymnasium.registry)} One that a module "
+        f"of yours registers is written module:{text}."
+    )
     raise SpecError(" ".join([found, *faults]))
+
+
+def _is_there(text: str) -> bool:
+    """Tell whether an id is registered, and not only to say that it has gone, as old MuJoCo's."""
+    if text not in gymnasium.registry:
+        return False
+    entry = gymnasium.registry[text].entry_point
+    return not (callable(entry) and getattr(entry, "__name__", "").startswith("_raise"))
 
 
 def old_options(text: str) -> dict[str, str]:

@@ -30,7 +30,8 @@ def print_answer(console: Console, summary: dict[str, Any], path: Path) -> None:
     _print_suite(console, summary)
     top = summary["top"]
     print_decisions(console, top["measure"], summary["condition"], top["decisions"])
-    if sum(row["identified"] for row in top["decisions"]) < len(top["decisions"]) / 2:
+    few = sum(row["identified"] for row in top["decisions"]) < len(top["decisions"]) / 2
+    if few and top["identified"]:
         title = "The first of them with at least 20 mutated and 20 kept episodes"
         _print_decision_table(console, title, top["identified"])
     for fraction, entries in summary["thresholds"].items():
@@ -64,7 +65,7 @@ def _print_suite(console: Console, summary: dict[str, Any]) -> None:
         f"{coverage['original']:.1%} of the original policy's steps{pruned} fall in ranked states; "
         f"{suite['identified']} states have at least 20 mutated and 20 kept episodes",
     )
-    for advice in _advice(suite, coverage):
+    for advice in _advice(suite, coverage, _policy_decides_elsewhere(summary)):
         say(console, f"Advice: {advice}")
 
 
@@ -80,19 +81,31 @@ def print_suite(console: Console, suite: dict[str, Any]) -> None:
         say(console, f"Advice: {advice}")
 
 
-def _advice(suite: dict[str, Any], coverage: dict[str, Any]) -> list[str]:
+def _policy_decides_elsewhere(summary: dict[str, Any]) -> bool:
+    """Tell whether the policy decides in states that the suite never saw."""
+    return bool(summary["configuration"]["analysis"]["unvisited"] == "policy")
+
+
+def _advice(suite: dict[str, Any], coverage: dict[str, Any], elsewhere: bool) -> list[str]:
     found = []
     if coverage["original"] < LOW_COVERAGE:
+        more = "or more --episodes" if elsewhere else "more --episodes or --unvisited policy"
         found.append(
             f"below {LOW_COVERAGE:.0%} coverage, pruning also tests what happens in states "
-            "without a rank; try a coarser --abstraction, more --episodes or --unvisited policy."
+            f"without a rank; try a coarser --abstraction{' ' if elsewhere else ', '}{more}."
         )
-    elif coverage["pruned"] is not None and coverage["pruned"] < LOW_COVERAGE:
-        found.append(
-            f"the pruned policy spends {1 - coverage['pruned']:.0%} of its steps in states that "
-            "the suite never saw, where it acts by default; more --episodes or --unvisited policy "
-            "may help."
-        )
+    if coverage["pruned"] is not None and coverage["pruned"] < LOW_COVERAGE:
+        share = f"the pruned policy spends {1 - coverage['pruned']:.0%} of its steps in states that"
+        if elsewhere:
+            found.append(
+                f"{share} the suite never saw, where the policy decides as before: judge by the "
+                "share of steps, not of states; more --episodes help."
+            )
+        elif not found:
+            found.append(
+                f"{share} the suite never saw, where it acts by default; more --episodes or "
+                "--unvisited policy may help."
+            )
     return found + _fineness(suite)
 
 
@@ -196,14 +209,16 @@ def _print_reading(console: Console, summary: dict[str, Any]) -> None:
         say(
             console,
             f"No pruned policy keeps {float(fraction):.0%} of the return: too many of its steps "
-            "fall in states that the suite never saw. Try a coarser --abstraction, more "
-            "--episodes or --unvisited policy.",
+            "fall in states that the suite never saw. Try a coarser --abstraction, more --episodes"
+            f"{'' if _policy_decides_elsewhere(summary) else ' or --unvisited policy'}.",
         )
     else:
+        elsewhere = _policy_decides_elsewhere(summary)
         than = f"{chance['states']:.0%} and {chance['steps']:.0%}" if chance else "never"
         say(
             console,
-            f"The policy's decisions in {best['states']:.0%} of the states ({best['kept']}), or in "
+            f"The policy's decisions in {best['states']:.0%} of the states ({best['kept']})"
+            f"{' and in all that the suite never saw' if elsewhere else ''}, or in "
             f"{best['steps']:.0%} of the steps, are enough for {float(fraction):.0%} of its return "
             f"(random ranking: {than}). {_confirmed_sentence(best)}",
         )

@@ -15,7 +15,7 @@ def open_closed_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it takes this number
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "r" if number == 0 else "w"))  # noqa: SIM115
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 
 import pytest
 
@@ -144,6 +145,7 @@ def test_a_dry_run_says_that_the_directory_would_be_refused(cli, tmp_path):
 
 
 CHATTY = """
+import os
 import gymnasium
 from gymnasium.wrappers import TimeLimit
 class Chatty(gymnasium.Env):
@@ -151,6 +153,7 @@ class Chatty(gymnasium.Env):
     action_space = gymnasium.spaces.Discrete(2)
     def reset(self, seed=None, options=None):
         print("a new day")
+        os.system("echo from another program")
         self.at = 0
         return self.at, {}
     def step(self, action):
@@ -174,17 +177,45 @@ def test_an_environment_that_prints_does_not_spoil_the_json(rpd, tmp_path, worke
     assert finished.returncode == 0, finished.stderr
     assert json.loads(finished.stdout)["suite"]["states"] == 5
     assert "a new day" in finished.stderr
+    assert "from another program" in finished.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "--dry-run", "--policy", "python:chatty:ones", "--default-action", "constant:0"],
+        ["describe-policy", "python:chatty:ones", "--episodes", "2"],
+    ],
+)
+def test_nor_does_it_spoil_that_of_other_commands(rpd, tmp_path, words):
+    (tmp_path / "chatty.py").write_text(CHATTY)
+    finished = rpd(*words, "--env", "python:chatty:make", "--json")
+    assert finished.returncode == 0, finished.stderr
+    assert json.loads(finished.stdout)
+    assert "a new day" in finished.stderr
+
+
+@pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-", "<&- >&-", "<&- >&- 2>&-"])
+def test_closed_streams_do_no_harm(rpd, tmp_path, closed):
+    words = ["suite", "--env", "cartpole", "--episodes", "600", "--workers", "2", "--out", "run"]
+    command = " ".join([*rpd.command(*words), closed])
+    finished = subprocess.run(["bash", "-c", command], cwd=tmp_path, stderr=subprocess.PIPE)
+    assert finished.returncode == 0, finished.stderr
+    assert (tmp_path / "run" / "suite").exists()
 
 
 def test_advice_fits_what_is_wrong():
-    def advice(states, identified, original, pruned):
+    def advice(states, identified, original, pruned, elsewhere=False):
         suite = {"states": states, "identified": identified, "steps": 1000}
-        return _advice(suite, {"original": original, "pruned": pruned})
+        return _advice(suite, {"original": original, "pruned": pruned}, elsewhere)
 
     assert advice(100, 80, 1.0, 1.0) == []
     assert "one state" in advice(1, 1, 1.0, 1.0)[0]
     assert [text.split(" ")[0] for text in advice(100, 1, 0.5, 0.4)] == ["below", "only"]
     assert "spends 88% of its steps in states that the suite never saw" in advice(9, 9, 1, 0.12)[0]
+    told = advice(9, 9, 0.5, 0.12, elsewhere=True)
+    assert "where the policy decides as before: judge by the share of steps" in told[1]
+    assert "--unvisited" not in " ".join(told)
 
 
 def test_describe_reads_parameters_from_the_source(cli):

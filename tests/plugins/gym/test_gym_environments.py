@@ -19,6 +19,7 @@ from rpd_core.registry import installed
 from rpd_core.rollout import Plan, Player, Recipe
 from rpd_gym.environments import GymEnvironment, PythonEnvironment, read_options
 from rpd_gym.layout import Layout
+from rpd_gym.names import find_id
 from rpd_gym.repeats import Care, care_for
 
 needs_box2d = pytest.mark.skipif(find_spec("Box2D") is None, reason="Box2D is not installed")
@@ -256,3 +257,9 @@ def test_lanes_draw_their_own_environment_or_say_that_it_draws_nothing() -> None
     silent.reset(np.array([0]), np.array([0]))
     with pytest.raises(FitError, match="own_worlds:Walk draws nothing"):
         silent.render(0)
+
+
+@pytest.mark.parametrize("old", ["HalfCheetah-v2", "Reacher-v2", "Ant-v3"])
+def test_ids_that_are_registered_only_to_say_so_are_gone(old: str) -> None:
+    today = f"{old[:-1]}5"
+    assert find_id(old) == (today, f"{old} is gone: {today} is used, whose dynamics may differ")
