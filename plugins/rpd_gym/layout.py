@@ -34,7 +34,7 @@ class Layout:
         named = {".".join(map(str, path)): (path, part) for path, part in found}
         if len(named) < len(found) or ("" in named and len(found) > 1):
             names = ", ".join(repr(".".join(map(str, path))) for path, _ in found)
-            raise FitError(f"parts of the observation have no names of their own ({names}): rename")
+            raise FitError(f"parts of the observation share a name ({names}): rename one")
         return cls(named)
 
     def blank(self, lanes: int) -> Array | dict[str, Array]:

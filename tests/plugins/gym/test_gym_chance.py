@@ -81,5 +81,5 @@ def test_a_space_that_is_missing_is_said() -> None:
 
 
 def test_parts_of_an_observation_with_one_name_are_refused() -> None:
-    with pytest.raises(FitError, match=r"have no names of their own \('a\.b', 'a\.b'\)"):
+    with pytest.raises(FitError, match=r"share a name \('a\.b', 'a\.b'\): rename one"):
         world("Twins").open(Opening(1))
