@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from rpd_core.components import PROTOCOLS, Chain, Task
+from rpd_core.chain import Chain
+from rpd_core.components import PROTOCOLS, Task
 from rpd_core.errors import ConfigError, SpecError
 from rpd_core.registry import Registry
 from rpd_core.rollout import Recipe

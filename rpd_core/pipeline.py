@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rpd_core import prepare, tables
-from rpd_core.components import Chain, Spectrum
+from rpd_core.chain import Chain
+from rpd_core.components import Spectrum
 from rpd_core.conditions import refuse_one_sided, resolve_condition, weigh
 from rpd_core.config import Setup
 from rpd_core.errors import StoreError

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpd_core.actions import random_actions
+from rpd_core.chain import Chain, opened
 from rpd_core.components import (
-    Chain,
     Choice,
     DefaultActor,
     Environment,
@@ -21,7 +21,6 @@ from rpd_core.components import (
     FitSample,
     Policy,
     PolicyLoader,
-    opened,
 )
 from rpd_core.config import RunConfig, short_digest
 from rpd_core.errors import EpisodeError, StoreError

@@ -21,16 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpd_core.actions import first_action, in_every_lane
-from rpd_core.components import (
-    Choice,
-    Facts,
-    Moment,
-    Opening,
-    Policy,
-    PolicyInput,
-    needs_of,
-    opened,
-)
+from rpd_core.chain import needs_of, opened
+from rpd_core.components import Choice, Facts, Moment, Opening, Policy, PolicyInput
 from rpd_core.config import chain_of
 from rpd_core.errors import ConfigError, SpecError, one_line
 from rpd_core.hashing import Domain, Draws, canonical, domain_keys, episode_keys, state_keys

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpd_core.actions import action_check, first_action, in_every_lane
+from rpd_core.chain import needs_of, opened
 from rpd_core.components import (
     Abstraction,
     Choice,
@@ -22,8 +23,6 @@ from rpd_core.components import (
     Opening,
     PolicyInput,
     PolicyLoader,
-    needs_of,
-    opened,
 )
 from rpd_core.errors import EpisodeError, FailedEpisode, FitError, RpdError, one_line
 from rpd_core.hashing import (

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpd_core.components import Chain, Spectrum
+from rpd_core.chain import Chain
+from rpd_core.components import Spectrum
 from rpd_core.config import PORTFOLIO, THRESHOLDS
 from rpd_core.pipeline import Analysis, Ranked, Results
 from rpd_core.pruning import Reach, best_reach, mean_curve, portfolio, reach

@@ -9,14 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpd_core.actions import first_action, in_every_lane, is_bounded, random_actions
-from rpd_core.components import (
-    DefaultActor,
-    Facts,
-    Moment,
-    PolicyInput,
-    PolicyLoader,
-    needs_of,
-)
+from rpd_core.chain import needs_of
+from rpd_core.components import DefaultActor, Facts, Moment, PolicyInput, PolicyLoader
 from rpd_core.errors import FitError
 
 Array = NDArray[Any]

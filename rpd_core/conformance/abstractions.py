@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpd_core.actions import random_actions
-from rpd_core.components import Abstraction, Chain, FitSample, opened
+from rpd_core.chain import Chain, opened
+from rpd_core.components import Abstraction, FitSample
 from rpd_core.conformance.fitting import (
     Faulty,
     attempt,

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from rpd_core.components import Facts, needs_of
+from rpd_core.chain import needs_of
+from rpd_core.components import Facts
 from rpd_core.conformance.scenes import Scene
 from rpd_core.errors import FitError, RpdError, one_line
 

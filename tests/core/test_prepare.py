@@ -14,7 +14,7 @@ import worlds
 from lines import Cell, Does, Gives, Line, always, by_step
 
 from rpd_core import pipeline, prepare
-from rpd_core.components import Chain
+from rpd_core.chain import Chain
 from rpd_core.config import Request, RunConfig, resolve
 from rpd_core.errors import StoreError
 from rpd_core.hashing import Phase, environment_seeds, episode_keys

@@ -7,7 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from rpd_core.components import Chain, Facts, FitSample
+from rpd_core.chain import Chain
+from rpd_core.components import Facts, FitSample
 from rpd_core.errors import FitError, RpdError
 from rpd_core.hashing import canonical, state_keys
 from rpd_core.prepare import fitted_fields, restore_fitted

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from own_worlds import Walk
 
-from rpd_core.components import Chain, Opening
+from rpd_core.chain import Chain
+from rpd_core.components import Opening
 from rpd_core.errors import ComponentError, EpisodeError, FitError, RpdError, SpecError
 from rpd_core.hashing import Phase, episode_keys
 from rpd_core.prepare import RandomPlay
