@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import atexit
-import os
 import pickle
 import signal
-import sys
 import threading
-import time
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from multiprocessing import get_context, parent_process, resource_tracker
-from multiprocessing.connection import Connection, wait
+from multiprocessing import get_context, resource_tracker
+from multiprocessing.connection import wait
 
-from rpd_core.errors import ExecutionError, RpdError, one_line
+from rpd_core.errors import ExecutionError
 from rpd_core.work import Outcome, WorkItem, WorkQueue
+from rpd_core.worker import PATIENCE, serve
 
-_ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-_PATIENCE = 5.0
-"""Seconds that a worker gets to close its environments before it is killed."""
 _GLANCE = 1.0
 """Seconds between two looks at workers that are silent: dead ones may be, too."""
-
-
-def one_thread() -> None:
-    """Let numerical libraries use one thread: results and speed suffer from more."""
-    os.environ.update(_ONE_THREAD)
 
 
 class Worker:
@@ -36,7 +25,7 @@ class Worker:
     def __init__(self) -> None:
         context = get_context("spawn")  # forking with torch or ALE threads around can hang
         self.pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs,))
+        self._process = context.Process(target=serve, args=(theirs,))
         with _ctrl_c_waits():
             self._process.start()
         theirs.close()  # so that the pipe ends when the worker does
@@ -84,7 +73,7 @@ class Worker:
     def end(self) -> str:
         """End the process, in the middle of its work if need be; say how it ended."""
         self.ask_to_leave()
-        self._process.join(_PATIENCE)
+        self._process.join(PATIENCE)
         if self._process.exitcode is None:
             self._process.kill()
             self._process.join()
@@ -219,65 +208,3 @@ def _ctrl_c_waits() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-class _Dismissed(BaseException):
-    """Raised in a worker that is asked to end in the middle of its work."""
-
-
-def _serve(pipe: Connection) -> None:
-    """Do what comes through the pipe, in the worker process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
-    signal.signal(signal.SIGTERM, _dismissed)
-    os.dup2(2, 1)  # standard output is for the answer; an environment may print
-    one_thread()  # before any numerical library is imported for an item
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    try:
-        while True:
-            pipe.send_bytes(_do(pipe.recv_bytes()))
-    except (EOFError, OSError, _Dismissed):  # nobody is there any more, or nobody wants more
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        _tidy_up()
-
-
-def _dismissed(number: int, frame: object) -> None:
-    raise _Dismissed
-
-
-def _tidy_up() -> None:
-    """Close environments: they may have started programs of their own."""
-    jobs = sys.modules.get("rpd_core.jobs")
-    if jobs is not None:
-        jobs.close_players()
-
-
-def _end_with_parent() -> None:
-    """End this process when its parent has gone: nobody would take the answer."""
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(_PATIENCE)
-        os._exit(1)
-
-
-def _do(packed: bytes) -> bytes:
-    """Do a packed item and pack its value or its error."""
-    try:
-        function, argument = pickle.loads(packed)
-        return pickle.dumps((function(argument), None))
-    except _Dismissed:
-        raise
-    except BaseException as error:  # an environment may even call sys.exit
-        if not isinstance(error, RpdError):
-            error.add_note("".join(traceback.format_exception(error)))
-        return _packed_error(error)
-
-
-def _packed_error(error: BaseException) -> bytes:
-    try:
-        packed = pickle.dumps((None, error))
-        pickle.loads(packed)  # errors with unusual constructors cannot be made again
-    except Exception:
-        return pickle.dumps((None, ExecutionError(one_line(error))))
-    return packed

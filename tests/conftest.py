@@ -8,8 +8,9 @@ import pytest
 from hypothesis import settings
 
 from rpd_core.jobs import close_players
-from rpd_core.processes import dismiss_workers, one_thread
+from rpd_core.processes import dismiss_workers
 from rpd_core.registry import Registry, installed
+from rpd_core.worker import one_thread
 
 one_thread()  # for this process and for those that tests start
 

@@ -8,7 +8,7 @@ import typer
 
 from rpd_core.cli import describe, describe_policy, inspect_run, parts, plugin_commands, run, shared
 from rpd_core.cli.streams import open_closed_streams
-from rpd_core.processes import one_thread
+from rpd_core.worker import one_thread
 
 app = typer.Typer(
     name="rpd",

@@ -141,7 +141,7 @@ def test_errors_and_values_that_cannot_be_sent_are_told(tmp_path: Path) -> None:
 def test_a_worker_that_refuses_to_end_is_killed(
     gang: Crew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processes, "_PATIENCE", 0.5)
+    monkeypatch.setattr(processes, "PATIENCE", 0.5)
     marker = tmp_path / "marker"
     (asked,) = outcomes(gang, errands.process_id, 1)
     gang.workers[0].give(WorkItem(errands.stay, None), _packed(errands.stay, str(marker)))
