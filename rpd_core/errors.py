@@ -86,7 +86,8 @@ def nearest(word: str, words: Iterable[str]) -> str:
 
 def one_line(error: BaseException) -> str:
     """Give an exception as one line of text, its type in front where it is not ours."""
-    text = " ".join(str(error)[:_LONGEST].split())
+    text = " ".join(str(error).split())
     if isinstance(error, RpdError):
         return text
+    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -39,7 +39,7 @@ def _inline(queue: WorkQueue) -> Iterator[Outcome]:
     while (item := queue.take()) is not None:
         try:
             value = item.function(item.argument)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             yield Outcome(item, error=error)
         else:
             yield Outcome(item, value=value)
@@ -99,9 +99,11 @@ def _give_up_after_retries(outcome: Outcome, tries: int) -> None:
 
 
 def as_rpd_error(error: BaseException) -> BaseException:
-    """Explain errors of shipping work; leave all others as they are."""
+    """Explain errors of shipping work and attempts to end rpd; leave all others as they are."""
     if isinstance(error, RpdError):
         return error
+    if isinstance(error, SystemExit):
+        return ExecutionError(f"the policy or the environment wants to end rpd ({one_line(error)})")
     if isinstance(error, pickle.PicklingError) or "pickle" in str(error).lower():
         return ExecutionError(
             f"the work cannot be sent to other processes ({one_line(error)}): use one worker, or "

@@ -65,7 +65,7 @@ def fit(recipe: Recipe, config: RunConfig) -> Recipe:
 
 def fitted_fields(recipe: Recipe) -> list[dict[str, Any] | None]:
     """Give what the abstractions have learned as JSON values; null where there is nothing to."""
-    return [learned_fields(link) if hasattr(link, "fit") else None for link in links_of(recipe)]
+    return [stored_fields(link) if hasattr(link, "fit") else None for link in links_of(recipe)]
 
 
 def sealed(fitted: list[dict[str, Any] | None]) -> dict[str, Any]:
@@ -77,7 +77,12 @@ def sealed(fitted: list[dict[str, Any] | None]) -> dict[str, Any]:
 def unsealed(stored: Mapping[str, Any], path: Path) -> list[dict[str, Any] | None]:
     """Give what was learned as it is stored in a file; refuse it if it was changed since."""
     fitted: list[dict[str, Any] | None] = stored.get("fitted", [])
-    if stored.get("digest") != short_digest(fitted):
+    if "digest" not in stored:
+        raise StoreError(
+            f"{str(path)!r} is of an older version, without a digest: start again with another "
+            "--out"
+        )
+    if stored["digest"] != short_digest(fitted):
         raise StoreError(
             f"{str(path)!r} was changed since it was learned, and its states are not those of "
             "the stored episodes: restore it, or start again with another --out"
@@ -105,7 +110,7 @@ def links_of(recipe: Recipe) -> tuple[Any, ...]:
     return tuple(chain.links) if isinstance(chain, Chain) else (chain,)
 
 
-def learned_fields(link: Any) -> dict[str, Any]:
+def stored_fields(link: Any) -> dict[str, Any]:
     """Give the fields of a fitted abstraction that are stored: all but the files it reads."""
     fields = {item.name: getattr(link, item.name) for item in dataclasses.fields(link)}
     return {name: value for name, value in fields.items() if not isinstance(value, Path)}

@@ -6,6 +6,7 @@ import atexit
 import pickle
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import get_context, resource_tracker
@@ -73,12 +74,15 @@ class Worker:
     def end(self) -> str:
         """End the process, in the middle of its work if need be; say how it ended."""
         self.ask_to_leave()
-        self._process.join(PATIENCE)
+        deadline = time.monotonic() + PATIENCE
+        while self._process.exitcode is None and time.monotonic() < deadline:
+            self._process.join(0.05)  # a process it has forked can make this wait in vain
+        self.pipe.close()
         if self._process.exitcode is None:
             self._process.kill()
             self._process.join()
-        self.pipe.close()
-        return _ending(self._process.exitcode or 0)
+            return "stopped answering"
+        return _ending(self._process.exitcode)
 
 
 class Crew:

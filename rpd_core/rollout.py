@@ -104,12 +104,16 @@ class Player:
         users = (recipe.abstraction, recipe.policy, recipe.default_action)
         known = tuple(dict.fromkeys(name for user in users for name in needs_of(user)))
         self.lanes: Lanes = recipe.environment.open(Opening(recipe.lanes, known, recipe.render))
-        self.facts: Facts = self.lanes.facts
-        self.complaint = action_check(self.facts)
-        self.abstraction = opened(recipe.abstraction, self.facts)
-        self.policy = recipe.policy.load(self.facts)
-        self.default = recipe.default_action.open(self.facts)
-        self.views = self._wanted_views()
+        try:
+            self.facts: Facts = self.lanes.facts
+            self.complaint = action_check(self.facts)
+            self.abstraction = opened(recipe.abstraction, self.facts)
+            self.policy = recipe.policy.load(self.facts)
+            self.default = recipe.default_action.open(self.facts)
+            self.views = self._wanted_views()
+        except BaseException:
+            self.lanes.close()
+            raise
 
     def _wanted_views(self) -> tuple[str, ...]:
         wanted: dict[str, object] = {}

@@ -32,11 +32,12 @@ class _Dismissed(BaseException):
 def serve(pipe: Connection) -> None:
     """Do what comes through the pipe, in the worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
-    signal.signal(signal.SIGTERM, _dismissed)
+    os.register_at_fork(after_in_child=pipe.close)  # else it would outlive this process
     os.dup2(2, 1)  # standard output is for the answer; an environment may print
     one_thread()  # before any numerical library is imported for an item
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
+        signal.signal(signal.SIGTERM, _dismissed)
         while True:
             pipe.send_bytes(_do(pipe.recv_bytes()))
     except (EOFError, OSError, _Dismissed):  # nobody is there any more, or nobody wants more
@@ -45,6 +46,7 @@ def serve(pipe: Connection) -> None:
 
 
 def _dismissed(number: int, frame: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
     raise _Dismissed
 
 

@@ -87,7 +87,7 @@ class GymEnvironment:
     kwargs: tuple[str, ...] = ()
     """Arguments of the environment, for example `kwargs=gravity=-5.0+continuous=true`."""
     rebuild: bool | None = None
-    """Make the environment anew for every episode; none: where a short trial shows the need."""
+    """Make the environment anew for every episode, with chance of its own; none: after a trial."""
 
     def task(self) -> Task:
         """Give general settings."""
@@ -98,7 +98,7 @@ class GymEnvironment:
 
     def open(self, opening: Opening) -> Lanes:
         """Make the lanes."""
-        care = care_for(self._make, self.id) if self.rebuild is None else Care(self.rebuild)
+        care = care_for(self._make, self.id) if self.rebuild is None else Care.told(self.rebuild)
         make = care.of(partial(self._make, opening.render))
         return GymLanes(make, opening.lanes, self.id, care.rebuild)
 
@@ -135,7 +135,7 @@ class PythonEnvironment:
     kwargs: tuple[str, ...] = ()
     """Arguments of the factory, for example `kwargs=size=8+slippery=false`."""
     rebuild: bool | None = None
-    """Make the environment anew for every episode; none: where a short trial shows the need."""
+    """Make the environment anew for every episode, with chance of its own; none: after a trial."""
 
     def task(self) -> Task:
         """Give general settings."""
@@ -144,7 +144,8 @@ class PythonEnvironment:
 
     def open(self, opening: Opening) -> Lanes:
         """Make the lanes; pictures need a factory that asks for them itself."""
-        care = care_for(self._make, self._name()) if self.rebuild is None else Care(self.rebuild)
+        name = self._name()
+        care = care_for(self._make, name) if self.rebuild is None else Care.told(self.rebuild)
         return GymLanes(care.of(self._make), opening.lanes, self._name(), care.rebuild)
 
     def _name(self) -> str:

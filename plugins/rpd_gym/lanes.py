@@ -35,7 +35,11 @@ class GymLanes:
         self.envs = {0: first}
         """One per lane, made when the lane is first reset."""
         self._used: set[int] = set()
-        self.layout = Layout.of(first.observation_space)
+        try:
+            self.layout = Layout.of(first.observation_space)
+        except FitError:
+            self.close()
+            raise
         self.batch = self.layout.blank(lanes)
         self.infos: list[Mapping[str, Any]] = [{} for _ in range(lanes)]
         self.facts = Facts(

@@ -34,6 +34,11 @@ class Care:
     own_chance: bool = False
     """Keep the global generators apart for it: it seeds them and draws from them."""
 
+    @classmethod
+    def told(cls, rebuild: bool) -> Care:
+        """Give what the user asks for, without a trial: all of it, or nothing."""
+        return cls(rebuild, own_chance=rebuild)
+
     def of(self, factory: Factory) -> Factory:
         """Give a factory of environments that are kept apart if need be."""
         return (lambda: OwnChance(factory())) if self.own_chance else factory
@@ -42,9 +47,9 @@ class Care:
 def care_for(factory: Factory, name: str) -> Care:
     """Find out what an environment needs, by playing one short episode again and again.
 
-    First in one environment: when fresh, after another episode, and beside one that is under way.
-    Where these differ, in two fresh environments: alone, and beside. An environment that fails
-    here is left for the episodes, where the error names the episode.
+    First in one environment: when fresh, after another episode, and beside another environment
+    under way; then in that one. Where these differ, in two fresh environments: alone, and beside.
+    One that fails here is left for the episodes, where the error names the episode.
     """
     try:
         for own_chance in (False, True):
@@ -65,13 +70,20 @@ def care_for(factory: Factory, name: str) -> Care:
 
 
 def _in_one(factory: Factory) -> list[Seen]:
-    """Give the episode as a fresh environment plays it, then after others and beside one."""
-    with closed(factory()) as env, closed(factory()) as neighbour:
-        fresh = _play(env, SEED, STEPS)
+    """Give the episode as one environment plays it when fresh, later and beside another."""
+    with closed(factory()) as env:
+        seen = [_play(env, SEED, STEPS)]
         _play(env, OTHERS[0], BETWEEN)
-        after = _play(env, SEED, STEPS)
+        seen.append(_play(env, SEED, STEPS))
         _play(env, OTHERS[1], BETWEEN)
-        return [fresh, after, _play(env, SEED, STEPS, neighbour)]
+        try:
+            neighbour = factory()
+        except RpdError:  # some can exist only once
+            return seen
+        with closed(neighbour):
+            seen.append(_play(env, SEED, STEPS, neighbour))
+            seen.append(_play(neighbour, SEED, STEPS))
+        return seen
 
 
 def _in_fresh_ones(factory: Factory) -> list[Seen]:

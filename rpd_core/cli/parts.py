@@ -10,6 +10,7 @@ import typer
 
 from rpd_core.cli import shared
 from rpd_core.cli.run import request_from, workshop
+from rpd_core.cli.streams import output_for_the_answer
 from rpd_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -94,8 +95,9 @@ def rank_command(
     if top < 1:
         raise ConfigError(f"top must be at least 1, got {top}")
     changes = {"measures": tuple(measure or ()), "condition": condition}
-    shop = stored_shop(run, changes, 1, "local", lambda stage, done, total: None)
-    pipeline.restore_prepared(shop)
+    with output_for_the_answer():
+        shop = stored_shop(run, changes, 1, "local", lambda stage, done, total: None)
+        pipeline.restore_prepared(shop)
     names = [str(shop.registry.parse("measure", text)) for text in measure or ["tarantula"]]
     analysis = pipeline.analyse(shop, pipeline.load_suite(shop.directory))
     ranked = pipeline.Ranked(shop.setup, analysis)

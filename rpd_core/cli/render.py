@@ -87,6 +87,8 @@ def _policy_decides_elsewhere(summary: dict[str, Any]) -> bool:
 
 
 def _advice(suite: dict[str, Any], coverage: dict[str, Any], elsewhere: bool) -> list[str]:
+    if suite["states"] == 1:
+        return _fineness(suite)
     found = []
     if coverage["original"] < LOW_COVERAGE:
         more = "or more --episodes" if elsewhere else "more --episodes or --unvisited policy"
@@ -209,8 +211,8 @@ def _print_reading(console: Console, summary: dict[str, Any]) -> None:
         say(
             console,
             f"No pruned policy keeps {float(fraction):.0%} of the return: too many of its steps "
-            "fall in states that the suite never saw. Try a coarser --abstraction, more --episodes"
-            f"{'' if _policy_decides_elsewhere(summary) else ' or --unvisited policy'}.",
+            "fall in states that the suite never saw. Try a coarser --abstraction, more "
+            "--episodes or --unvisited policy.",
         )
     else:
         elsewhere = _policy_decides_elsewhere(summary)

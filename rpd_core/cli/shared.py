@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 
 from rpd_core.cli.streams import output_for_the_answer
-from rpd_core.errors import RpdError
+from rpd_core.errors import RpdError, one_line
 
 if TYPE_CHECKING:
     from rpd_core.workshop import Progress
@@ -98,6 +98,10 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
             return command(*args, **kwargs)
         except RpdError as error:
             errors().print(f"rpd: {error}", style="red", markup=False)
+            raise typer.Exit(BAD_INPUT) from error
+        except SystemExit as error:  # of a policy or an environment: ours is typer.Exit
+            told = f"rpd: the policy or the environment wants to end rpd ({one_line(error)})"
+            errors().print(told, style="red", markup=False)
             raise typer.Exit(BAD_INPUT) from error
         except KeyboardInterrupt as error:
             errors().print("rpd: interrupted", markup=False)

@@ -30,6 +30,8 @@ def output_for_the_answer() -> Iterator[None]:
         with redirect_stdout(sys.stderr):
             yield
     finally:
+        if sys.__stdout__ is not None:
+            sys.__stdout__.flush()  # some print there on purpose
         ctypes.CDLL(None).fflush(None)  # what C code has printed may still be in its buffers
         os.dup2(kept, 1)
         os.close(kept)

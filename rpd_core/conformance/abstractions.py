@@ -22,7 +22,7 @@ from rpd_core.conformance.fitting import (
 from rpd_core.conformance.scenes import LANES, NEIGHBOURS, Rows, Scene
 from rpd_core.errors import FitError, one_line
 from rpd_core.hashing import Draws, canonical
-from rpd_core.prepare import learned_fields, restore_fitted
+from rpd_core.prepare import restore_fitted, stored_fields
 
 if TYPE_CHECKING:
     from rpd_core.components import Array
@@ -82,7 +82,7 @@ def _fitted(abstraction: Any, sample: FitSample) -> Any:
 def _check_fitted(abstraction: Any, fitted: Any, sample: FitSample) -> Iterator[str]:
     """Check that what was learned is kept with a run as it is, and learned again the same."""
     try:
-        stored = json.loads(json.dumps(learned_fields(fitted)))
+        stored = json.loads(json.dumps(stored_fields(fitted)))
         same = restore_fitted(Chain((fitted,)), [stored]).links[0] == fitted
     except Exception as error:
         raise Faulty(

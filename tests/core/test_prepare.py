@@ -155,9 +155,14 @@ def test_what_was_changed_since_it_was_learned_is_refused(
     stored = directory.read_json("prepared.json")
     assert stored is not None
     changed = {**stored, "fitted": [{"mean": stored["fitted"][0]["mean"] + 1e-9}]}
-    for content in (changed, {"fitted": stored["fitted"]}, {"digest": stored["digest"]}, {}):
+    for content, fault in (
+        (changed, "was changed since it was learned"),
+        ({"digest": stored["digest"]}, "was changed since it was learned"),
+        ({"fitted": stored["fitted"]}, "is of an older version"),
+        ({}, "is of an older version"),
+    ):
         directory.write_json("prepared.json", content)
-        with pytest.raises(StoreError, match=r"prepared\.json' was changed since it was learned"):
+        with pytest.raises(StoreError, match=rf"prepared\.json' {fault}"):
             opened(tmp_path, registry, episodes=60)
     directory.write_json("prepared.json", stored)
     assert opened(tmp_path, registry, episodes=60).recipe is not None

@@ -145,14 +145,17 @@ def test_a_dry_run_says_that_the_directory_would_be_refused(cli, tmp_path):
 
 
 CHATTY = """
-import os
+import os, sys
 import gymnasium
 from gymnasium.wrappers import TimeLimit
 class Chatty(gymnasium.Env):
     observation_space = gymnasium.spaces.Discrete(6)
     action_space = gymnasium.spaces.Discrete(2)
+    def __init__(self):
+        print("born")
     def reset(self, seed=None, options=None):
         print("a new day")
+        print("on purpose", file=sys.__stdout__)
         os.system("echo from another program")
         self.at = 0
         return self.at, {}
@@ -167,15 +170,18 @@ def ones(seen):
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_an_environment_that_prints_does_not_spoil_the_json(rpd, tmp_path, workers):
+def test_an_environment_that_prints_does_not_spoil_the_json(rpd, tmp_path, workers, monkeypatch):
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     (tmp_path / "chatty.py").write_text(CHATTY)
     finished = rpd(
         "run", "--env", "python:chatty:make", "--policy", "python:chatty:ones", "--json",
         "--episodes", "40", "--test-episodes", "3", "--workers", workers,
-        "--default-action", "constant:0",
+        "--default-action", "constant:0", "--out", "run",
     )  # fmt: skip
     assert finished.returncode == 0, finished.stderr
     assert json.loads(finished.stdout)["suite"]["states"] == 5
+    assert json.loads(rpd("rank", "run", "--json").stdout)["rankings"]
+    assert "on purpose" in finished.stderr
     assert "a new day" in finished.stderr
     assert "from another program" in finished.stderr
 
@@ -211,6 +217,7 @@ def test_advice_fits_what_is_wrong():
 
     assert advice(100, 80, 1.0, 1.0) == []
     assert "one state" in advice(1, 1, 1.0, 1.0)[0]
+    assert advice(1, 1, 0.5, 0.5) == advice(1, 1, 1.0, 1.0)
     assert [text.split(" ")[0] for text in advice(100, 1, 0.5, 0.4)] == ["below", "only"]
     assert "spends 88% of its steps in states that the suite never saw" in advice(9, 9, 1, 0.12)[0]
     told = advice(9, 9, 0.5, 0.12, elsewhere=True)

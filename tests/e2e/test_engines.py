@@ -40,6 +40,10 @@ class Engine(gymnasium.Env):
 
 def on(seen):
     return seen * 0 + 1
+
+
+def off(seen):
+    raise SystemExit(0)
 """
 WORDS = [
     "suite", "--env", "python:engine:Engine,max_steps=40", "--policy", "python:engine:on",
@@ -50,6 +54,8 @@ WORDS = [
 def running(folder: Path) -> list[int]:
     """Give the programs that environments started and that have not ended."""
     found = []
+    if not (folder / "programs").exists():
+        return found
     for line in (folder / "programs").read_text().split():
         stat = Path(f"/proc/{line}/stat")
         if stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z":
@@ -85,9 +91,23 @@ def test_a_finished_run_leaves_no_program_behind(rpd, engine, workers):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_run_that_is_stopped_leaves_no_program_behind(rpd, engine, number):
     process = rpd.start(*WORDS, "--episodes", "200000", "--workers", "2", "--out", "stopped")
+    deadline = time.monotonic() + 60
     while not list(engine.glob("stopped/suite/episodes/part-*")):
         assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
         time.sleep(0.05)
     os.kill(process.pid, number)  # the command alone, not its workers
     process.communicate(timeout=60)
+    assert none_left(engine)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("policy", ["off", "missing"])
+def test_a_policy_that_fails_or_ends_the_program_leaves_none_either(rpd, engine, policy, workers):
+    words = [word.replace("engine:on", f"engine:{policy}") for word in WORDS]
+    failed = rpd(*words, "--episodes", "40", "--workers", workers)
+    assert failed.returncode == 2
+    told = {"off": "wants to end rpd (SystemExit: 0)", "missing": "has no attribute 'missing'"}
+    assert told[policy] in failed.stderr
+    assert failed.stderr.count("\n") == 1
     assert none_left(engine)

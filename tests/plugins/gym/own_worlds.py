@@ -102,6 +102,33 @@ class Dice(Walk):
         return self.np_random.random()
 
 
+class Born(Walk):
+    """Is born with a random gift that no seed decides."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gift = float(np.random.default_rng().random())
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        observation, reward, over, cut, info = super().step(action)
+        return observation, reward + self.gift, over, cut, info
+
+
+class Single(Walk):
+    """Can exist only once at a time."""
+
+    alive = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        if Single.alive:
+            raise OSError("the port is taken")
+        Single.alive += 1
+
+    def close(self) -> None:
+        Single.alive -= 1
+
+
 class Unfinished(Walk):
     """Learns its observation space at reset."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from own_worlds import Dice
@@ -63,6 +65,20 @@ def test_global_generators_give_in_lanes_what_they_give_in_one_environment() -> 
 def test_global_generators_that_nobody_seeds_are_refused(die: str) -> None:
     with pytest.raises(FitError, match=r"different episodes for one seed.*self\.np_random"):
         care_for(lambda: Dice(die, seeded=False), die)
+
+
+def test_chance_in_the_constructor_is_refused() -> None:
+    with pytest.raises(FitError, match="different episodes for one seed"):
+        world("Born").open(Opening(1))
+
+
+def test_an_environment_that_can_exist_only_once_is_played_in_one_lane() -> None:
+    assert returns(world("Single"), 1) == returns(world("Walk"), 1)
+
+
+def test_made_anew_on_request_it_gets_chance_of_its_own_too() -> None:
+    told = replace(world("Dice", die="numpy"), rebuild=True)
+    assert returns(told, 4) == returns(world("Dice", die="numpy"), 1)
 
 
 def test_an_environment_that_ends_the_program_fails_in_its_episode() -> None:
