@@ -41,6 +41,13 @@ def width(values: Batch) -> int:
     return sum(part.shape[1] for part in parts(values))
 
 
+def rows_of(values: Batch, rows: Array) -> Batch:
+    """Give some rows of a batch."""
+    if isinstance(values, dict):
+        return {key: part[rows] for key, part in values.items()}
+    return values[rows]
+
+
 def pick(values: Batch, entries: Sequence[int]) -> Array:
     """Give some entries as `flat` numbers them, without joining the parts first."""
     rows = parts(values)

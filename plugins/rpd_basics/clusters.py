@@ -9,11 +9,14 @@ from functools import cached_property
 import numpy as np
 
 from rpd_basics.abstractions import listed
-from rpd_basics.batches import Array, Batch, check_finite, flat
+from rpd_basics.batches import Array, Batch, check_finite, flat, rows_of, width
 from rpd_core.components import FitSample, learned
 from rpd_core.errors import FitError, SpecError
 
 _ROWS = 10_000
+"""Steps that centres are learned from at most."""
+_NUMBERS = 2**24
+"""Numbers that centres are learned from at most: fewer steps of large observations."""
 _ROUNDS = 30
 
 
@@ -70,11 +73,12 @@ class Clusters:
     def fit(self, sample: FitSample) -> Clusters:
         """Learn means, scales and centres."""
         check_finite(sample.values, "clusters")
-        rows = flat(sample.values)
-        generator = np.random.default_rng(sample.seed)
-        if len(rows) > _ROWS:
-            rows = rows[np.sort(generator.choice(len(rows), _ROWS, replace=False))]
-        rows = rows.astype(np.float64)
+        values, steps = sample.values, len(sample.episodes)
+        most = min(_ROWS, max(_NUMBERS // max(width(values), 1), self.count))
+        if steps > most:
+            generator = np.random.default_rng(sample.seed)
+            values = rows_of(values, np.sort(generator.choice(steps, most, replace=False)))
+        rows = flat(values).astype(np.float64)
         means, deviations = rows.mean(axis=0), rows.std(axis=0)
         noise = 1e-9 * np.abs(rows).max(axis=0)  # what a constant deviates by in floating point
         scales = np.where(deviations > noise, deviations, 1.0)

@@ -191,7 +191,8 @@ class Levels:
     def __post_init__(self) -> None:
         if not 2 <= self.count <= 256:
             raise SpecError(f"levels: count must lie in 2..256, got {self.count}")
-        if self.span and not (len(self.span) == 2 and self.span[0] < self.span[1]):
+        whole = len(self.span) == 2 and np.isfinite(self.span).all()
+        if self.span and not (whole and self.span[0] < self.span[1]):
             raise SpecError(f"levels: span takes black+white, as 0+255, got {list(self.span)}")
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -182,8 +183,8 @@ def test_a_shape_that_does_not_fit_is_said_in_one_line(spec: str, values, both) 
 
 
 @pytest.mark.parametrize(
-    "spec", ["bins:0", "crop:1+2+3", "crop:4+4+0+2", "resize:3", "levels:1", "clusters:1",
-             "auto:0", "auto:mutation_rate=2", "select:+"],
+    "spec", ["bins:0", "crop:1+2+3", "crop:4+4+0+2", "resize:3", "levels:1",
+             "levels:9,span=0+inf", "clusters:1", "auto:0", "auto:mutation_rate=2", "select:+"],
 )  # fmt: skip
 def test_parameters_out_of_range_are_refused(spec: str) -> None:
     with pytest.raises(RpdError):
@@ -228,6 +229,21 @@ def test_vectors_without_entries_are_one_state() -> None:
         fitted = link.fit(sample(rows, np.arange(40) // 4)) if hasattr(link, "fit") else link
         assert len(np.unique(state_keys(canonical(fitted(rows, {}))))) == 1
     assert make("auto").links[0].fit(sample(rows, np.arange(40) // 4)).identified == 1
+
+
+def test_clusters_of_large_pictures_are_learned_from_fewer_steps() -> None:
+    """All 2000 steps as floats would take 338 MB, and several times that on the way."""
+    bright = np.repeat(np.arange(4), 500)
+    screens = np.zeros((2000, 84, 84, 3), dtype=np.uint8)
+    screens[:] = (60 * bright)[:, None, None, None]
+    asked = sample({"screen": screens, "bright": bright.astype(np.float32)[:, None]})
+    tracemalloc.start()
+    fitted = make("clusters:4").links[0].fit(asked)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 900 * 2**20
+    few = {"screen": screens[::500], "bright": np.arange(4.0)[:, None]}
+    assert len(np.unique(fitted(few, {}))) == 4
 
 
 def test_clusters_find_separate_groups_and_repeat_for_a_seed() -> None:
