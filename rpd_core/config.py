@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import hashlib
 import json
+import pickle
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -246,8 +247,9 @@ def component_identity(component: Any) -> dict[str, Any]:
         for item in dataclasses.fields(component):
             if not item.metadata.get("not_identity"):
                 found[item.name] = _plain(getattr(component, item.name))
-    for path in getattr(component, "inputs", tuple)():
-        found.setdefault("inputs", []).append(file_digest(path))
+    for files in ("inputs", "sources"):
+        for path in getattr(component, files, tuple)():
+            found.setdefault(files, []).append(file_digest(path))
     return found
 
 
@@ -274,10 +276,20 @@ def _function_digest(value: Any) -> str:
     """Tell functions of one name apart, lambdas above all: by code, defaults and closure."""
     code = getattr(value, "__code__", None)
     if code is None:
-        return ""
+        return _object_digest(value)
     closure = [cell.cell_contents for cell in value.__closure__ or ()]
     held = [_plain(item) for item in (*(value.__defaults__ or ()), *closure) if item is not value]
     return f"#{short_digest([_code_text(code), held])}"
+
+
+def _object_digest(value: Any) -> str:
+    """Tell objects of one class apart that can be called: by what they hold."""
+    if isinstance(value, type):
+        return ""
+    try:
+        return f"#{short_digest(pickle.dumps(value, protocol=4).hex())}"
+    except Exception:  # what cannot be pickled is known by its class alone
+        return ""
 
 
 def _code_text(code: types.CodeType) -> list[Any]:

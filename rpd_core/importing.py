@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rpd_core.errors import SpecError, one_line
+from rpd_core.source import source_file
 
 
 def search_here() -> None:
@@ -27,3 +28,12 @@ def import_attribute(target: str) -> Any:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise SpecError(f"cannot import {target!r}: {one_line(error)}") from error
+
+
+def source_of(target: str | object) -> tuple[Path, ...]:
+    """Give the file that `module:attribute` is written in, if there is one: its content counts."""
+    if not isinstance(target, str):
+        return ()
+    search_here()
+    found = source_file(target.partition(":")[0])
+    return (found,) if found is not None and found.is_file() else ()

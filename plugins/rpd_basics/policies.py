@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rpd_core.components import Choice, Facts, Policy, PolicyInput
 from rpd_core.errors import FitError
-from rpd_core.importing import import_attribute
+from rpd_core.importing import import_attribute, source_of
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,10 @@ class PythonPolicy:
 
     function: str | Callable[..., Any]
     """`module:attribute`, searched from the working directory, too."""
+
+    def sources(self) -> tuple[Path, ...]:
+        """Give the file that the function is written in: another text is another policy."""
+        return source_of(self.function)
 
     def load(self, facts: Facts) -> Policy:
         """Import the function."""

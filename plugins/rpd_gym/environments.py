@@ -7,13 +7,14 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import gymnasium
 
 from rpd_core.components import Lanes, Opening, Task
 from rpd_core.errors import ComponentError, RpdError, SpecError, one_line
-from rpd_core.importing import import_attribute
+from rpd_core.importing import import_attribute, source_of
 from rpd_gym.handling import closed, with_spaces
 from rpd_gym.lanes import GymLanes
 from rpd_gym.names import find_id, old_options
@@ -147,6 +148,10 @@ class PythonEnvironment:
         name = self._name()
         care = care_for(self._make, name) if self.rebuild is None else Care.told(self.rebuild)
         return GymLanes(care.of(self._make), opening.lanes, self._name(), care.rebuild)
+
+    def sources(self) -> tuple[Path, ...]:
+        """Give the file that the factory is written in: another text is another environment."""
+        return source_of(self.factory)
 
     def _name(self) -> str:
         if isinstance(self.factory, str):

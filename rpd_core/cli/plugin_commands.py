@@ -30,13 +30,14 @@ def list_plugins_command(
         shared.print_json(rows)
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("kind", "name", "plugin", "distribution", "version", "status", "summary"):
-        table.add_column(heading, overflow="fold", no_wrap=heading not in ("status", "summary"))
+    for heading in ("kind", "name", "status", "summary", "plugin", "distribution", "version"):
+        table.add_column(heading, overflow="fold", no_wrap=heading in ("kind", "name"))
     for row in rows:
         status = row["status"] if not row["reason"] else f"{row['status']}: {row['reason']}"
         style = None if row["status"] == "ready" else "red"
-        cells = (row["kind"], row["name"], row["plugin"], row["distribution"], row["version"])
-        table.add_row(*map(escape, (*cells, status, row["summary"])), style=style)
+        cells = (row["kind"], row["name"], status, row["summary"])
+        origin = (row["plugin"], row["distribution"], row["version"])
+        table.add_row(*map(escape, (*cells, *origin)), style=style)
     shared.answers().print(table)
 
 

@@ -117,8 +117,9 @@ def _fineness(suite: dict[str, Any]) -> list[str]:
         return ["everything is one state, so there is nothing to rank: try a finer --abstraction."]
     if suite["identified"] >= LOW_IDENTIFIED * suite["states"]:
         return []
+    few = f"only {suite['identified']}" if suite["identified"] else "none"
     return [
-        f"only {suite['identified']} of {suite['states']} states were seen often enough to be "
+        f"{few} of {suite['states']} states were seen often enough to be "
         "judged one by one (a state is visited "
         f"{suite['steps'] / suite['states']:.1f} times on average); a coarser --abstraction "
         "or more --episodes would help."
@@ -142,7 +143,7 @@ def print_decisions(
 def _print_decision_table(console: Console, title: str, rows: list[dict[str, Any]]) -> None:
     table = Table(title=escape(title), title_justify="left", title_style="bold", box=None)
     for heading, justify in _DECISION_COLUMNS:
-        table.add_column(heading, justify=justify)  # type: ignore[arg-type]
+        table.add_column(heading, justify=justify, overflow="fold")  # type: ignore[arg-type]
     for row in rows:
         table.add_row(
             str(row["rank"]),
@@ -220,9 +221,9 @@ def _print_reading(console: Console, summary: dict[str, Any]) -> None:
         say(
             console,
             f"The policy's decisions in {best['states']:.0%} of the states ({best['kept']})"
-            f"{' and in all that the suite never saw' if elsewhere else ''}, or in "
-            f"{best['steps']:.0%} of the steps, are enough for {float(fraction):.0%} of its return "
-            f"(random ranking: {than}). {_confirmed_sentence(best)}",
+            f"{' and in all that the suite never saw' if elsewhere else ''} are enough for "
+            f"{float(fraction):.0%} of its return; counted in steps, the least was "
+            f"{best['steps']:.0%} (random ranking: {than}). {_confirmed_sentence(best)}",
         )
 
 
@@ -231,8 +232,8 @@ def _confirmed_sentence(entry: dict[str, Any]) -> str:
     if found is None or not entry["confirmed"]:
         return "On fresh episodes no pruned policy met the target."
     return (
-        f"On fresh episodes it took {found['states']:.0%} of the states ({found['kept']}), "
-        f"deciding in {found['steps']:.0%} of the steps."
+        f"On fresh episodes that choice took {found['states']:.0%} of the states "
+        f"({found['kept']}), deciding in {found['steps']:.0%} of the steps."
     )
 
 

@@ -100,6 +100,8 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
             errors().print(f"rpd: {error}", style="red", markup=False)
             raise typer.Exit(BAD_INPUT) from error
         except SystemExit as error:  # of a policy or an environment: ours is typer.Exit
+            if isinstance(error.__context__, BrokenPipeError):  # of rich: the reader has left
+                raise
             told = f"rpd: the policy or the environment wants to end rpd ({one_line(error)})"
             errors().print(told, style="red", markup=False)
             raise typer.Exit(BAD_INPUT) from error

@@ -12,6 +12,7 @@ import pytest
 import worlds
 from lines import Line
 
+from rpd_basics.policies import PythonPolicy
 from rpd_core.api import make_request
 from rpd_core.config import (
     STANDARD_MEASURES,
@@ -167,3 +168,21 @@ def test_a_missing_or_empty_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty.zip").touch()
     with pytest.raises(SpecError, match="is empty: save the file again"):
         file_digest(tmp_path / "empty.zip")
+
+
+class Threshold:
+    """A policy object: what it holds is what it does."""
+
+    def __init__(self, at: float) -> None:
+        self.at = at
+
+    def __call__(self, seen: Any) -> Any:
+        return seen > self.at
+
+
+def test_callable_objects_are_told_apart_by_what_they_hold() -> None:
+    def identity(at: float) -> Any:
+        return component_identity(PythonPolicy(Threshold(at)))
+
+    assert identity(0.0) == identity(0.0)
+    assert identity(0.0) != identity(1.0)

@@ -100,7 +100,7 @@ def test_more_episodes_extend_a_suite(cli, tmp_path):
 @pytest.mark.parametrize(
     ("abstraction", "advice"),
     [
-        ("identity", r"Advice: only 0 of \d+ states .* visited 1\.0 times on average\); a coarser"),
+        ("identity", r"Advice: none of \d+ states .* visited 1\.0 times on average\); a coarser"),
         ("round:-3", r"Advice: everything is one state.* try a finer --abstraction"),
         ("round:0", None),
     ],
@@ -208,6 +208,29 @@ def test_closed_streams_do_no_harm(rpd, tmp_path, closed):
     finished = subprocess.run(["bash", "-c", command], cwd=tmp_path, stderr=subprocess.PIPE)
     assert finished.returncode == 0, finished.stderr
     assert (tmp_path / "run" / "suite").exists()
+
+
+def test_another_text_of_ones_own_module_is_another_run(rpd, tmp_path):
+    words = ["suite", "--env", "python:mine:make", "--policy", "python:mine:ones", "--json",
+             "--episodes", "20", "--workers", "1", "--default-action", "constant:0"]  # fmt: skip
+    (tmp_path / "mine.py").write_text(CHATTY)
+    before = json.loads(rpd(*words).stdout)
+    assert json.loads(rpd(*words).stdout) == before
+    (tmp_path / "mine.py").write_text(CHATTY.replace("float(action)", "2 * float(action)"))
+    after = json.loads(rpd(*words).stdout)
+    assert after["return_mean"] == 2 * before["return_mean"]
+    assert after["out"] != before["out"]
+    refused = rpd(*words, "--out", before["out"])
+    assert refused.returncode == 2
+    assert "sources" in refused.stderr
+
+
+def test_a_reader_who_leaves_early_is_no_fault_of_anybodys(rpd, tmp_path):
+    listing = " ".join(rpd.command("list-plugins"))
+    command = f"{listing} 2>errors | head -1; exit ${{PIPESTATUS[1]}}"
+    finished = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True)
+    assert finished.returncode == 0
+    assert (tmp_path / "errors").read_text() == ""
 
 
 def test_advice_fits_what_is_wrong():
