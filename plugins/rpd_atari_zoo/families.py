@@ -59,9 +59,13 @@ def recognise(graph: Graph, wanted: str) -> Family:
     for family in candidates:
         if family.output in graph:
             return family
-    missing = " or ".join(repr(family.output) for family in candidates)
-    raise FitError(
-        f"the graph misses the node {missing}; it ends in {', '.join(ends(graph))}: give the node "
+    raise missing(graph, " or ".join(repr(family.output) for family in candidates))
+
+
+def missing(graph: Graph, nodes: str) -> FitError:
+    """Say which output nodes a graph does not have, and which it does."""
+    return FitError(
+        f"the graph misses the node {nodes}; it ends in {', '.join(ends(graph))}: give the node "
         "with one number per action as node=..."
     )
 

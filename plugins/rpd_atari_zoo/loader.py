@@ -9,13 +9,13 @@ from typing import Literal
 import numpy as np
 import torch
 
-from rpd_atari_zoo.families import Family, Meaning, find_feed, recognise, takes_bytes
+from rpd_atari_zoo.families import Family, Meaning, find_feed, missing, recognise, takes_bytes
 from rpd_atari_zoo.frames import Picture, fit_frames, picture_of
-from rpd_atari_zoo.graph import Graph, Node, find_node, read_graph
+from rpd_atari_zoo.graph import Graph, Node, read_graph
 from rpd_atari_zoo.network import FrozenNetwork
 from rpd_atari_zoo.policy import Rows, ZooPolicy, describe_network
 from rpd_core.components import Facts, Policy
-from rpd_core.errors import ConfigError, FitError
+from rpd_core.errors import ConfigError, FitError, nearest
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,8 @@ class AtariZooFile:
         if self.node is None:
             family = recognise(graph, self.family)
         else:
-            find_node(graph, self.node)
+            if self.node not in graph:
+                raise FitError(f"{missing(graph, repr(self.node))}{nearest(self.node, graph)}")
             known = "auto" if self.family == "auto" else self.family
             family = Family(known, self.node, _assumed(self.node))
         return family if self.output == "auto" else replace(family, meaning=self.output)

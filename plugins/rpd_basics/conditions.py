@@ -62,7 +62,7 @@ class Auto:
         passing = counts[::-1].cumsum()[::-1]
         # In whole numbers, or rounding would decide between 80 % and 20 %.
         cut = returns[1:][np.argmin(np.abs(2 * passing[1:] - len(episodes)))]
-        return f"return>={float(cut)!r}"
+        return f"return>={float(cut)!r}".removesuffix(".0")
 
     def __call__(self, episodes: Episodes) -> FloatArray:
         cut = float(self.resolve(episodes).removeprefix("return>="))

@@ -75,7 +75,7 @@ def test_a_run_with_ones_own_environment_and_policy(finished: rpd.Run) -> None:
     assert summary["original"]["default_everywhere"] == 0.0
     assert summary["original"]["reference_source"] == "random play"
     assert 0 <= summary["original"]["reference"] < 1
-    assert summary["condition"] == "return>=1.0"
+    assert summary["condition"] == "return>=1"
     assert summary["suite"]["episodes"] == len(finished.suite.episodes) == 200
     assert summary["suite"]["states"] == len(finished.suite.states) <= 6
     assert summary["suite"]["steps"] == finished.suite.episodes.length.sum()

@@ -87,14 +87,14 @@ def cut(returns: list[float]) -> str:
 @pytest.mark.parametrize(
     ("returns", "expected"),
     [
-        ([1, 2, 3, 4], "return>=3.0"),
-        ([200] * 90 + [10] * 10, "return>=200.0"),  # the median, 200, as a strict cut fails all
-        ([0] * 90 + [1] * 10, "return>=1.0"),  # the median, 0, passes all
-        ([0] * 60 + [1] * 10 + [2] * 30, "return>=1.0"),
+        ([1, 2, 3, 4], "return>=3"),
+        ([200] * 90 + [10] * 10, "return>=200"),  # the median, 200, as a strict cut fails all
+        ([0] * 90 + [1] * 10, "return>=1"),  # the median, 0, passes all
+        ([0] * 60 + [1] * 10 + [2] * 30, "return>=1"),
         ([-200] * 5 + [-150.5] * 5, "return>=-150.5"),
-        ([0] * 3 + [1] * 4 + [2] * 3, "return>=1.0"),  # 70 % and 30 %: the smaller cut
-        ([0] * 2 + [1] * 6 + [2] * 2, "return>=1.0"),  # 80 % and 20 %: the same
-        ([0] * 1 + [1] * 8 + [2] * 1, "return>=1.0"),
+        ([0] * 3 + [1] * 4 + [2] * 3, "return>=1"),  # 70 % and 30 %: the smaller cut
+        ([0] * 2 + [1] * 6 + [2] * 2, "return>=1"),  # 80 % and 20 %: the same
+        ([0] * 1 + [1] * 8 + [2] * 1, "return>=1"),
         ([0.1, 0.30000000000000004], "return>=0.30000000000000004"),
     ],
 )
