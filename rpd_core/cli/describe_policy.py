@@ -39,7 +39,7 @@ def describe_policy_command(
         return
     table = Table(box=None, pad_edge=False, show_header=False)
     for name, value in about.items():
-        table.add_row(name, str(value))
+        table.add_row(name, f"{value:.4g}" if isinstance(value, float) else str(value))
     shared.answers().print(table, markup=False)
 
 

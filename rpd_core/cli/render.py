@@ -251,6 +251,8 @@ def print_progress(console: Console, path: Path, done: int, total: int) -> None:
 def print_estimate(console: Console, plain: dict[str, Any], cost: Cost) -> None:
     """Print a configuration and what it would cost."""
     table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(overflow="fold")
+    table.add_column(overflow="fold")
     for name, value in _flat(plain):
         table.add_row(escape(name), escape(value))
     console.print(table)
