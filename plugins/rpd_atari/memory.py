@@ -41,6 +41,10 @@ class RamBytes:
         )
 
 
+_BALL = (0, 1)
+"""Of the things that are read, the ball's x and y come first: it is gone as a whole."""
+
+
 @dataclass(frozen=True)
 class Things:
     """Where a game keeps the positions of things in memory; 0 there: not on the screen."""
@@ -50,8 +54,6 @@ class Things:
     addresses: tuple[int, ...]
     offsets: tuple[int, ...]
     """What to add to get pixels of the screen."""
-    ball: tuple[int, int] = (0, 1)
-    """Which of them are the ball's x and y: it is gone as a whole."""
 
     def check(self, facts: Facts) -> None:
         """Refuse other games: their bytes mean something else."""
@@ -65,7 +67,7 @@ class Things:
         """Give positions rounded to a grid; -1 where a thing is not on the screen."""
         raw = ram[:, list(self.addresses)].astype(np.int16)
         there = raw > 0
-        there[:, self.ball] = there[:, self.ball].all(axis=1, keepdims=True)
+        there[:, _BALL] = there[:, _BALL].all(axis=1, keepdims=True)
         rounded = np.rint((raw + np.array(self.offsets)) / pixels) * pixels
         return np.where(there, np.maximum(rounded, 0), -1).astype(np.int16)
 

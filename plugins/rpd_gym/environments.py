@@ -147,7 +147,7 @@ class PythonEnvironment:
         """Make the lanes; pictures need a factory that asks for them itself."""
         name = self._name()
         care = care_for(self._make, name) if self.rebuild is None else Care.told(self.rebuild)
-        return GymLanes(care.of(self._make), opening.lanes, self._name(), care.rebuild)
+        return GymLanes(care.of(self._make), opening.lanes, name, care.rebuild)
 
     def sources(self) -> tuple[Path, ...]:
         """Give the file that the factory is written in: another text is another environment."""

@@ -91,24 +91,25 @@ def _advice(suite: dict[str, Any], coverage: dict[str, Any], elsewhere: bool) ->
         return _fineness(suite)
     found = []
     if coverage["original"] < LOW_COVERAGE:
-        more = "or more --episodes" if elsewhere else "more --episodes or --unvisited policy"
+        remedy = " or more --episodes" if elsewhere else ", more --episodes or --unvisited policy"
         found.append(
             f"below {LOW_COVERAGE:.0%} coverage, pruning also tests what happens in states "
-            f"without a rank; try a coarser --abstraction{' ' if elsewhere else ', '}{more}."
+            f"without a rank; try a coarser --abstraction{remedy}."
         )
-    if coverage["pruned"] is not None and coverage["pruned"] < LOW_COVERAGE:
-        share = f"the pruned policy spends {1 - coverage['pruned']:.0%} of its steps in states that"
-        if elsewhere:
-            found.append(
-                f"{share} the suite never saw, where the policy decides as before: judge by the "
-                "share of steps, not of states; more --episodes help."
-            )
-        elif not found:
-            found.append(
-                f"{share} the suite never saw, where it acts by default; more --episodes or "
-                "--unvisited policy may help."
-            )
+    low = coverage["pruned"] is not None and coverage["pruned"] < LOW_COVERAGE
+    if low and (elsewhere or not found):
+        found.append(
+            f"the pruned policy spends {1 - coverage['pruned']:.0%} of its steps in states that "
+            f"the suite never saw, {_ELSEWHERE[elsewhere]}"
+        )
     return found + _fineness(suite)
+
+
+_ELSEWHERE = {
+    False: "where it acts by default; more --episodes or --unvisited policy may help.",
+    True: "where the policy decides as before: judge by the share of steps, not of states; more "
+    "--episodes help.",
+}
 
 
 def _fineness(suite: dict[str, Any]) -> list[str]:

@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 
 from rpd_core.cli.streams import output_for_the_answer
-from rpd_core.errors import RpdError, one_line
+from rpd_core.errors import RpdError
 
 if TYPE_CHECKING:
     from rpd_core.workshop import Progress
@@ -102,8 +102,9 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
         except SystemExit as error:  # of a policy or an environment: ours is typer.Exit
             if isinstance(error.__context__, BrokenPipeError):  # of rich: the reader has left
                 raise
-            told = f"rpd: the policy or the environment wants to end rpd ({one_line(error)})"
-            errors().print(told, style="red", markup=False)
+            from rpd_core.execution import as_rpd_error
+
+            errors().print(f"rpd: {as_rpd_error(error)}", style="red", markup=False)
             raise typer.Exit(BAD_INPUT) from error
         except KeyboardInterrupt as error:
             errors().print("rpd: interrupted", markup=False)
