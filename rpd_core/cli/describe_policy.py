@@ -60,7 +60,9 @@ def play(environment: Any, loader: Any, episodes: int, seed: int) -> dict[str, A
     from rpd_core.prepare import policy_alone
     from rpd_core.rollout import Plan, Player
 
-    lanes = min(episodes, environment.task().lanes)
+    task = environment.task()
+    shared.show_notes(task)
+    lanes = min(episodes, task.lanes)
     player = Player(policy_alone(environment, loader, lanes))
     index = np.arange(episodes)
     plan = Plan(index, episode_keys(seed, Phase.PROBE, index))

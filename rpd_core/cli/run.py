@@ -13,7 +13,7 @@ from rpd_core.cli import shared
 from rpd_core.errors import ConfigError, StoreError, one_line
 
 if TYPE_CHECKING:
-    from rpd_core.config import Request, Setup
+    from rpd_core.config import Request
     from rpd_core.estimate import Cost
     from rpd_core.workshop import Progress, Workshop
 
@@ -123,15 +123,9 @@ def workshop(
     count = shared.check_workers(workers)
     runner = registry.make("executor", executor)
     setup = resolve(request, registry)
-    show_notes(setup)
+    shared.show_notes(setup.task)
     directory = RunDirectory(out or default_directory(setup))
     return Workshop(setup, directory, registry, runner, count, progress)
-
-
-def show_notes(setup: Setup) -> None:
-    """Show what the task wants its user to know."""
-    for note in setup.task.notes:
-        shared.errors().print(f"rpd: note: {note}", markup=False)
 
 
 def show_estimate(shop: Workshop, cost: Cost, as_json: bool) -> None:

@@ -20,6 +20,7 @@ from rpd_core.cli.streams import output_for_the_answer
 from rpd_core.errors import RpdError
 
 if TYPE_CHECKING:
+    from rpd_core.components import Task
     from rpd_core.workshop import Progress
 
 P = ParamSpec("P")
@@ -159,6 +160,12 @@ def progress_bars(hidden: bool = False) -> Iterator[Progress]:
 
     with bars, output_for_the_answer():
         yield tell
+
+
+def show_notes(task: Task) -> None:
+    """Show what a task wants its user to know."""
+    for note in task.notes:
+        errors().print(f"rpd: note: {note}", markup=False)
 
 
 def print_json(value: Any) -> None:

@@ -210,6 +210,21 @@ def test_closed_streams_do_no_harm(rpd, tmp_path, closed):
     assert (tmp_path / "run" / "suite").exists()
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["describe-policy", "random", "--episodes", "1"],
+        ["suite", "--policy", "random", "--episodes", "20", "--workers", "1"],
+    ],
+)
+def test_an_id_that_is_replaced_is_noted_by_every_command(cli, words):
+    played = cli(*words, "--env", "gym:Pendulum-v1")
+    assert "note" not in played.stderr
+    played = cli(*words, "--env", "gym:Pendulum-v0")
+    assert played.exit_code == 0, played.stderr
+    assert "rpd: note: Pendulum-v0 is gone: Pendulum-v1 is used" in played.stderr
+
+
 def test_another_text_of_ones_own_module_is_another_run(rpd, tmp_path):
     words = ["suite", "--env", "python:mine:make", "--policy", "python:mine:ones", "--json",
              "--episodes", "20", "--workers", "1", "--default-action", "constant:0"]  # fmt: skip
