@@ -21,16 +21,19 @@ _GLANCE = 1.0
 
 
 class Worker:
-    """A process that does one item at a time."""
+    """A process that does one item at a time; not started by its making, so that it is known."""
 
     def __init__(self) -> None:
         context = get_context("spawn")  # forking with torch or ALE threads around can hang
-        self.pipe, theirs = context.Pipe()
-        self._process = context.Process(target=serve, args=(theirs,))
+        self.pipe, self._theirs = context.Pipe()
+        self._process = context.Process(target=serve, args=(self._theirs,))
+        self._item: WorkItem | None = None
+
+    def start(self) -> None:
+        """Start the process; if Ctrl-C breaks in, it ends when the pipe does."""
         with _ctrl_c_waits():
             self._process.start()
-        theirs.close()  # so that the pipe ends when the worker does
-        self._item: WorkItem | None = None
+        self._theirs.close()  # so that the pipe ends when the worker does
 
     @property
     def idle(self) -> bool:
@@ -39,11 +42,12 @@ class Worker:
 
     def give(self, item: WorkItem, packed: bytes) -> bool:
         """Hand an idle worker an item; False if it has died."""
+        self._item = item
         try:
             self.pipe.send_bytes(packed)
         except OSError:
+            self._item = None
             return False
-        self._item = item
         return True
 
     def speaks(self) -> bool:
@@ -74,6 +78,8 @@ class Worker:
     def end(self) -> str:
         """End the process, in the middle of its work if need be; say how it ended."""
         self.ask_to_leave()
+        if self._process.pid is None:
+            return "was not started"
         deadline = time.monotonic() + PATIENCE
         while self._process.exitcode is None and time.monotonic() < deadline:
             self._process.join(0.05)  # a process it has forked can make this wait in vain
@@ -124,7 +130,8 @@ class Crew:
             if worker.give(item, packed):
                 return True
             self._drop(worker)  # it died while idle
-        self.workers.append(Worker())
+        self.workers.append(Worker())  # first, so that whoever breaks in here finds it to end it
+        self.workers[-1].start()
         return self.workers[-1].give(item, packed)
 
     def _collect(self, worker: Worker) -> tuple[WorkItem, bytes | str]:
@@ -162,40 +169,58 @@ def _ending(code: int) -> str:
     return f"was killed by {name} (the environment or the policy may have crashed)"
 
 
-_idle: list[Crew] = []
-"""Crews between two stages: starting a worker costs seconds of imports."""
+_crews: list[Crew] = []
+"""Crews stay between two stages: starting a worker costs seconds of imports."""
+_lent: list[Crew] = []
+"""Those that work for a stage now."""
+_lock = threading.Lock()
 
 
 @contextmanager
 def crew(size: int) -> Iterator[Crew]:
     """Lend a crew to one stage; the next stage finds it again unless this one breaks off."""
-    with _lock:
-        found = next((each for each in _idle if each.size == size), None)
-        if found is not None:
-            _idle.remove(found)
-    lent = found or Crew(size)
+    lent = _lend(size)
     try:
         yield lent
     except BaseException:  # also when nobody listens any more: end the workers at once
-        lent.dismiss()
+        _dismiss(lent)
         raise
     with _lock:
-        _idle.append(lent)
+        _lent.remove(lent)
 
 
-_lock = threading.Lock()
+def _lend(size: int) -> Crew:
+    with _lock:
+        idle = [each for each in _crews if each.size == size and each not in _lent]
+        lent = max(idle, key=lambda each: len(each.workers), default=None) or Crew(size)
+        if lent not in _crews:
+            _crews.append(lent)
+        _lent.append(lent)
+        return lent
+
+
+def _dismiss(crew: Crew) -> None:
+    crew.dismiss()
+    with _lock:
+        for known in (_crews, _lent):
+            if crew in known:
+                known.remove(crew)
 
 
 def dismiss_workers() -> None:
     """End the workers that wait for another stage."""
-    while _idle:
-        with _lock:
-            waiting = _idle.pop() if _idle else None
-        if waiting is not None:
-            waiting.dismiss()
+    with _lock:
+        idle = [each for each in _crews if each not in _lent]
+        _lent.extend(idle)
+    for each in idle:
+        _dismiss(each)
 
 
-atexit.register(dismiss_workers)  # Python would wait for workers that wait for work
+@atexit.register  # Python would wait for workers that wait for work
+def _dismiss_all() -> None:
+    """End all workers: an interrupted stage may not have come to it."""
+    for each in list(_crews):
+        _dismiss(each)
 
 
 def _unpack(item: WorkItem, answer: bytes) -> Outcome:

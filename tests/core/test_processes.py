@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
@@ -197,12 +200,16 @@ if __name__ == "__main__":
 """
 
 
+def with_errands() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(Path(errands.__file__).parent)}
+
+
 def start_parent(folder: Path) -> subprocess.Popen[str]:
     script = folder / "parent.py"
     script.write_text(PARENT)
     return subprocess.Popen(
         [sys.executable, str(script)],
-        env={**os.environ, "PYTHONPATH": str(Path(errands.__file__).parent)},
+        env=with_errands(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -220,6 +227,76 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     parent.kill()
     parent.wait()
     assert wait_until(lambda: not any(is_running(worker) for worker in workers))
+
+
+@pytest.mark.parametrize(
+    "ctrl_c",
+    [
+        lambda: signal.pthread_kill(threading.get_ident(), signal.SIGINT),
+        _thread.interrupt_main,  # as when another thread receives it
+    ],
+    ids=["to this thread", "to another thread"],
+)
+@pytest.mark.parametrize("early", [True, False])
+def test_a_worker_whose_start_is_interrupted_ends(
+    monkeypatch: pytest.MonkeyPatch, ctrl_c: Callable[[], None], early: bool
+) -> None:
+    start = SpawnProcess.start
+    started = []
+
+    def start_and_interrupt(process: SpawnProcess) -> None:
+        if early:
+            ctrl_c()
+        start(process)
+        started.append(process)
+        if not early:
+            ctrl_c()
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    monkeypatch.setattr(SpawnProcess, "start", start_and_interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt), crew(2) as gang:
+            outcomes(gang, errands.sleep, 600.0, 600.0)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert not gang.workers
+    assert all(process.exitcode is not None for process in started)
+
+
+def test_workers_that_nobody_could_end_are_ended_at_exit(tmp_path: Path) -> None:
+    """A second Ctrl-C can interrupt the answer to the first."""
+    script = tmp_path / "impatient.py"
+    script.write_text(IMPATIENT)
+    ended = subprocess.run(
+        [sys.executable, str(script)], env=with_errands(), capture_output=True, timeout=60
+    )
+    assert b"KeyboardInterrupt: impatient" in ended.stderr
+    assert not is_running(int(ended.stdout))
+
+
+IMPATIENT = """
+import errands
+from rpd_core.processes import Crew, crew
+from rpd_core.work import WorkItem
+
+class Queue:
+    items = [WorkItem(errands.process_id, 1)]
+    def take(self):
+        return self.items.pop() if self.items else None
+
+dismiss = Crew.dismiss
+
+def dismiss_later(self):
+    Crew.dismiss = dismiss
+    raise KeyboardInterrupt("impatient")
+
+if __name__ == "__main__":
+    Crew.dismiss = dismiss_later
+    with crew(2) as gang:
+        for outcome in gang.execute(Queue()):
+            print(outcome.value, flush=True)
+        raise KeyboardInterrupt
+"""
 
 
 @pytest.mark.parametrize("delay", [0.02, 0.06, 0.1, 0.2])
