@@ -77,7 +77,7 @@ def test_workers_that_end_in_the_middle_of_an_answer_hold_nobody_up() -> None:
         next(answers)
         started = time.monotonic()
         answers.close()  # type: ignore[attr-defined]
-        assert time.monotonic() - started < 10
+        assert time.monotonic() - started < 30
         with crew(2) as gang:
             assert not gang.workers
 
@@ -115,10 +115,10 @@ def test_a_worker_that_died_while_idle_is_replaced(gang: Crew) -> None:
 def test_a_dead_worker_is_noticed_though_a_process_it_forked_lives_on(gang: Crew) -> None:
     """The child inherits the worker's end of the pipe and keeps it open."""
     started = time.monotonic()
-    (outcome,) = outcomes(gang, errands.fork_and_die, 20.0)
+    (outcome,) = outcomes(gang, errands.fork_and_die, 60.0)
     assert outcome.lost
     assert "ended with exit code 9" in str(outcome.error)
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 30
 
 
 def test_how_a_worker_died_is_told(gang: Crew) -> None:
