@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 import typer
 
@@ -17,15 +18,20 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     rich_markup_mode=None,
 )
-app.command("run")(run.run_command)
-app.command("suite")(parts.suite_command)
-app.command("rank")(parts.rank_command)
-app.command("prune")(parts.prune_command)
-app.command("show")(inspect_run.show_command)
-app.command("list-plugins")(plugin_commands.list_plugins_command)
-app.command("describe")(describe.describe_command)
-app.command("describe-policy")(describe_policy.describe_policy_command)
-app.command("check-plugin")(plugin_commands.check_plugin_command)
+COMMANDS: dict[str, Callable[..., None]] = {
+    "run": run.run_command,
+    "suite": parts.suite_command,
+    "rank": parts.rank_command,
+    "prune": parts.prune_command,
+    "show": inspect_run.show_command,
+    "list-plugins": plugin_commands.list_plugins_command,
+    "describe": describe.describe_command,
+    "describe-policy": describe_policy.describe_policy_command,
+    "check-plugin": plugin_commands.check_plugin_command,
+}
+for name, command in COMMANDS.items():
+    summary = (command.__doc__ or "").partition("\n")[0]
+    app.command(name, short_help=summary)(command)  # Typer would cut it
 
 
 def main() -> None:

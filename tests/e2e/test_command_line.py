@@ -294,3 +294,10 @@ def test_check_plugin_notes_what_it_could_not_check_until_it_is_given_an_environ
     assert (found["pong"]["faults"], found["pong"]["notes"]) == ([], [])
     (note,) = found["breakout"]["notes"]
     assert note.startswith("does not fit atari:Pong: ")
+
+
+def test_help_cuts_no_summary_on_a_narrow_terminal(rpd, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    told = rpd("--help").stdout
+    assert "..." not in told.partition("Commands:")[2]
+    assert "Rank a policy's decisions and prove the ranking by pruning\n" in told
