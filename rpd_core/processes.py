@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import pickle
 import signal
 import threading
@@ -12,7 +13,7 @@ from contextlib import contextmanager
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import wait
 
-from rpd_core.errors import ExecutionError
+from rpd_core.errors import ExecutionError, one_line
 from rpd_core.work import Outcome, WorkItem, WorkQueue
 from rpd_core.worker import PATIENCE, serve
 
@@ -28,6 +29,7 @@ class Worker:
         self.pipe, self._theirs = context.Pipe()
         self._process = context.Process(target=serve, args=(self._theirs,))
         self._item: WorkItem | None = None
+        self._deadline: float | None = None
 
     def start(self) -> None:
         """Start the process; if Ctrl-C breaks in, it ends when the pipe does."""
@@ -69,8 +71,9 @@ class Worker:
         return item, None
 
     def ask_to_leave(self) -> None:
-        """Let the worker close its environments and end."""
-        if self.idle:
+        """Let the worker close its environments and end, in a while that begins now."""
+        self._deadline = self._deadline or time.monotonic() + PATIENCE
+        if self._process.pid is None or self.idle:
             self.pipe.close()
         else:
             self._process.terminate()
@@ -80,15 +83,20 @@ class Worker:
         self.ask_to_leave()
         if self._process.pid is None:
             return "was not started"
-        deadline = time.monotonic() + PATIENCE
-        while self._process.exitcode is None and time.monotonic() < deadline:
+        assert self._deadline is not None
+        while self._process.exitcode is None and time.monotonic() < self._deadline:
             self._process.join(0.05)  # a process it has forked can make this wait in vain
         self.pipe.close()
         if self._process.exitcode is None:
-            self._process.kill()
+            self.kill()
             self._process.join()
             return "stopped answering"
         return _ending(self._process.exitcode)
+
+    def kill(self) -> None:
+        """End the process at once."""
+        if self._process.pid is not None:
+            self._process.kill()
 
 
 class Crew:
@@ -130,8 +138,12 @@ class Crew:
             if worker.give(item, packed):
                 return True
             self._drop(worker)  # it died while idle
-        self.workers.append(Worker())  # first, so that whoever breaks in here finds it to end it
-        self.workers[-1].start()
+        try:
+            self.workers.append(Worker())  # first: whoever breaks in here must find it to end it
+            self.workers[-1].start()
+        except OSError as error:
+            told = f"cannot start another worker process ({one_line(error)}): try fewer --workers"
+            raise ExecutionError(told) from error
         return self.workers[-1].give(item, packed)
 
     def _collect(self, worker: Worker) -> tuple[WorkItem, bytes | str]:
@@ -141,15 +153,16 @@ class Crew:
 
     def _drop(self, worker: Worker) -> str:
         ending = worker.end()
-        self.workers.remove(worker)
+        if worker in self.workers:  # another thread may have dropped it, too
+            self.workers.remove(worker)
         return ending
 
     def dismiss(self) -> None:
         """End all workers."""
         for worker in self.workers:
             worker.ask_to_leave()
-        while self.workers:
-            self._drop(self.workers[-1])
+        for worker in list(self.workers):
+            self._drop(worker)
 
 
 def _lost(item: WorkItem, ending: str) -> Outcome:
@@ -173,7 +186,7 @@ _crews: list[Crew] = []
 """Crews stay between two stages: starting a worker costs seconds of imports."""
 _lent: list[Crew] = []
 """Those that work for a stage now."""
-_lock = threading.Lock()
+_lock = threading.RLock()  # garbage collection may end an abandoned stage at any moment
 
 
 @contextmanager
@@ -182,11 +195,11 @@ def crew(size: int) -> Iterator[Crew]:
     lent = _lend(size)
     try:
         yield lent
+        with _lock:
+            _lent.remove(lent)
     except BaseException:  # also when nobody listens any more: end the workers at once
         _dismiss(lent)
         raise
-    with _lock:
-        _lent.remove(lent)
 
 
 def _lend(size: int) -> Crew:
@@ -219,8 +232,21 @@ def dismiss_workers() -> None:
 @atexit.register  # Python would wait for workers that wait for work
 def _dismiss_all() -> None:
     """End all workers: an interrupted stage may not have come to it."""
-    for each in list(_crews):
-        _dismiss(each)
+    try:
+        for each in list(_crews):
+            _dismiss(each)
+    except KeyboardInterrupt:  # again
+        for each in _crews:
+            for worker in each.workers:
+                worker.kill()
+
+
+def _forget_all() -> None:
+    _crews.clear()
+    _lent.clear()
+
+
+os.register_at_fork(after_in_child=_forget_all)  # they are its parent's
 
 
 def _unpack(item: WorkItem, answer: bytes) -> Outcome:
@@ -232,8 +258,9 @@ def _unpack(item: WorkItem, answer: bytes) -> Outcome:
 def _ctrl_c_waits() -> Iterator[None]:
     """Hold Ctrl-C back from a process that is being started: it inherits this."""
     resource_tracker.ensure_running()  # it would let Ctrl-C through
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # may itself be interrupted
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)

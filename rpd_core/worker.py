@@ -32,22 +32,33 @@ class _Dismissed(BaseException):
 def serve(pipe: Connection) -> None:
     """Do what comes through the pipe, in the worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
-    os.register_at_fork(after_in_child=pipe.close)  # else it would outlive this process
+    os.set_inheritable(pipe.fileno(), False)  # a program of an environment would keep it open
+    os.register_at_fork(after_in_child=pipe.close)  # and so would a copy of this process
     os.dup2(2, 1)  # standard output is for the answer; an environment may print
     one_thread()  # before any numerical library is imported for an item
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    try:
-        signal.signal(signal.SIGTERM, _dismissed)
-        while True:
-            pipe.send_bytes(_do(pipe.recv_bytes()))
-    except (EOFError, OSError, _Dismissed):  # nobody is there any more, or nobody wants more
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        _tidy_up()
+    with suppress(_Dismissed):  # it may be asked twice: by its parent, and because that has gone
+        with suppress(EOFError, OSError, _Dismissed):
+            _heed_requests()
+            while not _leaving.is_set():
+                pipe.send_bytes(_do(pipe.recv_bytes()))
+        _leaving.set()
+    _tidy_up()
+
+
+_leaving = threading.Event()
+
+
+def _heed_requests() -> None:
+    signal.signal(signal.SIGTERM, _dismissed)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, _dismissed)
 
 
 def _dismissed(number: int, frame: object) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
-    raise _Dismissed
+    if not _leaving.is_set():  # once is enough
+        _leaving.set()  # what comes next may be swallowed
+        raise _Dismissed
 
 
 def _tidy_up() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -45,6 +46,21 @@ def fork_and_die(seconds: float) -> None:
         os._exit(9)
     time.sleep(seconds)
     os._exit(0)
+
+
+def start_program(seconds: float) -> int:
+    """Start a program that has all open files that may be had."""
+    return subprocess.Popen(["sleep", str(seconds)], close_fds=False).pid
+
+
+def swallow_request(number: int) -> int:
+    """Go on working when asked to end."""
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(600)
+    except BaseException:
+        pass
+    return number
 
 
 def process_id(number: int) -> int:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 import typer
 from rich.console import Console
 
+from rpd_core.cli.stopping import exit_code
 from rpd_core.cli.streams import output_for_the_answer
 from rpd_core.errors import RpdError
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-INTERRUPTED = 130
 BAD_INPUT = 2
 
 Env = Annotated[str | None, typer.Option("--env", help="Environment spec, for example cartpole.")]
@@ -109,7 +109,7 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
             raise typer.Exit(BAD_INPUT) from error
         except KeyboardInterrupt as error:
             errors().print("rpd: interrupted", markup=False)
-            raise typer.Exit(INTERRUPTED) from error
+            raise typer.Exit(exit_code(error)) from error
 
     return wrapped
 
@@ -119,13 +119,13 @@ def resumable(out: Path) -> Iterator[None]:
     """Say, when interrupted, what was kept and how to go on."""
     try:
         yield
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         errors().print(
             f"rpd: interrupted; finished chunks are kept in {out}. Run the same command again, or "
             f"rpd run --config {out / 'run.json'} --out {out}, to continue.",
             markup=False,
         )
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(exit_code(stop)) from None
 
 
 @contextmanager

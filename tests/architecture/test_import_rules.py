@@ -125,7 +125,7 @@ def test_nothing_uses_global_randomness() -> None:
 
 PROGRAM = """
 import json, sys
-from rpd_core.cli.main import app
+from rpd_core.cli.app import app
 try:
     app(sys.argv[1:])
 except SystemExit as end:

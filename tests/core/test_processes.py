@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,7 @@ def is_running(process: int) -> bool:
     """Tell whether a process exists and has not ended (a zombie has)."""
     try:
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
     return state != "Z"
 
@@ -115,10 +116,21 @@ def test_a_worker_that_died_while_idle_is_replaced(gang: Crew) -> None:
 def test_a_dead_worker_is_noticed_though_a_process_it_forked_lives_on(gang: Crew) -> None:
     """The child inherits the worker's end of the pipe and keeps it open."""
     started = time.monotonic()
-    (outcome,) = outcomes(gang, errands.fork_and_die, 60.0)
+    (outcome,) = outcomes(gang, errands.fork_and_die, 35.0)
     assert outcome.lost
     assert "ended with exit code 9" in str(outcome.error)
     assert time.monotonic() - started < 30
+
+
+def test_a_program_that_a_dead_worker_started_does_not_hold_its_pipe_open(gang: Crew) -> None:
+    (program,) = outcomes(gang, errands.start_program, 60.0)
+    (asked,) = outcomes(gang, errands.process_id, 1)
+    os.kill(asked.value, signal.SIGKILL)
+    try:
+        assert wait_until(gang.workers[0].pipe.poll)
+        assert is_running(program.value)
+    finally:
+        os.kill(program.value, signal.SIGKILL)
 
 
 def test_how_a_worker_died_is_told(gang: Crew) -> None:
@@ -153,6 +165,64 @@ def test_a_worker_that_refuses_to_end_is_killed(
     assert wait_until(marker.exists)
     gang.dismiss()
     assert not is_running(asked.value)
+
+
+def test_workers_that_refuse_to_end_are_waited_for_all_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "PATIENCE", 3.0)
+    with crew(4) as gang:
+        asked = outcomes(gang, errands.process_id, 1, 2, 3, 4)
+        for number, worker in enumerate(gang.workers):
+            marker = tmp_path / str(number)
+            worker.give(WorkItem(errands.stay, None), _packed(errands.stay, str(marker)))
+            assert wait_until(marker.exists)
+        started = time.monotonic()
+        gang.dismiss()
+        assert 3 <= time.monotonic() - started < 6
+    assert not any(is_running(each.value) for each in asked)
+
+
+def test_who_does_not_wait_at_exit_has_the_workers_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(gang: Crew) -> None:
+        raise KeyboardInterrupt
+
+    with crew(2) as gang:
+        (asked,) = outcomes(gang, errands.process_id, 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(Crew, "dismiss", interrupted)
+        processes._dismiss_all()
+    assert wait_until(lambda: not is_running(asked.value))
+    dismiss_workers()
+
+
+def test_a_worker_that_cannot_be_started_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(process: SpawnProcess) -> None:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(SpawnProcess, "start", refuse)
+    with (
+        pytest.raises(ExecutionError, match=r"another worker .*Too many .*try fewer --workers"),
+        crew(2) as gang,
+    ):
+        outcomes(gang, errands.process_id, 1)
+
+
+def test_a_copy_of_this_process_leaves_the_workers_to_it(gang: Crew) -> None:
+    (asked,) = outcomes(gang, errands.process_id, 1)
+    copy = os.fork()
+    if not copy:
+        processes._dismiss_all()
+        os._exit(len(gang.workers))
+    assert os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1]) == 1
+    assert is_running(asked.value)
+
+
+def test_a_request_to_end_that_is_swallowed_is_heeded_after_the_item(gang: Crew) -> None:
+    """As in an environment with a bare `except`."""
+    (asked,) = outcomes(gang, errands.swallow_request, 1)
+    assert asked.value == 1
+    assert wait_until(lambda: gang.workers[0].speaks())
 
 
 def test_two_stages_at_once_have_a_crew_each_and_the_next_finds_one_of_them() -> None:
@@ -204,6 +274,15 @@ def with_errands() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(Path(errands.__file__).parent)}
 
 
+@pytest.fixture
+def parent(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    started = start_parent(tmp_path)
+    yield started
+    with suppress(ProcessLookupError):
+        os.killpg(started.pid, signal.SIGKILL)
+    started.communicate(timeout=60)
+
+
 def start_parent(folder: Path) -> subprocess.Popen[str]:
     script = folder / "parent.py"
     script.write_text(PARENT)
@@ -218,8 +297,7 @@ def start_parent(folder: Path) -> subprocess.Popen[str]:
     )
 
 
-def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
-    parent = start_parent(tmp_path)
+def test_workers_end_when_their_parent_is_killed(parent: subprocess.Popen[str]) -> None:
     assert parent.stdout is not None
     told = [parent.stdout.readline().strip() for _ in range(4)]
     assert (told[0], told[3]) == ("starting", "busy")
@@ -300,8 +378,9 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("delay", [0.02, 0.06, 0.1, 0.2])
-def test_ctrl_c_while_workers_start_reaches_only_the_parent(tmp_path: Path, delay: float) -> None:
-    parent = start_parent(tmp_path)
+def test_ctrl_c_while_workers_start_reaches_only_the_parent(
+    parent: subprocess.Popen[str], delay: float
+) -> None:
     assert parent.stdout is not None
     assert parent.stdout.readline() == "starting\n"
     time.sleep(delay)

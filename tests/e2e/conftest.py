@@ -8,8 +8,9 @@ import signal
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -69,15 +70,18 @@ class Rpd:
     """The `rpd` of this environment as a real process."""
 
     cwd: Path
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def command(self, *words: str) -> list[str]:
         return [sys.executable, "-m", "rpd_core.cli.main", *words]
 
     def __call__(self, *words: str) -> Finished:
-        return subprocess.run(self.command(*words), capture_output=True, text=True, cwd=self.cwd)
+        return subprocess.run(
+            self.command(*words), capture_output=True, text=True, cwd=self.cwd, timeout=300
+        )
 
     def start(self, *words: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             self.command(*words),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -87,11 +91,17 @@ class Rpd:
             # a shell that runs the tests in the background lets its children ignore Ctrl-C
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
+        self.started.append(process)
+        return process
 
 
 @pytest.fixture
-def rpd(tmp_path: Path) -> Rpd:
-    return Rpd(tmp_path)
+def rpd(tmp_path: Path) -> Iterator[Rpd]:
+    command = Rpd(tmp_path)
+    yield command
+    for process in command.started:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 @pytest.fixture
@@ -99,7 +109,7 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Call the command line in this process, which spares the imports."""
     from typer.testing import CliRunner
 
-    from rpd_core.cli.main import app
+    from rpd_core.cli.app import app
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(os.environ, "COLUMNS", "200")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from rpd_core.cli.main import app
+from rpd_core.cli.app import app
 from rpd_core.components import KINDS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

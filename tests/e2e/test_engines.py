@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,9 @@ class Engine(gymnasium.Env):
     action_space = spaces.Discrete(2)
 
     def __init__(self):
-        self.program = subprocess.Popen(["sleep", "600"], stdout=-3, stderr=-3)
+        self.program = subprocess.Popen(
+            ["sleep", "600"], stdout=-3, stderr=-3, start_new_session=True
+        )
         with pathlib.Path("programs").open("a") as programs:
             programs.write(f"{self.program.pid}\\n")
 
@@ -57,9 +60,10 @@ def running(folder: Path) -> list[int]:
     if not (folder / "programs").exists():
         return found
     for line in (folder / "programs").read_text().split():
-        stat = Path(f"/proc/{line}/stat")
-        if stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z":
-            found.append(int(line))
+        with suppress(FileNotFoundError, ProcessLookupError):
+            stat = Path(f"/proc/{line}/stat").read_text()
+            if stat.rpartition(")")[2].split()[0] != "Z":
+                found.append(int(line))
     return found
 
 
@@ -88,17 +92,42 @@ def test_a_finished_run_leaves_no_program_behind(rpd, engine, workers):
     assert none_left(engine)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_a_run_that_is_stopped_leaves_no_program_behind(rpd, engine, number):
-    process = rpd.start(*WORDS, "--episodes", "200000", "--workers", "2", "--out", "stopped")
-    deadline = time.monotonic() + 60
+@pytest.mark.parametrize(
+    ("number", "workers", "code"),
+    [
+        (signal.SIGINT, "2", 130),
+        (signal.SIGKILL, "2", -9),
+        (signal.SIGTERM, "1", 143),
+        (signal.SIGTERM, "2", 143),
+        (signal.SIGHUP, "1", 129),
+    ],
+)
+def test_a_run_that_is_stopped_leaves_no_program_behind(rpd, engine, number, workers, code):
+    process = started(rpd, engine, workers)
+    os.kill(process.pid, number)  # the command alone, not its workers
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert "Traceback" not in told
+    assert ("Run the same command again" in told) == (number != signal.SIGKILL)
+    assert none_left(engine)
+
+
+def test_a_terminal_that_is_closed_ends_the_workers_too(rpd, engine):
+    process = started(rpd, engine, "2")
+    os.killpg(process.pid, signal.SIGHUP)
+    process.communicate(timeout=60)
+    assert none_left(engine)
+
+
+def started(rpd, engine, workers):
+    words = [*WORDS, "--episodes", "200000", "--workers", workers, "--out", "stopped"]
+    process = rpd.start(*words)
+    deadline = time.monotonic() + 120
     while not list(engine.glob("stopped/suite/episodes/part-*")):
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    os.kill(process.pid, number)  # the command alone, not its workers
-    process.communicate(timeout=60)
-    assert none_left(engine)
+    return process
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

@@ -25,7 +25,7 @@ RUN = ["--env", "cartpole", "--episodes", "1500", "--test-episodes", "20", "--wo
 def exported(tmp_path_factory):
     from typer.testing import CliRunner
 
-    from rpd_core.cli.main import app
+    from rpd_core.cli.app import app
 
     tmp_path = tmp_path_factory.mktemp("exported")
 

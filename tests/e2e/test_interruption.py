@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -55,3 +57,25 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(rpd, tmp_path):
     assert "Traceback" not in told
     again = rpd(*MANY, "--out", str(out), "--json")
     assert '"episodes": 20000' in again.stdout
+
+
+EARLY = """
+import os, signal, sys
+
+
+class CtrlC:
+    def find_spec(self, name, path=None, target=None):
+        if name == "typer":
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+sys.meta_path.insert(0, CtrlC())
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from rpd_core.cli.main import main
+main()
+"""
+
+
+def test_ctrl_c_while_rpd_starts_ends_it_quietly():
+    ended = subprocess.run([sys.executable, "-c", EARLY, "--help"], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")

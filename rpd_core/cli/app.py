@@ -1,0 +1,47 @@
+"""The program behind `rpd`: one module per command, put together here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import typer
+
+from rpd_core.cli import describe, describe_policy, inspect_run, parts, plugin_commands, run, shared
+
+app = typer.Typer(
+    name="rpd",
+    help="Which decisions of a trained reinforcement-learning policy matter?",
+    no_args_is_help=True,
+    pretty_exceptions_show_locals=False,
+    rich_markup_mode=None,
+)
+COMMANDS: dict[str, Callable[..., None]] = {
+    "run": run.run_command,
+    "suite": parts.suite_command,
+    "rank": parts.rank_command,
+    "prune": parts.prune_command,
+    "show": inspect_run.show_command,
+    "list-plugins": plugin_commands.list_plugins_command,
+    "describe": describe.describe_command,
+    "describe-policy": describe_policy.describe_policy_command,
+    "check-plugin": plugin_commands.check_plugin_command,
+}
+for name, command in COMMANDS.items():
+    summary = (command.__doc__ or "").partition("\n")[0]
+    app.command(name, short_help=summary)(command)  # Typer would cut it
+
+
+def start() -> int:
+    """Do what the command line says and give the exit code."""
+    if len(sys.argv) == 1:
+        sys.argv.append("--help")
+    try:
+        code = typer.main.get_command(app).main(prog_name="rpd", standalone_mode=False)
+    except Exception as error:
+        told = getattr(error, "format_message", None)  # of a wrong option or argument
+        if told is None:
+            raise
+        shared.errors().print(f"rpd: {' '.join(told().split())} Try --help.", markup=False)
+        return shared.BAD_INPUT
+    return code if isinstance(code, int) else 0
