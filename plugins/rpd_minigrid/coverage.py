@@ -12,8 +12,11 @@ from minigrid.minigrid_env import MiniGridEnv
 
 LARGEST_VIEW = 31
 """Beyond it, the rows of a view do not fit the words that all views are worked out in."""
+_HARMLESS = frozenset({"_gen_grid", "_gen_mission", "_reward", "render", "close"})
+"""What a task of another author may do its own way; whoever changes more is not followed."""
 _VIEW = ("gen_obs", "gen_obs_grid", "get_view_exts")
-_MOVES = ("step", "reset", "front_pos", "dir_vec", "__getattribute__", "__setattr__")
+_ACCESS = ("__getattribute__", "__setattr__")
+_MOVES = ("step", "reset", "front_pos", "dir_vec", *_ACCESS)
 
 
 def unwrap_order(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:
@@ -28,9 +31,15 @@ def views_covered(env: gymnasium.Env[Any, Any]) -> bool:
     return (
         isinstance(env, MiniGridEnv)
         and _inherits(env, _VIEW)
-        and type(env.grid) is Grid
+        and not any(_goes_its_own_way(kind) for kind in type(env).__mro__)
         and 3 <= env.agent_view_size <= LARGEST_VIEW
     )
+
+
+def map_covered(env: MiniGridEnv, size: tuple[int, int]) -> bool:
+    """Tell whether the map that the task has just made is the package's own and of this size."""
+    grid = env.grid
+    return type(grid) is Grid and (grid.width, grid.height) == size
 
 
 def moves_covered(env: Any) -> bool:
@@ -43,4 +52,16 @@ def _inherits(env: Any, names: tuple[str, ...]) -> bool:
     return all(
         getattr(kind, name) is getattr(MiniGridEnv, name) and name not in vars(env)
         for name in names
+    )
+
+
+def _goes_its_own_way(kind: type) -> bool:
+    """Tell whether a class of another author does something differently from the package."""
+    if kind.__module__.startswith("minigrid.") or issubclass(MiniGridEnv, kind):
+        return False
+    return any(
+        hasattr(MiniGridEnv, name)
+        for name, what in vars(kind).items()
+        if callable(what) or isinstance(what, property | classmethod | staticmethod)
+        if name not in _HARMLESS and (not name.startswith("__") or name in _ACCESS)
     )

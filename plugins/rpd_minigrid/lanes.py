@@ -39,7 +39,7 @@ from rpd_minigrid.cells import (
     TOGGLES,
     cell_code,
 )
-from rpd_minigrid.coverage import moves_covered, unwrap_order, views_covered
+from rpd_minigrid.coverage import map_covered, moves_covered, unwrap_order, views_covered
 from rpd_minigrid.views import AHEAD_X, AHEAD_Y, Views
 
 Array = NDArray[Any]
@@ -113,7 +113,7 @@ class MiniGridLanes:
         self.counts = np.zeros(lanes, dtype=np.int64)
         self.limits = np.zeros(lanes, dtype=np.int64)
         self.unusual = np.zeros(lanes, dtype=bool)
-        """Lanes that hold an object of somebody else's class: the environment makes every step."""
+        """Lanes with a map or an object of somebody else's class: the environment steps there."""
         self.things: list[list[Any] | None] = [None] * lanes
         self.restless: list[list[int]] = [[] for _ in range(lanes)]
         """Cells whose object may change its looks, as positions in the package's list."""
@@ -139,15 +139,15 @@ class MiniGridLanes:
 
     def _capture(self, lane: int, env: MiniGridEnv) -> dict[str, Any]:
         """Bring the arrays up to date; called by the environment instead of building its view."""
-        grid = env.grid
-        if (grid.width, grid.height) != (self.width, self.height):
+        see_through = env.see_through_walls == self.views.see_through_walls
+        if not (see_through and map_covered(env, (self.width, self.height))):
             self.unusual[lane] = True
             return packages_view(env)
         x, y = env.agent_pos
         self.places[lane] = (y + self.margin) * self.stride + x + self.margin
         self.directions[lane] = env.agent_dir
         self.carried[lane] = cell_code(env.carrying)
-        before, now = self.things[lane], grid.grid
+        before, now = self.things[lane], env.grid.grid
         if before is None:
             self._copy_map(lane, now)
         else:
@@ -212,7 +212,10 @@ class MiniGridLanes:
             return np.array([agent_cell(env) for env in self.bases], dtype=np.int64)
         x = self.places % self.stride - self.margin
         y = self.places // self.stride - self.margin
-        return np.stack([x, y, self.directions], axis=1)
+        cells = np.stack([x, y, self.directions], axis=1)
+        for lane in np.flatnonzero(self.unusual).tolist():
+            cells[lane] = agent_cell(self.bases[lane])
+        return cells
 
     # ------------------------------------------------------------------- steps
 
@@ -248,15 +251,16 @@ class MiniGridLanes:
         return alone
 
     def _hand_over(self, lane: int) -> None:
-        """Tell the environment what the arrays know."""
+        """Tell the environment what only the arrays know."""
+        if not self.quick_moves or self.unusual[lane]:
+            return
         env, place = self.bases[lane], int(self.places[lane])
         env.agent_pos = place % self.stride - self.margin, place // self.stride - self.margin
         env.agent_dir = int(self.directions[lane])
         env.step_count = int(self.counts[lane])
 
     def _step_alone(self, lane: int, action: int, result: StepResult) -> None:
-        if self.quick_moves:
-            self._hand_over(lane)
+        self._hand_over(lane)
         try:
             observation, reward, over, cut, self.infos[lane] = self.envs[lane].step(action)
         except Exception as error:  # an environment may raise anything
@@ -274,8 +278,7 @@ class MiniGridLanes:
 
     def render(self, lane: int) -> Array:
         """Draw a lane with the package's own picture."""
-        if self.quick_moves:
-            self._hand_over(lane)
+        self._hand_over(lane)
         return np.asarray(self.envs[lane].render())
 
     def close(self) -> None:

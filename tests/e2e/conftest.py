@@ -31,7 +31,9 @@ class Scratch:
 
     def rpd(self, *words: str, cwd: Path | None = None) -> Finished:
         command = [self.python, "-m", "rpd_core.cli.main", *words]
-        return subprocess.run(command, capture_output=True, text=True, cwd=cwd or self.path)
+        return subprocess.run(
+            command, capture_output=True, text=True, cwd=cwd or self.path, timeout=300
+        )
 
     def python_code(self, text: str) -> None:
         """Run some lines of Python, which must succeed."""

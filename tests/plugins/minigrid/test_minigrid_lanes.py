@@ -8,8 +8,10 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.envs.registration import register
-from minigrid.core.world_object import Ball, Goal
+from minigrid.core.grid import Grid
+from minigrid.core.world_object import Ball, Goal, Wall
 from minigrid.envs import EmptyEnv
+from minigrid.minigrid_env import MiniGridEnv
 from minigrid_plain import make_plain, reset_plain
 
 from rpd_core.components import Opening
@@ -165,32 +167,134 @@ class Spectacles(gymnasium.ObservationWrapper[Any, Any, Any]):
         return {**observation, "image": np.flip(observation["image"], axis=0)}
 
 
+class Unpacking(EmptyEnv):
+    """A task that makes a new observation of the package's."""
+
+    def step(self, action: Any) -> Any:
+        seen, *rest = super().step(action)
+        return {**seen, "image": 9 - seen["image"]}, *rest
+
+
+class North(EmptyEnv):
+    """A task that changes a part of the observation without a look at the rest."""
+
+    def step(self, action: Any) -> Any:
+        seen, *rest = super().step(action)
+        seen["direction"] = (seen.get("direction", 0) + 1) % 4
+        return seen, *rest
+
+
+class Blinking(EmptyEnv):
+    """A task whose objects change their looks."""
+
+    def _gen_grid(self, width: int, height: int) -> None:
+        super()._gen_grid(width, height)
+        self.ball = Ball("red")
+        self.put_obj(self.ball, 2, 2)
+
+    def step(self, action: Any) -> Any:
+        self.ball.color = "green" if self.ball.color == "red" else "red"
+        return super().step(action)
+
+
+def put_wall(env: MiniGridEnv) -> None:
+    for y in range(1, 4):
+        env.grid.set(2, y, Wall())
+
+
+class Sometimes(EmptyEnv):
+    """A task whose walls can be seen through in some episodes."""
+
+    def _gen_grid(self, width: int, height: int) -> None:
+        super()._gen_grid(width, height)
+        put_wall(self)
+        self.see_through_walls = bool(self.np_random.integers(2))
+
+
+class Glass(Grid):
+    """A map whose walls are of glass."""
+
+    def slice(self, *where: int) -> Any:
+        part = super().slice(*where)
+        part.__class__ = Glass
+        return part
+
+    def rotate_left(self) -> Any:
+        turned = super().rotate_left()
+        turned.__class__ = Glass
+        return turned
+
+    def process_vis(self, agent_pos: Any) -> Any:
+        return np.ones((self.width, self.height), dtype=bool)
+
+
+class OwnMap(EmptyEnv):
+    """A task with another kind of map."""
+
+    def _gen_grid(self, width: int, height: int) -> None:
+        super()._gen_grid(width, height)
+        put_wall(self)
+        self.see_through_walls = False
+        self.grid.__class__ = Glass
+
+
+class Plain(EmptyEnv):
+    """A task of another author that the lanes can follow."""
+
+    def _gen_grid(self, width: int, height: int) -> None:
+        super()._gen_grid(width, height)
+        self.put_obj(Ball("blue"), 2, 2)
+
+    def _reward(self) -> float:
+        return 5.0 + self.step_count
+
+
+STRANGE: dict[str, Any] = {
+    "OddObjects": OddObjects,
+    "Inverted": Inverted,
+    "Limited": EmptyEnv,
+    "Wrapped": lambda **options: Spectacles(EmptyEnv(**options)),
+    "Unpacking": Unpacking,
+    "North": North,
+    "Blinking": Blinking,
+    "Sometimes": Sometimes,
+    "OwnMap": OwnMap,
+    "Plain": Plain,
+}
+
+
 @pytest.fixture
 def strange_tasks() -> Any:
-    register("MiniGrid-OddObjects-v0", OddObjects)
-    register("MiniGrid-Inverted-v0", Inverted)
-    register("MiniGrid-Limited-v0", EmptyEnv, max_episode_steps=7)
-    register("MiniGrid-Wrapped-v0", lambda **options: Spectacles(EmptyEnv(**options)))
+    for name, task in STRANGE.items():
+        register(f"MiniGrid-{name}-v0", task, max_episode_steps=7 if name == "Limited" else None)
     yield
-    for name in ("OddObjects", "Inverted", "Limited", "Wrapped"):
+    for name in STRANGE:
         del gymnasium.registry[f"MiniGrid-{name}-v0"]
 
 
 @pytest.mark.usefixtures("strange_tasks")
-@pytest.mark.parametrize("name", ["OddObjects", "Inverted", "Limited", "Wrapped"])
+@pytest.mark.parametrize("name", STRANGE)
 def test_tasks_that_are_not_the_packages_own_are_still_exact(name: str) -> None:
     lanes, single = started(name), make_plain(f"MiniGrid-{name}-v0", disable_env_checker=True)
-    expected, chance = reset_plain(single, 5), np.random.default_rng(3)
-    for _ in range(7):
-        np.testing.assert_array_equal(lanes.observe()["image"][0], expected["image"])
-        assert lanes.observe()["direction"][0] == expected["direction"]
-        assert tuple(lanes.view("cell")[0, :2]) == tuple(single.unwrapped.agent_pos)
-        action = int(chance.choice([RIGHT, FORWARD, TOGGLE]))
-        result = act(lanes, action)
-        expected, reward, over, cut, _ = single.step(action)
-        found = result.rewards[0], result.terminated[0], result.truncated[0]
-        assert found == (reward, over, cut)
-    assert cut == (name == "Limited")
+    for seed in range(5):
+        lanes.reset(np.array([0]), np.array([seed]))
+        expected, chance = reset_plain(single, seed), np.random.default_rng(seed)
+        for _ in range(7):
+            np.testing.assert_array_equal(lanes.observe()["image"][0], expected["image"])
+            assert lanes.observe()["direction"][0] == expected["direction"]
+            assert tuple(lanes.view("cell")[0, :2]) == tuple(single.unwrapped.agent_pos)
+            action = int(chance.choice([RIGHT, FORWARD, TOGGLE]))
+            result = act(lanes, action)
+            expected, reward, over, cut, _ = single.step(action)
+            found = result.rewards[0], result.terminated[0], result.truncated[0]
+            assert found == (reward, over, cut)
+        assert cut == (name == "Limited")
+
+
+@pytest.mark.usefixtures("strange_tasks")
+def test_a_task_of_another_author_that_only_makes_maps_is_as_fast_as_the_packages() -> None:
+    assert started("Plain").quick_moves
+    assert not started("Blinking").quick_views
 
 
 class NeedsMore(EmptyEnv):
