@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from ale_py import ALEInterface, LoggerMode
 
 NOOP, FIRE = 0, 1
@@ -27,6 +28,11 @@ class Switches:
     difficulty: int | None = None
 
 
+def _emulators_seed(seed: int) -> int:
+    """Give the seed that Gymnasium's environment hands the emulator for a seed of its own."""
+    return int(np.random.SeedSequence(seed).generate_state(2)[1].astype(np.int32))
+
+
 def _offered(what: str, chosen: int, offered: list[int]) -> None:
     if chosen not in offered:
         raise RuntimeError(f"{what} {chosen} is not one of {', '.join(map(str, offered))}")
@@ -44,7 +50,7 @@ class Console:
 
     def load(self, seed: int) -> None:
         """Put the game in anew; nothing but sticky actions depends on the seed."""
-        self.ale.setInt("random_seed", seed)
+        self.ale.setInt("random_seed", _emulators_seed(seed))
         self.ale.loadROM(self.rom)
         if self.switches.mode is not None:
             _offered("mode", self.switches.mode, self.ale.getAvailableModes())

@@ -10,6 +10,8 @@ from rpd_atari.lanes import AtariLanes
 from rpd_core.components import Lanes, Opening, Task
 from rpd_core.errors import SpecError
 
+WIDTH = 160
+"""Pixels across a screen; no game has more."""
 SHARES = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Coarser than the standard sweep: an Atari episode costs a second or so."""
 
@@ -42,7 +44,7 @@ class Atari:
     maximum: Literal["grey", "colour"] = "grey"
     """How the last two frames are joined: grey first (Gymnasium) or colour first (SB3)."""
     size: int = 84
-    """Height and width of an observation."""
+    """Height and width of an observation, at most 160."""
     stack: int = 4
     """Screens in an observation."""
     mode: int | None = None
@@ -54,6 +56,8 @@ class Atari:
         for name in ("max_steps", "frame_skip", "size", "stack"):
             if getattr(self, name) < 1:
                 raise SpecError(f"atari: {name} must be at least 1, got {getattr(self, name)}")
+        if self.size > WIDTH:
+            raise SpecError(f"atari: size is at most {WIDTH}, as wide as a screen, got {self.size}")
         if self.noop_max < 0:
             raise SpecError(f"atari: noop_max must not be negative, got {self.noop_max}")
         if not 0 <= self.sticky < 1:

@@ -108,6 +108,20 @@ def test_sticky_actions_repeat_an_episode_for_its_seed_and_not_for_another() -> 
     assert any((left != right).any() for left, right in zip(first, other, strict=True))
 
 
+def test_sticky_actions_are_those_of_plain_gymnasium_for_a_seed() -> None:
+    options = {"frameskip": 1, "repeat_action_probability": 0.25}
+    plain = gymnasium.make("ALE/Breakout-v5", **options).unwrapped
+    lanes = Atari("Breakout", sticky=0.25, noop_max=0, fire="never").open(Opening(1))
+    for seed in (3, 2**31 + 5):
+        plain.reset(seed=seed)
+        lanes.reset(np.array([0]), np.array([seed]))
+        for action in [1, 2, 3] * 20:
+            lanes.step(np.array([action]), np.array([True]))
+            for _ in range(4):
+                plain.step(action)
+            np.testing.assert_array_equal(lanes.view("ram")[0], plain.ale.getRAM())
+
+
 def test_without_start_presses_a_used_lane_starts_like_a_fresh_one() -> None:
     bare = {"noop_max": 0, "fire": "never", "frame_skip": 1}
     used = Atari("Qbert", **bare).open(Opening(1))
@@ -216,6 +230,7 @@ def test_an_old_id_is_mapped_with_a_note() -> None:
         (lambda: Atari("Combat").task(), "several players"),
         (lambda: Atari("Pong", frame_skip=0), "frame_skip must be at least 1, got 0"),
         (lambda: Atari("Pong", sticky=1.5), "sticky is a chance"),
+        (lambda: Atari("Pong", size=161), "size is at most 160, as wide as a screen, got 161"),
         (lambda: Atari("Pong", mode=99).open(Opening(1)), "set up: mode 99 is not one of 0, 1"),
     ],
 )
