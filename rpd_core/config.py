@@ -247,7 +247,7 @@ def component_identity(component: Any) -> dict[str, Any]:
         for item in dataclasses.fields(component):
             if not item.metadata.get("not_identity"):
                 found[item.name] = _plain(getattr(component, item.name))
-    for files in ("inputs", "sources"):
+    for files in _CONTENTS:
         for path in getattr(component, files, tuple)():
             found.setdefault(files, []).append(file_digest(path))
     return found
@@ -360,4 +360,13 @@ def differences(stored: Any, asked: Any, at: str = "") -> list[str]:
             inner = f"{at}.{key}" if at else str(key)
             found += differences(stored.get(key), asked.get(key), inner)
         return found
-    return [] if stored == asked else [f"{at}: stored {stored!r}, asked {asked!r}"]
+    if stored == asked:
+        return []
+    owner, _, name = at.rpartition(".")
+    if name in _CONTENTS and stored and asked:
+        return [f"{owner}: {_CONTENTS[name]} has changed"]
+    return [f"{at}: stored {stored!r}, asked {asked!r}"]
+
+
+_CONTENTS = {"inputs": "the content of its file", "sources": "the text of its module"}
+"""What component identities hold as digests, which tell nobody anything."""

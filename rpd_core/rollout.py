@@ -48,6 +48,12 @@ class LaneError(Exception):
     def __init__(self, lane: int, cause: BaseException) -> None:
         super().__init__(one_line(cause))
         self.lane = lane
+        gave = isinstance(cause, WrongAnswerError)
+        self.deed = f"gave {cause}" if gave else f"raised {one_line(cause)}"
+
+
+class WrongAnswerError(Exception):
+    """Says what an environment gave, when it raised nothing but cannot go on from there."""
 
 
 @dataclass(frozen=True)
@@ -116,18 +122,19 @@ class Player:
             raise
 
     def _wanted_views(self) -> tuple[str, ...]:
-        wanted: dict[str, object] = {}
         recipe = self.recipe
-        links: tuple[object, ...] = getattr(recipe.abstraction, "links", (recipe.abstraction,))
-        users = (*links, self.policy, recipe.default_action, self.default)
-        for user in users:
-            wanted.update(dict.fromkeys(needs_of(user), user))
-        for name, asker in wanted.items():
+        users = {
+            "abstraction": needs_of(recipe.abstraction),
+            "policy": needs_of(self.policy),
+            "default action": (*needs_of(recipe.default_action), *needs_of(self.default)),
+        }
+        wanted = {name: kind for kind, names in users.items() for name in names}
+        for name, kind in wanted.items():
             if name not in self.facts.views:
                 offered = ", ".join(self.facts.views) or "none"
                 raise FitError(
-                    f"{type(asker).__name__} needs the view {name!r}, which "
-                    f"{self.facts.description or 'the environment'} does not offer ({offered})"
+                    f"the {kind} needs the view {name!r}, which {self.facts.description or 'this'} "
+                    f"does not offer (it offers {offered}): choose another {kind}"
                 )
         return tuple(wanted)
 
@@ -309,7 +316,7 @@ class _Batch:
             raise
         except LaneError as error:
             steps = int(self.number[error.lane]) + under_way
-            message = f"the environment raised {error}"
+            message = f"the environment {error.deed}"
             raise self._failure(error.lane, message, steps) from error
         except (Exception, SystemExit) as error:  # an environment may raise anything
             running = self.plan.index[self.position[self.active]]

@@ -62,8 +62,10 @@ def split_name(text: str, kind: str) -> tuple[str, str | None]:
     """Split a spec string at the first colon into the name and the rest."""
     name, colon, rest = text.strip().partition(":")
     if not NAME.fullmatch(name):
+        meant = text.replace("=>", ">=").replace("=<", "<=")
+        hint = "" if meant == text else f" Did you mean {meant!r}?"
         raise SpecError(
-            f"{text!r} is no {kind} spec: expected name, name:value or name:key=value,..."
+            f"{text!r} is no {kind} spec: expected name, name:value or name:key=value,...{hint}"
         )
     if colon and not rest.strip():
         raise SpecError(f"{text!r} ends after the colon: give a value or leave the colon out")

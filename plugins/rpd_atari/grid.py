@@ -90,7 +90,8 @@ class AtariGrid:
         grey = views["grey"]
         if bottom > grey.shape[1] or right > grey.shape[2]:
             raise FitError(
-                f"atari: the area {list(self.area)} lies outside a screen of {grey.shape[1:]}"
+                f"atari: the area {[top, bottom, left, right]} lies outside a screen of "
+                f"{grey.shape[1:]}"
             )
         picture = grey[:, top:bottom, left:right]
         down = windows(bottom - top, self.rows)

@@ -39,6 +39,12 @@ class View:
         return views[self.name]
 
 
+def _one_or_each(who: str, what: str, given: tuple[float, ...], rows: Array) -> str:
+    """Say how many parameters there must be."""
+    width = rows.shape[1]
+    return f"{who} has {len(given)} {what} for vectors of {width}: give 1 or {width}"
+
+
 @dataclass(frozen=True)
 class Select:
     """Some entries of a vector, for example `select:0+2`."""
@@ -55,7 +61,8 @@ class Select:
         wrong = [entry for entry in self.entries if not 0 <= entry < rows.shape[1]]
         if wrong:
             raise FitError(
-                f"select cannot take entry {wrong[0]} of vectors of shape ({rows.shape[1]},)"
+                f"select cannot take entry {wrong[0]} of vectors of shape ({rows.shape[1]},): "
+                f"entries go from 0 to {rows.shape[1] - 1}"
             )
         return rows[:, list(self.entries)]
 
@@ -74,8 +81,10 @@ class Scale:
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
         rows = vector(values, "scale")
         if len(self.factors) not in (1, rows.shape[1]):
-            raise FitError(f"scale has {len(self.factors)} factors for vectors of {rows.shape[1]}")
-        return np.asarray(rows.astype(np.float64) * np.array(self.factors))
+            raise FitError(_one_or_each("scale", "factors", self.factors, rows))
+        with np.errstate(invalid="ignore"):  # nothing times infinity
+            scaled = rows.astype(np.float64) * np.array(self.factors)
+        return np.asarray(np.where(np.equal(self.factors, 0), 0.0, scaled))
 
 
 @dataclass(frozen=True)
@@ -94,7 +103,7 @@ class Round:
         if len(self.digits) == 1:
             return np.round(rows, self.digits[0]) + 0.0  # + 0.0 turns -0.0 into 0.0
         if len(self.digits) != rows.shape[1]:
-            raise FitError(f"round has {len(self.digits)} digits for vectors of {rows.shape[1]}")
+            raise FitError(_one_or_each("round", "digits", self.digits, rows))
         columns = [np.round(rows[:, i], digits) for i, digits in enumerate(self.digits)]
         return np.stack(columns, axis=1) + 0.0
 

@@ -17,14 +17,15 @@ Batch = Array | dict[str, Array]
 def shape_of(values: Batch) -> str:
     """Give the shape of one row of a batch as people write it, of every part of a dict."""
     if isinstance(values, dict):
-        return "{" + ", ".join(f"{key}: {np.shape(values[key])[1:]}" for key in values) + "}"
+        shapes = {key: np.shape(values[key])[1:] for key in _in_order(values)}
+        return "{" + ", ".join(f"{key}: {shape}" for key, shape in shapes.items()) + "}"
     return str(np.shape(values)[1:])
 
 
 def parts(values: Batch) -> list[Array]:
     """Give each part of a batch as rows of numbers, those of a dict in the order of keys."""
     if isinstance(values, dict):
-        ordered = [values[key] for key in sorted(values, key=_numbers_as_such)]
+        ordered = [values[key] for key in _in_order(values)]
     else:
         ordered = [np.asarray(values)]
     return [np.asarray(part).reshape(len(part), -1) for part in ordered]
@@ -88,6 +89,11 @@ def vector(values: Batch, who: str) -> Array:
             f"{join if isinstance(values, dict) else small}, or use clusters or auto"
         )
     return flat(values)
+
+
+def _in_order(values: dict[str, Array]) -> list[str]:
+    """Give the keys in the order in which entries are numbered."""
+    return sorted(values, key=_numbers_as_such)
 
 
 def _numbers_as_such(key: str) -> list[tuple[bool, int, str]]:

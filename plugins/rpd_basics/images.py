@@ -15,6 +15,7 @@ from rpd_core.errors import FitError, SpecError
 
 _AT_ONCE = 256
 _MOST_FRAMES = 16
+_NO_PICTURES = "for vectors there are round and bins, for dicts clusters, for both auto"
 _NO_PICTURE = (
     "grey works on pictures of shape (height, width, 3), (height, width) or (stack, height, width) "
     "and got shape {}"
@@ -28,7 +29,7 @@ def pictures(values: Batch, who: str) -> Array:
         coloured = not isinstance(values, dict) and np.ndim(values) == 4
         raise FitError(
             f"{who} works on grey pictures of shape (height, width) and got shape "
-            f"{shape_of(values)}{': make it grey first' if coloured else ''}"
+            f"{shape_of(values)}: {'make it grey first' if coloured else _NO_PICTURES}"
         )
     return np.asarray(values)
 
@@ -48,7 +49,7 @@ def to_grey(values: Batch) -> Array:
     stack the last, which is the newest, is taken.
     """
     if isinstance(values, dict) or np.ndim(values) not in (3, 4):
-        raise FitError(_NO_PICTURE.format(shape_of(values)))
+        raise FitError(f"{_NO_PICTURE.format(shape_of(values))}: {_NO_PICTURES}")
     rows = np.asarray(values)
     if rows.ndim == 3:
         return rows
@@ -142,7 +143,7 @@ class Crop:
         if isinstance(values, dict) or np.ndim(values) not in (3, 4):
             raise FitError(
                 "crop works on pictures of shape (height, width) or (height, width, 3) and got "
-                f"shape {shape_of(values)}"
+                f"shape {shape_of(values)}: {_NO_PICTURES}"
             )
         if np.ndim(values) == 4 and frames_first(values):
             raise FitError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rpd_core.components import Choice, Facts, Policy, PolicyInput
-from rpd_core.errors import FitError
+from rpd_core.errors import FitError, RpdError, one_line
 from rpd_core.importing import import_attribute, source_of
 
 
@@ -37,7 +38,13 @@ class _FunctionPolicy:
     facts: Facts
 
     def __call__(self, seen: PolicyInput) -> Choice:
-        answer = self.function(seen.observations)
+        try:
+            answer = self.function(seen.observations)
+        except (RpdError, SystemExit):
+            raise
+        except Exception as error:  # it is the user's own
+            told = f"the policy function raised {one_line(error)} ({_place(error)})"
+            raise FitError(told) from error
         if isinstance(answer, Choice):
             return answer
         actions = np.asarray(answer)
@@ -47,3 +54,10 @@ class _FunctionPolicy:
                 f"observations of a batch, got an array of shape {actions.shape}"
             )
         return Choice(actions)
+
+
+def _place(error: Exception) -> str:
+    """Say where in the function's own file an error arose."""
+    _, *frames = traceback.extract_tb(error.__traceback__)  # the first is ours
+    own = [frame for frame in frames if frame.filename == frames[0].filename]
+    return f"{Path(own[-1].filename).name}, line {own[-1].lineno}" if own else "at its call"

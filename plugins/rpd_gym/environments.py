@@ -17,7 +17,7 @@ from rpd_core.errors import ComponentError, RpdError, SpecError, one_line
 from rpd_core.importing import import_attribute, source_of
 from rpd_gym.handling import closed, with_spaces
 from rpd_gym.lanes import GymLanes
-from rpd_gym.names import find_id, old_options
+from rpd_gym.names import atari_note, find_id, old_options
 from rpd_gym.repeats import Care, care_for
 
 Env = gymnasium.Env[Any, Any]
@@ -55,12 +55,21 @@ def step_cap(env: Env, given: int | None, name: str) -> int:
         if not limit and env.has_wrapper_attr(attribute):
             found = env.get_wrapper_attr(attribute)
             limit = found if isinstance(found, int) and found > 0 else None
+    limit = limit or _frame_limit(env)
     if not limit:
         raise SpecError(
             f"{name} may never end: give a step cap, for example max_steps=1000 in its spec, or "
             "wrap it in gymnasium.wrappers.TimeLimit"
         )
     return int(limit)
+
+
+def _frame_limit(env: Env) -> int | None:
+    """Give the most steps that an Atari environment of Gymnasium makes; it counts frames."""
+    given = env.spec.kwargs if env.spec else {}
+    frames, skip = given.get("max_num_frames_per_episode"), given.get("frameskip", 1)
+    fewest = min(skip) if isinstance(skip, tuple | list) else skip
+    return int(frames) // int(fewest) if frames and fewest else None
 
 
 def read_options(items: tuple[str, ...]) -> dict[str, Any]:
@@ -70,6 +79,8 @@ def read_options(items: tuple[str, ...]) -> dict[str, Any]:
         key, equals, text = item.partition("=")
         if not equals or not key.isidentifier():
             raise SpecError(f"kwargs are written key=value+key=value, got {item!r}")
+        if key in options:
+            raise SpecError(f"kwargs: {key} is given twice")
         try:
             options[key] = _WORDS[text.lower()] if text.lower() in _WORDS else json.loads(text)
         except json.JSONDecodeError:
@@ -92,10 +103,11 @@ class GymEnvironment:
 
     def task(self) -> Task:
         """Give general settings."""
-        _, note = find_id(self.id)
+        name, note = find_id(self.id)
         with closed(self._make()) as env:
             cap = step_cap(env, self.max_steps, self.id)
-            return general_task(env, cap, (note,) if note else ())
+            notes = (note, atari_note(name))
+            return general_task(env, cap, tuple(note for note in notes if note))
 
     def open(self, opening: Opening) -> Lanes:
         """Make the lanes."""
@@ -104,12 +116,14 @@ class GymEnvironment:
         return GymLanes(make, opening.lanes, self.id, care.rebuild)
 
     def _make(self, render: bool = False) -> Env:
+        if self.max_steps is not None and self.max_steps < 1:
+            raise SpecError(f"max_steps must be at least 1, got {self.max_steps}")
+        name, _ = find_id(self.id)
         options = {**old_options(self.id), **read_options(self.kwargs)}
         if self.max_steps:
             options["max_episode_steps"] = self.max_steps
         if render:
             options["render_mode"] = "rgb_array"
-        name, _ = find_id(self.id)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)  # the user chose the version
@@ -118,7 +132,7 @@ class GymEnvironment:
         except RpdError:
             raise
         except (gymnasium.error.DependencyNotInstalled, ImportError) as error:
-            missing = getattr(error, "name", None) if name in gymnasium.registry else None
+            missing = getattr(error, "name", None)
             hint = f": pip install {missing}" if missing else ""
             raise ComponentError(f"{self.id} lacks a package: {one_line(error)}{hint}") from error
         except (Exception, SystemExit) as error:  # an environment may raise anything

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rpd_core.components import Facts, StepResult
 from rpd_core.errors import FitError
-from rpd_core.rollout import LaneError
+from rpd_core.rollout import LaneError, WrongAnswerError
 from rpd_gym.handling import close, start
 from rpd_gym.layout import Layout, holds_nan
 
@@ -99,7 +99,7 @@ class GymLanes:
     def _refuse_nan(self, active: NDArray[np.bool_]) -> None:
         wrong = holds_nan(self.batch) & active
         if wrong.any():
-            complaint = ValueError("an observation that is not a number (NaN)")
+            complaint = WrongAnswerError("an observation that is not a number (NaN)")
             raise LaneError(int(np.flatnonzero(wrong)[0]), complaint)
 
     def info(self, lane: int) -> Mapping[str, Any]:
@@ -130,7 +130,7 @@ def _answer(asked: tuple[str, tuple[str, ...]], answer: Any) -> Any:
         return answer
     found = f"a tuple of {len(answer)}" if isinstance(answer, tuple) else type(answer).__name__
     wanted = ", ".join(names)
-    raise TypeError(f"{method} gave {found}, not ({wanted}): is it written for the old Gym?")
+    raise WrongAnswerError(f"{found} from {method}, not ({wanted}): is it written for the old Gym?")
 
 
 def _number(reward: Any) -> float:
@@ -138,7 +138,8 @@ def _number(reward: Any) -> float:
         return reward
     found = np.asarray(reward)
     if found.size != 1 or found.dtype.kind not in "biuf":
-        raise TypeError(f"a reward of type {found.dtype} and shape {found.shape}, not a number")
+        told = f"a reward of type {found.dtype} and shape {found.shape}, not a number"
+        raise WrongAnswerError(told)
     return float(found.item())
 
 

@@ -10,6 +10,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from rpd_core.errors import FitError
+from rpd_core.rollout import WrongAnswerError
 
 Array = NDArray[Any]
 Path = tuple[str | int, ...]
@@ -77,7 +78,7 @@ def _fitting(value: Any, space: spaces.Space[Any], name: str) -> Array:
     else:
         return found
     if wrong:
-        raise ValueError(f"an observation {f'of {name!r} ' if name else ''}{wrong}")
+        raise WrongAnswerError(f"an observation {f'of {name!r} ' if name else ''}{wrong}")
     return found
 
 

@@ -8,6 +8,7 @@ import importlib.util
 import re
 import warnings
 from importlib.metadata import EntryPoint, entry_points
+from typing import Any
 
 import gymnasium
 from gymnasium.envs import registration
@@ -16,7 +17,11 @@ from rpd_core.errors import ComponentError, SpecError, nearest, one_line
 from rpd_core.importing import search_here
 
 _ID = re.compile(r"(?P<name>.+?)-v(?P<version>\d+)")
-_OLD_ATARI = re.compile(r"(?P<game>[A-Z]\w*?)(?:-ram)?(?:Deterministic|NoFrameskip)?-v[0-5]")
+_OLD_ATARI = re.compile(
+    r"(?P<game>[A-Z]\w*?)(?P<ram>-ram)?(?P<frames>Deterministic|NoFrameskip|)-v(?P<version>[0-5])"
+)
+_STICKY = {"0": 0.25, "4": 0.0}
+"""Chance that the last action is repeated, in the two versions whose ids say so."""
 GROUP = "gymnasium.envs"
 PACKAGES = {
     "ALE/": ("ale_py", "ale-py"),
@@ -45,10 +50,10 @@ def find_id(text: str) -> tuple[str, str]:
     """Give the id that a text means today, and a note if that is another one."""
     if _is_there(text):
         return text, ""
-    module, colon, _ = text.partition(":")
+    module, colon, name = text.partition(":")
     if colon and module:
-        search_here()
-        return text, ""  # Gymnasium imports the module itself
+        import_by_name(module, text)
+        return find_id(name)
     import_for(text)
     faults = () if text in gymnasium.registry else load_declared()
     if _is_there(text):
@@ -58,9 +63,9 @@ def find_id(text: str) -> tuple[str, str]:
         return newer, f"{text} is gone: {newer} is used, whose dynamics may differ"
     atari = _atari_id(text)
     if atari:
-        game = atari.removeprefix("ALE/").removesuffix("-v5")
-        what = "with obs_type=ram" if old_options(text) else f"atari:{game} has the preprocessing"
-        return atari, f"{text} is gone: {atari} is used; {what}"
+        options = [f"{key}={value}" for key, value in old_options(text).items()]
+        same = f" with {', '.join(options)}, as it had" if options else ""
+        return atari, f"{text} is gone: {atari} is used{same}"
     found = (
         f"no environment is called {text!r}.{nearest(text, gymnasium.registry)} One that a module "
         f"of yours registers is written module:{text}."
@@ -76,9 +81,42 @@ def _is_there(text: str) -> bool:
     return not (callable(entry) and getattr(entry, "__name__", "").startswith("_raise"))
 
 
-def old_options(text: str) -> dict[str, str]:
-    """Give the arguments that an old id stood for and its successor must be told."""
-    return {"obs_type": "ram"} if _OLD_ATARI.fullmatch(text) and "-ram" in text else {}
+def old_options(text: str) -> dict[str, Any]:
+    """Give the arguments that an old id of Atari stood for and its successor must be told."""
+    old = _OLD_ATARI.fullmatch(text)
+    if old is None or _is_there(text) or not _atari_id(text):
+        return {}
+    options: dict[str, Any] = {"obs_type": "ram"} if old["ram"] else {}
+    if old["version"] in _STICKY:
+        slow = 3 if old["game"] == "SpaceInvaders" else 4
+        skips = {"NoFrameskip": 1, "Deterministic": slow, "": (2, 5)}
+        options["frameskip"] = skips[old["frames"]]
+        options["repeat_action_probability"] = _STICKY[old["version"]]
+    return options
+
+
+def atari_note(id: str) -> str:
+    """Point those who play a game of Atari as any other environment to what is made for it."""
+    game = id.removeprefix("ALE/").removesuffix("-v5") if id.startswith("ALE/") else ""
+    old = _OLD_ATARI.fullmatch(id)
+    if old and f"ALE/{old['game']}-v5" in gymnasium.registry:
+        game = old["game"]
+    told = f"atari:{game} plays the game with the usual preprocessing, and much faster"
+    return told if game else ""
+
+
+def import_by_name(module: str, text: str) -> None:
+    """Import a module of the user's that registers an id, or say what is wrong with it."""
+    search_here()
+    try:
+        importlib.import_module(module)
+    except ImportError as error:
+        itself = f"{module}.".startswith(f"{error.name}.")
+        hint = f": pip install {error.name}" if error.name and not itself else ""
+        told = f"cannot import {module} for {text}: {one_line(error)}{hint}"
+        raise ComponentError(told) from error
+    except (Exception, SystemExit) as error:  # a module may raise anything
+        raise ComponentError(f"cannot import {module} for {text}: {one_line(error)}") from error
 
 
 def import_for(text: str) -> None:

@@ -306,5 +306,5 @@ class Looks:
 
 def test_a_view_that_is_not_on_offer_is_refused() -> None:
     recipe = Recipe(Line(), Does(always(0)), Looks(), Constant("0"), 2, 5)
-    with pytest.raises(FitError, match=r"Looks needs the view 'screen', which Line does not offer"):
+    with pytest.raises(FitError, match=r"abstraction needs the view 'screen', which Line does not"):
         Player(recipe)

@@ -147,6 +147,8 @@ def test_both_forms_of_a_condition_are_the_same(registry: Registry) -> None:
 
 def test_only_conditions_have_the_short_form(registry: Registry) -> None:
     assert expand_comparison("ended:terminated") == "ended:terminated"
+    with pytest.raises(SpecError, match="Did you mean 'return>=5'"):
+        registry.parse("condition", "return=>5")
     with pytest.raises(SpecError, match="is no measure spec"):
         registry.parse("measure", "tarantula>=2")
 

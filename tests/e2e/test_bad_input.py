@@ -119,12 +119,15 @@ def fine(): return World()
 def outside(observations): return np.full(len(observations), 3)
 def too_few(observations): return np.zeros(1, dtype=int)
 def inside(observations): return np.zeros(len(observations), dtype=int)
+def clumsy(observations):
+    return np.zeros(3).reshape(2, 2)
 """
 
 BROKEN = {
     "nan reward": ("nan", "inside", "gave the reward nan in step 0 of episode 0 (environment seed"),
     "raises": ("fails", "inside", "RuntimeError: gear box on fire in step 2 of episode 0"),
     "outside": ("fine", "outside", "the policy chose 3, which is not in Discrete(3)"),
+    "clumsy": ("fine", "clumsy", "array of size 3 into shape (2,2) (misbehaving.py, line 27)"),
     "too few": ("fine", "too_few", "one action for each of the 64 observations"),
 }
 

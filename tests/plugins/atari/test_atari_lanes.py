@@ -122,6 +122,27 @@ def test_sticky_actions_are_those_of_plain_gymnasium_for_a_seed() -> None:
             np.testing.assert_array_equal(lanes.view("ram")[0], plain.ale.getRAM())
 
 
+@pytest.mark.parametrize(
+    ("game", "frames", "mode", "difficulty"), [("Breakout", 2, 4, 1), ("Pong", 3, 1, 0)]
+)
+def test_frame_skip_mode_and_difficulty_are_those_of_plain_gymnasium(
+    game: str, frames: int, mode: int, difficulty: int
+) -> None:
+    options = {"frameskip": frames, "repeat_action_probability": 0.0}
+    plain = gymnasium.make(f"ALE/{game}-v5", mode=mode, difficulty=difficulty, **options).unwrapped
+    bare = Atari(
+        game, frame_skip=frames, mode=mode, difficulty=difficulty, noop_max=0, fire="never"
+    )
+    lanes = bare.open(Opening(1))
+    plain.reset(seed=1)
+    lanes.reset(np.array([0]), np.array([1]))
+    for action in [1, 2, 3] * 20:
+        result = lanes.step(np.array([action]), np.array([True]))
+        _, reward, *_ = plain.step(action)
+        assert result.rewards[0] == reward
+        np.testing.assert_array_equal(lanes.view("ram")[0], plain.ale.getRAM())
+
+
 def test_without_start_presses_a_used_lane_starts_like_a_fresh_one() -> None:
     bare = {"noop_max": 0, "fire": "never", "frame_skip": 1}
     used = Atari("Qbert", **bare).open(Opening(1))

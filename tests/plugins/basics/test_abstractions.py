@@ -55,6 +55,31 @@ def test_single_numbers_and_dicts_are_joined_to_vectors() -> None:
     assert make("abs")(np.array([-3, 2]), {}).tolist() == [[3], [2]]
 
 
+def test_shapes_of_dicts_are_told_in_the_order_in_which_entries_are_numbered() -> None:
+    parts = {"pos": np.zeros(2), "b": np.zeros((2, 3))}
+    with pytest.raises(FitError, match=r"got shape {b: \(3,\), pos: \(\)}: for vectors there are"):
+        make("grey")(parts, {})
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("select:3", r"entry 3 of vectors of shape \(3,\): entries go from 0 to 2"),
+        ("scale:1+2", "scale has 2 factors for vectors of 3: give 1 or 3"),
+        ("round:1+2", "round has 2 digits for vectors of 3: give 1 or 3"),
+    ],
+)
+def test_vectors_of_another_length_are_refused_with_what_would_do(spec: str, told: str) -> None:
+    with pytest.raises(FitError, match=told):
+        make(spec)(ROWS, {})
+
+
+def test_an_entry_that_is_scaled_away_is_nothing_even_if_it_was_infinite() -> None:
+    rows = np.array([[np.inf, 2.0]])
+    assert make("scale:0+3")(rows, {}).tolist() == [[0.0, 6.0]]
+    assert make("scale:0")(rows, {}).tolist() == [[0.0, 0.0]]
+
+
 def test_the_smallest_of_small_integers_has_an_absolute_value() -> None:
     for dtype in (np.int8, np.int16, np.int32):
         smallest = np.iinfo(dtype).min

@@ -116,14 +116,26 @@ def play(environment, episodes: int = 4):
 @pytest.mark.parametrize(
     ("oddity", "words"),
     [
-        ("raises", "ZeroDivisionError: the wheel came off in step 1 of episode 0"),
-        ("misfit", "an observation of shape (1,), where its space has (2,) in step 1 of episode 0"),
+        (
+            "raises",
+            "environment raised ZeroDivisionError: the wheel came off in step 1 of",
+        ),
+        (
+            "misfit",
+            "the environment gave an observation of shape (1,), where its space has (2,) in",
+        ),
         ("fractions", "an observation holding 0.5, where its space is of uint8"),
         ("overflow", "an observation holding 400, where its space is of uint8"),
-        ("old reset", "reset gave ndarray, not (observation, info): is it written for the old Gym"),
-        ("old step", "step gave a tuple of 4, not (observation, reward, terminated, truncated, in"),
+        (
+            "old reset",
+            "gave ndarray from reset, not (observation, info): is it written for",
+        ),
+        (
+            "old step",
+            "gave a tuple of 4 from step, not (observation, reward, terminated, ",
+        ),
         ("two rewards", "a reward of type float64 and shape (2,), not a number in step 0"),
-        ("nan", "not a number (NaN) in step 1 of episode 0"),
+        ("nan", "gave an observation that is not a number (NaN) in step 1 of episode 0"),
     ],
 )
 def test_a_failure_in_an_episode_names_the_episode_and_its_seed(oddity: str, words: str) -> None:
@@ -153,9 +165,35 @@ def test_an_id_that_was_renamed_is_mapped_with_a_note(old: str, new: str) -> Non
     assert task.notes == (f"{old} is gone: {new} is used, whose dynamics may differ",)
 
 
-def test_an_old_atari_id_is_mapped_and_points_to_the_atari_plugin() -> None:
-    task = GymEnvironment("PongDeterministic-v4", max_steps=10).task()
-    assert "ALE/Pong-v5 is used; atari:Pong has" in task.notes[0]
+@pytest.mark.parametrize(
+    ("old", "options"),
+    [
+        ("PongDeterministic-v4", "frameskip=4, repeat_action_probability=0.0"),
+        ("SpaceInvadersDeterministic-v0", "frameskip=3, repeat_action_probability=0.25"),
+        ("Pong-ram-v4", "obs_type=ram, frameskip=(2, 5), repeat_action_probability=0.0"),
+        ("Pong-ramNoFrameskip-v0", "obs_type=ram, frameskip=1, repeat_action_probability=0.25"),
+    ],
+)
+def test_an_old_atari_id_plays_as_it_did_and_points_to_the_atari_plugin(
+    old: str, options: str
+) -> None:
+    environment = GymEnvironment(old, max_steps=10)
+    game = "SpaceInvaders" if "Space" in old else "Pong"
+    assert environment.task().notes == (
+        f"{old} is gone: ALE/{game}-v5 is used with {options}, as it had",
+        f"atari:{game} plays the game with the usual preprocessing, and much faster",
+    )
+    made = environment.open(Opening(1)).envs[0]
+    found = {key: made.spec.kwargs[key] for key in ("frameskip", "repeat_action_probability")}
+    assert all(f"{key}={value}" in options for key, value in found.items())
+    assert (made.observation_space.shape == (128,)) == ("ram" in old)
+
+
+def test_a_game_that_counts_frames_ends_by_itself() -> None:
+    assert GymEnvironment("ALE/Pong-v5").task().max_steps == 108_000 // 4
+    registered = GymEnvironment("PongNoFrameskip-v4").task()
+    assert registered.max_steps == 108_000
+    assert [note.split()[0] for note in registered.notes] == ["atari:Pong"]
 
 
 def test_what_is_registered_needs_no_other_package_whatever_it_is_called() -> None:
@@ -171,18 +209,28 @@ def test_a_module_in_the_working_directory_registers_its_ids(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     assert GymEnvironment("my_envs:Mine-v0").task().max_steps == 9
+    with pytest.raises(SpecError, match=r"is called 'Mein-v0'\. Did you mean 'Mine"):
+        GymEnvironment("my_envs:Mein-v0").task()
+    with pytest.raises(ComponentError, match=r"cannot import your_envs .*'your_envs'$"):
+        GymEnvironment("your_envs:Mine-v0").task()
+
+
+def test_what_a_module_lacks_is_named_with_the_command(tmp_path, monkeypatch) -> None:
+    (tmp_path / "lacking.py").write_text(
+        "import gymnasium\ngymnasium.register('Lacking-v0', entry_point='lacking_inside:World')\n"
+    )
+    (tmp_path / "lacking_inside.py").write_text("import not_there\n")
+    (tmp_path / "lacking_too.py").write_text("import not_there_either\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    with pytest.raises(ComponentError, match=r"pip install not_there$"):
+        GymEnvironment("lacking:Lacking-v0").task()
+    with pytest.raises(ComponentError, match=r"pip install not_there_either$"):
+        GymEnvironment("lacking_too:Lacking-v0").task()
 
 
 def test_numbered_observations_are_states_as_they_are() -> None:
     assert GymEnvironment("FrozenLake-v1").task().abstraction == ("identity",)
-
-
-def test_old_ids_of_the_memory_keep_showing_the_memory() -> None:
-    environment = GymEnvironment("Pong-ram-v4", max_steps=10)
-    assert environment.task().notes == (
-        "Pong-ram-v4 is gone: ALE/Pong-v5 is used; with obs_type=ram",
-    )
-    assert environment.open(Opening(1)).observe().shape == (1, 128)
 
 
 def test_a_limit_that_is_no_number_is_none() -> None:
@@ -209,6 +257,8 @@ def test_arguments_reach_the_environment() -> None:
     assert read_options(("a=1", "b=x", "c=None", "d=1e-3")) == {
         "a": 1, "b": "x", "c": None, "d": 0.001,
     }  # fmt: skip
+    with pytest.raises(SpecError, match="kwargs: a is given twice"):
+        read_options(("a=1", "a=2"))
 
 
 def test_max_steps_replaces_the_limit_of_the_environment() -> None:
@@ -223,6 +273,7 @@ def test_max_steps_replaces_the_limit_of_the_environment() -> None:
     ("environment", "kind", "words"),
     [
         (GymEnvironment("Acrobott-v1"), SpecError, "Did you mean 'Acrobot-v1'?"),
+        (GymEnvironment("Acrobot-v1", max_steps=-3), SpecError, "must be at least 1, got -3"),
         (GymEnvironment("highway-v0"), ComponentError, "pip install highway-env"),
         (GymEnvironment("PointMaze_UMaze-v3"), ComponentError, "pip install gymnasium-robotics"),
         (GymEnvironment("mo-lunar-lander-v3"), ComponentError, "pip install mo-gymnasium"),
