@@ -67,6 +67,12 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
     return Scratch(path)
 
 
+def heed_signals() -> None:
+    """Undo what shells in the background and nohup do: their children ignore some signals."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @dataclass(frozen=True)
 class Rpd:
     """The `rpd` of this environment as a real process."""
@@ -90,8 +96,7 @@ class Rpd:
             text=True,
             cwd=self.cwd,
             start_new_session=True,
-            # a shell that runs the tests in the background lets its children ignore Ctrl-C
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            preexec_fn=heed_signals,
         )
         self.started.append(process)
         return process

@@ -116,6 +116,7 @@ def test_a_terminal_that_is_closed_ends_the_workers_too(rpd, engine):
     process = started(rpd, engine, "2")
     os.killpg(process.pid, signal.SIGHUP)
     process.communicate(timeout=60)
+    assert process.returncode == 129
     assert none_left(engine)
 
 
