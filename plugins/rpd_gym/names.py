@@ -101,7 +101,7 @@ def atari_note(id: str) -> str:
     old = _OLD_ATARI.fullmatch(id)
     if old and f"ALE/{old['game']}-v5" in gymnasium.registry:
         game = old["game"]
-    told = f"atari:{game} plays the game with the usual preprocessing, and much faster"
+    told = f"atari:{game} plays the game with the usual preprocessing"
     return told if game else ""
 
 

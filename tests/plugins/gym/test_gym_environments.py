@@ -181,7 +181,7 @@ def test_an_old_atari_id_plays_as_it_did_and_points_to_the_atari_plugin(
     game = "SpaceInvaders" if "Space" in old else "Pong"
     assert environment.task().notes == (
         f"{old} is gone: ALE/{game}-v5 is used with {options}, as it had",
-        f"atari:{game} plays the game with the usual preprocessing, and much faster",
+        f"atari:{game} plays the game with the usual preprocessing",
     )
     made = environment.open(Opening(1)).envs[0]
     found = {key: made.spec.kwargs[key] for key in ("frameskip", "repeat_action_probability")}
