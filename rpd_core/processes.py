@@ -104,6 +104,8 @@ class Crew:
 
     def __init__(self, size: int) -> None:
         self.size = size
+        self.lent = False
+        """Whether a stage works with it now."""
         self.workers: list[Worker] = []
 
     def execute(self, queue: WorkQueue) -> Iterator[Outcome]:
@@ -184,8 +186,6 @@ def _ending(code: int) -> str:
 
 _crews: list[Crew] = []
 """Crews stay between two stages: starting a worker costs seconds of imports."""
-_lent: list[Crew] = []
-"""Those that work for a stage now."""
 _lock = threading.RLock()  # garbage collection may end an abandoned stage at any moment
 
 
@@ -195,8 +195,7 @@ def crew(size: int) -> Iterator[Crew]:
     lent = _lend(size)
     try:
         yield lent
-        with _lock:
-            _lent.remove(lent)
+        lent.lent = False
     except BaseException:  # also when nobody listens any more: end the workers at once
         _dismiss(lent)
         raise
@@ -204,27 +203,27 @@ def crew(size: int) -> Iterator[Crew]:
 
 def _lend(size: int) -> Crew:
     with _lock:
-        idle = [each for each in _crews if each.size == size and each not in _lent]
+        idle = [each for each in _crews if each.size == size and not each.lent]
         lent = max(idle, key=lambda each: len(each.workers), default=None) or Crew(size)
         if lent not in _crews:
             _crews.append(lent)
-        _lent.append(lent)
+        lent.lent = True
         return lent
 
 
 def _dismiss(crew: Crew) -> None:
     crew.dismiss()
     with _lock:
-        for known in (_crews, _lent):
-            if crew in known:
-                known.remove(crew)
+        if crew in _crews:
+            _crews.remove(crew)
 
 
 def dismiss_workers() -> None:
     """End the workers that wait for another stage."""
     with _lock:
-        idle = [each for each in _crews if each not in _lent]
-        _lent.extend(idle)
+        idle = [each for each in _crews if not each.lent]
+        for each in idle:
+            each.lent = True  # nobody else may have it any more
     for each in idle:
         _dismiss(each)
 
@@ -241,12 +240,7 @@ def _dismiss_all() -> None:
                 worker.kill()
 
 
-def _forget_all() -> None:
-    _crews.clear()
-    _lent.clear()
-
-
-os.register_at_fork(after_in_child=_forget_all)  # they are its parent's
+os.register_at_fork(after_in_child=_crews.clear)  # they are its parent's
 
 
 def _unpack(item: WorkItem, answer: bytes) -> Outcome:

@@ -46,10 +46,15 @@ def general_task(env: Env, max_steps: int, notes: tuple[str, ...] = ()) -> Task:
     )
 
 
-def step_cap(env: Env, given: int | None, name: str) -> int:
-    """Give the number of steps after which to stop, or say that there must be one."""
+def check_cap(given: int | None) -> None:
+    """Refuse a number of steps that is none."""
     if given is not None and given < 1:
         raise SpecError(f"max_steps must be at least 1, got {given}")
+
+
+def step_cap(env: Env, given: int | None, name: str) -> int:
+    """Give the number of steps after which to stop, or say that there must be one."""
+    check_cap(given)
     limit = given or (env.spec.max_episode_steps if env.spec else None)
     for attribute in ("_max_episode_steps", "max_steps"):  # of TimeLimit, and of MiniGrid
         if not limit and env.has_wrapper_attr(attribute):
@@ -116,8 +121,7 @@ class GymEnvironment:
         return GymLanes(make, opening.lanes, self.id, care.rebuild)
 
     def _make(self, render: bool = False) -> Env:
-        if self.max_steps is not None and self.max_steps < 1:
-            raise SpecError(f"max_steps must be at least 1, got {self.max_steps}")
+        check_cap(self.max_steps)  # before Gymnasium says it in its own way
         name, _ = find_id(self.id)
         options = {**old_options(self.id), **read_options(self.kwargs)}
         if self.max_steps:

@@ -18,6 +18,7 @@ from typing import Any
 
 import errands
 import pytest
+from watching import heed_signals, is_running, wait_until
 
 from rpd_core import processes
 from rpd_core.errors import ExecutionError
@@ -51,24 +52,6 @@ def only_error(function: Callable[[Any], Any], argument: Any) -> BaseException:
         (outcome,) = outcomes(gang, function, argument)
     assert outcome.error is not None
     return outcome.error
-
-
-def is_running(process: int) -> bool:
-    """Tell whether a process exists and has not ended (a zombie has)."""
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state != "Z"
-
-
-def wait_until(holds: Callable[[], bool], seconds: float = 30.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def test_workers_that_end_in_the_middle_of_an_answer_hold_nobody_up() -> None:
@@ -293,7 +276,7 @@ def start_parent(folder: Path) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background shell's
+        preexec_fn=heed_signals,
     )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from watching import heed_signals
 
 Finished = subprocess.CompletedProcess[str]
 
@@ -65,12 +66,6 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
     own = [str(root), str(root / "plugins")]
     (site / "zz_below.pth").write_text("\n".join(dict.fromkeys([*own, *below])))
     return Scratch(path)
-
-
-def heed_signals() -> None:
-    """Undo what shells in the background and nohup do: their children ignore some signals."""
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
 
 
 @dataclass(frozen=True)
