@@ -9,7 +9,9 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from rpd_core.components import (
+from rpd_core.errors import RpdError
+from rpd_core.plugin.hookspecs import hookimpl
+from rpd_core.plugin.protocols import (
     Choice,
     Component,
     Evidence,
@@ -22,15 +24,13 @@ from rpd_core.components import (
     Task,
     learned,
 )
-from rpd_core.errors import RpdError
-from rpd_core.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from rpd_core.api import RankingTable, Run, open_run, run
-    from rpd_core.pruned import PrunedPredictor
+    from rpd_core.pruning.export import PrunedPredictor
 
 _LAZY = {
-    "PrunedPredictor": "rpd_core.pruned",
+    "PrunedPredictor": "rpd_core.pruning.export",
     "RankingTable": "rpd_core.api",
     "Run": "rpd_core.api",
     "open_run": "rpd_core.api",

@@ -14,16 +14,16 @@ import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 
 from rpd_core import pipeline
-from rpd_core.config import Request, RunConfig, Setup, resolve
+from rpd_core.analysis.ranking import Ranking, ranking_columns
+from rpd_core.config.configuration import Request, RunConfig, Setup, resolve
 from rpd_core.errors import ConfigError, StoreError, nearest
-from rpd_core.execution import LocalProcesses, can_be_shipped
+from rpd_core.execute.local import LocalProcesses, can_be_shipped
+from rpd_core.execute.work import Executor
+from rpd_core.execute.workshop import Progress, Workshop
 from rpd_core.pipeline import Ranked, Results
-from rpd_core.ranking import Ranking, ranking_columns
-from rpd_core.registry import Registry, installed
-from rpd_core.store import RunDirectory, file_stem, write_whole
-from rpd_core.summary import decision_rows, summarise
-from rpd_core.work import Executor
-from rpd_core.workshop import Progress, Workshop
+from rpd_core.plugin.registry import Registry, installed
+from rpd_core.report.results import decision_rows, summarise
+from rpd_core.store.directory import RunDirectory, file_stem, write_whole
 
 
 def run(
@@ -40,7 +40,7 @@ def run(
 
     `env` and `policy` are spec strings, recipes, or your own functions: a factory of Gymnasium
     environments, and a function from a batch of observations to a batch of actions. `settings`
-    are the other fields of `rpd_core.config.Request`, for example `episodes=1000`.
+    are the other fields of `rpd_core.config.configuration.Request`, for example `episodes=1000`.
     """
     if not isinstance(workers, int) or workers < 1:
         raise ConfigError(f"workers must be a whole number of at least 1, got {workers!r}")

@@ -7,26 +7,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rpd_core import prepare, tables
-from rpd_core.chain import Chain
-from rpd_core.components import Spectrum
-from rpd_core.conditions import refuse_one_sided, resolve_condition, weigh
-from rpd_core.config import Setup
+from rpd_core.analysis.conditions import refuse_one_sided, resolve_condition, weigh
+from rpd_core.analysis.ranking import Ranking, evidence_for, rank
+from rpd_core.analysis.spectrum import count_spectrum
+from rpd_core.analysis.suite import merge
+from rpd_core.config.configuration import Setup
 from rpd_core.errors import StoreError
-from rpd_core.evaluation import References, measure_references
-from rpd_core.jobs import SuiteJob, perform_suite
-from rpd_core.ranking import Ranking, evidence_for, rank
-from rpd_core.registry import Registry
-from rpd_core.spectrum import count_spectrum
-from rpd_core.store import RunDirectory
-from rpd_core.suite import Suite, merge
-from rpd_core.sweep import Pruning, prune
-from rpd_core.versions import versions
-from rpd_core.work import WorkItem
-from rpd_core.workshop import Workshop
+from rpd_core.execute.work import WorkItem
+from rpd_core.execute.workshop import Workshop
+from rpd_core.play import prepare
+from rpd_core.play.jobs import SuiteJob, perform_suite
+from rpd_core.plugin.chain import Chain
+from rpd_core.plugin.protocols import Spectrum
+from rpd_core.plugin.records import Suite
+from rpd_core.plugin.registry import Registry
+from rpd_core.pruning.evaluation import References, measure_references
+from rpd_core.pruning.sweep import Pruning, prune
+from rpd_core.store import tables
+from rpd_core.store.directory import RunDirectory
+from rpd_core.store.provenance import versions
 
 if TYPE_CHECKING:
-    from rpd_core.components import FloatArray
+    from rpd_core.plugin.protocols import FloatArray
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from rpd_core.jobs import close_players
-from rpd_core.processes import dismiss_workers
-from rpd_core.registry import Registry, installed
-from rpd_core.worker import one_thread
+from rpd_core.execute.processes import dismiss_workers
+from rpd_core.execute.worker import one_thread
+from rpd_core.play.jobs import close_players
+from rpd_core.plugin.registry import Registry, installed
 
 one_thread()  # for this process and for those that tests start
 

@@ -10,7 +10,9 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from rpd_core.components import (
+from rpd_core.play.chance import Phase, episode_keys
+from rpd_core.play.loop import LaneError, Plan, Player, Recipe
+from rpd_core.plugin.protocols import (
     Choice,
     DefaultActor,
     Facts,
@@ -21,8 +23,6 @@ from rpd_core.components import (
     StepResult,
     Task,
 )
-from rpd_core.hashing import Phase, episode_keys
-from rpd_core.rollout import LaneError, Plan, Player, Recipe
 
 Array = NDArray[Any]
 

@@ -17,7 +17,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from rpd_core.components import (
+from rpd_core.play.chance import canonical, state_keys
+from rpd_core.plugin.protocols import (
     Choice,
     DefaultActor,
     Facts,
@@ -29,7 +30,6 @@ from rpd_core.components import (
     StepResult,
     Task,
 )
-from rpd_core.hashing import canonical, state_keys
 
 Array = NDArray[Any]
 

@@ -1,7 +1,7 @@
 """Atari games as in the paper, and abstractions of their screens and memory."""
 
-from rpd_core.components import Component
-from rpd_core.hookspecs import hookimpl
+from rpd_core.plugin.hookspecs import hookimpl
+from rpd_core.plugin.protocols import Component
 
 
 @hookimpl

@@ -7,8 +7,8 @@ from typing import Literal
 
 from rpd_atari.games import find_game, id_note, rom_path
 from rpd_atari.lanes import AtariLanes
-from rpd_core.components import Lanes, Opening, Task
 from rpd_core.errors import SpecError
+from rpd_core.plugin.protocols import Lanes, Opening, Task
 
 WIDTH = 160
 """Pixels across a screen; no game has more."""

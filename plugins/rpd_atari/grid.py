@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rpd_core.components import Facts
 from rpd_core.errors import FitError, SpecError
+from rpd_core.plugin.protocols import Facts
 
 Array = NDArray[Any]
 Area = tuple[int, int, int, int]

@@ -1,7 +1,7 @@
 """Policies of the Atari Zoo: frozen TensorFlow-1 graphs, read without TensorFlow."""
 
-from rpd_core.components import Component
-from rpd_core.hookspecs import hookimpl
+from rpd_core.plugin.hookspecs import hookimpl
+from rpd_core.plugin.protocols import Component
 
 
 @hookimpl

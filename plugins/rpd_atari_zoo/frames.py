@@ -16,8 +16,8 @@ import torch
 from numpy.typing import NDArray
 
 from rpd_atari_zoo.families import Family
-from rpd_core.components import Facts
 from rpd_core.errors import FitError
+from rpd_core.plugin.protocols import Facts
 
 Array = NDArray[Any]
 _GREY = np.array([0.299, 0.587, 0.114], dtype=np.float32)

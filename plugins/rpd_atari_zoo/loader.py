@@ -14,8 +14,8 @@ from rpd_atari_zoo.frames import Picture, fit_frames, picture_of
 from rpd_atari_zoo.graph import Graph, Node, read_graph
 from rpd_atari_zoo.network import FrozenNetwork
 from rpd_atari_zoo.policy import Rows, ZooPolicy, describe_network
-from rpd_core.components import Facts, Policy
 from rpd_core.errors import ConfigError, FitError, nearest
+from rpd_core.plugin.protocols import Facts, Policy
 
 
 @dataclass(frozen=True)

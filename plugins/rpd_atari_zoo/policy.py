@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from rpd_atari_zoo.families import Family
 from rpd_atari_zoo.frames import Framing
 from rpd_atari_zoo.network import FrozenNetwork
-from rpd_core.components import Choice, Facts, PolicyInput
 from rpd_core.errors import FitError
-from rpd_core.hashing import Draws
+from rpd_core.play.chance import Draws
+from rpd_core.plugin.protocols import Choice, Facts, PolicyInput
 
 Array = NDArray[Any]
 

@@ -1,7 +1,7 @@
 """Abstractions, default actions, conditions and executors that fit any environment."""
 
-from rpd_core.components import Component
-from rpd_core.hookspecs import hookimpl
+from rpd_core.plugin.hookspecs import hookimpl
+from rpd_core.plugin.protocols import Component
 
 
 @hookimpl
@@ -38,8 +38,10 @@ def rpd_default_actions() -> list[Component]:
 def rpd_policy_loaders() -> list[Component]:
     return [
         Component("python", "rpd_basics.policies:PythonPolicy", "A function, module:attribute"),
-        Component("random", "rpd_core.prepare:RandomPlay", "Plays at random"),
-        Component("pruned", "rpd_core.pruned:PrunedFile", "A policy that rpd pruned and exported"),
+        Component("random", "rpd_core.play.prepare:RandomPlay", "Plays at random"),
+        Component(
+            "pruned", "rpd_core.pruning.export:PrunedFile", "A policy that rpd pruned and exported"
+        ),
     ]
 
 
@@ -56,4 +58,6 @@ def rpd_conditions() -> list[Component]:
 
 @hookimpl
 def rpd_executors() -> list[Component]:
-    return [Component("local", "rpd_core.execution:LocalProcesses", "Processes on this machine")]
+    return [
+        Component("local", "rpd_core.execute.local:LocalProcesses", "Processes on this machine")
+    ]

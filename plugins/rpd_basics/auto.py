@@ -13,8 +13,8 @@ from rpd_basics.bins import describe, digitise
 from rpd_basics.images import shrink, to_grey, to_levels
 from rpd_basics.resolution import Judge, best_edges, best_picture
 from rpd_basics.telling import telling_entries
-from rpd_core.components import FitSample, learned
 from rpd_core.errors import FitError, SpecError
+from rpd_core.plugin.protocols import FitSample, learned
 
 LARGEST_VECTOR = 512
 """Arrays of more numbers than this are treated as pictures."""

@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 
 from rpd_basics.batches import Array, Batch, check_finite, vector
-from rpd_core.components import FitSample, learned
 from rpd_core.errors import FitError, SpecError
+from rpd_core.plugin.protocols import FitSample, learned
 
 Edges = tuple[tuple[float, ...], ...]
 """Inner edges of the bins of every entry, ascending."""

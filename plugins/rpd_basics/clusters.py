@@ -10,8 +10,8 @@ import numpy as np
 
 from rpd_basics.abstractions import listed
 from rpd_basics.batches import Array, Batch, check_finite, flat, rows_of, width
-from rpd_core.components import FitSample, learned
 from rpd_core.errors import FitError, SpecError
+from rpd_core.plugin.protocols import FitSample, learned
 
 _ROWS = 10_000
 """Steps that centres are learned from at most."""

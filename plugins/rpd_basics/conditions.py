@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpd_core.errors import EvidenceError, nearest
-from rpd_core.suite import ENDINGS, Episodes
+from rpd_core.plugin.records import ENDINGS, Episodes
 
 FloatArray = NDArray[np.float64]
 Op = Literal[">=", ">", "<=", "<"]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rpd_core.actions import first_action, in_every_lane, is_bounded, random_actions
-from rpd_core.chain import needs_of
-from rpd_core.components import DefaultActor, Facts, Moment, PolicyInput, PolicyLoader
 from rpd_core.errors import FitError
+from rpd_core.play.actions import first_action, in_every_lane, is_bounded, random_actions
+from rpd_core.plugin.chain import needs_of
+from rpd_core.plugin.protocols import DefaultActor, Facts, Moment, PolicyInput, PolicyLoader
 
 Array = NDArray[Any]
 

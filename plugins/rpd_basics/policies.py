@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from rpd_core.components import Choice, Facts, Policy, PolicyInput
 from rpd_core.errors import FitError, RpdError, one_line
-from rpd_core.importing import import_attribute, source_of
+from rpd_core.plugin.importing import import_attribute, source_of
+from rpd_core.plugin.protocols import Choice, Facts, Policy, PolicyInput
 
 
 @dataclass(frozen=True)

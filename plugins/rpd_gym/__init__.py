@@ -1,7 +1,7 @@
 """CartPole with the paper's settings, and any other Gymnasium environment."""
 
-from rpd_core.components import Component
-from rpd_core.hookspecs import hookimpl
+from rpd_core.plugin.hookspecs import hookimpl
+from rpd_core.plugin.protocols import Component
 
 
 @hookimpl

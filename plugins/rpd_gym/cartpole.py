@@ -11,8 +11,8 @@ import numpy as np
 from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv
 from numpy.typing import NDArray
 
-from rpd_core.components import Facts, Lanes, Opening, StepResult, Task
 from rpd_core.errors import FitError
+from rpd_core.plugin.protocols import Facts, Lanes, Opening, StepResult, Task
 
 Array = NDArray[Any]
 

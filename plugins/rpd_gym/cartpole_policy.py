@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from rpd_core.components import Choice, Facts, Policy, PolicyInput
 from rpd_core.errors import FitError
+from rpd_core.plugin.protocols import Choice, Facts, Policy, PolicyInput
 
 HIDDEN = 32
 

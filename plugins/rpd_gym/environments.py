@@ -12,9 +12,9 @@ from typing import Any
 
 import gymnasium
 
-from rpd_core.components import Lanes, Opening, Task
 from rpd_core.errors import ComponentError, RpdError, SpecError, one_line
-from rpd_core.importing import import_attribute, source_of
+from rpd_core.plugin.importing import import_attribute, source_of
+from rpd_core.plugin.protocols import Lanes, Opening, Task
 from rpd_gym.handling import closed, with_spaces
 from rpd_gym.lanes import GymLanes
 from rpd_gym.names import atari_note, find_id, old_options

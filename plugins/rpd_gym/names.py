@@ -14,7 +14,7 @@ import gymnasium
 from gymnasium.envs import registration
 
 from rpd_core.errors import ComponentError, SpecError, nearest, one_line
-from rpd_core.importing import search_here
+from rpd_core.plugin.importing import search_here
 
 _ID = re.compile(r"(?P<name>.+?)-v(?P<version>\d+)")
 _OLD_ATARI = re.compile(

@@ -17,9 +17,9 @@ import torch
 from stable_baselines3 import PPO
 from torch import nn
 
-from rpd_core.hashing import Phase, episode_keys
-from rpd_core.prepare import policy_alone
-from rpd_core.rollout import Plan, Player
+from rpd_core.play.chance import Phase, episode_keys
+from rpd_core.play.loop import Plan, Player
+from rpd_core.play.prepare import policy_alone
 from rpd_gym.cartpole import CartPole
 from rpd_gym.cartpole_policy import HIDDEN, Greedy
 

@@ -1,7 +1,7 @@
 """The measures of the paper and its two baselines."""
 
-from rpd_core.components import Component
-from rpd_core.hookspecs import hookimpl
+from rpd_core.plugin.hookspecs import hookimpl
+from rpd_core.plugin.protocols import Component
 
 
 @hookimpl

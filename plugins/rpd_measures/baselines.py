@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rpd_core.components import Evidence
-from rpd_core.ranking import random_scores
+from rpd_core.analysis.ranking import random_scores
+from rpd_core.plugin.protocols import Evidence
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rpd_core.components import Evidence, Spectrum
+from rpd_core.plugin.protocols import Evidence, Spectrum
 
 FloatArray = NDArray[np.float64]
 Reading = Literal["published", "mutation"]

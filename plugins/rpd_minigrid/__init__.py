@@ -1,7 +1,7 @@
 """MiniGrid tasks: fast exact lanes, their abstraction, and a trained policy."""
 
-from rpd_core.components import Component
-from rpd_core.hookspecs import hookimpl
+from rpd_core.plugin.hookspecs import hookimpl
+from rpd_core.plugin.protocols import Component
 
 
 @hookimpl

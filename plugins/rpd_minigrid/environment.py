@@ -9,8 +9,8 @@ from typing import Any
 import gymnasium
 from minigrid.minigrid_env import MiniGridEnv
 
-from rpd_core.components import Lanes, Opening, Task
 from rpd_core.errors import SpecError, one_line
+from rpd_core.plugin.protocols import Lanes, Opening, Task
 from rpd_minigrid.ids import full_id, newer_id
 from rpd_minigrid.lanes import MiniGridLanes
 

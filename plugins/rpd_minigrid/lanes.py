@@ -23,9 +23,9 @@ from minigrid.core.world_object import Wall
 from minigrid.minigrid_env import MiniGridEnv
 from numpy.typing import NDArray
 
-from rpd_core.components import Facts, StepResult
 from rpd_core.errors import ComponentError, FitError, one_line
-from rpd_core.rollout import LaneError
+from rpd_core.play.loop import LaneError
+from rpd_core.plugin.protocols import Facts, StepResult
 from rpd_minigrid.cells import (
     CODE,
     EMPTY,

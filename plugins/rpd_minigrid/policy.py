@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 import torch
 
-from rpd_core.components import Choice, Facts, Policy, PolicyInput
 from rpd_core.errors import FitError
+from rpd_core.plugin.protocols import Choice, Facts, Policy, PolicyInput
 from rpd_minigrid.network import ACTIONS, SIZE, Network, as_tensors
 
 

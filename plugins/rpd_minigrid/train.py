@@ -17,8 +17,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from rpd_core.components import Opening
 from rpd_core.errors import RpdError
+from rpd_core.plugin.protocols import Opening
 from rpd_minigrid.environment import MiniGrid
 from rpd_minigrid.lanes import MiniGridLanes
 from rpd_minigrid.network import HIDDEN, Network, as_tensors

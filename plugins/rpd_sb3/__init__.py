@@ -1,7 +1,7 @@
 """Policies saved by stable-baselines3 and sb3-contrib."""
 
-from rpd_core.components import Component
-from rpd_core.hookspecs import hookimpl
+from rpd_core.plugin.hookspecs import hookimpl
+from rpd_core.plugin.protocols import Component
 
 
 @hookimpl

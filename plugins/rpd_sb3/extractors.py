@@ -10,7 +10,7 @@ from stable_baselines3.common import torch_layers
 from torch import nn
 
 from rpd_core.errors import SpecError
-from rpd_core.importing import import_attribute
+from rpd_core.plugin.importing import import_attribute
 from rpd_sb3.archive import Archive, Weights
 from rpd_sb3.pickles import Reference
 

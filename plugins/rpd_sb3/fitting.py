@@ -15,8 +15,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from rpd_core.components import Facts
 from rpd_core.errors import FitError
+from rpd_core.plugin.protocols import Facts
 from rpd_sb3.encodings import constant_mission, flat_size, is_view
 from rpd_sb3.lines import (
     Array,

@@ -16,8 +16,8 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from stable_baselines3.common.policies import BaseModel
 
-from rpd_core.components import PolicyInput
 from rpd_core.errors import FitError
+from rpd_core.plugin.protocols import PolicyInput
 from rpd_sb3.building import Model
 from rpd_sb3.noise import ExplorationNoise
 

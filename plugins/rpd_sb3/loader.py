@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from rpd_core.components import Facts
+from rpd_core.plugin.protocols import Facts
 from rpd_sb3.archive import open_archive
 from rpd_sb3.building import Model, build
 from rpd_sb3.fitting import Wishes, fit

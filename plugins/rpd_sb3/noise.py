@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from rpd_core.components import PolicyInput
+from rpd_core.plugin.protocols import PolicyInput
 
 
 class ExplorationNoise:

@@ -10,8 +10,8 @@ import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from rpd_core.components import Choice, Facts, PolicyInput
 from rpd_core.errors import FitError
+from rpd_core.plugin.protocols import Choice, Facts, PolicyInput
 from rpd_sb3.building import Model
 from rpd_sb3.fitting import Batch, Fitting
 from rpd_sb3.heads import MASK_VIEW, Head, Tensors

@@ -1,7 +1,7 @@
 """Policies saved with torch: TorchScript modules and, for those who trust them, others."""
 
-from rpd_core.components import Component
-from rpd_core.hookspecs import hookimpl
+from rpd_core.plugin.hookspecs import hookimpl
+from rpd_core.plugin.protocols import Component
 
 
 @hookimpl

@@ -10,8 +10,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from rpd_core.components import Facts
 from rpd_core.errors import FitError
+from rpd_core.plugin.protocols import Facts
 from rpd_torchscript.observations import Stack, main_part, part_names
 from rpd_torchscript.screens import baby_a3c
 from rpd_torchscript.signature import Signature

@@ -8,8 +8,8 @@ from typing import Literal
 
 import torch
 
-from rpd_core.components import Facts, Policy
 from rpd_core.errors import ConfigError, FitError
+from rpd_core.plugin.protocols import Facts, Policy
 from rpd_torchscript.inputs import find_sources
 from rpd_torchscript.loading import load_module
 from rpd_torchscript.meaning import Output, expected_shapes, resolve_output

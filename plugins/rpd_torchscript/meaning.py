@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import torch
 
-from rpd_core.components import Facts
 from rpd_core.errors import FitError
+from rpd_core.plugin.protocols import Facts
 from rpd_torchscript.loading import Loaded
 
 Meaning = Literal["logits", "q", "probabilities", "action"]

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rpd_core.components import Facts
 from rpd_core.errors import FitError
+from rpd_core.plugin.protocols import Facts
 
 Array = NDArray[Any]
 Layout = Literal["auto", "same", "first", "last", "flat", "one-hot"]

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rpd_core.actions import random_actions
-from rpd_core.components import Choice, Facts, PolicyInput
 from rpd_core.errors import EpisodeError
-from rpd_core.hashing import Draws
+from rpd_core.play.actions import random_actions
+from rpd_core.play.chance import Draws
+from rpd_core.plugin.protocols import Choice, Facts, PolicyInput
 from rpd_torchscript.loading import Loaded
 from rpd_torchscript.meaning import Output
 from rpd_torchscript.network import Network

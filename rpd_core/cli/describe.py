@@ -17,7 +17,7 @@ def describe_command(
     as_json: shared.Json = False,
 ) -> None:
     """Show a component's documentation and parameters."""
-    from rpd_core.registry import check_kind, installed
+    from rpd_core.plugin.registry import check_kind, installed
 
     registry = installed()
     found = registry.find(check_kind(kind), name)

@@ -22,8 +22,8 @@ def describe_policy_command(
     as_json: shared.Json = False,
 ) -> None:
     """Show what a policy is, what is adapted to the environment, and its mean return."""
-    from rpd_core.config import trusted
-    from rpd_core.registry import installed
+    from rpd_core.config.configuration import trusted
+    from rpd_core.plugin.registry import installed
 
     if episodes < 1:
         raise ConfigError(f"episodes must be at least 1, got {episodes}")
@@ -56,9 +56,9 @@ def play(environment: Any, loader: Any, episodes: int, seed: int) -> dict[str, A
     """Load the policy for an environment and play it."""
     import numpy as np
 
-    from rpd_core.hashing import Phase, episode_keys
-    from rpd_core.prepare import policy_alone
-    from rpd_core.rollout import Plan, Player
+    from rpd_core.play.chance import Phase, episode_keys
+    from rpd_core.play.loop import Plan, Player
+    from rpd_core.play.prepare import policy_alone
 
     task = environment.task()
     shared.show_notes(task)

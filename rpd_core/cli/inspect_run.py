@@ -19,7 +19,7 @@ def _answers(summary: dict[str, Any], config: dict[str, Any]) -> bool:
 def show_command(run: shared.RunPath, as_json: shared.Json = False) -> None:
     """Print the answer of a run again, or how far an unfinished run is."""
     from rpd_core.cli.render import print_answer, print_progress
-    from rpd_core.store import RunDirectory
+    from rpd_core.store.directory import RunDirectory
 
     directory = RunDirectory(run)
     config = directory.config()

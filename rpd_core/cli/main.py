@@ -21,7 +21,7 @@ def main() -> None:
 
 def _start() -> int:
     from rpd_core.cli.streams import open_closed_streams
-    from rpd_core.worker import one_thread
+    from rpd_core.execute.worker import one_thread
 
     open_closed_streams()
     one_thread()  # before anything numerical is imported

@@ -14,14 +14,14 @@ from rpd_core.cli.streams import output_for_the_answer
 from rpd_core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from rpd_core.workshop import Workshop
+    from rpd_core.execute.workshop import Workshop
 
 
 def stored_shop(
     run: Path, changes: dict[str, Any], workers: int | None, executor: str, progress: Any
 ) -> Workshop:
     """Open an existing run with some settings changed."""
-    from rpd_core.store import RunDirectory
+    from rpd_core.store.directory import RunDirectory
 
     RunDirectory(run).config()  # says what is wrong if it is not a run
     return workshop(request_from(changes, run / "run.json"), run, workers, executor, progress)
@@ -46,7 +46,7 @@ def suite_command(
     """Play mutant episodes into a run directory: a new one, or RUN, which may grow."""
     from rpd_core import pipeline
     from rpd_core.cli.render import print_suite
-    from rpd_core.summary import suite_counts
+    from rpd_core.report.results import suite_counts
 
     asked = {
         "env": env,
@@ -90,7 +90,7 @@ def rank_command(
     from rpd_core import pipeline
     from rpd_core.api import table_of
     from rpd_core.cli.render import print_decisions
-    from rpd_core.summary import decision_rows
+    from rpd_core.report.results import decision_rows
 
     if top < 1:
         raise ConfigError(f"top must be at least 1, got {top}")
@@ -142,7 +142,7 @@ def prune_command(
     from rpd_core import pipeline
     from rpd_core.api import execute
     from rpd_core.cli.render import print_answer
-    from rpd_core.pruned import export_pruned
+    from rpd_core.pruning.export import export_pruned
 
     changes = {
         "measures": tuple(measure or ()),

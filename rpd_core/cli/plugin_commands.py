@@ -20,7 +20,7 @@ def list_plugins_command(
     as_json: shared.Json = False,
 ) -> None:
     """List every component of every installed plugin, with its state."""
-    from rpd_core.registry import check_kind, installed
+    from rpd_core.plugin.registry import check_kind, installed
 
     found = installed().registrations
     if kind is not None:
@@ -50,7 +50,7 @@ def check_plugin_command(
     as_json: shared.Json = False,
 ) -> None:
     """Run the conformance kit over a plugin; exit code 3 if it finds a fault."""
-    from rpd_core.registry import installed
+    from rpd_core.plugin.registry import installed
     from rpd_core.testing import check_registration
 
     registry = installed()

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from rpd_core.estimate import Cost
+    from rpd_core.report.cost import Cost
 
 
 LOW_COVERAGE = 0.9

@@ -13,9 +13,9 @@ from rpd_core.cli import shared
 from rpd_core.errors import ConfigError, StoreError, one_line
 
 if TYPE_CHECKING:
-    from rpd_core.config import Request
-    from rpd_core.estimate import Cost
-    from rpd_core.workshop import Progress, Workshop
+    from rpd_core.config.configuration import Request
+    from rpd_core.execute.workshop import Progress, Workshop
+    from rpd_core.report.cost import Cost
 
 
 @shared.reporting
@@ -47,7 +47,7 @@ def run_command(
     """Rank a policy's decisions and prove the ranking by pruning the policy."""
     from rpd_core.api import execute
     from rpd_core.cli.render import print_answer
-    from rpd_core.estimate import estimate
+    from rpd_core.report.cost import estimate
 
     asked = {
         "env": env,
@@ -83,7 +83,7 @@ def run_command(
 def request_from(asked: dict[str, Any], config: Path | None) -> Request:
     """Join what was typed with the stored configuration it is based on, if any."""
     from rpd_core.api import request_of
-    from rpd_core.config import Request, RunConfig
+    from rpd_core.config.configuration import Request, RunConfig
 
     given = {name: value for name, value in asked.items() if value not in (None, ())}
     if config is not None:
@@ -114,10 +114,10 @@ def workshop(
 ) -> Workshop:
     """Put together what a run needs."""
     from rpd_core.api import default_directory
-    from rpd_core.config import resolve
-    from rpd_core.registry import installed
-    from rpd_core.store import RunDirectory
-    from rpd_core.workshop import Workshop
+    from rpd_core.config.configuration import resolve
+    from rpd_core.execute.workshop import Workshop
+    from rpd_core.plugin.registry import installed
+    from rpd_core.store.directory import RunDirectory
 
     registry = installed()
     count = shared.check_workers(workers)

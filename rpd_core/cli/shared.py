@@ -21,8 +21,8 @@ from rpd_core.cli.streams import output_for_the_answer
 from rpd_core.errors import RpdError
 
 if TYPE_CHECKING:
-    from rpd_core.components import Task
-    from rpd_core.workshop import Progress
+    from rpd_core.execute.workshop import Progress
+    from rpd_core.plugin.protocols import Task
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -103,7 +103,7 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
         except SystemExit as error:  # of a policy or an environment: ours is typer.Exit
             if isinstance(error.__context__, BrokenPipeError):  # of rich: the reader has left
                 raise
-            from rpd_core.execution import as_rpd_error
+            from rpd_core.execute.local import as_rpd_error
 
             errors().print(f"rpd: {as_rpd_error(error)}", style="red", markup=False)
             raise typer.Exit(BAD_INPUT) from error
@@ -176,7 +176,7 @@ def print_json(value: Any) -> None:
 def check_workers(workers: int | None) -> int:
     """Give the number of worker processes."""
     from rpd_core.errors import ConfigError
-    from rpd_core.execution import usable_cores
+    from rpd_core.execute.local import usable_cores
 
     if workers is None:
         return usable_cores()

@@ -18,9 +18,9 @@ import numpy as np
 from ale_py import ALEInterface, LoggerMode
 
 from rpd_atari.games import rom_path
-from rpd_core.config import Request, resolve
-from rpd_core.jobs import SuiteJob, perform_suite, player_for
-from rpd_core.registry import installed
+from rpd_core.config.configuration import Request, resolve
+from rpd_core.play.jobs import SuiteJob, perform_suite, player_for
+from rpd_core.plugin.registry import installed
 
 GAMES = ("Pong", "Breakout", "SpaceInvaders", "Seaquest")
 ROUNDS = 5

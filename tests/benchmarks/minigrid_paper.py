@@ -16,13 +16,13 @@ from pathlib import Path
 import numpy as np
 
 from rpd_core import pipeline
-from rpd_core.config import Request, resolve
-from rpd_core.evaluation import ask, evaluate
-from rpd_core.processes import dismiss_workers
-from rpd_core.pruning import Curve, curve_from
-from rpd_core.registry import installed
-from rpd_core.store import RunDirectory
-from rpd_core.workshop import Workshop
+from rpd_core.config.configuration import Request, resolve
+from rpd_core.execute.processes import dismiss_workers
+from rpd_core.execute.workshop import Workshop
+from rpd_core.plugin.registry import installed
+from rpd_core.pruning.curves import Curve, curve_from
+from rpd_core.pruning.evaluation import ask, evaluate
+from rpd_core.store.directory import RunDirectory
 
 MEASURES = ("tarantula", "ochiai", "zoltar", "wong2")
 STATES_AT_A_TIME = 200

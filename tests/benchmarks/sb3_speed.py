@@ -19,8 +19,8 @@ import numpy as np
 import torch
 from stable_baselines3 import PPO
 
-from rpd_core.components import Facts, PolicyInput
-from rpd_core.hashing import Draws
+from rpd_core.play.chance import Draws
+from rpd_core.plugin.protocols import Facts, PolicyInput
 from rpd_sb3.loader import Sb3File
 
 LANES = 256

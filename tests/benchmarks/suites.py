@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
-from rpd_core.config import Request, resolve
-from rpd_core.jobs import SuiteJob, perform_suite, player_for
-from rpd_core.registry import installed
-from rpd_core.suite import merge
+from rpd_core.analysis.suite import merge
+from rpd_core.config.configuration import Request, resolve
+from rpd_core.play.jobs import SuiteJob, perform_suite, player_for
+from rpd_core.plugin.registry import installed
 
 
 def suite_speed(env: str, episodes: int) -> float:

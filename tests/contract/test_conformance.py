@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from rpd_core.registry import installed
+from rpd_core.plugin.registry import installed
 from rpd_core.testing import check_component, check_recipe, check_registration
 
 READY = [r for r in installed().registrations if r.ready]
@@ -150,7 +150,7 @@ class Heavy:
 @dataclass(frozen=True)
 class DropsErrors:
     def execute(self, queue, workers):
-        from rpd_core.work import Outcome
+        from rpd_core.execute.work import Outcome
 
         while (item := queue.take()) is not None:
             try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 import worlds
 
-from rpd_core.components import StepResult
+from rpd_core.plugin.protocols import StepResult
 from rpd_core.testing import check_recipe
 
 

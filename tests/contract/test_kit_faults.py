@@ -10,8 +10,8 @@ import pytest
 import worlds
 from gymnasium import spaces
 
-from rpd_core.components import Choice, learned
 from rpd_core.errors import FitError
+from rpd_core.plugin.protocols import Choice, learned
 from rpd_core.testing import Imagined, check_component, check_recipe
 
 

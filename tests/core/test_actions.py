@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from rpd_core.actions import action_check, first_action, random_actions
-from rpd_core.components import Facts
+from rpd_core.play.actions import action_check, first_action, random_actions
+from rpd_core.plugin.protocols import Facts
 
 
 def test_random_actions_cover_every_kind_of_space() -> None:

@@ -16,9 +16,9 @@ import pytest
 import worlds
 
 import rpd_core as rpd
-from rpd_core.config import Request, resolve
+from rpd_core.config.configuration import Request, resolve
 from rpd_core.errors import RpdError
-from rpd_core.registry import installed
+from rpd_core.plugin.registry import installed
 
 
 class Bridge(gymnasium.Env[Any, Any]):

@@ -14,7 +14,7 @@ from lines import Line
 
 from rpd_basics.policies import PythonPolicy
 from rpd_core.api import make_request
-from rpd_core.config import (
+from rpd_core.config.configuration import (
     STANDARD_MEASURES,
     Request,
     RunConfig,
@@ -23,7 +23,7 @@ from rpd_core.config import (
     resolve,
 )
 from rpd_core.errors import ConfigError, RpdError, SpecError
-from rpd_core.registry import Registry
+from rpd_core.plugin.registry import Registry
 
 
 def config(registry: Registry, **changes: Any) -> RunConfig:

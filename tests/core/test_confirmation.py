@@ -13,18 +13,18 @@ import numpy as np
 import pytest
 from lines import Cell, Does, Gives, Line, always
 
-from rpd_core import sweep
-from rpd_core.config import Request, resolve
-from rpd_core.evaluation import References, measure_references
-from rpd_core.hashing import canonical, state_keys
-from rpd_core.pruning import Curve, reach
-from rpd_core.ranking import Ranking
-from rpd_core.registry import Registry
-from rpd_core.store import RunDirectory
-from rpd_core.suite import Episodes
-from rpd_core.summary import _entry
-from rpd_core.sweep import Confirmation
-from rpd_core.workshop import Workshop
+from rpd_core.analysis.ranking import Ranking
+from rpd_core.config.configuration import Request, resolve
+from rpd_core.execute.workshop import Workshop
+from rpd_core.play.chance import canonical, state_keys
+from rpd_core.plugin.records import Episodes
+from rpd_core.plugin.registry import Registry
+from rpd_core.pruning import sweep
+from rpd_core.pruning.curves import Curve, reach
+from rpd_core.pruning.evaluation import References, measure_references
+from rpd_core.pruning.sweep import Confirmation
+from rpd_core.report.results import _entry
+from rpd_core.store.directory import RunDirectory
 
 KEPT = np.arange(7)
 CELLS = state_keys(canonical(np.arange(6.0)[:, None]))

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import worlds
 
-from rpd_core import estimate
-from rpd_core.config import Request, resolve
-from rpd_core.registry import Registry
-from rpd_core.store import RunDirectory
-from rpd_core.workshop import Workshop
+from rpd_core.config.configuration import Request, resolve
+from rpd_core.execute.workshop import Workshop
+from rpd_core.plugin.registry import Registry
+from rpd_core.report import cost as estimate
+from rpd_core.store.directory import RunDirectory
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_chunks_bound_the_suite_and_workers_the_pruning(
     setup = resolve(request, registry)
     shop = Workshop(setup, RunDirectory(tmp_path / "run"), registry, workers=workers)
     ticks = count(0.0, 64.0)  # the probe of 64 episodes takes 64 seconds
-    monkeypatch.setattr("rpd_core.estimate.time.perf_counter", lambda: next(ticks))
+    monkeypatch.setattr("rpd_core.report.cost.time.perf_counter", lambda: next(ticks))
     cost = estimate.estimate(shop)
     assert (cost.probe_episodes, cost.suite_episodes, cost.pruning_episodes) == (64, 400, 6500)
     assert cost.seconds == seconds

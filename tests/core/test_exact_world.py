@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 import worlds
 
-from rpd_core.components import Spectrum
-from rpd_core.conditions import weigh
-from rpd_core.jobs import SuiteJob, perform_suite
-from rpd_core.ranking import evidence_for, rank
-from rpd_core.registry import Registry
-from rpd_core.rollout import Recipe
-from rpd_core.spectrum import count_spectrum
-from rpd_core.suite import Suite
+from rpd_core.analysis.conditions import weigh
+from rpd_core.analysis.ranking import evidence_for, rank
+from rpd_core.analysis.spectrum import count_spectrum
+from rpd_core.play.jobs import SuiteJob, perform_suite
+from rpd_core.play.loop import Recipe
+from rpd_core.plugin.protocols import Spectrum
+from rpd_core.plugin.records import Suite
+from rpd_core.plugin.registry import Registry
 
 EPISODES = 30_000
 CELLS = ("mutated_failed", "mutated_passed", "kept_failed", "kept_passed")

@@ -13,14 +13,14 @@ import worlds
 from lines import Does, always
 
 from rpd_core.errors import EpisodeError, ExecutionError, SpecError
-from rpd_core.execution import (
+from rpd_core.execute.local import (
     RETRIES,
     LocalProcesses,
     as_rpd_error,
     can_be_shipped,
     run_items,
 )
-from rpd_core.work import Outcome, WorkItem
+from rpd_core.execute.work import Outcome, WorkItem
 
 
 def results(function: Callable[[Any], Any], arguments: list[Any], workers: int = 1) -> list[Any]:

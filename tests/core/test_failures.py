@@ -12,8 +12,8 @@ import pytest
 
 import rpd_core as rpd
 from rpd_core.errors import EpisodeError
-from rpd_core.hashing import Phase
-from rpd_core.jobs import Evaluation
+from rpd_core.play.chance import Phase
+from rpd_core.play.jobs import Evaluation
 
 
 class Fragile(gymnasium.Env[Any, Any]):

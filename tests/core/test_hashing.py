@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from rpd_core.errors import FitError
-from rpd_core.hashing import (
+from rpd_core.play.chance import (
     Domain,
     Draws,
     Phase,

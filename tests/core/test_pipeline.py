@@ -11,17 +11,18 @@ import pytest
 import worlds
 from lines import Cell, Does, Gives, Line, always
 
-from rpd_core import pipeline, sweep
-from rpd_core.config import Request, resolve
+from rpd_core import pipeline
+from rpd_core.analysis.ranking import Ranking
+from rpd_core.config.configuration import Request, resolve
 from rpd_core.errors import EvidenceError
-from rpd_core.evaluation import measure_references
-from rpd_core.hashing import canonical, state_keys
-from rpd_core.pruning import Curve
-from rpd_core.ranking import Ranking
-from rpd_core.registry import Registry
-from rpd_core.store import RunDirectory
-from rpd_core.summary import _thresholds
-from rpd_core.workshop import Workshop
+from rpd_core.execute.workshop import Workshop
+from rpd_core.play.chance import canonical, state_keys
+from rpd_core.plugin.registry import Registry
+from rpd_core.pruning import sweep
+from rpd_core.pruning.curves import Curve
+from rpd_core.pruning.evaluation import measure_references
+from rpd_core.report.results import _thresholds
+from rpd_core.store.directory import RunDirectory
 
 
 def line_shop(path: Path, registry: Registry, **settings: Any) -> Workshop:

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from rpd_core.components import Component
 from rpd_core.errors import ComponentError, SpecError
-from rpd_core.hookspecs import hookimpl
-from rpd_core.plugins import BUNDLED, find_plugins, load_plugins
-from rpd_core.registry import Registration, Registry, check_kind
+from rpd_core.plugin.discovery import BUNDLED, find_plugins, load_plugins
+from rpd_core.plugin.hookspecs import hookimpl
+from rpd_core.plugin.protocols import Component
+from rpd_core.plugin.registry import Registration, Registry, check_kind
 
 GOOD = "rpd_measures.sbfl:Tarantula"
 

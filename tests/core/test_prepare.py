@@ -13,15 +13,16 @@ import pytest
 import worlds
 from lines import Cell, Does, Gives, Line, always, by_step
 
-from rpd_core import pipeline, prepare
-from rpd_core.chain import Chain
-from rpd_core.config import Request, RunConfig, resolve
+from rpd_core import pipeline
+from rpd_core.config.configuration import Request, RunConfig, resolve
 from rpd_core.errors import StoreError
-from rpd_core.hashing import Phase, environment_seeds, episode_keys
-from rpd_core.registry import Registry, installed
-from rpd_core.rollout import Recipe
-from rpd_core.store import RunDirectory
-from rpd_core.workshop import Workshop
+from rpd_core.execute.workshop import Workshop
+from rpd_core.play import prepare
+from rpd_core.play.chance import Phase, environment_seeds, episode_keys
+from rpd_core.play.loop import Recipe
+from rpd_core.plugin.chain import Chain
+from rpd_core.plugin.registry import Registry, installed
+from rpd_core.store.directory import RunDirectory
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from rpd_core.errors import EvidenceError
-from rpd_core.jobs import RANKED_STEPS
-from rpd_core.pruning import (
+from rpd_core.play.jobs import RANKED_STEPS
+from rpd_core.plugin.records import Episodes
+from rpd_core.pruning.curves import (
     Curve,
     best_reach,
     candidates,
@@ -21,7 +22,6 @@ from rpd_core.pruning import (
     refuse_weak_policy,
     target_return,
 )
-from rpd_core.suite import Episodes
 
 SHARES = (0.0, 0.25, 0.5, 1.0)
 

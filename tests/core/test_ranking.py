@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rpd_core.components import Evidence, Spectrum
+from rpd_core.analysis.ranking import evidence_for, random_ranking, rank
 from rpd_core.errors import ComponentError
-from rpd_core.ranking import evidence_for, random_ranking, rank
+from rpd_core.plugin.protocols import Evidence, Spectrum
 
 
 def evidence(keys: list[int]) -> Evidence:

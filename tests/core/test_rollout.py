@@ -12,13 +12,13 @@ from gymnasium import spaces
 from lines import Cell, Does, Gives, Line, always, by_step, kept, mutated, pattern, plan, player
 
 from rpd_basics.default_actions import Constant, OtherPolicy, Random, Repeat
-from rpd_core.components import Choice
 from rpd_core.errors import FitError
-from rpd_core.hashing import canonical, environment_seeds, state_keys
-from rpd_core.jobs import Evaluation, EvaluationJob, TopStates, perform_evaluation
-from rpd_core.recording import coin, play_suite
-from rpd_core.rollout import Player, Recipe, Step
-from rpd_core.suite import ENDINGS
+from rpd_core.play.chance import canonical, environment_seeds, state_keys
+from rpd_core.play.jobs import Evaluation, EvaluationJob, TopStates, perform_evaluation
+from rpd_core.play.loop import Player, Recipe, Step
+from rpd_core.play.recording import coin, play_suite
+from rpd_core.plugin.protocols import Choice
+from rpd_core.plugin.records import ENDINGS
 
 WANDERS = by_step([1, 1, 2, 2, 0, 1, 2])
 """Visits the same few cells again and again."""

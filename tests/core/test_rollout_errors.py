@@ -10,9 +10,9 @@ import pytest
 from gymnasium import spaces
 from lines import Line, always, kept, plan, player
 
-from rpd_core.components import Choice
 from rpd_core.errors import EpisodeError, FitError, RpdError
-from rpd_core.hashing import environment_seeds
+from rpd_core.play.chance import environment_seeds
+from rpd_core.plugin.protocols import Choice
 
 FIRST = 40
 """Index of the first episode, told apart from its position in the plan."""

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rpd_core.components import PolicyLoader
 from rpd_core.errors import RpdError, SpecError
-from rpd_core.registry import Registry
-from rpd_core.source import Parameter, describe_target
-from rpd_core.specs import Spec, convert, expand_comparison, parse, split_items, split_name
+from rpd_core.plugin.descriptions import Parameter, describe_target
+from rpd_core.plugin.protocols import PolicyLoader
+from rpd_core.plugin.registry import Registry
+from rpd_core.plugin.specs import Spec, convert, expand_comparison, parse, split_items, split_name
 
 
 def fields(*names: str, first: str = "str") -> tuple[Parameter, ...]:
@@ -260,7 +260,7 @@ def test_what_a_component_learns_is_no_parameter_of_it(registry: Registry) -> No
     assert registry.make("abstraction", "bins").edges == ()
 
 
-@pytest.mark.parametrize("call", ["learned(0)", "rpd.learned(0)", "rpd_core.components.learned(0)"])
+@pytest.mark.parametrize("call", ["learned(0)", "rpd.learned(0)", "rpd_core.plugin.learned(0)"])
 def test_a_learned_field_is_found_however_it_is_imported(
     call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rpd_core import pipeline
-from rpd_core.config import Request, RunConfig, differences, resolve
+from rpd_core.config.configuration import Request, RunConfig, differences, resolve
 from rpd_core.errors import RpdError, StoreError
 from rpd_core.pipeline import Workshop
-from rpd_core.registry import Registry
-from rpd_core.store import Parts, RunDirectory, write_whole
-from rpd_core.tables import SCHEMA_VERSION, _table
+from rpd_core.plugin.registry import Registry
+from rpd_core.store.directory import Parts, RunDirectory, write_whole
+from rpd_core.store.tables import SCHEMA_VERSION, _table
 
 
 @pytest.fixture(scope="module")

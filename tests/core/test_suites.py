@@ -16,19 +16,20 @@ from hypothesis import strategies as st
 from lines import Does, Line, always, by_step, pattern, plan, player
 
 from rpd_core import pipeline
-from rpd_core.components import Choice, Spectrum
-from rpd_core.config import Request, resolve
+from rpd_core.analysis.spectrum import count_spectrum
+from rpd_core.analysis.suite import merge
+from rpd_core.config.configuration import Request, resolve
 from rpd_core.errors import EvidenceError
-from rpd_core.hashing import canonical, state_keys
-from rpd_core.jobs import SuiteJob, perform_suite
 from rpd_core.pipeline import Workshop
-from rpd_core.recording import Recorder, entropy, play_suite, value_gap
-from rpd_core.registry import Registry
-from rpd_core.rollout import Recipe
-from rpd_core.spectrum import count_spectrum
-from rpd_core.store import RunDirectory
-from rpd_core.suite import Suite, merge
-from rpd_core.tables import read_suite, suite_tables
+from rpd_core.play.chance import canonical, state_keys
+from rpd_core.play.jobs import SuiteJob, perform_suite
+from rpd_core.play.loop import Recipe
+from rpd_core.play.recording import Recorder, entropy, play_suite, value_gap
+from rpd_core.plugin.protocols import Choice, Spectrum
+from rpd_core.plugin.records import Suite
+from rpd_core.plugin.registry import Registry
+from rpd_core.store.directory import RunDirectory
+from rpd_core.store.tables import read_suite, suite_tables
 
 EPISODES = 40
 

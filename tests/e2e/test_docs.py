@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from rpd_core.cli.app import app
-from rpd_core.components import KINDS
+from rpd_core.plugin.protocols import KINDS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 COMMANDS = typer.main.get_command(app).commands

@@ -9,7 +9,7 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "rpd-envir
 SMALL = ["--episodes", "300", "--test-episodes", "10", "--workers", "2", "--json"]
 
 CHECK = """
-from rpd_core.components import Opening
+from rpd_core.plugin.protocols import Opening
 from rpd_core.testing import check_component, installed
 
 for spec in ("lake:8", "lake:slip=0", "lake:8,slip=0.9"):

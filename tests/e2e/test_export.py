@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import rpd_core as rpd
-from rpd_core.components import Opening
 from rpd_core.errors import SpecError
-from rpd_core.hashing import Phase, episode_keys
-from rpd_core.prepare import policy_alone
-from rpd_core.pruned import PrunedFile
-from rpd_core.rollout import Plan, Player
+from rpd_core.play.chance import Phase, episode_keys
+from rpd_core.play.loop import Plan, Player
+from rpd_core.play.prepare import policy_alone
+from rpd_core.plugin.protocols import Opening
+from rpd_core.pruning.export import PrunedFile
 from rpd_core.testing import check_component
 from rpd_gym.cartpole import CartPole
 
@@ -147,7 +147,7 @@ def test_a_pruned_policy_that_names_code_is_refused(exported, tmp_path, changes)
 
 
 def test_the_trust_of_a_file_is_not_that_of_its_reader(tmp_path):
-    from rpd_core.pruned import _moved, without_trust
+    from rpd_core.pruning.export import _moved, without_trust
     from rpd_sb3.loader import Sb3File
 
     assert without_trust("policy", "sb3:a.zip,trust=true") == "sb3:a.zip"
@@ -184,6 +184,6 @@ def test_a_pruned_policy_cannot_write_outside_its_folder(exported, tmp_path):
 
 
 def test_a_pruned_policy_that_would_fill_the_memory_is_refused(exported, monkeypatch):
-    monkeypatch.setattr("rpd_core.pruned._LARGEST", 1000)
+    monkeypatch.setattr("rpd_core.pruning.export._LARGEST", 1000)
     with pytest.raises(SpecError, match="unpacks to more than 2 GB: refused"):
         PrunedFile(exported[0]).about()

@@ -8,8 +8,8 @@ import pytest
 from rpd_atari.environment import Atari
 from rpd_atari.grid import AREAS, AtariGrid, windows
 from rpd_atari.memory import Breakout, Pong, RamBytes
-from rpd_core.components import Facts, Opening
 from rpd_core.errors import FitError, SpecError
+from rpd_core.plugin.protocols import Facts, Opening
 
 AREA = (34, 194, 0, 160)
 

@@ -9,8 +9,8 @@ from gymnasium.wrappers import AtariPreprocessing
 
 from rpd_atari.environment import Atari
 from rpd_atari.lanes import start_noops
-from rpd_core.components import Opening
 from rpd_core.errors import SpecError
+from rpd_core.plugin.protocols import Opening
 
 cv2 = pytest.importorskip("cv2")
 

@@ -8,13 +8,13 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from rpd_core.chain import Chain
-from rpd_core.components import Facts, FitSample
 from rpd_core.errors import FitError, RpdError
-from rpd_core.hashing import canonical, state_keys
-from rpd_core.prepare import fitted_fields, restore_fitted
-from rpd_core.registry import installed
-from rpd_core.rollout import Recipe
+from rpd_core.play.chance import canonical, state_keys
+from rpd_core.play.loop import Recipe
+from rpd_core.play.prepare import fitted_fields, restore_fitted
+from rpd_core.plugin.chain import Chain
+from rpd_core.plugin.protocols import Facts, FitSample
+from rpd_core.plugin.registry import installed
 
 ROWS = np.array([[0.04, -1.26, 2.0], [-0.04, 1.25, 3.5]])
 SCREENS = np.arange(2 * 4 * 6 * 3).reshape(2, 4, 6, 3).astype(np.uint8)

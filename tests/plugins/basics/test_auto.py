@@ -11,8 +11,8 @@ from rpd_basics.auto import Auto
 from rpd_basics.batches import flat, pick
 from rpd_basics.resolution import Judge
 from rpd_basics.telling import JUDGED, telling_entries
-from rpd_core.components import Facts, FitSample
 from rpd_core.errors import FitError
+from rpd_core.plugin.protocols import Facts, FitSample
 
 EPISODES = 40
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rpd_core.conditions import refuse_one_sided, resolve_condition, weigh
+from rpd_core.analysis.conditions import refuse_one_sided, resolve_condition, weigh
 from rpd_core.errors import ComponentError, EvidenceError
-from rpd_core.registry import Registry, installed
-from rpd_core.suite import ENDINGS, Episodes
+from rpd_core.plugin.records import ENDINGS, Episodes
+from rpd_core.plugin.registry import Registry, installed
 
 
 def episodes(returns: Any, **columns: Any) -> Episodes:

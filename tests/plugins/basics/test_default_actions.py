@@ -11,11 +11,11 @@ import pytest
 from gymnasium import spaces
 
 from rpd_basics.default_actions import parse_action
-from rpd_core.components import Choice, Facts, Moment, PolicyInput
 from rpd_core.errors import FitError, RpdError, SpecError
-from rpd_core.hashing import Domain, Draws, Phase, domain_keys, episode_keys
-from rpd_core.importing import import_attribute
-from rpd_core.registry import installed
+from rpd_core.play.chance import Domain, Draws, Phase, domain_keys, episode_keys
+from rpd_core.plugin.importing import import_attribute
+from rpd_core.plugin.protocols import Choice, Facts, Moment, PolicyInput
+from rpd_core.plugin.registry import installed
 
 LANES = 3
 

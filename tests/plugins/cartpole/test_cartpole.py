@@ -9,13 +9,13 @@ import gymnasium
 import numpy as np
 import pytest
 
-from rpd_core.components import Opening
-from rpd_core.config import Request, resolve
+from rpd_core.config.configuration import Request, resolve
 from rpd_core.errors import FitError
-from rpd_core.hashing import Phase, canonical, episode_keys, state_keys
-from rpd_core.jobs import SuiteJob, perform_suite, player_for
-from rpd_core.registry import Registry
-from rpd_core.rollout import Plan
+from rpd_core.play.chance import Phase, canonical, episode_keys, state_keys
+from rpd_core.play.jobs import SuiteJob, perform_suite, player_for
+from rpd_core.play.loop import Plan
+from rpd_core.plugin.protocols import Opening
+from rpd_core.plugin.registry import Registry
 from rpd_gym.cartpole import CartPole, CartPoleGrid
 from rpd_gym.lanes import GymLanes
 

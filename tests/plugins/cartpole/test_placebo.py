@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rpd_core as rpd
-from rpd_core.config import THRESHOLDS
+from rpd_core.config.configuration import THRESHOLDS
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from own_worlds import Dice
 
-from rpd_core.components import Opening
 from rpd_core.errors import EpisodeError, FitError, SpecError
-from rpd_core.hashing import Phase, episode_keys
-from rpd_core.prepare import RandomPlay, policy_alone
-from rpd_core.rollout import Plan, Player
+from rpd_core.play.chance import Phase, episode_keys
+from rpd_core.play.loop import Plan, Player
+from rpd_core.play.prepare import RandomPlay, policy_alone
+from rpd_core.plugin.protocols import Opening
 from rpd_gym.environments import PythonEnvironment
 from rpd_gym.repeats import Care, care_for
 

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from own_worlds import Walk
 
-from rpd_core.chain import Chain
-from rpd_core.components import Opening
 from rpd_core.errors import ComponentError, EpisodeError, FitError, RpdError, SpecError
-from rpd_core.hashing import Phase, episode_keys
-from rpd_core.prepare import RandomPlay
-from rpd_core.registry import installed
-from rpd_core.rollout import Plan, Player, Recipe
+from rpd_core.play.chance import Phase, episode_keys
+from rpd_core.play.loop import Plan, Player, Recipe
+from rpd_core.play.prepare import RandomPlay
+from rpd_core.plugin.chain import Chain
+from rpd_core.plugin.protocols import Opening
+from rpd_core.plugin.registry import installed
 from rpd_gym.environments import GymEnvironment, PythonEnvironment, read_options
 from rpd_gym.layout import Layout
 from rpd_gym.names import find_id

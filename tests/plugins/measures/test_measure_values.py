@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from rpd_core.components import Evidence, Spectrum
-from rpd_core.ranking import rank
-from rpd_core.registry import Registry, installed
+from rpd_core.analysis.ranking import rank
+from rpd_core.plugin.protocols import Evidence, Spectrum
+from rpd_core.plugin.registry import Registry, installed
 
 TABLE = np.array(
     [  # MF, MP, KF, KP

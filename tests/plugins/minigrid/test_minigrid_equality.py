@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from minigrid_plain import curious_action, make_plain, playable_ids, random_action, reset_plain
 
-from rpd_core.components import Opening
+from rpd_core.plugin.protocols import Opening
 from rpd_minigrid.environment import MiniGrid
 from rpd_minigrid.lanes import MiniGridLanes
 

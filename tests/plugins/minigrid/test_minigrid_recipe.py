@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rpd_core.components import Opening
-from rpd_core.config import Request, resolve
+from rpd_core.config.configuration import Request, resolve
 from rpd_core.errors import FitError, SpecError
-from rpd_core.hashing import Phase, episode_keys
-from rpd_core.registry import installed
-from rpd_core.rollout import Plan, Player
+from rpd_core.play.chance import Phase, episode_keys
+from rpd_core.play.loop import Plan, Player
+from rpd_core.plugin.protocols import Opening
+from rpd_core.plugin.registry import installed
 from rpd_minigrid.abstraction import COLOURS, KINDS, MiniGridView
 from rpd_minigrid.environment import MiniGrid
 from rpd_minigrid.ids import full_id

@@ -18,8 +18,8 @@ import stable_baselines3
 import torch
 from gymnasium import spaces
 
-from rpd_core.components import Facts, PolicyInput
-from rpd_core.hashing import Draws
+from rpd_core.play.chance import Draws
+from rpd_core.plugin.protocols import Facts, PolicyInput
 
 LANES = 6
 VECTOR = spaces.Box(-2.0, 3.0, (4,), np.float32)

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from sb3_toys import SETTINGS, algorithm, facts_of, saved
 
-from rpd_core.hashing import Phase, environment_seeds, episode_keys
-from rpd_core.registry import installed
-from rpd_core.rollout import Plan, Player, Recipe
+from rpd_core.play.chance import Phase, environment_seeds, episode_keys
+from rpd_core.play.loop import Plan, Player, Recipe
+from rpd_core.plugin.registry import installed
 from rpd_core.testing import check_component
 
 INDEX = np.arange(5)

@@ -10,7 +10,7 @@ import torch
 from gymnasium import spaces
 from sb3_toys import PUSHES, VECTOR, batch, facts_of, samples, saved, seen, train
 
-from rpd_core.components import Facts
+from rpd_core.plugin.protocols import Facts
 from rpd_sb3.loader import Sb3File
 
 MANY = 4000

@@ -12,8 +12,8 @@ import torch
 from gymnasium import spaces
 from torch import Tensor, nn
 
-from rpd_core.components import Facts, PolicyInput
-from rpd_core.hashing import Draws
+from rpd_core.play.chance import Draws
+from rpd_core.plugin.protocols import Facts, PolicyInput
 from rpd_torchscript.loader import TorchScriptFile
 
 LANES = 6

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 
 from rpd_basics.default_actions import Repeat
 from rpd_core.errors import FitError, RpdError
-from rpd_core.hashing import Phase, episode_keys
-from rpd_core.registry import installed
-from rpd_core.rollout import Plan, Player, Recipe
+from rpd_core.play.chance import Phase, episode_keys
+from rpd_core.play.loop import Plan, Player, Recipe
+from rpd_core.plugin.registry import installed
 from rpd_core.testing import check_component
 from rpd_gym.cartpole import CartPole, CartPoleGrid
 from rpd_gym.cartpole_policy import CartPolePolicy, load_network

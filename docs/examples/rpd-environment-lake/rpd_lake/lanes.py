@@ -1,8 +1,8 @@
 import numpy as np
 from gymnasium import spaces
 
-from rpd_core.components import Facts, StepResult
-from rpd_core.hashing import Draws
+from rpd_core.play.chance import Draws
+from rpd_core.plugin.protocols import Facts, StepResult
 
 ACTIONS = ("down", "right", "up", "left")
 MOVES = np.array([[-1, 0], [0, -1], [1, 0], [0, 1]])

@@ -1,0 +1,1 @@
+"""From the stored suite to rankings, without playing anything."""

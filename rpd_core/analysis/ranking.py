@@ -1,0 +1,103 @@
+"""Scores -> ranking: states in descending score, ties broken by state key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rpd_core.errors import ComponentError
+from rpd_core.play.chance import Domain, combine, to_unit, word
+from rpd_core.plugin.protocols import Evidence, Measure, Spectrum
+from rpd_core.plugin.records import Suite
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import FloatArray, IntArray, KeyArray
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The order of a suite's states under one measure."""
+
+    name: str
+    order: IntArray
+    """Rows of the suite's states, most important first."""
+    scores: FloatArray
+    """Score of each row of the suite's states, not in rank order."""
+    keys: KeyArray
+    """Key of each row of the suite's states."""
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    @property
+    def ranked_keys(self) -> KeyArray:
+        """State keys, most important first."""
+        return self.keys[self.order]
+
+    def tie_blocks(self) -> IntArray:
+        """Give the sizes of the groups of two or more states with the same score, best first."""
+        ordered = self.scores[self.order]
+        starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+        sizes = np.diff(np.r_[starts, len(ordered)])
+        return np.asarray(sizes[sizes > 1])
+
+
+def evidence_for(
+    measure: Measure, suite: Suite, spectrum: Spectrum, weights: FloatArray
+) -> Evidence:
+    """Give a measure what it declares it needs, and no more."""
+    needs = getattr(measure, "needs", ())
+    unknown = [need for need in needs if need != "suite"]
+    if unknown:
+        raise ComponentError(
+            f"measure {type(measure).__name__} needs {unknown[0]!r}; only 'suite' is on offer"
+        )
+    if "suite" in needs:
+        return Evidence(spectrum, suite.states.key, weights, suite)
+    return Evidence(spectrum, suite.states.key)
+
+
+def rank(name: str, measure: Measure, evidence: Evidence) -> Ranking:
+    """Score all states and put them in order."""
+    scores = np.asarray(measure(evidence), dtype=np.float64)
+    if scores.shape != evidence.keys.shape:
+        raise ComponentError(
+            f"measure {name!r} gave scores of shape {scores.shape} for "
+            f"{len(evidence.keys)} states; one score per state is needed"
+        )
+    if not np.isfinite(scores).all():
+        row = int(np.flatnonzero(~np.isfinite(scores))[0])
+        cells = {key: float(value[row]) for key, value in vars(evidence.spectrum).items()}
+        raise ComponentError(f"measure {name!r} gave {scores[row]} for a state with {cells}")
+    order = np.lexsort((evidence.keys, -scores))
+    return Ranking(name, order, scores, evidence.keys)
+
+
+def random_scores(keys: KeyArray, seed: int) -> FloatArray:
+    """Give every state a uniform score that depends on its key and the seed alone."""
+    root = combine(word(seed), word(int(Domain.RANKING)))
+    return to_unit(combine(root, keys))
+
+
+def random_ranking(keys: KeyArray, seed: int) -> Ranking:
+    """Rank states at random."""
+    scores = random_scores(keys, seed)
+    return Ranking(f"random:seed={seed}", np.lexsort((keys, -scores)), scores, keys)
+
+
+def ranking_columns(ranking: Ranking, suite: Suite, spectrum: Spectrum) -> dict[str, Any]:
+    """Give a ranking as columns in rank order, ready for a data frame."""
+    order, states = ranking.order, suite.states
+    columns: dict[str, Any] = {
+        "rank": np.arange(1, len(order) + 1),
+        "key": states.key[order],
+        "score": ranking.scores[order],
+        "episodes": np.sum(list(vars(spectrum).values()), axis=0)[order],
+        "visits": states.visits[order],
+    }
+    columns |= {name: cell[order] for name, cell in vars(spectrum).items()}
+    flat = states.value.reshape(len(states), -1)[order]
+    columns["value"] = list(flat)
+    return columns

@@ -1,0 +1,1 @@
+"""What was asked, the configuration that follows from it, and its identity."""

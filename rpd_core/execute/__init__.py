@@ -1,0 +1,1 @@
+"""Doing work: items, completeness and retries, local processes."""

@@ -1,0 +1,101 @@
+"""The other end of the pipe: what a worker process does, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+import traceback
+from contextlib import suppress
+from multiprocessing import parent_process
+from multiprocessing.connection import Connection
+
+from rpd_core.errors import ExecutionError, RpdError, one_line
+
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+PATIENCE = 5.0
+"""Seconds that a worker gets to close its environments before it is killed."""
+
+
+def one_thread() -> None:
+    """Let numerical libraries use one thread: results and speed suffer from more."""
+    os.environ.update(_ONE_THREAD)
+
+
+class _Dismissed(BaseException):
+    """Raised in a worker that is asked to end in the middle of its work."""
+
+
+def serve(pipe: Connection) -> None:
+    """Do what comes through the pipe, in the worker process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
+    os.set_inheritable(pipe.fileno(), False)  # a program of an environment would keep it open
+    os.register_at_fork(after_in_child=pipe.close)  # and so would a copy of this process
+    os.dup2(2, 1)  # standard output is for the answer; an environment may print
+    one_thread()  # before any numerical library is imported for an item
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with suppress(_Dismissed):  # it may be asked twice: by its parent, and because that has gone
+        with suppress(EOFError, OSError, _Dismissed):
+            _heed_requests()
+            while not _leaving.is_set():
+                pipe.send_bytes(_do(pipe.recv_bytes()))
+        _leaving.set()
+    _tidy_up()
+
+
+_leaving = threading.Event()
+
+
+def _heed_requests() -> None:
+    signal.signal(signal.SIGTERM, _dismissed)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, _dismissed)
+
+
+def _dismissed(number: int, frame: object) -> None:
+    if not _leaving.is_set():  # once is enough
+        _leaving.set()  # what comes next may be swallowed
+        raise _Dismissed
+
+
+def _tidy_up() -> None:
+    """Close environments: they may have started programs of their own."""
+    jobs = sys.modules.get("rpd_core.play.jobs")
+    if jobs is not None:
+        with suppress(Exception):
+            jobs.close_players()
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent has gone: nobody would take the answer."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(PATIENCE)
+        os._exit(1)
+
+
+def _do(packed: bytes) -> bytes:
+    """Do a packed item and pack its value or its error."""
+    try:
+        function, argument = pickle.loads(packed)
+        return pickle.dumps((function(argument), None))
+    except _Dismissed:
+        raise
+    except BaseException as error:  # an environment may even call sys.exit
+        if not isinstance(error, RpdError):
+            error.add_note("".join(traceback.format_exception(error)))
+        return _packed_error(error)
+
+
+def _packed_error(error: BaseException) -> bytes:
+    try:
+        packed = pickle.dumps((None, error))
+        pickle.loads(packed)  # errors with unusual constructors cannot be made again
+    except Exception:
+        return pickle.dumps((None, ExecutionError(one_line(error))))
+    return packed

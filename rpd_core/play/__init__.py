@@ -1,0 +1,1 @@
+"""Playing episodes: the batched loop, who decides, keyed chance, recording."""

@@ -1,0 +1,108 @@
+"""Action spaces: what may be done in them, what is done first, what chance does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rpd_core.errors import ComponentError, FitError
+from rpd_core.plugin.protocols import Facts
+
+if TYPE_CHECKING:
+    from rpd_core.play.chance import Draws
+    from rpd_core.plugin.protocols import Array, BoolArray
+
+Complaint = tuple[int, str]
+"""A lane and what is wrong with its action."""
+
+
+def first_action(facts: Facts) -> Array:
+    """Give the no-op if there is one, else the lowest action, for floats the nearest to zero."""
+    space = facts.action_space
+    if facts.no_op is not None:
+        return np.asarray(facts.no_op, dtype=space.dtype)
+    if type(space).__name__ in ("Discrete", "MultiDiscrete"):
+        return np.asarray(space.start, dtype=space.dtype)
+    zeros = np.zeros(space.shape, dtype=space.dtype)
+    if type(space).__name__ == "Box":
+        return np.asarray(np.clip(zeros, space.low, space.high))
+    return zeros
+
+
+def in_every_lane(action: Array, facts: Facts) -> Array:
+    """Give the same action in every lane."""
+    return np.broadcast_to(action, (facts.lanes, *np.shape(action))).copy()
+
+
+def is_bounded(space: Any) -> bool:
+    """Tell whether actions can be drawn uniformly from a space."""
+    if type(space).__name__ != "Box":
+        return True
+    return bool(np.isfinite(space.low).all() and np.isfinite(space.high).all())
+
+
+def random_actions(space: Any, draws: Draws) -> Array:
+    """Draw actions uniformly from a space: whole numbers of a range, floats between bounds."""
+    kind = type(space).__name__
+    if kind == "Discrete":
+        return np.asarray(space.start + np.floor(draws.uniform()[:, 0] * space.n), dtype=np.int64)
+    shape = tuple(space.shape)
+    unit = draws.uniform(int(np.prod(shape))).reshape(-1, *shape)
+    if kind == "MultiDiscrete":
+        return np.asarray(space.start + np.floor(unit * space.nvec), dtype=np.int64)
+    if kind == "MultiBinary":
+        return np.asarray(unit < 0.5, dtype=np.int8)
+    if not is_bounded(space):
+        raise ComponentError(
+            f"cannot draw actions at random from the unbounded {space}: where random play is only "
+            "the reference, give --reference"
+        )
+    low, high = space.low.astype(np.float64), space.high.astype(np.float64)
+    if np.issubdtype(space.dtype, np.integer):
+        drawn = np.floor(low + unit * (high - low + 1))
+    else:
+        drawn = low + unit * (high - low)
+    return np.asarray(np.clip(drawn.astype(space.dtype), space.low, space.high))
+
+
+def action_check(facts: Facts) -> Callable[[Array, BoolArray], Complaint | None]:
+    """Give a check that a batch of actions lies in the action space in the active lanes."""
+    space = facts.action_space
+    shape = (facts.lanes, *(getattr(space, "shape", None) or ()))
+    kind = type(space).__name__
+    low, high = _bounds(space, kind)
+    whole = kind != "Box"
+
+    def check(actions: Array, active: BoolArray) -> Complaint | None:
+        if np.shape(actions) != shape:
+            return 0, f"actions of shape {np.shape(actions)} where {shape} is needed"
+        if whole and actions.dtype.kind not in "biu":
+            return 0, f"actions of type {actions.dtype} where whole numbers are needed"
+        # a bound of 0.7 in single precision is a little less than 0.7 in double
+        compared = actions if whole else actions.astype(space.dtype, copy=False)
+        inside = (compared >= low) & (compared <= high)
+        if inside.all():
+            return None
+        rows = inside.reshape(len(inside), -1).all(axis=1) | ~active
+        if rows.all():
+            return None
+        lane = int(np.flatnonzero(~rows)[0])
+        return lane, f"{np.asarray(actions)[lane].tolist()!r}, which is not in {space}"
+
+    return check
+
+
+def _bounds(space: Any, kind: str) -> tuple[Any, Any]:
+    if kind == "Discrete":
+        return int(space.start), int(space.start + space.n - 1)
+    if kind == "MultiDiscrete":
+        return space.start, space.start + space.nvec - 1
+    if kind == "MultiBinary":
+        return 0, 1
+    if kind == "Box":
+        return space.low, space.high
+    raise FitError(
+        f"actions of {space} are not supported; Discrete, Box, MultiDiscrete and MultiBinary are"
+    )

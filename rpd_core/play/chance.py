@@ -1,0 +1,191 @@
+"""State keys, keyed draws and seeds: every bit of chance is a hash of what it belongs to.
+
+All of it is 64-bit arithmetic on whole arrays, the same on every platform. The mixing step is
+the finaliser of SplitMix64.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rpd_core.errors import FitError
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import Array, FloatArray, IntArray, KeyArray
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
+_NARROW = 16
+_S30, _S27, _S31, _S11 = (np.uint64(n) for n in (30, 27, 31, 11))
+
+
+class Domain(IntEnum):
+    """What a draw is for; draws of different domains are independent."""
+
+    COIN = 1
+    DEFAULT_STATE = 2
+    DEFAULT_STEP = 3
+    POLICY = 4
+    ENVIRONMENT = 5
+    RANKING = 6
+    EPSILON = 7
+
+
+class Phase(IntEnum):
+    """What an episode is for; episodes of different phases share no seed."""
+
+    SUITE = 1
+    TEST = 2
+    CONFIRM = 3
+    REFERENCE = 4
+    FIT = 5
+    PROBE = 6
+
+
+def mix(words: KeyArray) -> KeyArray:
+    """Scramble 64-bit words; distinct words stay distinct."""
+    words = words + _GOLDEN
+    words = (words ^ (words >> _S30)) * _FIRST
+    words = (words ^ (words >> _S27)) * _SECOND
+    return words ^ (words >> _S31)
+
+
+def combine(left: KeyArray, right: KeyArray) -> KeyArray:
+    """Hash pairs of words; the order matters."""
+    return mix(mix(left) ^ right)
+
+
+def word(number: int) -> KeyArray:
+    """Give a Python integer as a 64-bit word in an array of one."""
+    return np.array([number & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64)
+
+
+def canonical(values: Array) -> Array:
+    """Give abstract states with one pattern of bytes per value."""
+    values = np.asarray(values)
+    if values.dtype.kind == "f" and values.dtype.itemsize <= 8:
+        fresh = np.asarray(values + values.dtype.type(0))  # -0.0 becomes 0.0; their bytes differ
+        if (missing := np.isnan(fresh)).any():  # of NaN there are many patterns
+            fresh[missing] = np.nan
+        return fresh
+    if values.dtype.kind in "biu":
+        return values
+    raise FitError(
+        f"an abstraction gave values of type {values.dtype}: truth values, integers or floats of "
+        "at most 64 bits are needed"
+    )
+
+
+def state_keys(values: Array) -> KeyArray:
+    """Give the key of each row of a batch of canonical abstract states.
+
+    Keys depend on the values, their dtype and their shape.
+    """
+    rows = np.ascontiguousarray(values).reshape(len(values), -1)
+    words = _row_words(rows)
+    if words.shape[1] == 0:
+        return np.full(len(values), mix(word(0))[0])
+    salted = mix(words ^ _salts(words.shape[1], _layout(values)))
+    return mix(_sum_rows(salted))
+
+
+def _sum_rows(words: KeyArray) -> KeyArray:
+    """Add up each row modulo 2**64; by columns where that is faster."""
+    if words.shape[1] > _NARROW:
+        return np.asarray(np.add.reduce(words, axis=1))
+    total = words[:, 0].copy()
+    for column in range(1, words.shape[1]):
+        total += words[:, column]
+    return total
+
+
+def _row_words(rows: Array) -> KeyArray:
+    raw = rows.view(np.uint8)
+    if raw.shape[1] % 8:
+        padded = np.zeros((len(raw), -(-raw.shape[1] // 8) * 8), dtype=np.uint8)
+        padded[:, : raw.shape[1]] = raw
+        raw = padded
+    words: KeyArray = raw.view("<u8")
+    return words
+
+
+def _layout(values: Array) -> int:
+    text = f"{values.dtype.str}{values.shape[1:]}".encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+
+
+_salt_cache: dict[tuple[int, int], KeyArray] = {}
+
+
+def _salts(count: int, layout: int) -> KeyArray:
+    """Give one constant per word, so that equal words at different places differ."""
+    found = _salt_cache.get((count, layout))
+    if found is None:
+        found = mix(np.arange(count, dtype=np.uint64) + mix(word(layout)))
+        _salt_cache[count, layout] = found
+    return found
+
+
+def episode_keys(seed: int, phase: int, indices: IntArray, part: int = 0) -> KeyArray:
+    """Give the identity of episodes: all their chance, the environment's seed too, hangs on it."""
+    run = combine(combine(word(seed), word(phase)), word(part))
+    return combine(run, np.asarray(indices).astype(np.uint64))
+
+
+def environment_seeds(episodes: KeyArray) -> IntArray:
+    """Give the seeds for `reset`: 31 bits, which every environment accepts."""
+    return (domain_keys(episodes, Domain.ENVIRONMENT) >> np.uint64(33)).astype(np.int64)
+
+
+def domain_keys(episodes: KeyArray, domain: Domain) -> KeyArray:
+    """Give the root of all draws of a domain in each episode."""
+    return combine(episodes, word(int(domain)))
+
+
+def to_unit(words: KeyArray) -> FloatArray:
+    """Map words to floats that are uniform on [0, 1)."""
+    return (words >> _S11).astype(np.float64) * 2.0**-53
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Randomness for one step of a batch, one row per lane, fixed by what it is keyed with."""
+
+    roots: KeyArray
+    """Domain key of each lane's episode."""
+    within: Any
+    """State key or step number of each lane."""
+
+    label: int = 0
+    """Told apart by this, several draws of one step are independent; see `split`."""
+
+    def split(self, label: int) -> Draws:
+        """Give independent draws for another purpose, for example a policy inside a policy."""
+        return Draws(self.roots, self.within, self.label * 1000003 + label + 1)
+
+    def uniform(self, columns: int = 1) -> FloatArray:
+        """Give uniform draws on [0, 1), shape (lanes, columns); the same at every call."""
+        return self._unit(columns, purpose=0)
+
+    def _unit(self, columns: int, purpose: int) -> FloatArray:
+        base = combine(self.roots, self.within.astype(np.uint64))
+        base = base ^ mix(word(4 * self.label + purpose))
+        return to_unit(mix(base[:, None] + mix(np.arange(columns, dtype=np.uint64))))
+
+    def normal(self, columns: int = 1) -> FloatArray:
+        """Give standard normal draws, shape (lanes, columns), by Box and Muller."""
+        flat = self._unit(2 * columns, purpose=1)
+        radius = np.sqrt(-2.0 * np.log1p(-flat[:, :columns]))
+        return radius * np.cos(2.0 * np.pi * flat[:, columns:])
+
+    def choose(self, probabilities: Array) -> IntArray:
+        """Draw one column per row with the given probabilities (rows need not sum to 1)."""
+        totals = np.cumsum(np.asarray(probabilities, dtype=np.float64), axis=1)
+        picked = (totals <= self._unit(1, purpose=2) * totals[:, -1:]).sum(axis=1)
+        return np.asarray(np.minimum(picked, totals.shape[1] - 1), dtype=np.int64)

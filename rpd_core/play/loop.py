@@ -1,0 +1,359 @@
+"""The one batched loop: mutant, pruned and original episodes differ only in who decides where."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rpd_core.errors import EpisodeError, FailedEpisode, FitError, RpdError, one_line
+from rpd_core.play.actions import action_check, first_action, in_every_lane
+from rpd_core.play.chance import (
+    Domain,
+    Draws,
+    canonical,
+    domain_keys,
+    environment_seeds,
+    state_keys,
+)
+from rpd_core.plugin.chain import needs_of, opened
+from rpd_core.plugin.protocols import (
+    Abstraction,
+    Choice,
+    DefaultAction,
+    Environment,
+    Facts,
+    Lanes,
+    Moment,
+    Opening,
+    PolicyInput,
+    PolicyLoader,
+)
+from rpd_core.plugin.records import Episodes
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import Array, Batch, BoolArray, FloatArray, IntArray, KeyArray
+
+Keep = Callable[["KeyArray", "IntArray"], "BoolArray"]
+"""(state keys, position of each lane's episode in the plan) -> does the policy decide here?"""
+
+
+class LaneError(Exception):
+    """Raised by lanes when the environment of one lane fails; the loop adds the episode."""
+
+    def __init__(self, lane: int, cause: BaseException) -> None:
+        super().__init__(one_line(cause))
+        self.lane = lane
+        gave = isinstance(cause, WrongAnswerError)
+        self.deed = f"gave {cause}" if gave else f"raised {one_line(cause)}"
+
+
+class WrongAnswerError(Exception):
+    """Says what an environment gave, when it raised nothing but cannot go on from there."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that a worker needs to play episodes: light, picklable, opened where it is used."""
+
+    environment: Environment
+    policy: PolicyLoader
+    abstraction: Abstraction
+    default_action: DefaultAction
+    lanes: int
+    max_steps: int
+    render: bool = False
+    """Whether episodes will be drawn."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The episodes to play: their places in a larger order and their identities."""
+
+    index: IntArray
+    identity: KeyArray
+    """From `hashing.episode_keys`."""
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+
+@dataclass(frozen=True)
+class Step:
+    """What happened in all lanes at one step, for whoever records it."""
+
+    active: BoolArray
+    position: IntArray
+    """Each lane's episode as a position in the plan."""
+    number: IntArray
+    """Steps taken in the episode before this one."""
+    keys: KeyArray
+    values: Array
+    kept: BoolArray
+    choice: Choice
+    differed: BoolArray
+    """Lanes whose default action is not what the policy chose."""
+    return_before: FloatArray
+    observations: Batch
+    views: dict[str, Array]
+
+
+class Player:
+    """An opened recipe, ready to play."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self.recipe = recipe
+        users = (recipe.abstraction, recipe.policy, recipe.default_action)
+        known = tuple(dict.fromkeys(name for user in users for name in needs_of(user)))
+        self.lanes: Lanes = recipe.environment.open(Opening(recipe.lanes, known, recipe.render))
+        try:
+            self.facts: Facts = self.lanes.facts
+            self.complaint = action_check(self.facts)
+            self.abstraction = opened(recipe.abstraction, self.facts)
+            self.policy = recipe.policy.load(self.facts)
+            self.default = recipe.default_action.open(self.facts)
+            self.views = self._wanted_views()
+        except BaseException:
+            self.lanes.close()
+            raise
+
+    def _wanted_views(self) -> tuple[str, ...]:
+        recipe = self.recipe
+        users = {
+            "abstraction": needs_of(recipe.abstraction),
+            "policy": needs_of(self.policy),
+            "default action": (*needs_of(recipe.default_action), *needs_of(self.default)),
+        }
+        wanted = {name: kind for kind, names in users.items() for name in names}
+        for name, kind in wanted.items():
+            if name not in self.facts.views:
+                offered = ", ".join(self.facts.views) or "none"
+                raise FitError(
+                    f"the {kind} needs the view {name!r}, which {self.facts.description or 'this'} "
+                    f"does not offer (it offers {offered}): choose another {kind}"
+                )
+        return tuple(wanted)
+
+    def play(
+        self, plan: Plan, keep: Keep, record: Callable[[Step], None] | None = None
+    ) -> Episodes:
+        """Play every episode of the plan and give what became of each, in the plan's order."""
+        return _Batch(self, plan, keep, record).play()
+
+    def close(self) -> None:
+        """Let go of the environments."""
+        self.lanes.close()
+
+
+class _Batch:
+    """The state of one call to `Player.play`: which lane plays what, and how far it is."""
+
+    def __init__(
+        self, player: Player, plan: Plan, keep: Keep, record: Callable[[Step], None] | None
+    ) -> None:
+        self.player, self.plan, self.keep, self.record = player, plan, keep, record
+        lanes = player.recipe.lanes
+        self.seeds = environment_seeds(plan.identity)
+        self.roots = {
+            domain: domain_keys(plan.identity, domain)
+            for domain in (Domain.POLICY, Domain.DEFAULT_STATE, Domain.DEFAULT_STEP)
+        }
+        self.position = np.zeros(lanes, dtype=np.int64)
+        self.active = np.zeros(lanes, dtype=bool)
+        self.number = np.zeros(lanes, dtype=np.int64)
+        self.total = np.zeros(lanes)
+        self.decided = np.zeros(lanes, dtype=np.int64)
+        self.previous: Array = in_every_lane(first_action(player.facts), player.facts)
+        self.rewards = np.zeros(lanes)
+        self.memory: Any = None
+        self.executed: deque[Array] = deque(maxlen=player.recipe.max_steps)
+        """Actions of the last steps in all lanes, for the account of a failure."""
+        self.started = 0
+        count = len(plan)
+        self.total_return = np.zeros(count)
+        self.length = np.zeros(count, dtype=np.int64)
+        self.ended = np.zeros(count, dtype=np.int64)
+        self.policy_steps = np.zeros(count, dtype=np.int64)
+        self.info: list[dict[str, float]] = [{} for _ in range(count)]
+
+    def play(self) -> Episodes:
+        self._start(np.arange(len(self.active)))
+        while self.active.any():
+            self._step()
+        return Episodes(
+            index=self.plan.index,
+            seed=self.seeds,
+            total_return=self.total_return,
+            length=self.length,
+            ended=self.ended,
+            policy_steps=self.policy_steps,
+            info=info_columns(self.info),
+        )
+
+    def _start(self, free: IntArray) -> None:
+        """Give the next episodes of the plan to free lanes; lanes left over stay idle."""
+        count = min(len(free), len(self.plan) - self.started)
+        self.active[free[count:]] = False
+        lanes = free[:count]
+        if not count:
+            return
+        positions = np.arange(self.started, self.started + count)
+        self.started += count
+        self.position[lanes] = positions
+        self.active[lanes] = True
+        self.number[lanes] = 0
+        self.rewards[lanes] = 0.0
+        self.total[lanes] = 0.0
+        self.decided[lanes] = 0
+        with self._blame():
+            self.player.lanes.reset(lanes, self.seeds[positions])
+
+    def _step(self) -> None:
+        player = self.player
+        with self._blame():
+            observations = player.lanes.observe()
+            views = {name: player.lanes.view(name) for name in player.views}
+        values = canonical(player.abstraction(observations, views))
+        keys = state_keys(values)
+        kept = self.keep(keys, self.position)
+        starts = self.number == 0
+        choice = self._choose(observations, views, starts)
+        default = self._default(observations, views, starts, keys)
+        actions = np.where(_column(kept, choice.actions), choice.actions, default)
+        if self.record is not None:
+            differed = _rows_differ(choice.actions, default)
+            self.record(
+                Step(
+                    self.active, self.position, self.number, keys, values, kept, choice,
+                    differed, self.total, observations, views,
+                )
+            )  # fmt: skip
+        self.previous = actions
+        self.executed.append(actions)
+        self._advance(actions, kept)
+
+    def _choose(self, observations: Batch, views: dict[str, Array], starts: BoolArray) -> Choice:
+        draws = Draws(self.roots[Domain.POLICY][self.position], self.number)
+        seen = PolicyInput(
+            observations, views, starts, self.memory, draws, self.previous, self.rewards
+        )
+        choice = self.player.policy(seen)
+        self.memory = choice.memory
+        return replace(choice, actions=self._checked(choice.actions, "policy chose"))
+
+    def _default(
+        self, observations: Batch, views: dict[str, Array], starts: BoolArray, keys: KeyArray
+    ) -> Array:
+        moment = Moment(
+            observations,
+            views,
+            self.previous,
+            self.rewards,
+            starts,
+            state_draws=Draws(self.roots[Domain.DEFAULT_STATE][self.position], keys),
+            step_draws=Draws(self.roots[Domain.DEFAULT_STEP][self.position], self.number),
+        )
+        return self._checked(self.player.default(moment), "default action gave")
+
+    def _checked(self, actions: Array, who: str) -> Array:
+        """Give actions in the type of the action space, or say which is not in it."""
+        actions = np.asarray(actions)
+        wrong = self.player.complaint(actions, self.active)
+        if wrong is not None:
+            lane, complaint = wrong
+            raise self._failure(lane, f"the {who} {complaint}", int(self.number[lane]))
+        return actions.astype(self.player.facts.action_space.dtype, copy=False)
+
+    def _advance(self, actions: Array, kept: BoolArray) -> None:
+        with self._blame(1):
+            result = self.player.lanes.step(actions.copy(), self.active)
+        rewards = np.where(self.active, result.rewards, 0.0)
+        with np.errstate(over="ignore"):
+            total = self.total + rewards
+        if not np.isfinite(total).all():
+            lane = int(np.flatnonzero(~np.isfinite(total))[0])
+            more = "" if not np.isfinite(rewards[lane]) else ", which makes the return infinite,"
+            message = f"the environment gave the reward {rewards[lane]}{more}"
+            raise self._failure(lane, message, int(self.number[lane]) + 1)
+        self.rewards, self.total = rewards, total
+        self.number = self.number + self.active
+        self.decided += kept & self.active
+        capped = self.number >= self.player.recipe.max_steps
+        over = self.active & (result.terminated | result.truncated | capped)
+        if over.any():
+            self._finish(np.flatnonzero(over), result.terminated, result.truncated)
+
+    def _finish(self, lanes: IntArray, terminated: BoolArray, truncated: BoolArray) -> None:
+        at = self.position[lanes]
+        self.total_return[at] = self.total[lanes]
+        self.length[at] = self.number[lanes]
+        self.policy_steps[at] = self.decided[lanes]
+        self.ended[at] = np.where(terminated[lanes], 0, np.where(truncated[lanes], 1, 2))
+        for lane, position in zip(lanes.tolist(), at.tolist(), strict=True):
+            info = self.player.lanes.info(lane)
+            self.info[position] = scalar_items(info, self.player.facts.info_keys)
+        self._start(lanes)
+
+    def _failure(self, lane: int, message: str, steps: int) -> EpisodeError:
+        """Give an error that names the episode and holds its actions up to the failure."""
+        position = int(self.position[lane])
+        index, seed = int(self.plan.index[position]), int(self.seeds[position])
+        done = list(self.executed)[len(self.executed) - steps :]
+        actions = [actions[lane].tolist() for actions in done]
+        where = f"in step {int(self.number[lane])} of episode {index} (environment seed {seed})"
+        return EpisodeError(f"{message} {where}", FailedEpisode(index, seed, actions))
+
+    @contextmanager
+    def _blame(self, under_way: int = 0) -> Iterator[None]:
+        """Say which episode an environment failed in; `under_way` counts the step being taken."""
+        try:
+            yield
+        except RpdError:
+            raise
+        except LaneError as error:
+            steps = int(self.number[error.lane]) + under_way
+            message = f"the environment {error.deed}"
+            raise self._failure(error.lane, message, steps) from error
+        except (Exception, SystemExit) as error:  # an environment may raise anything
+            running = self.plan.index[self.position[self.active]]
+            raise EpisodeError(
+                f"the environment raised {one_line(error)} while playing episodes "
+                f"{int(running.min())} to {int(running.max())}"
+            ) from error
+
+
+def _column(flags: BoolArray, like: Array) -> BoolArray:
+    """Shape one flag per lane so that it selects whole actions."""
+    return flags.reshape(flags.shape + (1,) * (like.ndim - 1))
+
+
+def _rows_differ(left: Array, right: Array) -> BoolArray:
+    unequal = np.asarray(left != right)
+    rows = unequal if unequal.ndim == 1 else unequal.reshape(len(unequal), -1).any(axis=1)
+    return np.asarray(rows)
+
+
+def scalar_items(info: Any, wanted: tuple[str, ...] | None = None) -> dict[str, float]:
+    """Keep the entries of an `info` that are single numbers or truth values."""
+    kept: dict[str, float] = {}
+    if not isinstance(info, Mapping):
+        return kept
+    for name, value in info.items():
+        if wanted is not None and name not in wanted:
+            continue
+        single = isinstance(value, bool | int | float | np.generic) or (
+            isinstance(value, np.ndarray) and value.ndim == 0
+        )
+        if single and np.asarray(value).dtype.kind in "iufb":
+            kept[str(name)] = float(value)
+    return kept
+
+
+def info_columns(rows: list[dict[str, float]]) -> dict[str, FloatArray]:
+    """Turn the final infos into columns, NaN where an episode lacks an entry."""
+    names = sorted({name for row in rows for name in row})
+    return {name: np.array([row.get(name, np.nan) for row in rows]) for name in names}

@@ -1,0 +1,165 @@
+"""From steps to a suite: what happened in a chunk of mutant episodes, as columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rpd_core.play.chance import Domain, domain_keys, mix, to_unit
+from rpd_core.play.loop import Keep, Plan, Player, Step
+from rpd_core.plugin.records import Episodes, States, Suite, Visits
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import Array, BoolArray, FloatArray, IntArray, KeyArray
+
+_GRID = 2.0**20
+_RECENT = 2**16
+
+
+def coin(plan: Plan, mutation_rate: float) -> Keep:
+    """Give the fate of a state in an episode: kept unless its keyed coin says mutated."""
+    roots = mix(domain_keys(plan.identity, Domain.COIN))
+
+    def keep(keys: KeyArray, position: IntArray) -> BoolArray:
+        return to_unit(mix(roots[position] ^ keys)) >= mutation_rate
+
+    return keep
+
+
+def play_suite(player: Player, plan: Plan, mutation_rate: float) -> Suite:
+    """Play the mutant episodes of a plan and give them as a suite."""
+    recorder = Recorder(player.facts.action_space)
+    episodes = player.play(plan, coin(plan, mutation_rate), recorder)
+    return recorder.suite(episodes, plan, mutation_rate)
+
+
+class Recorder:
+    """Collects the steps of a chunk; its memory grows with the chunk, not with the suite."""
+
+    def __init__(self, action_space: object) -> None:
+        discrete = type(action_space).__name__ == "Discrete"
+        self.actions = int(action_space.n) if discrete else 0  # type: ignore[attr-defined]
+        self.start = int(action_space.start) if discrete else 0  # type: ignore[attr-defined]
+        self.columns: dict[str, list[Array]] = {}
+        self.known: set[int] = set()
+        self.recent = np.zeros(_RECENT, dtype=np.uint64)
+        """Keys seen lately, by their last bits: spares most look-ups in `known`."""
+        self.new_keys: list[int] = []
+        self.new_values: list[Array] = []
+
+    def __call__(self, step: Step) -> None:
+        row: dict[str, Array] = {
+            "position": step.position,
+            "number": step.number,
+            "key": step.keys,
+            "kept": step.kept,
+            "differed": step.differed,
+            "return_before": step.return_before,
+        }
+        if self.actions:
+            row["action"] = step.choice.actions
+        if step.choice.action_values is not None:
+            row["value_gap"] = value_gap(step.choice.action_values)
+        if step.choice.probabilities is not None:
+            row["entropy"] = entropy(step.choice.probabilities)
+        active = step.active
+        whole = bool(active.all())
+        for name, column in row.items():
+            taken = column.copy() if whole else column[active]
+            self.columns.setdefault(name, []).append(taken)
+        self._remember(step, whole)
+
+    def _remember(self, step: Step, whole: bool) -> None:
+        """Keep the value of each state when its key is first seen in this chunk."""
+        slots = step.keys & np.uint64(_RECENT - 1)
+        unsure = self.recent[slots] != step.keys
+        if not whole:
+            unsure &= step.active
+        for lane in np.flatnonzero(unsure).tolist():
+            key = int(step.keys[lane])
+            if key not in self.known:
+                self.known.add(key)
+                self.new_keys.append(key)
+                self.new_values.append(np.array(step.values[lane]))
+                self.recent[slots[lane]] = key
+
+    def suite(self, episodes: Episodes, plan: Plan, mutation_rate: float) -> Suite:
+        """Reduce the steps to visits and states."""
+        columns = {name: np.concatenate(parts) for name, parts in self.columns.items()}
+        keys, state = np.unique(columns["key"], return_inverse=True)
+        group = columns["position"] * len(keys) + state
+        # Within a group steps are told apart by their number, so any fast sort keeps their order.
+        order = np.argsort(group * (int(columns["number"].max()) + 1) + columns["number"])
+        grouped = group[order]
+        starts = np.flatnonzero(np.r_[True, grouped[1:] != grouped[:-1]])
+        first = order[starts]
+        visits = Visits(
+            episode=plan.index[columns["position"][first]],
+            key=columns["key"][first],
+            mutated=~columns["kept"][first],
+            mutation_rate=np.full(len(first), mutation_rate),
+            first_step=columns["number"][first],
+            count=np.diff(np.r_[starts, len(order)]),
+            return_before=columns["return_before"][first],
+            differed=np.add.reduceat(columns["differed"][order].astype(np.int64), starts),
+        )
+        return Suite(episodes, visits, self._states(keys, state, columns, visits))
+
+    def _states(
+        self, keys: KeyArray, state: IntArray, columns: dict[str, Array], visits: Visits
+    ) -> States:
+        values = np.stack(self.new_values)
+        known = np.argsort(np.array(self.new_keys, dtype=np.uint64))
+        first_row = _first_seen(keys, visits)
+        count = len(keys)
+        return States(
+            key=keys,
+            value=values[known],
+            first_episode=visits.episode[first_row],
+            first_step=visits.first_step[first_row],
+            visits=np.bincount(state, minlength=count).astype(np.int64),
+            choices=self._choices(state, columns, count),
+            value_gap=_sums(state, columns.get("value_gap"), count),
+            entropy=_sums(state, columns.get("entropy"), count),
+        )
+
+    def _choices(self, state: IntArray, columns: dict[str, Array], count: int) -> IntArray:
+        if not self.actions:
+            return np.zeros((count, 0), dtype=np.int64)
+        cell = state * self.actions + (columns["action"] - self.start)
+        counted = np.bincount(cell, minlength=count * self.actions)
+        return counted.reshape(count, self.actions).astype(np.int64)
+
+
+def _first_seen(keys: KeyArray, visits: Visits) -> IntArray:
+    """Give the visit with the smallest (episode, step) of each state."""
+    order = np.argsort(visits.key, kind="stable")  # visits are ordered by episode
+    return order[np.searchsorted(visits.key[order], keys)]
+
+
+def _sums(state: IntArray, column: Array | None, count: int) -> FloatArray:
+    if column is None:
+        return np.full(count, np.nan)
+    # On a grid of 2**-20 float sums are exact (below 2**33), so that they do not depend on how
+    # episodes are cut into chunks.
+    on_grid = np.round(column.astype(np.float64) * _GRID) / _GRID
+    return np.bincount(state, weights=on_grid, minlength=count).astype(np.float64, copy=False)
+
+
+def value_gap(action_values: Array) -> FloatArray:
+    """Give best minus worst value of each row, of the actions that have a finite one."""
+    values = np.asarray(action_values, dtype=np.float64)
+    finite = np.isfinite(values)
+    if finite.all():
+        return np.asarray(values.max(axis=1) - values.min(axis=1))
+    best = np.where(finite, values, -np.inf).max(axis=1)
+    worst = np.where(finite, values, np.inf).min(axis=1)
+    return np.asarray(np.where(finite.any(axis=1), best - worst, 0.0))
+
+
+def entropy(probabilities: Array) -> FloatArray:
+    """Give the entropy of each row in nats; an impossible action adds nothing."""
+    p = np.asarray(probabilities, dtype=np.float64)
+    logs = np.log(p, out=np.zeros_like(p), where=p > 0)
+    return np.asarray(-(p * logs).sum(axis=1))

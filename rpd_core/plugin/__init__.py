@@ -1,0 +1,1 @@
+"""The contract with plugins: kinds, protocols, discovery, registry, spec strings."""

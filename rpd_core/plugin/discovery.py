@@ -1,0 +1,159 @@
+"""Entry points -> records of plugins, each fault captured where it happens."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any, Protocol
+
+import pluggy
+
+from rpd_core.errors import ComponentError, nearest, one_line
+from rpd_core.plugin import hookspecs
+from rpd_core.plugin.hookspecs import API_VERSION, ENTRY_POINT_GROUP
+from rpd_core.plugin.protocols import KINDS, Component
+from rpd_core.plugin.specs import NAME
+
+BUNDLED = "ranking-policy-decisions"
+"""The distribution whose components win when a name is taken twice."""
+
+
+class EntryPoint(Protocol):
+    """The part of `importlib.metadata.EntryPoint` that is used."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def dist(self) -> Any: ...
+    def load(self) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """One entry point: what it offers, or why it offers nothing."""
+
+    name: str
+    distribution: str
+    version: str
+    components: tuple[tuple[str, Component], ...] = ()
+    """(kind, component) pairs."""
+    fault: str = ""
+    """Why the plugin as a whole cannot be used; empty if it can."""
+    status: str = "ready"
+    """`ready`, `broken` or `wrong API`."""
+    notes: tuple[str, ...] = field(default=())
+    """Faults that leave other components of the plugin usable."""
+
+
+def find_plugins() -> list[Plugin]:
+    """Load every installed plugin; a broken one becomes a record that says so.
+
+    With RPD_STRICT_PLUGINS=1 in the environment the first fault is raised instead.
+    """
+    found = importlib.metadata.entry_points(group=ENTRY_POINT_GROUP)
+    plugins = load_plugins(found)
+    if os.environ.get("RPD_STRICT_PLUGINS") == "1":
+        for plugin in plugins:
+            if plugin.fault:
+                raise ComponentError(f"plugin {plugin.name!r}: {plugin.fault}")
+    return plugins
+
+
+def load_plugins(entry_points: Iterable[EntryPoint]) -> list[Plugin]:
+    """Load the given entry points, bundled ones first, then by distribution and name."""
+    known: dict[int, tuple[str, str]] = {}  # reading a distribution's metadata takes a while
+    unique: dict[tuple[str, str, str], EntryPoint] = {}
+    for point in entry_points:
+        if id(point.dist) not in known:
+            known[id(point.dist)] = _origin(point)
+        unique[*known[id(point.dist)], point.name] = point
+    order = sorted(unique, key=lambda key: (key[0] != BUNDLED, *key))
+    return [load_plugin(unique[key], key[:2]) for key in order]
+
+
+def load_plugin(entry_point: EntryPoint, origin: tuple[str, str] | None = None) -> Plugin:
+    """Load one entry point and collect what its hooks return."""
+    name = entry_point.name
+    distribution, version = origin or _origin(entry_point)
+    try:
+        module = entry_point.load()
+    except (Exception, SystemExit) as error:  # a stranger's module may raise anything
+        return Plugin(name, distribution, version, fault=one_line(error), status="broken")
+    wanted = getattr(module, "RPD_API", 1)
+    if wanted != API_VERSION:
+        fault = f"written for plugin API {wanted!r}, this rpd has {API_VERSION}"
+        return Plugin(name, distribution, version, fault=fault, status="wrong API")
+    try:
+        components = tuple(_collect(module, name))
+    except (Exception, SystemExit) as error:  # the same: hooks are a stranger's code
+        return Plugin(name, distribution, version, fault=one_line(error), status="broken")
+    return Plugin(name, distribution, version, components, notes=_forgotten(module))
+
+
+def _origin(entry_point: EntryPoint) -> tuple[str, str]:
+    """Give name and version of the distribution that an entry point belongs to."""
+    if entry_point.dist is None:
+        return "", ""
+    name = re.sub(r"[-_.]+", "-", entry_point.dist.name).lower()
+    return name, entry_point.dist.version
+
+
+def _collect(module: ModuleType, name: str) -> Iterable[tuple[str, Component]]:
+    """Call the module's hooks through a manager of its own, so that faults stay its own."""
+    manager = pluggy.PluginManager("rpd")
+    manager.add_hookspecs(hookspecs)
+    manager.register(module, name)
+    _refuse_unknown_hooks(module)
+    manager.check_pending()
+    for kind, hook in KINDS.items():
+        for returned in getattr(manager.hook, hook)():
+            for component in _as_components(hook, returned):
+                yield kind, component
+
+
+def _as_components(hook: str, returned: object) -> list[Component]:
+    if not isinstance(returned, list | tuple):
+        raise ComponentError(f"{hook} must return a list of Component, got {returned!r}")
+    for component in returned:
+        if not isinstance(component, Component):
+            raise ComponentError(f"{hook} must return Component records, got {component!r}")
+        _check_component(hook, component)
+    return list(returned)
+
+
+def _check_component(hook: str, component: Component) -> None:
+    """Refuse a record that no spec string could select or that is typed wrongly."""
+    if not isinstance(component.name, str) or not NAME.fullmatch(component.name):
+        raise ComponentError(f"{hook} offers a component whose name is {component.name!r}")
+    for field_name in ("target", "summary", "install"):
+        value = getattr(component, field_name)
+        if not isinstance(value, str):
+            raise ComponentError(
+                f"{hook}: {field_name} of {component.name!r} must be text, got {value!r}"
+            )
+    if not isinstance(component.requires, tuple | list):
+        raise ComponentError(
+            f"{hook}: requires of {component.name!r} must be a tuple of import names, got "
+            f"{component.requires!r}"
+        )
+
+
+def _refuse_unknown_hooks(module: ModuleType) -> None:
+    known = set(KINDS.values())
+    for name, value in vars(module).items():
+        if hasattr(value, "rpd_impl") and name not in known:
+            raise ComponentError(f"there is no hook {name!r}.{nearest(name, known)}")
+
+
+def _forgotten(module: ModuleType) -> tuple[str, ...]:
+    """Name functions that look like hooks but were not marked as such."""
+    return tuple(
+        f"{name} is not decorated with @hookimpl and is ignored"
+        for name, value in vars(module).items()
+        if name in KINDS.values() and callable(value) and not hasattr(value, "rpd_impl")
+    )

@@ -1,0 +1,98 @@
+"""The tables of a suite: what measures and conditions look at, as columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import Array, BoolArray, FloatArray, IntArray, KeyArray
+
+ENDINGS = ("terminated", "truncated", "step-cap")
+"""How an episode can end: by the environment's rules, its own time limit, or the loop's cap."""
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """One row per episode."""
+
+    index: IntArray
+    seed: IntArray
+    """What the environment was reset with."""
+    total_return: FloatArray
+    length: IntArray
+    ended: IntArray
+    """Position in `ENDINGS`."""
+    policy_steps: IntArray
+    """Steps at which the policy decided."""
+    info: dict[str, FloatArray] = field(default_factory=dict)
+    """Scalar entries of the final `info`; NaN where an episode had none."""
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+
+@dataclass(frozen=True)
+class Visits:
+    """One row per (episode, state visited in it), ordered by episode, then state key."""
+
+    episode: IntArray
+    """Index of the episode."""
+    key: KeyArray
+    """Key of the state."""
+    mutated: BoolArray
+    mutation_rate: FloatArray
+    """Chance of being mutated that was in force."""
+    first_step: IntArray
+    """Step of the first visit, from 0."""
+    count: IntArray
+    """Number of visits."""
+    return_before: FloatArray
+    """Return collected before the first visit."""
+    differed: IntArray
+    """Visits at which the default action was not what the policy chose."""
+
+    def __len__(self) -> int:
+        return len(self.episode)
+
+
+@dataclass(frozen=True)
+class States:
+    """One row per abstract state, ordered by key."""
+
+    key: KeyArray
+    value: Array
+    """What the abstraction gave, one row per state."""
+    first_episode: IntArray
+    first_step: IntArray
+    """Smallest (episode, step) at which it was seen."""
+    visits: IntArray
+    """Steps spent in it, over all episodes."""
+    choices: IntArray
+    """How often the policy chose each discrete action there; no columns for other actions."""
+    value_gap: FloatArray
+    """Sum over visits of best minus worst action value; NaN if the policy has none."""
+    entropy: FloatArray
+    """Sum over visits of the entropy of the action probabilities in nats; NaN likewise."""
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Episodes, the states they visited, and what was done there."""
+
+    episodes: Episodes
+    visits: Visits
+    states: States
+
+    def state_of_visit(self) -> IntArray:
+        """Give the row in `states` of each visit."""
+        return np.searchsorted(self.states.key, self.visits.key)
+
+    def episode_of_visit(self) -> IntArray:
+        """Give the row in `episodes` of each visit."""
+        return np.searchsorted(self.episodes.index, self.visits.episode)

@@ -1,0 +1,228 @@
+"""Spec strings: `round:digits=1` <-> Spec -> the values of a component's fields.
+
+The grammar is `name`, `name:value` or `name:value,key=value,...`, split at the first colon.
+An item is a parameter only if its key is a field of the component; anything else is the value of
+the first field, so that paths with an equals sign stay paths. Quotes protect commas.
+"""
+
+from __future__ import annotations
+
+import re
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin
+
+from rpd_core.errors import SpecError, nearest
+from rpd_core.plugin.descriptions import Parameter
+from rpd_core.plugin.protocols import PROTOCOLS
+
+NAME = re.compile(r"[A-Za-z][\w.-]*")
+"""What a component may be called."""
+"""What a component may be called."""
+_COMPARISON = re.compile(r"([A-Za-z]\w*)\s*(>=|<=|>|<)\s*(.*)", re.DOTALL)
+_QUOTES = ("'", '"')
+_SPECIAL = {",", *_QUOTES}
+_PLUS = re.compile(r"(?<![0-9.][eE])\+")  # not the plus of 1e+3
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A component chosen by name, with the text of the parameters that were given."""
+
+    name: str
+    values: Mapping[str, str] = field(default_factory=dict)
+    """Field name to text, in the order of the component's fields."""
+    first: str = ""
+    """Name of the component's first field, whose value may stand without its name."""
+    nested: bool = False
+    """The first field takes a spec itself, and with it everything after the colon."""
+    comparison: bool = False
+    """Written in the short form of conditions, `return>=200`."""
+
+    def __str__(self) -> str:
+        if self.comparison:
+            return f"{self.name}{self.values['op']}{self.values['bound']}"
+        if self.nested and set(self.values) == {self.first}:
+            return f"{self.name}:{self.values[self.first]}"
+        items = [self._item(key, text) for key, text in self.values.items()]
+        return f"{self.name}:{','.join(items)}" if items else self.name
+
+    def _item(self, key: str, text: str) -> str:
+        bare = key == self.first and "=" not in text
+        text = quote(text, always=self.nested and key == self.first)
+        return text if bare else f"{key}={text}"
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+
+def split_name(text: str, kind: str) -> tuple[str, str | None]:
+    """Split a spec string at the first colon into the name and the rest."""
+    name, colon, rest = text.strip().partition(":")
+    if not NAME.fullmatch(name):
+        meant = text.replace("=>", ">=").replace("=<", "<=")
+        hint = "" if meant == text else f" Did you mean {meant!r}?"
+        raise SpecError(
+            f"{text!r} is no {kind} spec: expected name, name:value or name:key=value,...{hint}"
+        )
+    if colon and not rest.strip():
+        raise SpecError(f"{text!r} ends after the colon: give a value or leave the colon out")
+    return name, rest if colon else None
+
+
+def expand_comparison(text: str) -> str:
+    """Turn the short form `return>=200` into `return:op=>=,bound=200`; leave others alone."""
+    match = _COMPARISON.fullmatch(text.strip())
+    if match is None:
+        return text
+    name, op, bound = match.groups()
+    return f"{name}:op={op},bound={bound.strip()}"
+
+
+def is_comparison(spec: Spec) -> bool:
+    """Tell whether a condition can be written in the short form and read again."""
+    values = spec.values
+    if set(values) != {"op", "bound"} or quote(values["bound"]) != values["bound"]:
+        return False
+    match = _COMPARISON.fullmatch(f"{spec.name}{values['op']}{values['bound']}")
+    return match is not None and match.groups() == (spec.name, values["op"], values["bound"])
+
+
+def parse(name: str, rest: str | None, parameters: tuple[Parameter, ...]) -> Spec:
+    """Read the items after the colon with the component's fields at hand."""
+    names = [parameter.name for parameter in parameters]
+    if rest is None:
+        return Spec(name, {}, names[0] if names else "")
+    if not parameters:
+        raise SpecError(f"{name!r} takes no parameters, got {rest!r}")
+    nested = _takes_spec(parameters[0].annotation)
+    if nested and rest.removeprefix(f"{names[0]}=")[:1] not in _QUOTES:
+        return Spec(name, {names[0]: rest.removeprefix(f"{names[0]}=").strip()}, names[0], True)
+    given: dict[str, str] = {}
+    for position, item in enumerate(split_items(rest)):
+        key, equals, text = item.partition("=")
+        if not (equals and key.strip() in names):
+            key, text = _positional(name, item, position, names), item
+        key = key.strip()
+        if key in given:
+            raise SpecError(f"{name!r} got {key!r} twice in {rest!r}")
+        given[key] = unquote(text)
+    return Spec(name, {key: given[key] for key in names if key in given}, names[0], nested)
+
+
+def _takes_spec(annotation: str) -> bool:
+    """Tell whether a field is annotated with one of the component protocols."""
+    words = set(re.findall(r"\w+", annotation))
+    return bool(words & {protocol.__name__ for protocol in PROTOCOLS})
+
+
+def _positional(name: str, item: str, position: int, names: list[str]) -> str:
+    if position == 0:
+        return names[0]
+    key = item.partition("=")[0].strip()
+    hint = nearest(key, names) or f" It takes {', '.join(names)}."
+    raise SpecError(
+        f"{item!r} is no parameter of {name!r}.{hint} Quote a value that contains a comma."
+    )
+
+
+def split_items(text: str) -> list[str]:
+    """Split at commas outside quotes."""
+    items, current, mark = [], "", ""
+    for character in text:
+        if mark:
+            mark = "" if character == mark else mark
+        elif character in "'\"" and (not current or current.endswith("=")):
+            mark = character
+        elif character == ",":
+            items.append(current)
+            current = ""
+            continue
+        current += character
+    if mark:
+        raise SpecError(f"a quote is not closed in {text!r}")
+    return [*items, current]
+
+
+def quote(text: str, always: bool = False) -> str:
+    """Put a value in quotes if it would not survive on its own."""
+    if text and not always and not (_SPECIAL & set(text)) and text == text.strip():
+        return text
+    mark = '"' if '"' not in text else "'"
+    if mark in text:
+        raise SpecError(f"{text!r} contains both kinds of quotes and cannot be written as a spec")
+    return f"{mark}{text}{mark}"
+
+
+def unquote(text: str) -> str:
+    """Take surrounding quotes and blanks off."""
+    text = text.strip()
+    if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
+        return text[1:-1]
+    return text
+
+
+Nested = Callable[[str, str], Any]
+"""Builds the component of a nested spec: (kind, text) -> recipe."""
+
+
+def convert(text: str, annotation: Any, nested: Nested) -> Any:
+    """Convert the text of a parameter to what its field is annotated with."""
+    origin = get_origin(annotation)
+    if origin in (Union, types.UnionType):
+        return _convert_union(text, get_args(annotation), nested)
+    if origin is Literal:
+        return _convert_literal(text, get_args(annotation))
+    if origin in (tuple, list):
+        element = get_args(annotation)[0]
+        return tuple(convert(part, element, nested) for part in _PLUS.split(text) if part != "")
+    if annotation in PROTOCOLS:
+        return nested(PROTOCOLS[annotation], text)
+    return _convert_plain(text, annotation)
+
+
+def _convert_plain(text: str, annotation: Any) -> Any:
+    if annotation is bool:
+        return _convert_bool(text)
+    if annotation is Path:
+        return Path(text).expanduser().absolute()  # a worker may have another working directory
+    if annotation in (int, float):
+        try:
+            return annotation(text)
+        except ValueError:
+            word = "a whole number" if annotation is int else "a number"
+            raise ValueError(f"must be {word}, got {text!r}") from None
+    if annotation is str or annotation is Any:
+        return text
+    raise ValueError(f"cannot be set in a spec: {annotation} has no text form")
+
+
+def _convert_bool(text: str) -> bool:
+    known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+    if text.lower() not in known:
+        raise ValueError(f"must be true or false, got {text!r}")
+    return known[text.lower()]
+
+
+def _convert_literal(text: str, options: tuple[Any, ...]) -> Any:
+    for option in options:
+        if text == str(option):
+            return option
+    listed = ", ".join(map(str, options))
+    raise ValueError(f"must be one of {listed}, got {text!r}.{nearest(text, map(str, options))}")
+
+
+def _convert_union(text: str, members: tuple[Any, ...], nested: Nested) -> Any:
+    if type(None) in members and text.lower() == "none":
+        return None
+    failure: ValueError | None = None
+    for member in members:
+        if member is type(None):
+            continue
+        try:
+            return convert(text, member, nested)
+        except ValueError as error:
+            failure = failure or error
+    raise failure or ValueError(f"cannot read {text!r}")

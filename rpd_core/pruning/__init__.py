@@ -1,0 +1,1 @@
+"""From rankings to pruned policies: evaluation, curves, choice, export."""

@@ -1,0 +1,1 @@
+"""What a run found, typed, and how it is shown."""

@@ -1,0 +1,1 @@
+"""The run directory: part files, tables, lock, provenance."""

@@ -1,0 +1,166 @@
+"""Checks of abstractions, those that must be fitted and those that need views included."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rpd_core.errors import FitError, one_line
+from rpd_core.play.actions import random_actions
+from rpd_core.play.chance import Draws, canonical
+from rpd_core.play.prepare import restore_fitted, stored_fields
+from rpd_core.plugin.chain import Chain, opened
+from rpd_core.plugin.protocols import Abstraction, FitSample
+from rpd_core.testing.fitting import (
+    Faulty,
+    attempt,
+    check_in_scenes,
+    check_pickling,
+    require_views,
+)
+from rpd_core.testing.scenes import LANES, NEIGHBOURS, Rows, Scene
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import Array
+
+FIT_EPISODES, FIT_STEPS = 6, 3
+"""Size of the sample that abstractions are fitted on."""
+
+
+def check_abstraction(abstraction: Abstraction, scenes: Sequence[Scene]) -> Iterator[str]:
+    """Check an abstraction on observations and views of every scene that it fits."""
+    return check_in_scenes(lambda scene: _check_in(abstraction, scene), scenes)
+
+
+def _check_in(abstraction: Abstraction, scene: Scene) -> Iterator[str]:
+    needs = require_views(abstraction, scene)
+    fitted = abstraction
+    if hasattr(abstraction, "fit"):
+        sample = fit_sample(scene, needs)
+        fitted = _fitted(abstraction, sample)
+        yield from _check_fitted(abstraction, fitted, sample)
+    with attempt("its open()"):
+        at_work = opened(fitted, scene.facts)
+    values = _Values(at_work)
+    yield from _check_values(values, scene, needs)
+    yield from _check_show(fitted, values(scene.rows(LANES, 1, needs)))
+
+
+# --------------------------------------------------------------------- fitting
+
+
+def fit_sample(scene: Scene, needs: tuple[str, ...]) -> FitSample:
+    """Give a small sample as `fit` gets it."""
+    count = FIT_EPISODES * FIT_STEPS
+    rows = scene.rows(count, 3, needs)
+    draws = Draws(np.arange(count, dtype=np.uint64), np.zeros(count))
+    return FitSample(
+        values=rows.values,
+        views=rows.views,
+        episodes=np.repeat(np.arange(FIT_EPISODES), FIT_STEPS),
+        actions=random_actions(scene.facts.action_space, draws),
+        facts=scene.facts,
+        seed=5,
+        planned_episodes=1000,
+        mutation_rate=0.2,
+    )
+
+
+def _fitted(abstraction: Any, sample: FitSample) -> Any:
+    with attempt("its fit()"):
+        fitted = abstraction.fit(sample)
+    if type(fitted) is not type(abstraction):
+        kind = type(abstraction).__name__
+        raise Faulty(f"its fit() gave a {type(fitted).__name__} where a {kind} is needed")
+    return fitted
+
+
+def _check_fitted(abstraction: Any, fitted: Any, sample: FitSample) -> Iterator[str]:
+    """Check that what was learned is kept with a run as it is, and learned again the same."""
+    try:
+        stored = json.loads(json.dumps(stored_fields(fitted)))
+        same = restore_fitted(Chain((fitted,)), [stored]).links[0] == fitted
+    except Exception as error:
+        raise Faulty(
+            f"its fields cannot be stored as JSON after fit(): {one_line(error)}"
+        ) from error
+    if not same:
+        yield "its fields are not the same after they were stored as JSON"
+    if fitted != _fitted(abstraction, sample):
+        yield "its fit() learned something else from the same sample"
+    yield from check_pickling(fitted, "fit()")
+
+
+# ---------------------------------------------------------------------- values
+
+
+@dataclass(frozen=True)
+class _Values:
+    """The abstraction at work, called on a batch and checked for what all the rest relies on."""
+
+    abstraction: Any
+
+    def __call__(self, rows: Rows) -> Array:
+        with attempt("the call"):
+            values = self.abstraction(rows.values, rows.views)
+        if not isinstance(values, np.ndarray):
+            raise Faulty(f"gave a {type(values).__name__} where an array is needed")
+        if values.shape[:1] != (LANES,):
+            count = f"{len(values)} values" if values.ndim else "a single number"
+            raise Faulty(f"gave {count} for {LANES} observations")
+        try:
+            return canonical(values).copy()
+        except FitError as error:
+            raise Faulty(one_line(error)) from error
+
+
+def _check_values(values: _Values, scene: Scene, needs: tuple[str, ...]) -> Iterator[str]:
+    given, other = (scene.rows(LANES, seed, needs) for seed in (1, 2))
+    before = given.take(np.arange(LANES))
+    first, second = values(given), values(other)
+    if not given.equals(before):
+        yield "changed the observations or views it was given"
+        return
+    if (first.dtype, first.shape) != (second.dtype, second.shape):
+        yield (
+            f"gave values of {first.dtype} {first.shape[1:]} and then of "
+            f"{second.dtype} {second.shape[1:]}"
+        )
+        return
+    if not _same(first, values(given)):
+        yield "gave other values when asked twice"
+        return
+    turned = values(given.take(np.arange(LANES)[::-1]))
+    if not _same(turned, first[::-1]) or _rows_mix(values, given, scene, needs):
+        yield "lets one row of the batch depend on the others"
+
+
+def _rows_mix(values: _Values, given: Rows, scene: Scene, needs: tuple[str, ...]) -> bool:
+    """Tell whether a row's value changes with what stands beside it."""
+    odd = np.arange(LANES) % 2 == 1
+    kept = values(given)[~odd]
+    others = (scene.rows(LANES, seed, needs) for seed in range(2, 2 + NEIGHBOURS))
+    return not all(_same(values(given.mixed(other, odd))[~odd], kept) for other in others)
+
+
+def _same(left: Array, right: Array) -> bool:
+    return np.array_equal(left, right, equal_nan=left.dtype.kind == "f")
+
+
+def _check_show(fitted: Any, values: Array) -> Iterator[str]:
+    show = getattr(fitted, "show", None)
+    if show is None:
+        return
+    for value in values:
+        try:
+            shown = show(value)
+        except Exception as error:
+            yield f"its show() raised {one_line(error)}"
+            return
+        if not isinstance(shown, str):
+            yield "has a show() that does not give text"
+            return

@@ -1,0 +1,143 @@
+"""The conformance kit: what every component promises, checked on the real thing.
+
+`rpd check-plugin NAME` runs it over an installed plugin; in a test of your own, call
+`check_component("measure", "mine")` and assert that it gives no faults. Policies, abstractions and
+default actions are checked in environments that the kit imagines. One that fits none of them is
+checked in an environment of yours: `check_component("policy", "mine", environment="gym:Mine-v0")`,
+or `environment=Imagined(observation_space, action_space)` where there are only spaces.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rpd_core.errors import RpdError, one_line
+from rpd_core.plugin.protocols import PROTOCOLS, Environment
+from rpd_core.plugin.registry import Registration, Registry, installed
+from rpd_core.testing import abstractions, actors, environments, pure, runners
+from rpd_core.testing.fitting import Unchecked, check_pickling
+from rpd_core.testing.scenes import KIT_SCENES, Imagined, Played, Scene
+
+__all__ = ["Imagined", "Report", "check_component", "check_recipe", "check_registration"]
+
+Where = str | Environment | Imagined | None
+"""An environment to check in: a spec string, a recipe, spaces; None: those of the kit."""
+
+_ALONE: dict[str, Callable[[Any], Iterator[str]]] = {
+    "environment": environments.check_environment,
+    "measure": pure.check_measure,
+    "condition": pure.check_condition,
+    "executor": runners.check_executor,
+}
+_IN_SCENES: dict[str, Callable[[Any, Sequence[Scene]], Iterator[str]]] = {
+    "policy": actors.check_policy,
+    "abstraction": abstractions.check_abstraction,
+    "default-action": actors.check_default_action,
+}
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the kit has to say about a registered component."""
+
+    faults: list[str]
+    """Promises that it breaks."""
+    notes: list[str]
+    """What could not be checked, and how to have it checked."""
+
+
+def check_component(
+    kind: str, spec: str, registry: Registry | None = None, *, environment: Where = None
+) -> list[str]:
+    """Give the faults of a component selected by a spec string; an empty list is a pass.
+
+    That it fits no environment, so that nothing could be checked, counts as a fault.
+    """
+    registry = registry or installed()
+    found = registry.find(kind, registry.parse(kind, spec).name)
+    scenes = _scenes(registry, environment)
+    return [*_check_paper(registry, found), *_check_made(kind, registry.make(kind, spec), scenes)]
+
+
+def check_recipe(kind: str, recipe: Any, *, environment: Where = None) -> list[str]:
+    """Give the faults of a recipe made in Python, for components that need parameters."""
+    return _check_made(kind, recipe, _scenes(installed(), environment))
+
+
+def check_registration(
+    registry: Registry, registration: Registration, *, environment: Where = None
+) -> Report:
+    """Check a registered component, made without parameters; note it where that cannot be done."""
+    if not registration.ready:
+        return Report([f"{registration.status}: {registration.reason}"], [])
+    kind, name = registration.kind, registration.component.name
+    faults = _check_paper(registry, registration)
+    required = [p.name for p in registry.describe(kind, name).parameters if p.default is None]
+    if required:
+        return Report(faults, [_needs_parameters(kind, name, required)])
+    try:
+        found = _check_made(kind, registry.make(kind, name), _scenes(registry, environment))
+    except RpdError as error:
+        return Report([*faults, f"cannot be made from its name: {one_line(error)}"], [])
+    notes: list[str] = [line for line in found if isinstance(line, Unchecked)]
+    return Report([*faults, *(line for line in found if line not in notes)], notes)
+
+
+def _needs_parameters(kind: str, name: str, required: list[str]) -> str:
+    example = ",".join(f"{parameter}=..." for parameter in required)
+    return (
+        f"needs {', '.join(required)}, so only its documentation was checked: call "
+        f'rpd_core.testing.check_component("{kind}", "{name}:{example}") in a test'
+    )
+
+
+def _scenes(registry: Registry, environment: Where) -> Sequence[Scene]:
+    if environment is None:
+        return KIT_SCENES
+    if isinstance(environment, Imagined):
+        return (environment,)
+    if isinstance(environment, str):
+        return (Played(registry.make("environment", environment)),)
+    return (Played(environment),)
+
+
+def _check_paper(registry: Registry, registration: Registration) -> list[str]:
+    """Check what can be read off without making the component."""
+    faults = []
+    description = registry.describe(registration.kind, registration.component.name)
+    if not registration.component.summary:
+        faults.append("its Component record has no summary")
+    if not description.doc:
+        faults.append("its class has no docstring")
+    for parameter in description.parameters:
+        if not parameter.help:
+            faults.append(f"parameter {parameter.name!r} has no line of documentation under it")
+        if parameter.name == "needs":
+            faults.append("'needs' is a field, so users could set it: annotate it with ClassVar")
+    return faults
+
+
+def _check_made(kind: str, recipe: Any, scenes: Sequence[Scene]) -> list[str]:
+    faults = list(_check_recipe_shape(kind, recipe))
+    if faults:
+        return faults
+    try:
+        if kind in _IN_SCENES:
+            return list(_IN_SCENES[kind](recipe, scenes))
+        return list(_ALONE[kind](recipe))
+    except Exception as error:  # a stranger's component may raise anything
+        return [f"raised {one_line(error)}"]
+
+
+def _check_recipe_shape(kind: str, recipe: Any) -> Iterator[str]:
+    protocol = next(protocol for protocol, name in PROTOCOLS.items() if name == kind)
+    if not isinstance(recipe, protocol):
+        yield f"does not follow the protocol {protocol.__name__}"
+    if not dataclasses.is_dataclass(recipe):
+        yield "is not a dataclass"
+    elif not getattr(recipe, "__dataclass_params__").frozen:  # noqa: B009 (unknown to mypy)
+        yield "is not frozen: write @dataclass(frozen=True)"
+    yield from check_pickling(recipe)
