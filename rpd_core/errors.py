@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
 
 _LONGEST = 1000
 """Characters of a stranger's error that are shown."""
@@ -24,15 +22,6 @@ def _rebuild(kind: type[RpdError], args: tuple[object, ...], state: dict[str, ob
     error.args = args
     error.__dict__.update(state)
     return error
-
-
-@dataclass(frozen=True)
-class FailedEpisode:
-    """An episode that could not be finished: reset with the seed, then do the actions."""
-
-    index: int
-    seed: int
-    actions: list[Any]
 
 
 class SpecError(RpdError):
@@ -58,13 +47,13 @@ class FitError(RpdError):
 class EpisodeError(RpdError):
     """An environment or a policy misbehaved in the middle of an episode."""
 
-    def __init__(self, message: str, episode: FailedEpisode | None = None) -> None:
+    def __init__(self, message: str, index: int | None = None) -> None:
         super().__init__(message)
-        self.episode = episode
-        """What it takes to play the episode again; none where it is not known which it was."""
+        self.index = index
+        """Which episode of the work it was; none where that is not known."""
 
     def add(self, more: str) -> None:
-        """Say more, for example who was acting."""
+        """Add to the message, for example who was acting."""
         self.args = (f"{self.args[0]}{more}",)
 
 
@@ -76,8 +65,22 @@ class ExecutionError(RpdError):
     """Work was lost more often than it may be retried."""
 
 
+class LaneError(Exception):
+    """Raised by lanes when the environment of one lane fails; the loop adds the episode."""
+
+    def __init__(self, lane: int, cause: BaseException) -> None:
+        super().__init__(one_line(cause))
+        self.lane = lane
+        answered = isinstance(cause, WrongAnswerError)
+        self.complaint = f"gave {cause}" if answered else f"raised {one_line(cause)}"
+
+
+class WrongAnswerError(Exception):
+    """Says what an environment gave, when it raised nothing but cannot go on from there."""
+
+
 def nearest(word: str, words: Iterable[str]) -> str:
-    """Give ' Did you mean ...?' with the closest of `words`, or nothing if none is close."""
+    """Return ' Did you mean ...?' with the closest of `words`, or nothing if none is close."""
     known = sorted(set(words))
     lowered = {name.lower(): name for name in reversed(known)}
     close = difflib.get_close_matches(word.lower(), list(lowered), n=1, cutoff=0.6)
@@ -85,7 +88,7 @@ def nearest(word: str, words: Iterable[str]) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """Give an exception as one line of text, its type in front where it is not ours."""
+    """Return an exception as one line of text, its type in front where it is not ours."""
     text = " ".join(str(error).split())
     if isinstance(error, RpdError):
         return text

@@ -2,182 +2,215 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import itertools
+from collections.abc import Callable
+from typing import Any
 
-from rpd_core.analysis.conditions import refuse_one_sided, resolve_condition, weigh
-from rpd_core.analysis.ranking import Ranking, evidence_for, rank
-from rpd_core.analysis.spectrum import count_spectrum
-from rpd_core.analysis.suite import merge
-from rpd_core.config.configuration import Setup
+import numpy as np
+
+from rpd_core.analysis.analysis import Analysis, analyse, keep_condition
+from rpd_core.analysis.conditions import weigh
+from rpd_core.analysis.ranking import ranking_columns
+from rpd_core.analysis.reading import StoredEpisodes
+from rpd_core.analysis.spectrum import tally
 from rpd_core.errors import StoreError
-from rpd_core.execute.work import WorkItem
-from rpd_core.execute.workshop import Workshop
 from rpd_core.play import prepare
-from rpd_core.play.jobs import SuiteJob, perform_suite
+from rpd_core.play.jobs import SuiteChunk, SuiteJob, perform_suite
 from rpd_core.plugin.chain import Chain
-from rpd_core.plugin.protocols import Spectrum
-from rpd_core.plugin.records import Suite
-from rpd_core.plugin.registry import Registry
-from rpd_core.pruning.evaluation import References, measure_references
-from rpd_core.pruning.sweep import Pruning, prune
+from rpd_core.plugin.protocols import ShowsValues, States, WorkItem
+from rpd_core.pruning.evaluation import Evaluations
+from rpd_core.pruning.references import References, measure_references
+from rpd_core.pruning.sweep import prune
+from rpd_core.report import summary
+from rpd_core.report.results import PassRates, SuiteFacts, Summary
+from rpd_core.report.tables import RankingTable
 from rpd_core.store import tables
 from rpd_core.store.directory import RunDirectory
-from rpd_core.store.provenance import versions
+from rpd_core.store.files import file_stem
+from rpd_core.store.session import PartWork, Session
 
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import FloatArray
-
-
-@dataclass(frozen=True)
-class Analysis:
-    """What a suite says under one condition."""
-
-    suite: Suite
-    condition: str
-    """The condition in force, with its cut resolved."""
-    weights: FloatArray
-    spectrum: Spectrum
-    rankings: Mapping[str, Ranking]
+_WORDS = 200_000
+"""States whose words are remembered between parts."""
 
 
-@dataclass(frozen=True)
-class Results:
-    """Everything a finished run knows."""
-
-    setup: Setup
-    references: References
-    analysis: Analysis
-    pruning: Pruning
-    pass_rates: Mapping[str, float]
-    """Share of episodes that meet the condition: original policy, default everywhere, suite."""
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """A setup with its analysis: all that showing a ranking takes."""
-
-    setup: Setup
-    analysis: Analysis
-
-
-def run(shop: Workshop) -> Results:
+def run(session: Session, name: str | None = None) -> Summary:
     """Do it all; whatever the directory already holds is not done again."""
-    open_run(shop)
-    references = measure_references(shop)
-    suite = build_suite(shop)
-    analysis = analyse(shop, suite)
-    pruning = prune(shop, analysis.rankings, references)
-    return Results(
-        shop.setup, references, analysis, pruning, pass_rates(shop, analysis, references)
+    prepare_run(session)
+    evaluations = Evaluations(session)
+    references = measure_references(session, evaluations)
+    build_suite(session)
+    setup, directory = session.setup, session.directory
+    text = setup.config.settings.condition
+    analysis = analyse(directory, setup.condition, text, setup.measures)
+    keep_condition(directory, text, analysis)
+    pruning = prune(evaluations, analysis.rankings, references)
+    name = name or analysis_name(session)
+    rates = pass_rates(analysis, references)
+    origins = itertools.chain(
+        (record.origin for record in directory.suite().records()),
+        *(
+            (record.origin for record in directory.evaluation(folder).records())
+            for folder in evaluations.folders.values()
+        ),
     )
+    answer = summary.summarise(name, setup.config, references, analysis, pruning, rates, origins)
+    store_answer(session, answer, analysis, evaluations)
+    return answer
 
 
-def open_run(shop: Workshop) -> None:
-    """Make or check the directory, then fit what must be fitted."""
-    shop.directory.create(shop.setup.config, versions())
-    if not prepare.needs_fit(shop.recipe) or restore_prepared(shop):
+def prepare_run(session: Session) -> None:
+    """Fit what must be fitted before the first episode, or take up what was fitted before."""
+    if not prepare.needs_fit(session.recipe) or restore_prepared(session):
         return
-    shop.progress("prepare", 0, 1)
-    with shop.keeping_failures():
-        recipe = prepare.fit(shop.recipe, shop.setup.config)
-    shop.directory.write_json("prepared.json", prepare.sealed(prepare.fitted_fields(recipe)))
-    shop.setup = dataclasses.replace(shop.setup, recipe=recipe)
-    shop.progress("prepare", 1, 1)
+    session.progress("prepare", 0, 1)
+    recipe = prepare.fit(session.recipe, session.setup.config)
+    learned = prepare.sealed(prepare.fitted_fields(recipe))
+    session.directory.write_json("prepared.json", learned)
+    session.use(recipe)
+    session.progress("prepare", 1, 1)
 
 
-def restore_prepared(shop: Workshop) -> bool:
-    """Take up what was fitted for this run before; tell whether there was anything."""
-    stored = shop.directory.read_json("prepared.json")
-    if stored is None:
+def restore_prepared(session: Session) -> bool:
+    """Take up what was fitted for this run before; return whether there was anything."""
+    chain = prepared_chain(session.directory, session.setup.abstraction)
+    if chain is None:
         return False
-    fitted = prepare.unsealed(stored, shop.directory.path / "prepared.json")
-    chain = prepare.restore_fitted(Chain(prepare.links_of(shop.recipe)), fitted)
-    recipe = dataclasses.replace(shop.recipe, abstraction=chain)
-    shop.setup = dataclasses.replace(shop.setup, recipe=recipe)
+    session.use(prepare.with_links(session.recipe, chain.links))
     return True
 
 
-def build_suite(shop: Workshop) -> Suite:
-    """Play the mutant episodes that are missing and give the whole suite."""
-    config, parts = shop.setup.config, shop.directory.suite
-    missing = parts.missing(config.episodes, config.chunk)
-    done = config.episodes - sum(last - first + 1 for first, last in missing)
-    shop.progress("suite", done, config.episodes)
-    items = [
-        WorkItem(
-            perform_suite,
-            SuiteJob(shop.recipe, config.suite.seed, config.suite.mutation_rate, first, last),
-            f"episodes {first} to {last}",
+def prepared_chain(directory: RunDirectory, chain: Chain) -> Chain | None:
+    """Return abstractions with what they have learned for a run; None if it stores nothing."""
+    stored = directory.read_json("prepared.json")
+    if stored is None:
+        return None
+    path = directory.path / "prepared.json"
+    fitted = prepare.unsealed(stored, path)
+    try:
+        return prepare.restore_fitted(chain, fitted)
+    except (TypeError, ValueError) as error:
+        raise StoreError(f"{str(path)!r} does not fit the abstraction ({error})") from error
+
+
+def build_suite(session: Session) -> None:
+    """Play the mutant episodes that are missing."""
+    settings, parts = session.setup.config.settings, session.directory.suite()
+    session.repair(parts)
+    session.remember_origins(parts)
+    missing = parts.gaps(settings.episodes, settings.chunk)
+    total = settings.episodes
+    done = total - sum(last - first + 1 for first, last in missing)
+    recipe, words = session.recipe, _WordsOf(session.setup.abstraction)
+    files = session.files(recipe)
+
+    def to_tables(chunk: SuiteChunk) -> dict[str, Any]:
+        if session.directory.read_json("names.json") is None:
+            session.directory.write_json("names.json", chunk.names)
+        return tables.suite_tables(chunk.suite, words(chunk.suite.states))
+
+    work = [
+        PartWork(
+            parts,
+            first,
+            last,
+            WorkItem(
+                f"{parts.configuration}/suite/{first}-{last}",
+                perform_suite,
+                SuiteJob(recipe, settings.seed, settings.mutation_rate, first, last),
+                f"episodes {first} to {last}",
+                files,
+            ),
+            to_tables,
         )
         for first, last in missing
     ]
-
-    def store(item: WorkItem, chunk: Suite) -> None:
-        nonlocal done
-        parts.write(item.argument.first, item.argument.last, tables.suite_tables(chunk))
-        done += len(chunk.episodes)
-        shop.progress("suite", done, config.episodes)
-
-    shop.run(items, store)
-    return load_suite(shop.directory)
-
-
-def load_suite(directory: RunDirectory) -> Suite:
-    """Read the suite of a run."""
-    parts = directory.suite
-    covered = parts.covered()
-    if not covered:
-        raise StoreError(f"{str(directory.path)!r} holds no episodes yet: run rpd suite first")
-    return merge([tables.read_suite(parts.read(first, last)) for first, last in covered])
-
-
-def analyse(shop: Workshop, suite: Suite) -> Analysis:
-    """Weigh the episodes, count the spectrum, rank the states by every measure."""
-    config = shop.setup.config.analysis
-    condition = _stored_condition(shop, suite)
-    weights = weigh(shop.registry.make("condition", condition), suite.episodes)
-    refuse_one_sided(weights, suite.episodes, condition)
-    spectrum = count_spectrum(suite, weights)
-    rankings = {
-        name: rank_by(shop.registry, name, suite, spectrum, weights) for name in config.measures
-    }
-    return Analysis(suite, condition, weights, spectrum, rankings)
-
-
-def rank_by(
-    registry: Registry, name: str, suite: Suite, spectrum: Spectrum, weights: FloatArray
-) -> Ranking:
-    """Rank the states of a suite by a measure given as a spec string."""
-    measure = registry.make("measure", name)
-    return rank(name, measure, evidence_for(measure, suite, spectrum, weights))
-
-
-def _stored_condition(shop: Workshop, suite: Suite) -> str:
-    """Give the condition with its cut resolved, once for the life of the run."""
-    asked = shop.setup.config.analysis.condition
-    stored = shop.directory.read_json("conditions.json") or {}
-    if asked not in stored:
-        resolved = resolve_condition(asked, suite.episodes, shop.registry)
-        if resolved == asked:
-            return asked
-        stored[asked] = {"resolved": resolved, "episodes": len(suite.episodes)}
-        shop.directory.write_json("conditions.json", stored)
-    try:
-        return str(stored[asked]["resolved"])
-    except (KeyError, TypeError):
+    session.play("suite", work, done, total)
+    held = parts.count()
+    if held < total or parts.gaps(total, settings.chunk):
         raise StoreError(
-            f"conditions.json in {str(shop.directory.path)!r} has no cut for {asked!r}: delete it"
-        ) from None
+            f"{str(session.directory.path)!r} holds {held} of {total} episodes, although all were "
+            "played: somebody else changes it; run the same command again"
+        )
 
 
-def pass_rates(shop: Workshop, analysis: Analysis, references: References) -> dict[str, float]:
-    """Give how often the condition is met without mutation, by default alone, and in the suite."""
-    condition = shop.registry.make("condition", analysis.condition)
-    return {
-        "original": float(weigh(condition, references.original).mean()),
-        "default_everywhere": float(weigh(condition, references.default_everywhere).mean()),
-        "suite": float(analysis.weights.mean()),
+def suite_facts(directory: RunDirectory) -> tuple[SuiteFacts, float]:
+    """Return what the stored suite holds before any condition is known, and its mean return."""
+    stored = StoredEpisodes(directory.suite())
+    episodes = stored.episodes()
+    counted = tally(stored.chunks(), np.zeros(len(episodes)))
+    rate = directory.stored().settings.mutation_rate
+    facts = summary.suite_facts(episodes, counted, 0.0, rate)
+    return facts, float(episodes.total_return.mean())
+
+
+class _WordsOf:
+    """Puts states into words, each key once."""
+
+    def __init__(self, chain: Chain) -> None:
+        self.show = show_with(chain)
+        self.known: dict[int, str] = {}
+
+    def __call__(self, states: States) -> list[str]:
+        if len(self.known) > _WORDS:
+            self.known.clear()
+        for row, key in enumerate(states.key.tolist()):
+            if key not in self.known:
+                self.known[key] = self.show(states.value[row])
+        return [self.known[key] for key in states.key.tolist()]
+
+
+def show_with(chain: Chain) -> Callable[[Any], str]:
+    """Return what turns a value into words: the last abstraction's own way, or plain numbers."""
+    last = chain.links[-1]
+    return last.show if isinstance(last, ShowsValues) else plain_value
+
+
+def plain_value(value: Any) -> str:
+    """Return a value as numbers; long ones are cut."""
+    flat = np.ravel(value).tolist()
+    text = ", ".join(f"{number:g}" for number in flat[:12])
+    return f"{text}, ... ({len(flat)} numbers)" if len(flat) > 12 else text
+
+
+def pass_rates(analysis: Analysis, references: References) -> PassRates:
+    """Return how often the condition is met without mutation, by default alone, in the suite."""
+    return PassRates(
+        float(weigh(analysis.condition, references.original).mean()),
+        float(weigh(analysis.condition, references.default_everywhere).mean()),
+        float(analysis.weights.mean()),
+    )
+
+
+def analysis_name(session: Session) -> str:
+    """Return a readable name for what is asked of the suite."""
+    task, config = session.setup.task, session.setup.config
+    return session.directory.name_for(config, usual_settings(task))
+
+
+def usual_settings(task: Any) -> dict[str, Any]:
+    """Return the analysis settings that a task's user gets without asking."""
+    from rpd_core.config.configuration import plain
+    from rpd_core.config.settings import STANDARD_MEASURES, Settings, recommended
+
+    usual = Settings(**{**recommended(task, Settings()), "measures": STANDARD_MEASURES})
+    return plain(usual.of_scope("analysis"))
+
+
+def store_answer(
+    session: Session, answer: Summary, analysis: Analysis, evaluations: Evaluations
+) -> None:
+    """Leave an analysis in the run directory, beside others, and mark it as the latest."""
+    directory = session.directory
+    folder = f"analyses/{answer.analysis}"
+    asked = {
+        "settings": session.setup.config.analysis_json(),
+        "episodes": len(analysis.episodes),
+        "evaluations": dict(evaluations.folders),
     }
+    directory.write_json(f"{folder}/analysis.json", asked)
+    for name, ranking in analysis.rankings.items():
+        table = RankingTable(name, ranking_columns(ranking, analysis.counted))
+        path = directory.path / folder / "rankings" / f"{file_stem(name)}.parquet"
+        table.to_parquet(path, directory.path)
+    directory.write_json(f"{folder}/summary.json", answer)
+    directory.write_json("analyses/latest.json", {"analysis": answer.analysis})

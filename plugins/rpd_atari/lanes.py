@@ -15,7 +15,7 @@ from rpd_atari.console import FIRE, Console, Starts, Switches
 from rpd_atari.pictures import Pictures
 from rpd_core.errors import FitError, SpecError
 from rpd_core.play.chance import combine, to_unit, word
-from rpd_core.play.loop import LaneError
+from rpd_core.errors import LaneError
 from rpd_core.plugin.protocols import Facts, StepResult
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ def rpd_policy_loaders() -> list[Component]:
         Component("python", "rpd_basics.policies:PythonPolicy", "A function, module:attribute"),
         Component("random", "rpd_core.play.prepare:RandomPlay", "Plays at random"),
         Component(
-            "pruned", "rpd_core.pruning.export:PrunedFile", "A policy that rpd pruned and exported"
+            "pruned", "rpd_core.pruning.loading:PrunedFile", "A policy that rpd pruned and exported"
         ),
     ]
 

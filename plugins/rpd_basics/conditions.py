@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpd_core.errors import EvidenceError, nearest
-from rpd_core.plugin.records import ENDINGS, Episodes
+from rpd_core.plugin.protocols import ENDINGS, Episodes, learned
 
 FloatArray = NDArray[np.float64]
 Op = Literal[">=", ">", "<=", "<"]
@@ -51,7 +51,10 @@ class Length:
 class Auto:
     """The observed return whose pass rate is nearest one half; of two, the smaller cut."""
 
-    def resolve(self, episodes: Episodes) -> str:
+    cut: float | None = learned(None)
+    """The smallest return that passes."""
+
+    def fit(self, episodes: Episodes) -> Auto:
         """Choose the cut."""
         returns, counts = np.unique(episodes.total_return, return_counts=True)
         if len(returns) == 1:
@@ -62,11 +65,16 @@ class Auto:
         passing = counts[::-1].cumsum()[::-1]
         # In whole numbers, or rounding would decide between 80 % and 20 %.
         cut = returns[1:][np.argmin(np.abs(2 * passing[1:] - len(episodes)))]
-        return f"return>={float(cut)!r}".removesuffix(".0")
+        return Auto(float(cut))
+
+    def show_condition(self) -> str:
+        """Return the comparison that was chosen."""
+        return "auto" if self.cut is None else f"return>={self.cut!r}".removesuffix(".0")
 
     def __call__(self, episodes: Episodes) -> FloatArray:
-        cut = float(self.resolve(episodes).removeprefix("return>="))
-        return compare(episodes.total_return, ">=", cut)
+        fitted = self if self.cut is not None else self.fit(episodes)
+        assert fitted.cut is not None, "fit chooses a cut"
+        return compare(episodes.total_return, ">=", fitted.cut)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from rpd_core.errors import FitError
-from rpd_core.play.loop import LaneError, WrongAnswerError
+from rpd_core.errors import LaneError, WrongAnswerError
 from rpd_core.plugin.protocols import Facts, StepResult
 from rpd_gym.handling import close, start
 from rpd_gym.layout import Layout, holds_nan

@@ -10,7 +10,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from rpd_core.errors import FitError
-from rpd_core.play.loop import WrongAnswerError
+from rpd_core.errors import WrongAnswerError
 
 Array = NDArray[Any]
 Path = tuple[str | int, ...]

@@ -19,7 +19,7 @@ from torch import nn
 
 from rpd_core.play.chance import Phase, episode_keys
 from rpd_core.play.loop import Plan, Player
-from rpd_core.play.prepare import policy_alone
+from rpd_core.play.recipe import policy_alone
 from rpd_gym.cartpole import CartPole
 from rpd_gym.cartpole_policy import HIDDEN, Greedy
 

@@ -24,7 +24,7 @@ from minigrid.minigrid_env import MiniGridEnv
 from numpy.typing import NDArray
 
 from rpd_core.errors import ComponentError, FitError, one_line
-from rpd_core.play.loop import LaneError
+from rpd_core.errors import LaneError
 from rpd_core.plugin.protocols import Facts, StepResult
 from rpd_minigrid.cells import (
     CODE,

@@ -1,31 +1,59 @@
-"""Suite + condition -> which episodes passed; resolving and checking conditions."""
+"""Suite + condition -> which episodes passed; fitting and checking conditions."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpd_core.errors import ComponentError, EvidenceError
-from rpd_core.plugin.protocols import Condition
-from rpd_core.plugin.records import Episodes
-from rpd_core.plugin.registry import Registry
+from rpd_core.errors import ComponentError, EvidenceError, RpdError, one_line
+from rpd_core.play.prepare import learned_as_tuples, stored_fields
+from rpd_core.plugin.protocols import Condition, Episodes, LearnsFromEpisodes, ShowsCondition
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray
 
 
-def resolve_condition(text: str, episodes: Episodes, registry: Registry) -> str:
-    """Give the condition to use: one that chooses a cut from the suite does so here, once."""
-    condition = registry.make("condition", text)
-    resolver = getattr(condition, "resolve", None)
-    return str(registry.parse("condition", resolver(episodes))) if resolver else text
+def fit_condition(condition: Condition, episodes: Episodes) -> Condition:
+    """Return a condition that has learned what it must from the episodes."""
+    if not isinstance(condition, LearnsFromEpisodes):
+        return condition
+    fitted = condition.fit(episodes)
+    if type(fitted) is not type(condition):
+        raise ComponentError(
+            f"fit() of condition {type(condition).__name__} returned a {type(fitted).__name__}"
+        )
+    checked: Condition = fitted
+    return checked
+
+
+def learned_fields(condition: Condition) -> dict[str, Any]:
+    """Return what a condition has learned, as it is stored."""
+    return stored_fields(condition)
+
+
+def restore_condition(condition: Any, fields: Mapping[str, Any]) -> Condition:
+    """Return a condition with what it had learned before."""
+    restored: Condition = dataclasses.replace(condition, **learned_as_tuples(fields))
+    return restored
+
+
+def in_words(condition: Condition, text: str) -> str:
+    """Return a condition as people read it, with what it has learned."""
+    return condition.show_condition() if isinstance(condition, ShowsCondition) else text
 
 
 def weigh(condition: Condition, episodes: Episodes) -> FloatArray:
-    """Give the weight of each episode, checked to lie in [0, 1]."""
-    weights = np.asarray(condition(episodes), dtype=np.float64)
+    """Return the weight of each episode, checked to lie in [0, 1]."""
     name = type(condition).__name__
+    try:
+        weights = np.asarray(condition(episodes), dtype=np.float64)
+    except RpdError:
+        raise
+    except Exception as error:  # a stranger's condition may raise anything
+        raise ComponentError(f"condition {name} raised {one_line(error)}") from error
     if weights.shape != (len(episodes),):
         raise ComponentError(
             f"condition {name} gave weights of shape {weights.shape} for {len(episodes)} episodes"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpd_core.errors import ComponentError
+from rpd_core.analysis.spectrum import Tally
+from rpd_core.errors import ComponentError, RpdError, one_line
 from rpd_core.play.chance import Domain, combine, to_unit, word
-from rpd_core.plugin.protocols import Evidence, Measure, Spectrum
-from rpd_core.plugin.records import Suite
+from rpd_core.plugin.protocols import Evidence, Measure, Scores, Spectrum, Suite
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray, IntArray, KeyArray
@@ -27,6 +28,8 @@ class Ranking:
     """Score of each row of the suite's states, not in rank order."""
     keys: KeyArray
     """Key of each row of the suite's states."""
+    interval: Scores | None = None
+    """What the measure says with intervals, if it does; rows as in `scores`."""
 
     def __len__(self) -> int:
         return len(self.order)
@@ -37,7 +40,7 @@ class Ranking:
         return self.keys[self.order]
 
     def tie_blocks(self) -> IntArray:
-        """Give the sizes of the groups of two or more states with the same score, best first."""
+        """Return the sizes of the groups of two or more states with the same score, best first."""
         ordered = self.scores[self.order]
         starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
         sizes = np.diff(np.r_[starts, len(ordered)])
@@ -45,38 +48,63 @@ class Ranking:
 
 
 def evidence_for(
-    measure: Measure, suite: Suite, spectrum: Spectrum, weights: FloatArray
+    measure: Measure,
+    spectrum: Spectrum,
+    keys: KeyArray,
+    weights: FloatArray,
+    whole: Callable[[], Suite],
 ) -> Evidence:
-    """Give a measure what it declares it needs, and no more."""
-    needs = getattr(measure, "needs", ())
+    """Return for a measure what it declares it needs, and no more."""
+    needs = tuple(getattr(measure, "needs", ()))
     unknown = [need for need in needs if need != "suite"]
     if unknown:
         raise ComponentError(
             f"measure {type(measure).__name__} needs {unknown[0]!r}; only 'suite' is on offer"
         )
-    if "suite" in needs:
-        return Evidence(spectrum, suite.states.key, weights, suite)
-    return Evidence(spectrum, suite.states.key)
+    if needs:
+        return Evidence(spectrum, keys, weights, whole())
+    return Evidence(spectrum, keys)
 
 
 def rank(name: str, measure: Measure, evidence: Evidence) -> Ranking:
     """Score all states and put them in order."""
-    scores = np.asarray(measure(evidence), dtype=np.float64)
-    if scores.shape != evidence.keys.shape:
-        raise ComponentError(
-            f"measure {name!r} gave scores of shape {scores.shape} for "
-            f"{len(evidence.keys)} states; one score per state is needed"
-        )
+    try:
+        given = measure(evidence)
+    except RpdError:
+        raise
+    except Exception as error:  # a stranger's measure may raise anything
+        raise ComponentError(f"measure {name!r} raised {one_line(error)}") from error
+    interval = given if isinstance(given, Scores) else None
+    scores = _checked(
+        name, "scores", given.values if isinstance(given, Scores) else given, evidence
+    )
     if not np.isfinite(scores).all():
         row = int(np.flatnonzero(~np.isfinite(scores))[0])
         cells = {key: float(value[row]) for key, value in vars(evidence.spectrum).items()}
         raise ComponentError(f"measure {name!r} gave {scores[row]} for a state with {cells}")
+    for end in ("low", "high") if interval is not None else ():
+        _checked(name, f"ends of intervals ({end})", getattr(interval, end), evidence)
     order = np.lexsort((evidence.keys, -scores))
-    return Ranking(name, order, scores, evidence.keys)
+    return Ranking(name, order, scores, evidence.keys, interval)
+
+
+def _checked(name: str, what: str, given: Any, evidence: Evidence) -> FloatArray:
+    try:
+        column = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ComponentError(
+            f"measure {name!r} gave {what} that are not numbers ({one_line(error)})"
+        ) from error
+    if column.shape != evidence.keys.shape:
+        raise ComponentError(
+            f"measure {name!r} gave {what} of shape {column.shape} for "
+            f"{len(evidence.keys)} states; one per state is needed"
+        )
+    return column
 
 
 def random_scores(keys: KeyArray, seed: int) -> FloatArray:
-    """Give every state a uniform score that depends on its key and the seed alone."""
+    """Return for every state a uniform score that depends on its key and the seed alone."""
     root = combine(word(seed), word(int(Domain.RANKING)))
     return to_unit(combine(root, keys))
 
@@ -87,9 +115,9 @@ def random_ranking(keys: KeyArray, seed: int) -> Ranking:
     return Ranking(f"random:seed={seed}", np.lexsort((keys, -scores)), scores, keys)
 
 
-def ranking_columns(ranking: Ranking, suite: Suite, spectrum: Spectrum) -> dict[str, Any]:
-    """Give a ranking as columns in rank order, ready for a data frame."""
-    order, states = ranking.order, suite.states
+def ranking_columns(ranking: Ranking, counted: Tally) -> dict[str, Any]:
+    """Return a ranking as columns in rank order, ready for a data frame."""
+    order, states, spectrum = ranking.order, counted.states, counted.spectrum
     columns: dict[str, Any] = {
         "rank": np.arange(1, len(order) + 1),
         "key": states.key[order],
@@ -97,6 +125,8 @@ def ranking_columns(ranking: Ranking, suite: Suite, spectrum: Spectrum) -> dict[
         "episodes": np.sum(list(vars(spectrum).values()), axis=0)[order],
         "visits": states.visits[order],
     }
+    if ranking.interval is not None:
+        columns |= {end: getattr(ranking.interval, end)[order] for end in ("low", "high")}
     columns |= {name: cell[order] for name, cell in vars(spectrum).items()}
     flat = states.value.reshape(len(states), -1)[order]
     columns["value"] = list(flat)

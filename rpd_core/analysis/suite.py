@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rpd_core.errors import EvidenceError
-from rpd_core.plugin.records import Episodes, States, Suite, Visits
+from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array, IntArray, KeyArray
+    from rpd_core.plugin.protocols import Array, IntArray
 
 
 def merge(parts: Sequence[Suite]) -> Suite:
@@ -40,25 +40,29 @@ def concat_episodes(parts: Sequence[Episodes]) -> Episodes:
 
 
 def take_episodes(episodes: Episodes, rows: IntArray) -> Episodes:
-    """Give some rows of a table of episodes."""
+    """Return some rows of a table of episodes."""
     columns = {name: column[rows] for name, column in vars(episodes).items() if name != "info"}
     return Episodes(**columns, info={name: column[rows] for name, column in episodes.info.items()})
 
 
 def merge_states(parts: Sequence[States]) -> States:
     """Join tables of states; counts of the same state add up."""
+    return merge_with_sums(parts, [])[0]
+
+
+def merge_with_sums(parts: Sequence[States], sums: Sequence[Array]) -> tuple[States, Array | None]:
+    """Join tables of states and, row by row, arrays that belong to them and add up."""
     stacked = States(**_stack(parts))
     order = np.lexsort((stacked.first_step, stacked.first_episode, stacked.key))
     keys = stacked.key[order]
     starts = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]])
-    _refuse_collisions(stacked.value[order], keys)
     first = order[starts]
 
     def total(column: Array) -> Array:
         summed: Array = np.add.reduceat(column[order], starts, axis=0)
         return summed
 
-    return States(
+    states = States(
         key=stacked.key[first],
         value=stacked.value[first],
         first_episode=stacked.first_episode[first],
@@ -68,18 +72,7 @@ def merge_states(parts: Sequence[States]) -> States:
         value_gap=total(stacked.value_gap),
         entropy=total(stacked.entropy),
     )
-
-
-def _refuse_collisions(values: Array, keys: KeyArray) -> None:
-    """Two different states under one key would be scored as one: 1 chance in 10^7 at a million."""
-    same = keys[1:] == keys[:-1]
-    axes = tuple(range(1, values.ndim))
-    later, earlier = values[1:][same], values[:-1][same]
-    differ = later != earlier
-    if values.dtype.kind == "f":
-        differ &= ~(np.isnan(later) & np.isnan(earlier))
-    if np.any(differ.any(axis=axes)):
-        raise EvidenceError("two different states share a key; change the abstraction slightly")
+    return states, total(np.concatenate(sums)) if sums else None
 
 
 def _stack(parts: Sequence[object], skip: tuple[str, ...] = ()) -> dict[str, Array]:

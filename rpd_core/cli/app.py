@@ -4,36 +4,66 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from typing import Annotated
 
 import typer
 
-from rpd_core.cli import describe, describe_policy, inspect_run, parts, plugin_commands, run, shared
+from rpd_core.cli import (
+    describe,
+    describe_policy,
+    new_plugin,
+    plugin_commands,
+    prune,
+    rank,
+    replay,
+    run,
+    shared,
+    show,
+    suite,
+)
 
 app = typer.Typer(
     name="rpd",
     help="Which decisions of a trained reinforcement-learning policy matter?",
     no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_show_locals=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS: dict[str, Callable[..., None]] = {
     "run": run.run_command,
-    "suite": parts.suite_command,
-    "rank": parts.rank_command,
-    "prune": parts.prune_command,
-    "show": inspect_run.show_command,
+    "suite": suite.suite_command,
+    "rank": rank.rank_command,
+    "prune": prune.prune_command,
+    "show": show.show_command,
+    "replay": replay.replay_command,
     "list-plugins": plugin_commands.list_plugins_command,
     "describe": describe.describe_command,
     "describe-policy": describe_policy.describe_policy_command,
     "check-plugin": plugin_commands.check_plugin_command,
+    "new-plugin": new_plugin.new_plugin_command,
 }
 for name, command in COMMANDS.items():
     summary = (command.__doc__ or "").partition("\n")[0]
     app.command(name, short_help=summary)(command)  # Typer would cut it
 
 
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True)
+    ] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as version_of  # only for this
+
+        sys.stdout.write(f"rpd {version_of('ranking-policy-decisions')}\n")
+        raise typer.Exit
+
+
 def start() -> int:
-    """Do what the command line says and give the exit code."""
+    """Do what the command line says and return the exit code."""
     if len(sys.argv) == 1:
         sys.argv.append("--help")
     try:

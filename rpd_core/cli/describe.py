@@ -7,14 +7,14 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from rpd_core.cli import shared
+from rpd_core.cli import options, shared
 
 
 @shared.reporting
 def describe_command(
     kind: Annotated[str, typer.Argument(help="Kind of component, for example measure.")],
     name: Annotated[str, typer.Argument(help="Its name, for example tarantula.")],
-    as_json: shared.Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Show a component's documentation and parameters."""
     from rpd_core.plugin.registry import check_kind, installed

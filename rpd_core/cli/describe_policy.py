@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from rpd_core.cli import shared
+from rpd_core.cli import options, shared
 from rpd_core.cli.streams import output_for_the_answer
 from rpd_core.errors import ConfigError
 
@@ -15,20 +15,23 @@ from rpd_core.errors import ConfigError
 @shared.reporting
 def describe_policy_command(
     policy: Annotated[str, typer.Argument(help="Policy spec, for example sb3:path.zip.")],
-    env: shared.Env = None,
+    env: options.Env = None,
     episodes: Annotated[int, typer.Option("--episodes", help="Episodes to play.")] = 10,
-    seed: shared.Seed = None,
-    trust_policy: shared.TrustPolicy = False,
-    as_json: shared.Json = False,
+    seed: options.Seed = None,
+    trust_policy: options.TrustPolicy = False,
+    as_json: options.Json = False,
 ) -> None:
     """Show what a policy is, what is adapted to the environment, and its mean return."""
-    from rpd_core.config.configuration import trusted
+    from rpd_core.config.resolve import choose
+    from rpd_core.config.trust import permitted
     from rpd_core.plugin.registry import installed
 
     if episodes < 1:
         raise ConfigError(f"episodes must be at least 1, got {episodes}")
     registry = installed()
-    loader = registry.make("policy", trusted(registry, policy) if trust_policy else policy)
+    if seed is not None and seed < 0:
+        raise ConfigError(f"seed must not be negative, got {seed}")
+    loader = permitted(choose(registry, "policy", policy), trust_policy).recipe
     with output_for_the_answer():
         if env is None:
             about = own_words(loader)
@@ -44,7 +47,7 @@ def describe_policy_command(
 
 
 def own_words(loader: Any) -> dict[str, Any]:
-    """Give what a loader can tell without an environment."""
+    """Return what a loader knows without an environment."""
     tell = getattr(loader, "describe", None)
     if tell is None:
         raise ConfigError("this policy can only be described with an environment: give --env")
@@ -57,17 +60,19 @@ def play(environment: Any, loader: Any, episodes: int, seed: int) -> dict[str, A
     import numpy as np
 
     from rpd_core.play.chance import Phase, episode_keys
+    from rpd_core.play.deciders import always
     from rpd_core.play.loop import Plan, Player
-    from rpd_core.play.prepare import policy_alone
+    from rpd_core.play.recipe import policy_alone
 
     task = environment.task()
-    shared.show_notes(task)
+    for note in task.notes:
+        shared.show_note(note)
     lanes = min(episodes, task.lanes)
     player = Player(policy_alone(environment, loader, lanes))
     index = np.arange(episodes)
     plan = Plan(index, episode_keys(seed, Phase.PROBE, index))
     try:
-        played = player.play(plan, lambda keys, position: np.ones(len(keys), dtype=bool))
+        played = player.play(plan, always)
     finally:
         player.close()
     returns = played.total_return

@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from rpd_core.cli import shared
+from rpd_core.cli import options, shared
 from rpd_core.errors import ComponentError, nearest
 
 CHECK_FAILED = 3
@@ -17,7 +17,7 @@ CHECK_FAILED = 3
 @shared.reporting
 def list_plugins_command(
     kind: Annotated[str | None, typer.Option("--kind", help="Only this kind.")] = None,
-    as_json: shared.Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """List every component of every installed plugin, with its state."""
     from rpd_core.plugin.registry import check_kind, installed
@@ -47,7 +47,7 @@ def check_plugin_command(
     env: Annotated[
         str | None, typer.Option("--env", help="Check in this environment, not in imagined ones.")
     ] = None,
-    as_json: shared.Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Run the conformance kit over a plugin; exit code 3 if it finds a fault."""
     from rpd_core.plugin.registry import installed

@@ -6,18 +6,19 @@ import atexit
 import os
 import pickle
 import signal
-import threading
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import wait
 
 from rpd_core.errors import ExecutionError, one_line
-from rpd_core.execute.work import Outcome, WorkItem, WorkQueue
-from rpd_core.execute.worker import PATIENCE, serve
+from rpd_core.execute.running import CannotShip, packed
+from rpd_core.execute.worker import GRACE, serve
+from rpd_core.plugin.protocols import Outcome, WorkItem, WorkQueue
 
-_GLANCE = 1.0
+_LOOK_EVERY = 1.0
 """Seconds between two looks at workers that are silent: dead ones may be, too."""
 
 
@@ -33,27 +34,27 @@ class Worker:
 
     def start(self) -> None:
         """Start the process; if Ctrl-C breaks in, it ends when the pipe does."""
-        with _ctrl_c_waits():
+        with _ctrl_c_waits(), _safe_path():
             self._process.start()
         self._theirs.close()  # so that the pipe ends when the worker does
 
     @property
     def idle(self) -> bool:
-        """Tell whether the worker waits for an item."""
+        """Return whether the worker waits for an item."""
         return self._item is None
 
-    def give(self, item: WorkItem, packed: bytes) -> bool:
+    def give(self, item: WorkItem, content: bytes) -> bool:
         """Hand an idle worker an item; False if it has died."""
         self._item = item
         try:
-            self.pipe.send_bytes(packed)
+            self.pipe.send_bytes(content)
         except OSError:
             self._item = None
             return False
         return True
 
     def speaks(self) -> bool:
-        """Tell whether there is an answer, or nothing to wait for.
+        """Return whether there is an answer, or nothing to wait for.
 
         A process that the dead worker has forked may hold its end of the pipe open.
         """
@@ -71,15 +72,15 @@ class Worker:
         return item, None
 
     def ask_to_leave(self) -> None:
-        """Let the worker close its environments and end, in a while that begins now."""
-        self._deadline = self._deadline or time.monotonic() + PATIENCE
+        """Ask the worker to close its environments and end, within a time that begins now."""
+        self._deadline = self._deadline or time.monotonic() + GRACE
         if self._process.pid is None or self.idle:
             self.pipe.close()
         else:
             self._process.terminate()
 
     def end(self) -> str:
-        """End the process, in the middle of its work if need be; say how it ended."""
+        """End the process, in the middle of its work if need be; return how it ended."""
         self.ask_to_leave()
         if self._process.pid is None:
             return "was not started"
@@ -104,18 +105,29 @@ class Crew:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.lent = False
-        """Whether a stage works with it now."""
         self.workers: list[Worker] = []
+        _crews.add(self)
 
     def execute(self, queue: WorkQueue) -> Iterator[Outcome]:
-        """Yield outcomes as they come; a worker gets its next item before its last is looked at."""
+        """Yield outcomes as they come; a worker gets its next item before its last is looked at.
+
+        When nobody listens any more, workers that are busy are ended.
+        """
+        try:
+            yield from self._outcomes(queue)
+        finally:
+            for worker in [worker for worker in self.workers if not worker.idle]:
+                worker.ask_to_leave()
+            for worker in [worker for worker in self.workers if not worker.idle]:
+                self._drop(worker)
+
+    def _outcomes(self, queue: WorkQueue) -> Iterator[Outcome]:
         while True:
             yield from self._hand_out(queue)
             busy = {worker.pipe: worker for worker in self.workers if not worker.idle}
             if not busy:
                 return
-            wait(busy, _GLANCE)
+            wait(busy, _LOOK_EVERY)
             answers = [self._collect(worker) for worker in busy.values() if worker.speaks()]
             yield from self._hand_out(queue)
             for item, answer in answers:
@@ -127,17 +139,17 @@ class Crew:
             if item is None:
                 return
             try:
-                packed = pickle.dumps((item.function, item.argument))
-            except Exception as error:
-                yield Outcome(item, error=error)
+                content = packed(item)
+            except CannotShip as error:
+                yield Outcome(item.identity, error=error)
             else:
-                if not self._give(item, packed):
+                if not self._give(item, content):
                     yield _lost(item, self._drop(self.workers[-1]))
 
-    def _give(self, item: WorkItem, packed: bytes) -> bool:
+    def _give(self, item: WorkItem, content: bytes) -> bool:
         """Hand an item to an idle worker, or a new one; False if even that died."""
         for worker in [worker for worker in self.workers if worker.idle]:
-            if worker.give(item, packed):
+            if worker.give(item, content):
                 return True
             self._drop(worker)  # it died while idle
         try:
@@ -146,10 +158,10 @@ class Crew:
         except OSError as error:
             told = f"cannot start another worker process ({one_line(error)}): try fewer --workers"
             raise ExecutionError(told) from error
-        return self.workers[-1].give(item, packed)
+        return self.workers[-1].give(item, content)
 
     def _collect(self, worker: Worker) -> tuple[WorkItem, bytes | str]:
-        """Give an item and its answer, or how the worker died over it."""
+        """Return an item and its answer, or how the worker died over it."""
         item, answer = worker.answer()
         return item, self._drop(worker) if answer is None else answer
 
@@ -168,11 +180,12 @@ class Crew:
 
 
 def _lost(item: WorkItem, ending: str) -> Outcome:
-    return Outcome(item, error=ExecutionError(f"the worker process {ending}"), lost=True)
+    error = ExecutionError(f"the worker process {ending}")
+    return Outcome(item.identity, error=error, lost=True)
 
 
 def _ending(code: int) -> str:
-    """Say how a process ended, and what that may mean."""
+    """Return how a process ended, and what that may mean."""
     if code >= 0:
         return (
             f"ended with exit code {code} (the environment or the policy may have ended it; a "
@@ -184,68 +197,46 @@ def _ending(code: int) -> str:
     return f"was killed by {name} (the environment or the policy may have crashed)"
 
 
-_crews: list[Crew] = []
-"""Crews stay between two stages: starting a worker costs seconds of imports."""
-_lock = threading.RLock()  # garbage collection may end an abandoned stage at any moment
-
-
-@contextmanager
-def crew(size: int) -> Iterator[Crew]:
-    """Lend a crew to one stage; the next stage finds it again unless this one breaks off."""
-    lent = _lend(size)
-    try:
-        yield lent
-        lent.lent = False
-    except BaseException:  # also when nobody listens any more: end the workers at once
-        _dismiss(lent)
-        raise
-
-
-def _lend(size: int) -> Crew:
-    with _lock:
-        idle = [each for each in _crews if each.size == size and not each.lent]
-        lent = max(idle, key=lambda each: len(each.workers), default=None) or Crew(size)
-        if lent not in _crews:
-            _crews.append(lent)
-        lent.lent = True
-        return lent
-
-
-def _dismiss(crew: Crew) -> None:
-    crew.dismiss()
-    with _lock:
-        if crew in _crews:
-            _crews.remove(crew)
-
-
-def dismiss_workers() -> None:
-    """End the workers that wait for another stage."""
-    with _lock:
-        idle = [each for each in _crews if not each.lent]
-        for each in idle:
-            each.lent = True  # nobody else may have it any more
-    for each in idle:
-        _dismiss(each)
+_crews: weakref.WeakSet[Crew] = weakref.WeakSet()
+"""All that were made, for the end of this process: whoever opened one may not come to close it."""
 
 
 @atexit.register  # Python would wait for workers that wait for work
 def _dismiss_all() -> None:
-    """End all workers: an interrupted stage may not have come to it."""
+    """End all workers: an interrupted run may not have come to it."""
     try:
-        for each in list(_crews):
-            _dismiss(each)
+        for crew in list(_crews):
+            crew.dismiss()
     except KeyboardInterrupt:  # again
-        for each in _crews:
-            for worker in each.workers:
+        for crew in _crews:
+            for worker in crew.workers:
                 worker.kill()
 
 
 os.register_at_fork(after_in_child=_crews.clear)  # they are its parent's
 
 
-def _unpack(item: WorkItem, answer: bytes) -> Outcome:
-    value, error = pickle.loads(answer)
-    return Outcome(item, value=value, error=error)
+def _unpack(item: WorkItem, content: bytes) -> Outcome:
+    try:
+        answer = pickle.loads(content)
+    except Exception as error:  # a class that exists only in the worker
+        told = f"the answer of {item.label or item.identity} cannot be read ({one_line(error)})"
+        return Outcome(item.identity, error=ExecutionError(told))
+    return Outcome(item.identity, answer)
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Keep a process that is being started from importing what lies in the working directory."""
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"  # taken away again in the worker: see `serve`
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
 
 
 @contextmanager

@@ -8,20 +8,20 @@ import signal
 import sys
 import threading
 import time
-import traceback
 from contextlib import suppress
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 
-from rpd_core.errors import ExecutionError, RpdError, one_line
+from rpd_core.errors import ExecutionError, one_line
+from rpd_core.plugin.protocols import Answer, WorkItem
 
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-PATIENCE = 5.0
+GRACE = 5.0
 """Seconds that a worker gets to close its environments before it is killed."""
 
 
 def one_thread() -> None:
-    """Let numerical libraries use one thread: results and speed suffer from more."""
+    """Restrict numerical libraries to one thread: results and speed suffer from more."""
     os.environ.update(_ONE_THREAD)
 
 
@@ -32,6 +32,7 @@ class _Dismissed(BaseException):
 def serve(pipe: Connection) -> None:
     """Do what comes through the pipe, in the worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
+    os.environ.pop("PYTHONSAFEPATH", None)  # set for this process alone, not for its programs
     os.set_inheritable(pipe.fileno(), False)  # a program of an environment would keep it open
     os.register_at_fork(after_in_child=pipe.close)  # and so would a copy of this process
     os.dup2(2, 1)  # standard output is for the answer; an environment may print
@@ -75,27 +76,16 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(PATIENCE)
+        time.sleep(GRACE)
         os._exit(1)
 
 
 def _do(packed: bytes) -> bytes:
-    """Do a packed item and pack its value or its error."""
+    """Do a packed item and pack its answer."""
+    item: WorkItem = pickle.loads(packed)
+    answer = item()
     try:
-        function, argument = pickle.loads(packed)
-        return pickle.dumps((function(argument), None))
-    except _Dismissed:
-        raise
-    except BaseException as error:  # an environment may even call sys.exit
-        if not isinstance(error, RpdError):
-            error.add_note("".join(traceback.format_exception(error)))
-        return _packed_error(error)
-
-
-def _packed_error(error: BaseException) -> bytes:
-    try:
-        packed = pickle.dumps((None, error))
-        pickle.loads(packed)  # errors with unusual constructors cannot be made again
-    except Exception:
-        return pickle.dumps((None, ExecutionError(one_line(error))))
-    return packed
+        return pickle.dumps(answer)
+    except Exception as error:  # a stranger's environment may put anything into its answer
+        told = ExecutionError(f"the answer cannot be sent back ({one_line(error)})")
+        return pickle.dumps(Answer(item.identity, error=told))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
 
 from rpd_core.errors import ComponentError, FitError
 from rpd_core.plugin.protocols import Facts
@@ -19,40 +20,39 @@ Complaint = tuple[int, str]
 
 
 def first_action(facts: Facts) -> Array:
-    """Give the no-op if there is one, else the lowest action, for floats the nearest to zero."""
+    """Return the no-op if there is one, else the lowest action, for floats the nearest to zero."""
     space = facts.action_space
     if facts.no_op is not None:
         return np.asarray(facts.no_op, dtype=space.dtype)
-    if type(space).__name__ in ("Discrete", "MultiDiscrete"):
+    if isinstance(space, Discrete | MultiDiscrete):
         return np.asarray(space.start, dtype=space.dtype)
     zeros = np.zeros(space.shape, dtype=space.dtype)
-    if type(space).__name__ == "Box":
+    if isinstance(space, Box):
         return np.asarray(np.clip(zeros, space.low, space.high))
     return zeros
 
 
 def in_every_lane(action: Array, facts: Facts) -> Array:
-    """Give the same action in every lane."""
+    """Return the same action in every lane."""
     return np.broadcast_to(action, (facts.lanes, *np.shape(action))).copy()
 
 
 def is_bounded(space: Any) -> bool:
-    """Tell whether actions can be drawn uniformly from a space."""
-    if type(space).__name__ != "Box":
+    """Return whether actions can be drawn uniformly from a space."""
+    if not isinstance(space, Box):
         return True
     return bool(np.isfinite(space.low).all() and np.isfinite(space.high).all())
 
 
 def random_actions(space: Any, draws: Draws) -> Array:
     """Draw actions uniformly from a space: whole numbers of a range, floats between bounds."""
-    kind = type(space).__name__
-    if kind == "Discrete":
+    if isinstance(space, Discrete):
         return np.asarray(space.start + np.floor(draws.uniform()[:, 0] * space.n), dtype=np.int64)
     shape = tuple(space.shape)
     unit = draws.uniform(int(np.prod(shape))).reshape(-1, *shape)
-    if kind == "MultiDiscrete":
+    if isinstance(space, MultiDiscrete):
         return np.asarray(space.start + np.floor(unit * space.nvec), dtype=np.int64)
-    if kind == "MultiBinary":
+    if isinstance(space, MultiBinary):
         return np.asarray(unit < 0.5, dtype=np.int8)
     if not is_bounded(space):
         raise ComponentError(
@@ -68,12 +68,11 @@ def random_actions(space: Any, draws: Draws) -> Array:
 
 
 def action_check(facts: Facts) -> Callable[[Array, BoolArray], Complaint | None]:
-    """Give a check that a batch of actions lies in the action space in the active lanes."""
+    """Return a check that a batch of actions lies in the action space in the active lanes."""
     space = facts.action_space
     shape = (facts.lanes, *(getattr(space, "shape", None) or ()))
-    kind = type(space).__name__
-    low, high = _bounds(space, kind)
-    whole = kind != "Box"
+    low, high = _bounds(space)
+    whole = not isinstance(space, Box)
 
     def check(actions: Array, active: BoolArray) -> Complaint | None:
         if np.shape(actions) != shape:
@@ -94,14 +93,14 @@ def action_check(facts: Facts) -> Callable[[Array, BoolArray], Complaint | None]
     return check
 
 
-def _bounds(space: Any, kind: str) -> tuple[Any, Any]:
-    if kind == "Discrete":
+def _bounds(space: Any) -> tuple[Any, Any]:
+    if isinstance(space, Discrete):
         return int(space.start), int(space.start + space.n - 1)
-    if kind == "MultiDiscrete":
+    if isinstance(space, MultiDiscrete):
         return space.start, space.start + space.nvec - 1
-    if kind == "MultiBinary":
+    if isinstance(space, MultiBinary):
         return 0, 1
-    if kind == "Box":
+    if isinstance(space, Box):
         return space.low, space.high
     raise FitError(
         f"actions of {space} are not supported; Discrete, Box, MultiDiscrete and MultiBinary are"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import pickle
-import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -12,18 +13,30 @@ import numpy as np
 
 from rpd_core.errors import EpisodeError
 from rpd_core.play.chance import Phase, episode_keys
-from rpd_core.play.loop import Plan, Player, Recipe, Step
+from rpd_core.play.deciders import TopStates
+from rpd_core.play.loop import Plan, Player
+from rpd_core.play.recipe import Recipe
 from rpd_core.play.recording import play_suite
-from rpd_core.plugin.records import Episodes, Suite
+from rpd_core.plugin.origins import Origin, origin_of
+from rpd_core.plugin.protocols import Episodes, Facts, Suite
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import BoolArray, IntArray, KeyArray
+    from rpd_core.plugin.protocols import KeyArray
 
 RANKED_STEPS = "rpd.ranked_steps"
 """Column of an evaluation's episodes: steps spent in states of the ranking."""
 
 _PLAYERS = 2
 """Opened recipes that a worker keeps: the policy's and random play's."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """What people call the actions and the entries of an observation."""
+
+    environment: str = ""
+    actions: tuple[str, ...] = ()
+    entries: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -35,6 +48,15 @@ class SuiteJob:
     mutation_rate: float
     first: int
     last: int
+
+
+@dataclass(frozen=True)
+class SuiteChunk:
+    """What a suite job gave, and who played it."""
+
+    suite: Suite
+    names: Names
+    origin: Origin
 
 
 @dataclass(frozen=True)
@@ -64,7 +86,7 @@ class Evaluation:
         return len(self.points) * self.test_episodes
 
     def actor(self, index: int) -> str:
-        """Say who acts in an episode."""
+        """Return who acts in an episode."""
         if self.phase is Phase.REFERENCE:
             return "random play, which gives the reference (--reference does without)"
         ranking, kept = self.points[index // self.test_episodes]
@@ -85,88 +107,82 @@ class EvaluationJob:
     last: int
 
 
-def perform_suite(job: SuiteJob) -> Suite:
+@dataclass(frozen=True)
+class EvaluationChunk:
+    """What an evaluation job gave, and who played it."""
+
+    episodes: Episodes
+    origin: Origin
+
+
+def perform_suite(job: SuiteJob) -> SuiteChunk:
     """Play a chunk of mutant episodes."""
     index = np.arange(job.first, job.last + 1)
     plan = Plan(index, episode_keys(job.seed, Phase.SUITE, index))
+    opened = player_for(job.recipe)
     try:
-        return play_suite(player_for(job.recipe), plan, job.mutation_rate)
+        suite = play_suite(opened.player, plan, job.mutation_rate)
     except EpisodeError as error:
         error.add(", a mutant")
         raise
+    return SuiteChunk(suite, names_of(opened.player.facts), opened.origin)
 
 
-def perform_evaluation(job: EvaluationJob) -> Episodes:
+def names_of(facts: Facts) -> Names:
+    """Return the names that an environment has for things."""
+    return Names(facts.description, tuple(facts.action_names), tuple(facts.entry_names))
+
+
+def perform_evaluation(job: EvaluationJob) -> EvaluationChunk:
     """Play a chunk of an evaluation."""
     asked = job.evaluation
     index = np.arange(job.first, job.last + 1)
     identity = episode_keys(asked.seed, asked.phase, index % asked.test_episodes, asked.part)
     points = np.array(asked.points, dtype=np.int64)[index // asked.test_episodes]
     keep = TopStates(asked.rankings, points, asked.unranked_kept)
+    opened = player_for(asked.recipe)
     try:
-        played = player_for(asked.recipe).play(Plan(index, identity), keep, keep.record)
+        played = opened.player.play(Plan(index, identity), keep, keep.record)
     except EpisodeError as error:
-        if error.episode is not None:
-            error.add(f", {asked.actor(error.episode.index)}")
+        if error.index is not None:
+            error.add(f", {asked.actor(error.index)}")
         raise
-    return replace(played, info={**played.info, RANKED_STEPS: keep.ranked_steps})
+    episodes = replace(played, info={**played.info, RANKED_STEPS: keep.ranked_steps})
+    return EvaluationChunk(episodes, opened.origin)
 
 
-class TopStates:
-    """Keeps the policy in the first states of a ranking, with ranking and cutoff per episode."""
+@dataclass(frozen=True)
+class OpenPlayer:
+    """An opened recipe, and which distributions it is made of."""
 
-    def __init__(
-        self, rankings: tuple[KeyArray, ...], points: IntArray, unranked_kept: bool
-    ) -> None:
-        self.sorted_keys = np.sort(rankings[0])
-        self.ranks = np.stack([np.argsort(ranked) for ranked in rankings])
-        """Per ranking, the rank of each of the sorted keys."""
-        self.ranking, self.cutoffs = points[:, 0], points[:, 1]
-        self.unranked = -1 if unranked_kept else np.iinfo(np.int64).max
-        self.ranked_steps = np.zeros(len(points))
-        """Per episode, steps spent in states of the ranking."""
-        self._found = np.zeros(0, dtype=bool)
-
-    def __call__(self, keys: KeyArray, position: IntArray) -> BoolArray:
-        if not len(self.sorted_keys):
-            self._found = np.zeros(len(keys), dtype=bool)
-            return np.full(len(keys), self.unranked < 0)
-        at = np.minimum(np.searchsorted(self.sorted_keys, keys), len(self.sorted_keys) - 1)
-        self._found = self.sorted_keys[at] == keys
-        rank = np.where(self._found, self.ranks[self.ranking[position], at], self.unranked)
-        return np.asarray(rank < self.cutoffs[position])
-
-    def record(self, step: Step) -> None:
-        """Count the step where its state is in the ranking; lanes play different episodes."""
-        self.ranked_steps[step.position[self._found & step.active]] += 1
+    player: Player
+    origin: Origin
 
 
-class _OpenPlayers(threading.local):
-    """What this thread has opened: a player serves one caller at a time."""
-
-    def __init__(self) -> None:
-        self.players: OrderedDict[bytes, Player] = OrderedDict()
+_open: OrderedDict[bytes, OpenPlayer] = OrderedDict()
+"""What this process has opened; items of work run one at a time."""
 
 
-_open = _OpenPlayers()
-
-
-def player_for(recipe: Recipe) -> Player:
-    """Give the opened recipe, kept open between chunks of the same process."""
+def player_for(recipe: Recipe) -> OpenPlayer:
+    """Return the opened recipe, kept open between chunks of the same process."""
     try:
         name = pickle.dumps(recipe)
     except Exception:  # functions made in Python cannot be pickled; they live in one process
         name = repr(id(recipe)).encode()
-    players = _open.players
+    players = _open
     if name not in players:
         while len(players) >= _PLAYERS:
-            players.popitem(last=False)[1].close()
-        players[name] = Player(recipe)
+            players.popitem(last=False)[1].player.close()
+        players[name] = OpenPlayer(Player(recipe), origin_of(recipe.components()))
     players.move_to_end(name)
     return players[name]
 
 
+@atexit.register
 def close_players() -> None:
-    """Close what this thread has opened."""
-    while _open.players:
-        _open.players.popitem()[1].close()
+    """Close what this process has opened."""
+    while _open:
+        _open.popitem()[1].player.close()
+
+
+os.register_at_fork(after_in_child=_open.clear)  # they are its parent's

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpd_core.errors import EpisodeError, FailedEpisode, FitError, RpdError, one_line
+from rpd_core.errors import EpisodeError, FitError, LaneError, RpdError, one_line
 from rpd_core.play.actions import action_check, first_action, in_every_lane
 from rpd_core.play.chance import (
     Domain,
@@ -20,54 +19,23 @@ from rpd_core.play.chance import (
     environment_seeds,
     state_keys,
 )
+from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.chain import needs_of, opened
 from rpd_core.plugin.protocols import (
-    Abstraction,
     Choice,
-    DefaultAction,
-    Environment,
+    Episodes,
     Facts,
     Lanes,
     Moment,
     Opening,
     PolicyInput,
-    PolicyLoader,
 )
-from rpd_core.plugin.records import Episodes
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, Batch, BoolArray, FloatArray, IntArray, KeyArray
 
 Keep = Callable[["KeyArray", "IntArray"], "BoolArray"]
 """(state keys, position of each lane's episode in the plan) -> does the policy decide here?"""
-
-
-class LaneError(Exception):
-    """Raised by lanes when the environment of one lane fails; the loop adds the episode."""
-
-    def __init__(self, lane: int, cause: BaseException) -> None:
-        super().__init__(one_line(cause))
-        self.lane = lane
-        gave = isinstance(cause, WrongAnswerError)
-        self.deed = f"gave {cause}" if gave else f"raised {one_line(cause)}"
-
-
-class WrongAnswerError(Exception):
-    """Says what an environment gave, when it raised nothing but cannot go on from there."""
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """All that a worker needs to play episodes: light, picklable, opened where it is used."""
-
-    environment: Environment
-    policy: PolicyLoader
-    abstraction: Abstraction
-    default_action: DefaultAction
-    lanes: int
-    max_steps: int
-    render: bool = False
-    """Whether episodes will be drawn."""
 
 
 @dataclass(frozen=True)
@@ -95,11 +63,24 @@ class Step:
     values: Array
     kept: BoolArray
     choice: Choice
-    differed: BoolArray
-    """Lanes whose default action is not what the policy chose."""
+    default: Array
+    """What the default action would do, or does."""
+    actions: Array
+    """What is done."""
     return_before: FloatArray
     observations: Batch
     views: dict[str, Array]
+
+    @property
+    def differed(self) -> BoolArray:
+        """Lanes whose default action is not what the policy chose."""
+        return _rows_differ(self.choice.actions, self.default)
+
+
+Record = Callable[[Step], None]
+"""Is shown every step before it is taken."""
+Watch = Callable[["FloatArray", "BoolArray"], None]
+"""Is told, after every step, the rewards and which lanes are over."""
 
 
 class Player:
@@ -139,13 +120,13 @@ class Player:
         return tuple(wanted)
 
     def play(
-        self, plan: Plan, keep: Keep, record: Callable[[Step], None] | None = None
+        self, plan: Plan, keep: Keep, record: Record | None = None, watch: Watch | None = None
     ) -> Episodes:
-        """Play every episode of the plan and give what became of each, in the plan's order."""
-        return _Batch(self, plan, keep, record).play()
+        """Play every episode of the plan and return what became of each, in the plan's order."""
+        return _Batch(self, plan, keep, record, watch).play()
 
     def close(self) -> None:
-        """Let go of the environments."""
+        """Close the environments."""
         self.lanes.close()
 
 
@@ -153,9 +134,10 @@ class _Batch:
     """The state of one call to `Player.play`: which lane plays what, and how far it is."""
 
     def __init__(
-        self, player: Player, plan: Plan, keep: Keep, record: Callable[[Step], None] | None
+        self, player: Player, plan: Plan, keep: Keep, record: Record | None, watch: Watch | None
     ) -> None:
-        self.player, self.plan, self.keep, self.record = player, plan, keep, record
+        self.player, self.plan, self.keep = player, plan, keep
+        self.record, self.watch = record, watch
         lanes = player.recipe.lanes
         self.seeds = environment_seeds(plan.identity)
         self.roots = {
@@ -170,8 +152,6 @@ class _Batch:
         self.previous: Array = in_every_lane(first_action(player.facts), player.facts)
         self.rewards = np.zeros(lanes)
         self.memory: Any = None
-        self.executed: deque[Array] = deque(maxlen=player.recipe.max_steps)
-        """Actions of the last steps in all lanes, for the account of a failure."""
         self.started = 0
         count = len(plan)
         self.total_return = np.zeros(count)
@@ -195,7 +175,7 @@ class _Batch:
         )
 
     def _start(self, free: IntArray) -> None:
-        """Give the next episodes of the plan to free lanes; lanes left over stay idle."""
+        """Start the next episodes of the plan in free lanes; lanes left over stay idle."""
         count = min(len(free), len(self.plan) - self.started)
         self.active[free[count:]] = False
         lanes = free[:count]
@@ -225,15 +205,13 @@ class _Batch:
         default = self._default(observations, views, starts, keys)
         actions = np.where(_column(kept, choice.actions), choice.actions, default)
         if self.record is not None:
-            differed = _rows_differ(choice.actions, default)
             self.record(
                 Step(
                     self.active, self.position, self.number, keys, values, kept, choice,
-                    differed, self.total, observations, views,
+                    default, actions, self.total, observations, views,
                 )
             )  # fmt: skip
         self.previous = actions
-        self.executed.append(actions)
         self._advance(actions, kept)
 
     def _choose(self, observations: Batch, views: dict[str, Array], starts: BoolArray) -> Choice:
@@ -260,16 +238,16 @@ class _Batch:
         return self._checked(self.player.default(moment), "default action gave")
 
     def _checked(self, actions: Array, who: str) -> Array:
-        """Give actions in the type of the action space, or say which is not in it."""
+        """Return actions in the type of the action space, or raise if one is not in it."""
         actions = np.asarray(actions)
         wrong = self.player.complaint(actions, self.active)
         if wrong is not None:
             lane, complaint = wrong
-            raise self._failure(lane, f"the {who} {complaint}", int(self.number[lane]))
+            raise self._failure(lane, f"the {who} {complaint}")
         return actions.astype(self.player.facts.action_space.dtype, copy=False)
 
     def _advance(self, actions: Array, kept: BoolArray) -> None:
-        with self._blame(1):
+        with self._blame():
             result = self.player.lanes.step(actions.copy(), self.active)
         rewards = np.where(self.active, result.rewards, 0.0)
         with np.errstate(over="ignore"):
@@ -278,12 +256,14 @@ class _Batch:
             lane = int(np.flatnonzero(~np.isfinite(total))[0])
             more = "" if not np.isfinite(rewards[lane]) else ", which makes the return infinite,"
             message = f"the environment gave the reward {rewards[lane]}{more}"
-            raise self._failure(lane, message, int(self.number[lane]) + 1)
+            raise self._failure(lane, message)
         self.rewards, self.total = rewards, total
         self.number = self.number + self.active
         self.decided += kept & self.active
         capped = self.number >= self.player.recipe.max_steps
         over = self.active & (result.terminated | result.truncated | capped)
+        if self.watch is not None:
+            self.watch(rewards, over)
         if over.any():
             self._finish(np.flatnonzero(over), result.terminated, result.truncated)
 
@@ -298,26 +278,22 @@ class _Batch:
             self.info[position] = scalar_items(info, self.player.facts.info_keys)
         self._start(lanes)
 
-    def _failure(self, lane: int, message: str, steps: int) -> EpisodeError:
-        """Give an error that names the episode and holds its actions up to the failure."""
+    def _failure(self, lane: int, message: str) -> EpisodeError:
+        """Return an error that names the episode, which can be played again from its seed."""
         position = int(self.position[lane])
         index, seed = int(self.plan.index[position]), int(self.seeds[position])
-        done = list(self.executed)[len(self.executed) - steps :]
-        actions = [actions[lane].tolist() for actions in done]
         where = f"in step {int(self.number[lane])} of episode {index} (environment seed {seed})"
-        return EpisodeError(f"{message} {where}", FailedEpisode(index, seed, actions))
+        return EpisodeError(f"{message} {where}", index)
 
     @contextmanager
-    def _blame(self, under_way: int = 0) -> Iterator[None]:
-        """Say which episode an environment failed in; `under_way` counts the step being taken."""
+    def _blame(self) -> Iterator[None]:
+        """Name the episode that an environment failed in."""
         try:
             yield
         except RpdError:
             raise
         except LaneError as error:
-            steps = int(self.number[error.lane]) + under_way
-            message = f"the environment {error.deed}"
-            raise self._failure(error.lane, message, steps) from error
+            raise self._failure(error.lane, f"the environment {error.complaint}") from error
         except (Exception, SystemExit) as error:  # an environment may raise anything
             running = self.plan.index[self.position[self.active]]
             raise EpisodeError(

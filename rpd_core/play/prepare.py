@@ -11,24 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpd_core.config.configuration import RunConfig, short_digest
+from rpd_core.config.configuration import Configuration
+from rpd_core.config.identity import short_digest
 from rpd_core.errors import EpisodeError, StoreError
 from rpd_core.play.actions import random_actions
 from rpd_core.play.chance import Phase, episode_keys
-from rpd_core.play.loop import Plan, Player, Recipe, Step
+from rpd_core.play.deciders import always
+from rpd_core.play.loop import Plan, Player, Step
+from rpd_core.play.recipe import OneState, Recipe
 from rpd_core.plugin.chain import Chain, opened
 from rpd_core.plugin.protocols import (
     Choice,
-    DefaultActor,
-    Environment,
     Facts,
     FitSample,
+    LearnsFromSteps,
     Policy,
-    PolicyLoader,
 )
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array, Batch
+    from rpd_core.plugin.protocols import Batch
 
 FIT_EPISODES = 64
 """Episodes of the original policy that components are fitted on."""
@@ -47,35 +48,42 @@ class RandomPlay:
 
 
 def needs_fit(recipe: Recipe) -> bool:
-    """Tell whether any abstraction must learn something first."""
-    return any(hasattr(link, "fit") for link in links_of(recipe))
+    """Return whether any abstraction must learn something first."""
+    return any(isinstance(link, LearnsFromSteps) for link in recipe.links)
 
 
-def fit(recipe: Recipe, config: RunConfig) -> Recipe:
-    """Give the recipe with its abstractions fitted, each on what the ones before it give."""
+def fit(recipe: Recipe, config: Configuration) -> Recipe:
+    """Return the recipe with its abstractions fitted, each on what the ones before it return."""
     sample = sample_steps(recipe, config)
     fitted: list[Any] = []
-    for link in links_of(recipe):
+    for link in recipe.links:
         if fitted:
             before = opened(fitted[-1], sample.facts)
             sample = dataclasses.replace(sample, values=before(sample.values, sample.views))
-        fitted.append(link.fit(sample) if hasattr(link, "fit") else link)
-    return dataclasses.replace(recipe, abstraction=Chain(tuple(fitted)))
+        fitted.append(link.fit(sample) if isinstance(link, LearnsFromSteps) else link)
+    return with_links(recipe, fitted)
+
+
+def with_links(recipe: Recipe, links: Sequence[Any]) -> Recipe:
+    """Return the recipe with other abstractions."""
+    return dataclasses.replace(recipe, abstraction=Chain(tuple(links)))
 
 
 def fitted_fields(recipe: Recipe) -> list[dict[str, Any] | None]:
-    """Give what the abstractions have learned as JSON values; null where there is nothing to."""
-    return [stored_fields(link) if hasattr(link, "fit") else None for link in links_of(recipe)]
+    """Return what the abstractions have learned as JSON values; null for those that cannot."""
+    return [
+        stored_fields(link) if isinstance(link, LearnsFromSteps) else None for link in recipe.links
+    ]
 
 
 def sealed(fitted: list[dict[str, Any] | None]) -> dict[str, Any]:
-    """Give what was learned with a digest that tells whether it was changed since."""
+    """Return what was learned with a digest, by which later changes are found."""
     plain = json.loads(json.dumps(fitted))
     return {"fitted": plain, "digest": short_digest(plain)}
 
 
 def unsealed(stored: Mapping[str, Any], path: Path) -> list[dict[str, Any] | None]:
-    """Give what was learned as it is stored in a file; refuse it if it was changed since."""
+    """Return what was learned as it is stored in a file; refuse it if it was changed since."""
     fitted: list[dict[str, Any] | None] = stored.get("fitted", [])
     if "digest" not in stored:
         raise StoreError(
@@ -91,59 +99,35 @@ def unsealed(stored: Mapping[str, Any], path: Path) -> list[dict[str, Any] | Non
 
 
 def restore_fitted(chain: Chain, stored: Sequence[Mapping[str, Any] | None]) -> Chain:
-    """Give the abstractions with what they had learned before."""
+    """Return the abstractions with what they had learned before."""
     pairs = zip(chain.links, stored, strict=True)
     return Chain(tuple(_restored(link, fields) for link, fields in pairs))
 
 
 def _restored(link: Any, fields: Mapping[str, Any] | None) -> Any:
     if not isinstance(fields, Mapping | None):
-        raise TypeError(f"what {type(link).__name__} has learned is no table of fields: {fields!r}")
-    if fields is None or not hasattr(link, "fit"):
+        raise TypeError(
+            f"what {type(link).__name__} has learned is not a table of fields: {fields!r}"
+        )
+    if fields is None or not isinstance(link, LearnsFromSteps):
         return link
-    return dataclasses.replace(link, **{name: _tuples(value) for name, value in fields.items()})
-
-
-def links_of(recipe: Recipe) -> tuple[Any, ...]:
-    """Give the abstractions of a recipe, in order."""
-    chain = recipe.abstraction
-    return tuple(chain.links) if isinstance(chain, Chain) else (chain,)
+    recipe: Any = link
+    return dataclasses.replace(recipe, **learned_as_tuples(fields))
 
 
 def stored_fields(link: Any) -> dict[str, Any]:
-    """Give the fields of a fitted abstraction that are stored: all but the files it reads."""
+    """Return the fields of a fitted abstraction that are stored: all but the files it reads."""
     fields = {item.name: getattr(link, item.name) for item in dataclasses.fields(link)}
     return {name: value for name, value in fields.items() if not isinstance(value, Path)}
 
 
+def learned_as_tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return stored fields as a component has them: tuples where JSON has lists."""
+    return {name: _tuples(value) for name, value in fields.items()}
+
+
 def _tuples(value: Any) -> Any:
     return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
-
-
-@dataclass(frozen=True)
-class _OneState:
-    """Stands in for the abstraction while there is none: every step is the same state."""
-
-    needs: tuple[str, ...] = ()
-
-    def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
-        first = next(iter(values.values())) if isinstance(values, dict) else values
-        return np.zeros((len(first), 1), dtype=np.uint8)
-
-
-@dataclass(frozen=True)
-class _NoDefault:
-    """Stands in for the default action where the policy decides at every step."""
-
-    def open(self, facts: Facts) -> DefaultActor:
-        return lambda moment: moment.previous
-
-
-def policy_alone(environment: Environment, policy: PolicyLoader, lanes: int) -> Recipe:
-    """Give a recipe for playing a policy as it is."""
-    return Recipe(
-        environment, policy, _OneState(), _NoDefault(), lanes, environment.task().max_steps
-    )
 
 
 @dataclass
@@ -174,15 +158,15 @@ class _Sampler:
                 break
 
 
-def sample_steps(recipe: Recipe, config: RunConfig, episodes: int = FIT_EPISODES) -> FitSample:
+def sample_steps(recipe: Recipe, config: Configuration, episodes: int = FIT_EPISODES) -> FitSample:
     """Play the original policy and keep what it saw, ordered by episode and step."""
-    needs = Chain(links_of(recipe)).needs
-    player = Player(dataclasses.replace(recipe, abstraction=_OneState(needs)))
+    needs = Chain(recipe.links).needs
+    player = Player(dataclasses.replace(recipe, abstraction=OneState(needs)))
     index = np.arange(episodes)
     sampler = _Sampler(FIT_BYTES, needs)
     try:
-        plan = Plan(index, episode_keys(config.suite.seed, Phase.FIT, index))
-        player.play(plan, lambda keys, position: np.ones(len(keys), dtype=bool), sampler)
+        plan = Plan(index, episode_keys(config.settings.seed, Phase.FIT, index))
+        player.play(plan, always, sampler)
     except EpisodeError as error:
         error.add(", the policy as it is, for fitting")
         raise
@@ -195,9 +179,9 @@ def sample_steps(recipe: Recipe, config: RunConfig, episodes: int = FIT_EPISODES
         episodes=np.array([row[0] for row in rows]),
         actions=np.stack([row[4] for row in rows]),
         facts=player.facts,
-        seed=config.suite.seed,
-        planned_episodes=config.episodes,
-        mutation_rate=config.suite.mutation_rate,
+        seed=config.settings.seed,
+        planned_episodes=config.settings.episodes,
+        mutation_rate=config.settings.mutation_rate,
     )
 
 

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from gymnasium.spaces import Discrete
 
-from rpd_core.play.chance import Domain, domain_keys, mix, to_unit
-from rpd_core.play.loop import Keep, Plan, Player, Step
-from rpd_core.plugin.records import Episodes, States, Suite, Visits
+from rpd_core.play.deciders import coin
+from rpd_core.play.loop import Plan, Player, Step
+from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array, BoolArray, FloatArray, IntArray, KeyArray
+    from rpd_core.plugin.protocols import Array, FloatArray, IntArray, KeyArray
 
 _GRID = 2.0**20
 _RECENT = 2**16
 
 
-def coin(plan: Plan, mutation_rate: float) -> Keep:
-    """Give the fate of a state in an episode: kept unless its keyed coin says mutated."""
-    roots = mix(domain_keys(plan.identity, Domain.COIN))
-
-    def keep(keys: KeyArray, position: IntArray) -> BoolArray:
-        return to_unit(mix(roots[position] ^ keys)) >= mutation_rate
-
-    return keep
-
-
 def play_suite(player: Player, plan: Plan, mutation_rate: float) -> Suite:
-    """Play the mutant episodes of a plan and give them as a suite."""
+    """Play the mutant episodes of a plan and return them as a suite."""
     recorder = Recorder(player.facts.action_space)
     episodes = player.play(plan, coin(plan, mutation_rate), recorder)
     return recorder.suite(episodes, plan, mutation_rate)
@@ -37,10 +28,10 @@ def play_suite(player: Player, plan: Plan, mutation_rate: float) -> Suite:
 class Recorder:
     """Collects the steps of a chunk; its memory grows with the chunk, not with the suite."""
 
-    def __init__(self, action_space: object) -> None:
-        discrete = type(action_space).__name__ == "Discrete"
-        self.actions = int(action_space.n) if discrete else 0  # type: ignore[attr-defined]
-        self.start = int(action_space.start) if discrete else 0  # type: ignore[attr-defined]
+    def __init__(self, action_space: Any) -> None:
+        discrete = isinstance(action_space, Discrete)
+        self.actions = int(action_space.n) if discrete else 0
+        self.start = int(action_space.start) if discrete else 0
         self.columns: dict[str, list[Array]] = {}
         self.known: set[int] = set()
         self.recent = np.zeros(_RECENT, dtype=np.uint64)
@@ -133,7 +124,7 @@ class Recorder:
 
 
 def _first_seen(keys: KeyArray, visits: Visits) -> IntArray:
-    """Give the visit with the smallest (episode, step) of each state."""
+    """Return the visit with the smallest (episode, step) of each state."""
     order = np.argsort(visits.key, kind="stable")  # visits are ordered by episode
     return order[np.searchsorted(visits.key[order], keys)]
 
@@ -148,7 +139,7 @@ def _sums(state: IntArray, column: Array | None, count: int) -> FloatArray:
 
 
 def value_gap(action_values: Array) -> FloatArray:
-    """Give best minus worst value of each row, of the actions that have a finite one."""
+    """Return best minus worst value of each row, of the actions that have a finite one."""
     values = np.asarray(action_values, dtype=np.float64)
     finite = np.isfinite(values)
     if finite.all():
@@ -159,7 +150,7 @@ def value_gap(action_values: Array) -> FloatArray:
 
 
 def entropy(probabilities: Array) -> FloatArray:
-    """Give the entropy of each row in nats; an impossible action adds nothing."""
+    """Return the entropy of each row in nats; an impossible action adds nothing."""
     p = np.asarray(probabilities, dtype=np.float64)
     logs = np.log(p, out=np.zeros_like(p), where=p > 0)
     return np.asarray(-(p * logs).sum(axis=1))

@@ -1,4 +1,4 @@
-"""What a component's source says about it, read without importing it."""
+"""What a component's source says about it, read without importing it: for listing, describing."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from rpd_core.errors import ComponentError
+
+_FARTHEST = 8
+"""Imports and base classes that are followed from a target."""
 
 
 @dataclass(frozen=True)
@@ -34,52 +37,127 @@ class Description:
 def source_file(module: str) -> Path | None:
     """Find the source file of a module; imports its parent packages, but not the module."""
     try:
-        found = importlib.util.find_spec(module)
+        spec = importlib.util.find_spec(module)
     except (Exception, SystemExit):  # a parent package is a stranger's code
         return None
-    return Path(found.origin) if found and found.origin and found.has_location else None
+    return Path(spec.origin) if spec and spec.origin and spec.has_location else None
 
 
 @lru_cache(maxsize=256)
 def describe_target(target: str) -> Description:
     """Read docstring and parameters of a `module:attribute` target from its source."""
     module, _, attribute = target.partition(":")
+    found = _find(module, attribute)
+    if found is None:
+        raise ComponentError(f"the source of {module!r} defines no {attribute!r}")
+    home, node = found
+    doc = inspect.cleandoc(ast.get_docstring(node) or "")
+    fields = _all_fields(home, node) if isinstance(node, ast.ClassDef) else {}
+    return Description(doc, tuple(fields.values()))
+
+
+def defines(module: str, attribute: str) -> str:
+    """Return why a module cannot offer an attribute, judged from its source; empty if it can."""
+    if source_file(module) is None:
+        return f"there is no module {module!r}"
+    try:
+        body = _body(module)
+    except (OSError, UnicodeDecodeError, SyntaxError, ValueError) as error:
+        return f"the source of {module!r} cannot be read ({error})"
+    return "" if attribute in _bound_names(body) else f"{module!r} defines no {attribute!r}"
+
+
+@lru_cache(maxsize=256)
+def _body(module: str) -> list[ast.stmt]:
     path = source_file(module)
     if path is None:
-        raise ComponentError(f"no source for module {module!r} of target {target!r}")
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in tree.body:
+        return []
+    return ast.parse(path.read_text(encoding="utf-8")).body
+
+
+def _bound_names(body: list[ast.stmt]) -> set[str]:
+    names: set[str] = set()
+    for node in body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            names.add(node.name)
+        elif isinstance(node, ast.ImportFrom | ast.Import):
+            names |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.Assign):
+            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names.add(node.target.id)
+        elif isinstance(node, ast.If | ast.Try):  # definitions that depend on what is installed
+            names |= _bound_names([*node.body, *node.orelse])
+            names |= _bound_names([s for h in getattr(node, "handlers", ()) for s in h.body])
+    return names
+
+
+def _find(
+    module: str, attribute: str, farthest: int = _FARTHEST
+) -> tuple[str, ast.ClassDef | ast.FunctionDef] | None:
+    """Find where a class or function is defined, following re-exports and plain aliases."""
+    if not farthest:
+        return None
+    for node in _body(module):
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == attribute:
-            doc = inspect.cleandoc(ast.get_docstring(node) or "")
-            fields = _fields(node) if isinstance(node, ast.ClassDef) else ()
-            return Description(doc, fields)
-    raise ComponentError(f"module {module!r} has no {attribute!r} (target {target!r})")
+            return module, node
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                if (alias.asname or alias.name) == attribute:
+                    return _find(_absolute(module, node), alias.name, farthest - 1)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
+            targets = [target.id for target in node.targets if isinstance(target, ast.Name)]
+            if attribute in targets:
+                return _find(module, node.value.id, farthest - 1)
+    return None
 
 
-def _fields(node: ast.ClassDef) -> tuple[Parameter, ...]:
-    found = []
+def _absolute(module: str, node: ast.ImportFrom) -> str:
+    if not node.level:
+        return node.module or ""
+    parts = module.split(".")
+    path = source_file(module)
+    keep = len(parts) - node.level + (path is not None and path.name == "__init__.py")
+    return ".".join([*parts[:keep], *([node.module] if node.module else [])])
+
+
+def _all_fields(module: str, node: ast.ClassDef, farthest: int = _FARTHEST) -> dict[str, Parameter]:
+    """Return the fields of a class, those of its bases first, as dataclasses order them."""
+    fields: dict[str, Parameter] = {}
+    for base in node.bases if farthest else ():
+        plain = base.value if isinstance(base, ast.Subscript) else base
+        found = _find(module, plain.id) if isinstance(plain, ast.Name) else None
+        if found is not None and isinstance(found[1], ast.ClassDef):
+            fields |= _all_fields(found[0], found[1], farthest - 1)
+    for name, parameter in _own_fields(node).items():
+        if parameter is None:
+            fields.pop(name, None)
+        else:
+            fields[name] = parameter
+    return fields
+
+
+def _own_fields(node: ast.ClassDef) -> dict[str, Parameter | None]:
+    """Return the fields that a class states; None for those that are not parameters."""
+    fields: dict[str, Parameter | None] = {}
     for position, statement in enumerate(node.body):
         if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
             continue
-        annotation = ast.unparse(statement.annotation)
-        if annotation.startswith("ClassVar") or _is_learned(statement.value):
+        name, annotation = statement.target.id, ast.unparse(statement.annotation)
+        if annotation.split("[")[0].rpartition(".")[2] == "ClassVar" or _is_learned(statement):
+            fields[name] = None
             continue
-        found.append(
-            Parameter(
-                name=statement.target.id,
-                annotation=annotation,
-                default=ast.unparse(statement.value) if statement.value else None,
-                help=_string_after(node.body, position),
-            )
-        )
-    return tuple(found)
+        default = ast.unparse(statement.value) if statement.value else None
+        help_text = _string_after(node.body, position)
+        fields[name] = Parameter(name, annotation, default, help_text)
+    return fields
 
 
-def _is_learned(default: ast.expr | None) -> bool:
-    """Tell whether a default is a call of `rpd_core.plugin.protocols.learned`."""
-    if not isinstance(default, ast.Call):
+def _is_learned(statement: ast.AnnAssign) -> bool:
+    """Tell whether a default is a call of `rpd_core.learned`."""
+    if not isinstance(statement.value, ast.Call):
         return False
-    return ast.unparse(default.func).rpartition(".")[2] == "learned"
+    return ast.unparse(statement.value.func).rpartition(".")[2] == "learned"
 
 
 def _string_after(body: list[ast.stmt], position: int) -> str:

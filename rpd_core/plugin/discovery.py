@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.util
 import os
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Protocol
 
 import pluggy
 
 from rpd_core.errors import ComponentError, nearest, one_line
-from rpd_core.plugin import hookspecs
-from rpd_core.plugin.hookspecs import API_VERSION, ENTRY_POINT_GROUP
-from rpd_core.plugin.protocols import KINDS, Component
+from rpd_core.plugin.hookspecs import API_VERSION, ENTRY_POINT_GROUP, specifications
+from rpd_core.plugin.kinds import KINDS
+from rpd_core.plugin.protocols import Component
 from rpd_core.plugin.specs import NAME
 
 BUNDLED = "ranking-policy-decisions"
@@ -46,8 +45,8 @@ class Plugin:
     """Why the plugin as a whole cannot be used; empty if it can."""
     status: str = "ready"
     """`ready`, `broken` or `wrong API`."""
-    notes: tuple[str, ...] = field(default=())
-    """Faults that leave other components of the plugin usable."""
+    notes: tuple[str, ...] = ()
+    """What of it is ignored, while the rest can be used."""
 
 
 def find_plugins() -> list[Plugin]:
@@ -55,8 +54,7 @@ def find_plugins() -> list[Plugin]:
 
     With RPD_STRICT_PLUGINS=1 in the environment the first fault is raised instead.
     """
-    found = importlib.metadata.entry_points(group=ENTRY_POINT_GROUP)
-    plugins = load_plugins(found)
+    plugins = load_plugins(importlib.metadata.entry_points(group=ENTRY_POINT_GROUP))
     if os.environ.get("RPD_STRICT_PLUGINS") == "1":
         for plugin in plugins:
             if plugin.fault:
@@ -82,38 +80,41 @@ def load_plugin(entry_point: EntryPoint, origin: tuple[str, str] | None = None) 
     distribution, version = origin or _origin(entry_point)
     try:
         module = entry_point.load()
+        api = _api_version(module)
+        if api < API_VERSION:
+            fault = f"written for plugin API {api}, this rpd has {API_VERSION}"
+            return Plugin(name, distribution, version, fault=fault, status="wrong API")
+        components = tuple(_collect(module, name))
+        notes = tuple(_ignored_hooks(module, api))
     except (Exception, SystemExit) as error:  # a stranger's module may raise anything
         return Plugin(name, distribution, version, fault=one_line(error), status="broken")
-    wanted = getattr(module, "RPD_API", 1)
-    if wanted != API_VERSION:
-        fault = f"written for plugin API {wanted!r}, this rpd has {API_VERSION}"
-        return Plugin(name, distribution, version, fault=fault, status="wrong API")
-    try:
-        components = tuple(_collect(module, name))
-    except (Exception, SystemExit) as error:  # the same: hooks are a stranger's code
-        return Plugin(name, distribution, version, fault=one_line(error), status="broken")
-    return Plugin(name, distribution, version, components, notes=_forgotten(module))
+    return Plugin(name, distribution, version, components, notes=notes)
+
+
+def _api_version(module: ModuleType) -> int:
+    stated = getattr(module, "RPD_API", 1)
+    if not isinstance(stated, int) or stated < 1:
+        raise ComponentError(f"RPD_API must be a whole number such as {API_VERSION}: {stated!r}")
+    return stated
 
 
 def _origin(entry_point: EntryPoint) -> tuple[str, str]:
-    """Give name and version of the distribution that an entry point belongs to."""
+    """Return name and version of the distribution that an entry point belongs to."""
     if entry_point.dist is None:
         return "", ""
     name = re.sub(r"[-_.]+", "-", entry_point.dist.name).lower()
     return name, entry_point.dist.version
 
 
-def _collect(module: ModuleType, name: str) -> Iterable[tuple[str, Component]]:
+def _collect(module: ModuleType, name: str) -> Iterator[tuple[str, Component]]:
     """Call the module's hooks through a manager of its own, so that faults stay its own."""
     manager = pluggy.PluginManager("rpd")
-    manager.add_hookspecs(hookspecs)
+    manager.add_hookspecs(specifications())
     manager.register(module, name)
-    _refuse_unknown_hooks(module)
-    manager.check_pending()
-    for kind, hook in KINDS.items():
-        for returned in getattr(manager.hook, hook)():
-            for component in _as_components(hook, returned):
-                yield kind, component
+    for kind in KINDS.values():
+        for returned in getattr(manager.hook, kind.hook)():
+            for component in _as_components(kind.hook, returned):
+                yield kind.name, component
 
 
 def _as_components(hook: str, returned: object) -> list[Component]:
@@ -143,17 +144,17 @@ def _check_component(hook: str, component: Component) -> None:
         )
 
 
-def _refuse_unknown_hooks(module: ModuleType) -> None:
-    known = set(KINDS.values())
+def _ignored_hooks(module: ModuleType, api: int) -> Iterator[str]:
+    """Yield why hooks of a module are ignored; refuse one that is only misspelt."""
+    known = {kind.hook for kind in KINDS.values()}
+    newer = api > API_VERSION
     for name, value in vars(module).items():
-        if hasattr(value, "rpd_impl") and name not in known:
+        marked = getattr(value, "rpd_impl", None)
+        if name in known and callable(value) and marked is None:
+            yield f"{name} is not decorated with @hookimpl and is ignored"
+        if marked is None or name in known:
+            continue
+        if not newer and not marked["optionalhook"]:
             raise ComponentError(f"there is no hook {name!r}.{nearest(name, known)}")
-
-
-def _forgotten(module: ModuleType) -> tuple[str, ...]:
-    """Name functions that look like hooks but were not marked as such."""
-    return tuple(
-        f"{name} is not decorated with @hookimpl and is ignored"
-        for name, value in vars(module).items()
-        if name in KINDS.values() and callable(value) and not hasattr(value, "rpd_impl")
-    )
+        contract = f"plugin API {api}" if newer else "another version"
+        yield f"{name} is a hook of {contract}, which this rpd does not have; it is ignored"

@@ -1,14 +1,17 @@
-"""The contract between rpd and its plugins: one hook per kind of component.
+"""The hooks: one for each kind of component, made from the table of kinds.
 
-A plugin is a module named by an entry point of group `rpd`. It implements any of these hooks
-with `hookimpl`; each takes no argument and returns a list of `Component` records. It may state
+A plugin is a module named by an entry point of group `rpd`. It implements any of the hooks with
+`hookimpl`; each takes no argument and returns a list of `Component` records. It may state
 `RPD_API`, the version of this contract that it was written for; without it, version 1 is meant.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pluggy
 
+from rpd_core.plugin.kinds import KINDS
 from rpd_core.plugin.protocols import Component
 
 API_VERSION = 1
@@ -20,43 +23,16 @@ hookspec = pluggy.HookspecMarker("rpd")
 hookimpl = pluggy.HookimplMarker("rpd")
 
 
-@hookspec
-def rpd_environments() -> list[Component]:
-    """Environments; targets follow `rpd_core.plugin.protocols.Environment`."""
-    return []
+def specifications() -> type:
+    """Return a class that holds the hook specifications, one for each kind."""
+    hooks = {kind.hook: staticmethod(hookspec(_hook(kind.hook))) for kind in KINDS.values()}
+    return type("Hooks", (), dict(hooks))
 
 
-@hookspec
-def rpd_policy_loaders() -> list[Component]:
-    """Policy loaders; targets follow `rpd_core.plugin.protocols.PolicyLoader`."""
-    return []
+def _hook(name: str) -> Callable[[], list[Component]]:
+    def hook() -> list[Component]:
+        """Return the components that the plugin offers."""
+        return []
 
-
-@hookspec
-def rpd_abstractions() -> list[Component]:
-    """Abstractions; targets follow `rpd_core.plugin.protocols.Abstraction`."""
-    return []
-
-
-@hookspec
-def rpd_default_actions() -> list[Component]:
-    """Default actions; targets follow `rpd_core.plugin.protocols.DefaultAction`."""
-    return []
-
-
-@hookspec
-def rpd_measures() -> list[Component]:
-    """Measures; targets follow `rpd_core.plugin.protocols.Measure`."""
-    return []
-
-
-@hookspec
-def rpd_conditions() -> list[Component]:
-    """Conditions; targets follow `rpd_core.plugin.protocols.Condition`."""
-    return []
-
-
-@hookspec
-def rpd_executors() -> list[Component]:
-    """Executors; targets follow `rpd_core.execute.work.Executor`."""
-    return []
+    hook.__name__ = hook.__qualname__ = name
+    return hook

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import importlib.util
-import typing
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -13,10 +12,12 @@ from typing import Any
 
 from rpd_core.errors import ComponentError, RpdError, SpecError, nearest, one_line
 from rpd_core.plugin import specs
-from rpd_core.plugin.descriptions import Description, describe_target, source_file
+from rpd_core.plugin.descriptions import Description, defines, describe_target
 from rpd_core.plugin.discovery import BUNDLED, Plugin, find_plugins
-from rpd_core.plugin.protocols import KINDS, Component
-from rpd_core.plugin.specs import Spec
+from rpd_core.plugin.fields import fields_of, learned_names
+from rpd_core.plugin.kinds import KINDS
+from rpd_core.plugin.protocols import Component
+from rpd_core.plugin.specs import Field, Spec
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Registration:
     distribution: str
     version: str
     status: str
-    """`ready`, `needs ...`, `broken`, `clash` or `wrong API`."""
+    """`ready`, `needs ...`, `broken`, `clash`, `wrong API` or `note`."""
     reason: str = ""
     """What is wrong and what to do, if not ready."""
 
@@ -38,7 +39,7 @@ class Registration:
         return self.status == "ready"
 
     def as_row(self) -> dict[str, str]:
-        """Give what `rpd list-plugins --json` prints."""
+        """Return what `rpd list-plugins --json` prints."""
         return {
             "kind": self.kind,
             "name": self.component.name,
@@ -73,107 +74,148 @@ class Registry:
         return _marked(later, earlier)
 
     def of_kind(self, kind: str) -> list[Registration]:
-        """Give the registrations of one kind."""
-        return [found for found in self.registrations if found.kind == kind]
+        """Return the registrations of one kind."""
+        return [one for one in self.registrations if one.kind == kind]
 
     def find(self, kind: str, name: str) -> Registration:
-        """Give a usable registration, or say why there is none."""
-        named = [found for found in self.of_kind(kind) if found.component.name == name]
-        for found in named:
-            if found.ready:
-                return found
+        """Return a usable registration, or raise with the reason why there is none."""
+        named = [one for one in self.of_kind(kind) if one.component.name == name]
+        for registration in named:
+            if registration.ready:
+                return registration
         if named:
-            raise ComponentError(f"{kind} {name!r} is {named[0].status}: {named[0].reason}")
-        known = [found.component.name for found in self.of_kind(kind)]
-        broken = [f.plugin for f in self.registrations if f.kind == "plugin"]
+            raise ComponentError(f"{kind} {name!r} {_unusable(named[0])}")
+        known = [one.component.name for one in self.of_kind(kind)]
+        broken = [
+            one.plugin
+            for one in self.registrations
+            if one.kind == "plugin" and one.status != "note"
+        ]
         hint = nearest(name, known) or f" Known: {', '.join(sorted(known))}."
         also = f" (plugin {', '.join(broken)} could not be loaded)" if broken else ""
         raise SpecError(f"no {kind} is called {name!r}.{hint}{also}")
 
     def describe(self, kind: str, name: str) -> Description:
-        """Read a component's documentation from its source."""
+        """Read a component's documentation from its source; nothing is imported."""
         return describe_target(self.find(kind, name).component.target)
 
+    def name_in(self, kind: str, text: str) -> str:
+        """Return the name in a spec string."""
+        expanded = specs.expand_comparison(text) if KINDS[kind].short_form else text
+        return specs.split_name(expanded, kind)[0]
+
     def parse(self, kind: str, text: str) -> Spec:
-        """Read a spec string; nothing is imported."""
-        expanded = specs.expand_comparison(text) if kind == "condition" else text
+        """Read a spec string: the name by the catalogues, then the parameters by the class."""
+        short_form = KINDS[kind].short_form
+        expanded = specs.expand_comparison(text) if short_form else text
         name, rest = specs.split_name(expanded, kind)
-        spec = specs.parse(name, rest, self.describe(kind, name).parameters)
-        return replace(spec, comparison=kind == "condition" and specs.is_comparison(spec))
+        self.find(kind, name)
+        learned = learned_names(self.resolve(kind, name))
+        spec = specs.parse(name, rest, self.fields(kind, name), learned)
+        return replace(spec, comparison=short_form and specs.is_comparison(spec))
+
+    def fields(self, kind: str, name: str) -> tuple[Field, ...]:
+        """Return the parameters of a component, as its class declares them."""
+        target = self.resolve(kind, name)
+        try:
+            return fields_of(target)
+        except Exception as error:  # annotations of a stranger's class may raise anything
+            origin = self._named(self.find(kind, name))
+            raise ComponentError(
+                f"{origin} is broken: its annotations cannot be read ({one_line(error)})"
+            ) from error
+
+    def text(self, kind: str, spec: Spec) -> str:
+        """Return a spec as it is stored: without what is permitted each time anew."""
+        fields = {field.name: field for field in self.fields(kind, spec.name)}
+        values = {key: text for key, text in spec.values.items() if not fields[key].permission}
+        if spec.nested and spec.first in values:
+            inner_kind = specs.nested_kind(fields[spec.first].annotation)
+            inner = self.parse(inner_kind, values[spec.first])
+            values[spec.first] = self.text(inner_kind, inner)
+        return str(replace(spec, values=values))
 
     def make(self, kind: str, chosen: str | Spec) -> Any:
-        """Give the recipe that a spec selects."""
+        """Build the recipe that a spec selects."""
         spec = self.parse(kind, chosen) if isinstance(chosen, str) else chosen
         target = self.resolve(kind, spec.name)
-        _refuse_learned(kind, spec, target)
-        hints = typing.get_type_hints(target) if isinstance(target, type) else {}
+        fields = {field.name: field for field in self.fields(kind, spec.name)}
         values = {}
         for key, text in spec.values.items():
             try:
-                values[key] = specs.convert(text, hints.get(key, str), self.make)
+                values[key] = specs.convert(text, fields[key].annotation, self.make)
             except ValueError as error:
                 other, equals, _ = text.partition("=")
                 wrong = equals and other.isidentifier()
-                hint = f"; {other!r} is no parameter of it" if wrong else ""
+                hint = f"; {other!r} is not a parameter of it" if wrong else ""
                 raise SpecError(f"{kind} {spec.name!r}: {key} {error}{hint}") from None
-        return self._instantiate(kind, spec, target, values)
-
-    def _instantiate(self, kind: str, spec: Spec, target: Any, values: dict[str, Any]) -> Any:
-        parameters = self.describe(kind, spec.name).parameters
-        missing = [p.name for p in parameters if p.default is None and p.name not in values]
+        missing = [f.name for f in fields.values() if f.required and f.name not in values]
         if missing:
             raise SpecError(
                 f"{kind} {spec.name!r} needs {missing[0]!r}: write {spec.name}:<{missing[0]}>"
             )
+        return self._instantiate(kind, spec, target, values)
+
+    def _instantiate(self, kind: str, spec: Spec, target: Any, values: dict[str, Any]) -> Any:
         try:
             return target(**values)
         except RpdError:
             raise
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise SpecError(f"{kind} {str(spec)!r}: {one_line(error)}") from error
+        except Exception as error:  # a stranger's constructor may raise anything
+            origin = self._named(self.find(kind, spec.name))
+            raise ComponentError(f"{origin} is broken: {one_line(error)}") from error
 
     def resolve(self, kind: str, name: str) -> Any:
         """Import the target of a component."""
-        found = self.find(kind, name)
-        module, _, attribute = found.component.target.partition(":")
+        registration = self.find(kind, name)
+        module, _, attribute = registration.component.target.partition(":")
         try:
             return getattr(importlib.import_module(module), attribute)
         except (Exception, SystemExit) as error:  # a stranger's module may raise anything
             raise ComponentError(
-                f"{kind} {name!r} of plugin {found.plugin!r} is broken: {one_line(error)}"
+                f"{self._named(registration)} is broken: {one_line(error)}"
             ) from error
+
+    def registration_of(self, kind: str, recipe: object) -> Registration | None:
+        """Find the registration whose target is the class of a recipe; imports nothing."""
+        for registration in self.of_kind(kind):
+            module, _, attribute = registration.component.target.partition(":")
+            loaded = sys.modules.get(module)
+            if registration.ready and getattr(loaded, attribute, None) is type(recipe):
+                return registration
+        return None
+
+    @staticmethod
+    def _named(registration: Registration) -> str:
+        return (
+            f"{registration.kind} {registration.component.name!r} of plugin "
+            f"{registration.plugin!r} ({registration.distribution or 'no distribution'})"
+        )
 
 
 @lru_cache(maxsize=1)
 def installed() -> Registry:
-    """Give the registry of everything installed, found once per process."""
+    """Return the registry of everything installed, found once per process."""
     return Registry(find_plugins())
 
 
-def _refuse_learned(kind: str, spec: Spec, target: Any) -> None:
-    """Refuse values for fields that only `fit` sets, however they are marked in the source."""
-    fields = dataclasses.fields(target) if dataclasses.is_dataclass(target) else ()
-    for item in fields:
-        if item.metadata.get("learned") and item.name in spec.values:
-            raise SpecError(
-                f"{kind} {spec.name!r}: {item.name!r} is learned from the policy's episodes and "
-                "is no parameter: leave it out"
-            )
+def _unusable(registration: Registration) -> str:
+    """Return the end of a sentence about a component that cannot be used."""
+    status, reason = registration.status, registration.reason
+    if status.startswith("needs "):
+        return f"{status}: {reason}"
+    if status == "clash":
+        return f"cannot be used: {reason}"
+    return f"is {status}: {reason}"
 
 
 def _marked(loser: Registration, other: Registration) -> Registration:
     reason = (
         f"{other.plugin!r} ({other.distribution}) offers the same name; rename or uninstall one"
     )
-    return Registration(
-        loser.kind,
-        loser.component,
-        loser.plugin,
-        loser.distribution,
-        loser.version,
-        "clash",
-        reason,
-    )
+    return replace(loser, status="clash", reason=reason)
 
 
 def _register(plugin: Plugin) -> Iterable[Registration]:
@@ -182,33 +224,24 @@ def _register(plugin: Plugin) -> Iterable[Registration]:
         blank = Component(plugin.name, "", "could not be loaded")
         yield Registration("plugin", blank, *origin, plugin.status, plugin.fault)
     for note in plugin.notes:
-        yield Registration("plugin", Component(plugin.name, "", note), *origin, "broken", note)
+        yield Registration("plugin", Component(plugin.name, "", note), *origin, "note", note)
     for kind, component in plugin.components:
         yield Registration(kind, component, *origin, *_status(component))
 
 
 def _status(component: Component) -> tuple[str, str]:
-    """Tell whether a component could be used, without importing what it needs."""
+    """Return whether a component could be used, without importing what it needs."""
     for module in component.requires:
         if importlib.util.find_spec(module.partition(".")[0]) is None:
             install = component.install or module
             return f"needs {module}", f"pip install {install}"
     module, _, attribute = component.target.partition(":")
-    path = source_file(module)
-    if path is None:
-        return "broken", f"there is no module {module!r}"
-    try:
-        source = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return "broken", f"the source of {module!r} cannot be read"
-    starts = (f"\n{word} {attribute}{end}" for word in ("class", "def") for end in "(:[")
-    if not attribute or not any(start in f"\n{source}" for start in starts):
-        return "broken", f"{module!r} defines no {attribute!r}"
-    return "ready", ""
+    reason = defines(module, attribute)
+    return ("broken", reason) if reason else ("ready", "")
 
 
 def check_kind(kind: str) -> str:
-    """Give a kind back, or say which there are."""
+    """Return a kind if there is one of this name, or raise with those there are."""
     if kind not in KINDS:
         hint = nearest(kind, KINDS) or f" Kinds: {', '.join(KINDS)}."
         raise SpecError(f"no kind of component is called {kind!r}.{hint}")

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 from rpd_core.errors import SpecError, nearest
-from rpd_core.plugin.descriptions import Parameter
-from rpd_core.plugin.protocols import PROTOCOLS
+from rpd_core.plugin.kinds import KIND_OF_PROTOCOL
 
 NAME = re.compile(r"[A-Za-z][\w.-]*")
-"""What a component may be called."""
 """What a component may be called."""
 _COMPARISON = re.compile(r"([A-Za-z]\w*)\s*(>=|<=|>|<)\s*(.*)", re.DOTALL)
 _QUOTES = ("'", '"')
@@ -65,7 +63,7 @@ def split_name(text: str, kind: str) -> tuple[str, str | None]:
         meant = text.replace("=>", ">=").replace("=<", "<=")
         hint = "" if meant == text else f" Did you mean {meant!r}?"
         raise SpecError(
-            f"{text!r} is no {kind} spec: expected name, name:value or name:key=value,...{hint}"
+            f"{text!r} is not a {kind} spec: expected name, name:value or name:key=value,...{hint}"
         )
     if colon and not rest.strip():
         raise SpecError(f"{text!r} ends after the colon: give a value or leave the colon out")
@@ -82,7 +80,7 @@ def expand_comparison(text: str) -> str:
 
 
 def is_comparison(spec: Spec) -> bool:
-    """Tell whether a condition can be written in the short form and read again."""
+    """Return whether a condition can be written in the short form and read again."""
     values = spec.values
     if set(values) != {"op", "bound"} or quote(values["bound"]) != values["bound"]:
         return False
@@ -90,41 +88,69 @@ def is_comparison(spec: Spec) -> bool:
     return match is not None and match.groups() == (spec.name, values["op"], values["bound"])
 
 
-def parse(name: str, rest: str | None, parameters: tuple[Parameter, ...]) -> Spec:
+@dataclass(frozen=True)
+class Field:
+    """A parameter of a component, as its class declares it."""
+
+    name: str
+    annotation: Any
+    """The type, resolved."""
+    required: bool = False
+    permission: bool = False
+    """Permitted by the user each time anew: never part of what is stored."""
+
+
+def parse(
+    name: str, rest: str | None, fields: Sequence[Field], learned: Collection[str] = ()
+) -> Spec:
     """Read the items after the colon with the component's fields at hand."""
-    names = [parameter.name for parameter in parameters]
+    names = [field.name for field in fields]
     if rest is None:
         return Spec(name, {}, names[0] if names else "")
-    if not parameters:
+    if not fields and not learned:
         raise SpecError(f"{name!r} takes no parameters, got {rest!r}")
-    nested = _takes_spec(parameters[0].annotation)
+    nested = bool(fields) and takes_spec(fields[0].annotation)
     if nested and rest.removeprefix(f"{names[0]}=")[:1] not in _QUOTES:
         return Spec(name, {names[0]: rest.removeprefix(f"{names[0]}=").strip()}, names[0], True)
     given: dict[str, str] = {}
     for position, item in enumerate(split_items(rest)):
         key, equals, text = item.partition("=")
+        if equals and key.strip() in learned:
+            raise SpecError(
+                f"{name!r}: {key.strip()!r} is learned from episodes and is not a parameter: "
+                "leave it out"
+            )
         if not (equals and key.strip() in names):
             key, text = _positional(name, item, position, names), item
         key = key.strip()
         if key in given:
             raise SpecError(f"{name!r} got {key!r} twice in {rest!r}")
         given[key] = unquote(text)
-    return Spec(name, {key: given[key] for key in names if key in given}, names[0], nested)
+    return Spec(
+        name, {key: given[key] for key in names if key in given}, names[0] if names else "", nested
+    )
 
 
-def _takes_spec(annotation: str) -> bool:
-    """Tell whether a field is annotated with one of the component protocols."""
-    words = set(re.findall(r"\w+", annotation))
-    return bool(words & {protocol.__name__ for protocol in PROTOCOLS})
+def takes_spec(annotation: Any) -> bool:
+    """Return whether a field is annotated with a component protocol, maybe among others."""
+    return bool(nested_kind(annotation))
+
+
+def nested_kind(annotation: Any) -> str:
+    """Return the kind of component that a field takes a spec of; empty if none."""
+    for one in (annotation, *get_args(annotation)):
+        if isinstance(one, type) and one in KIND_OF_PROTOCOL:
+            return KIND_OF_PROTOCOL[one].name
+    return ""
 
 
 def _positional(name: str, item: str, position: int, names: list[str]) -> str:
-    if position == 0:
+    if position == 0 and names:
         return names[0]
     key = item.partition("=")[0].strip()
     hint = nearest(key, names) or f" It takes {', '.join(names)}."
     raise SpecError(
-        f"{item!r} is no parameter of {name!r}.{hint} Quote a value that contains a comma."
+        f"{item!r} is not a parameter of {name!r}.{hint} Quote a value that contains a comma."
     )
 
 
@@ -157,7 +183,7 @@ def quote(text: str, always: bool = False) -> str:
 
 
 def unquote(text: str) -> str:
-    """Take surrounding quotes and blanks off."""
+    """Return a value without surrounding quotes and blanks."""
     text = text.strip()
     if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
         return text[1:-1]
@@ -178,8 +204,8 @@ def convert(text: str, annotation: Any, nested: Nested) -> Any:
     if origin in (tuple, list):
         element = get_args(annotation)[0]
         return tuple(convert(part, element, nested) for part in _PLUS.split(text) if part != "")
-    if annotation in PROTOCOLS:
-        return nested(PROTOCOLS[annotation], text)
+    if isinstance(annotation, type) and annotation in KIND_OF_PROTOCOL:
+        return nested(KIND_OF_PROTOCOL[annotation].name, text)
     return _convert_plain(text, annotation)
 
 
@@ -187,16 +213,30 @@ def _convert_plain(text: str, annotation: Any) -> Any:
     if annotation is bool:
         return _convert_bool(text)
     if annotation is Path:
-        return Path(text).expanduser().absolute()  # a worker may have another working directory
+        return _convert_path(text)
     if annotation in (int, float):
         try:
             return annotation(text)
-        except ValueError:
+        except ValueError:  # also of digits beyond Python's limit
             word = "a whole number" if annotation is int else "a number"
-            raise ValueError(f"must be {word}, got {text!r}") from None
+            raise ValueError(f"must be {word}, got {shortened(text)!r}") from None
     if annotation is str or annotation is Any:
         return text
     raise ValueError(f"cannot be set in a spec: {annotation} has no text form")
+
+
+def shortened(text: str, longest: int = 80) -> str:
+    """Return a text that fits on a line, cut where it is longer."""
+    return text if len(text) <= longest else f"{text[:longest]}..."
+
+
+def _convert_path(text: str) -> Path:
+    if "\0" in text:
+        raise ValueError(f"must be a path, got {text!r}")
+    try:
+        return Path(text).expanduser().absolute()  # a worker may have another working directory
+    except RuntimeError:  # ~nosuchuser
+        raise ValueError(f"must be a path, and {text.split('/')[0]!r} is nobody's home") from None
 
 
 def _convert_bool(text: str) -> bool:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.errors import EvidenceError
 from rpd_core.play.jobs import RANKED_STEPS
-from rpd_core.plugin.records import Episodes
+from rpd_core.plugin.protocols import Episodes
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, FloatArray, IntArray
@@ -48,21 +47,22 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Reach:
-    """The least that meets a target: on the axis of states, and on the axis of steps."""
+class PrunedPoint:
+    """One pruned policy and what it did in the sweep; all figures are of this one policy."""
 
-    point: int
-    """Position on the curve of the smallest share of states."""
-    states: float
+    measure: str
+    """The ranking."""
     kept: int
+    """Number of states that keep the policy."""
+    states: float
+    """Their share of all states."""
     steps: float
-    """Smallest share of steps of any point that meets the target, maybe another point's."""
-    name: str = ""
-    """Ranking that the point belongs to."""
+    """Share of its steps at which the policy decided."""
+    return_mean: float
 
 
 def cutoffs_for(shares: Sequence[float], states: int) -> tuple[int, ...]:
-    """Give the number of states that each share stands for, rounded up."""
+    """Return the number of states that each share stands for, rounded up."""
     return tuple(int(np.ceil(share * states - 1e-9)) for share in shares)
 
 
@@ -98,34 +98,34 @@ def mean_curve(name: str, curves: Sequence[Curve]) -> Curve:
     )
 
 
-def target_return(fraction: float, original: float, reference: float) -> float:
-    """Give the return that counts as `fraction` of the original's, measured from the reference."""
-    return reference + fraction * (original - reference)
-
-
-def reach(curve: Curve, target: float) -> Reach | None:
-    """Find the least of a curve that meets a target; None if no point does."""
-    meets = np.flatnonzero(curve.mean_return >= target)
-    if not len(meets):
-        return None
-    point = int(meets[0])
-    return Reach(
-        point,
-        float(curve.shares[point]),
-        int(curve.kept[point]),
-        float(curve.step_shares[meets].min()),
+def point_of(curve: Curve, point: int) -> PrunedPoint:
+    """Return a point of a curve with its figures."""
+    return PrunedPoint(
         curve.name,
+        int(curve.kept[point]),
+        float(curve.shares[point]),
+        float(curve.step_shares[point]),
+        float(curve.mean_return[point]),
     )
 
 
-def best_reach(curves: Sequence[Curve], target: float) -> Reach | None:
-    """Find the least that any of several curves needs, on each axis for itself."""
-    found = [hit for curve in curves if (hit := reach(curve, target)) is not None]
-    if not found:
-        return None
-    least = min(found, key=lambda hit: (hit.states, hit.steps))
-    steps = min(hit.steps for hit in found)
-    return Reach(least.point, least.states, least.kept, steps, least.name)
+def reaching(curves: Sequence[Curve], target: float) -> list[PrunedPoint]:
+    """Return every pruned policy of some curves that meets a target."""
+    return [
+        point_of(curve, int(point))
+        for curve in curves
+        for point in np.flatnonzero(curve.mean_return >= target)
+    ]
+
+
+def fewest_states(points: Sequence[PrunedPoint]) -> PrunedPoint | None:
+    """Return the pruned policy with the smallest share of states, of equals that of steps."""
+    return min(points, key=lambda one: (one.states, one.steps), default=None)
+
+
+def fewest_steps(points: Sequence[PrunedPoint]) -> PrunedPoint | None:
+    """Return the pruned policy with the smallest share of steps, of equals that of states."""
+    return min(points, key=lambda one: (one.steps, one.states), default=None)
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class Candidate:
 
 
 def candidates(curves: Sequence[Curve], target: float) -> list[Candidate]:
-    """List the pruned policies that met a target, smallest share first, the best at each share.
+    """Return the pruned policies that met a target, smallest share first, the best at each share.
 
     Where several shares keep the same number of states, the pruned policy counts once: to try it
     again on other episodes until it meets the target would be fishing.
@@ -154,19 +154,6 @@ def candidates(curves: Sequence[Curve], target: float) -> list[Candidate]:
     return found
 
 
-def refuse_weak_policy(returns: FloatArray, reference: float, text: str) -> None:
-    """Refuse a policy whose return is not clearly above the reference (two standard errors)."""
-    mean = float(returns.mean())
-    error = float(returns.std(ddof=1) / np.sqrt(len(returns))) if len(returns) > 1 else 0.0
-    if mean - reference > 2 * error:
-        return
-    raise EvidenceError(
-        f"the policy's return {mean:.4g} +- {error:.2g} is not clearly above the reference "
-        f"{reference:.4g} ({text}), so a share of it means nothing: check that the policy fits "
-        "the environment"
-    )
-
-
 def portfolio(curves: Mapping[str, Curve], names: Sequence[str]) -> list[Curve]:
-    """Give the curves of the paper's measures that are at hand."""
+    """Return the curves of the paper's measures that are at hand."""
     return [curves[name] for name in names if name in curves]

@@ -10,11 +10,12 @@ import numpy as np
 
 from rpd_core.analysis.ranking import Ranking, random_ranking
 from rpd_core.analysis.suite import take_episodes
-from rpd_core.config.configuration import PORTFOLIO, THRESHOLDS
-from rpd_core.execute.workshop import Workshop
+from rpd_core.config.configuration import THRESHOLDS
+from rpd_core.config.settings import PORTFOLIO
 from rpd_core.play.chance import Phase
 from rpd_core.pruning.curves import Candidate, Curve, candidates, curve_from, cutoffs_for, portfolio
-from rpd_core.pruning.evaluation import References, ask, evaluate
+from rpd_core.pruning.evaluation import Evaluations, ask
+from rpd_core.pruning.references import References
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import KeyArray
@@ -48,18 +49,21 @@ class Pruning:
     confirmations: Mapping[Goal, Confirmation]
 
 
-def prune(shop: Workshop, rankings: Mapping[str, Ranking], references: References) -> Pruning:
+def prune(
+    evaluations: Evaluations, rankings: Mapping[str, Ranking], references: References
+) -> Pruning:
     """Sweep over pruned policies of every ranking and confirm the chosen ones."""
-    config = shop.setup.config.analysis
+    session = evaluations.session
+    config = session.setup.config.settings
     keys = next(iter(rankings.values())).keys
     cutoffs = cutoffs_for(config.shares, len(keys))
     shares = [cutoff / len(keys) for cutoff in cutoffs]  # what is kept, not what was asked for
     randoms = [random_ranking(keys, seed) for seed in range(config.random_rankings)]
     asked = {
-        ranking.name: ask(shop, [ranking.ranked_keys], [(0, cutoff) for cutoff in cutoffs])
+        ranking.name: ask(session, [ranking.ranked_keys], [(0, cutoff) for cutoff in cutoffs])
         for ranking in (*rankings.values(), *randoms)
     }
-    played = evaluate(shop, "pruning", asked)
+    played = evaluations.play("pruning", asked)
     curves = {
         name: curve_from(name, shares, cutoffs, episodes) for name, episodes in played.items()
     }
@@ -67,20 +71,20 @@ def prune(shop: Workshop, rankings: Mapping[str, Ranking], references: Reference
     return Pruning(
         measured,
         [curves[ranking.name] for ranking in randoms],
-        _coverage_of_original(shop, keys),
-        _confirm(shop, rankings, measured, references),
+        _coverage_of_original(evaluations, keys),
+        _confirm(evaluations, rankings, measured, references),
     )
 
 
-def _coverage_of_original(shop: Workshop, keys: KeyArray) -> float:
+def _coverage_of_original(evaluations: Evaluations, keys: KeyArray) -> float:
     """Play the original policy and count the steps in states that the suite has seen."""
-    asked = ask(shop, [keys], [(0, len(keys))], unranked_kept=True)
-    episodes = evaluate(shop, "coverage", {"coverage": asked})["coverage"]
+    asked = ask(evaluations.session, [keys], [(0, len(keys))], unranked_kept=True)
+    episodes = evaluations.play("coverage", {"coverage": asked})["coverage"]
     return float(curve_from("coverage", [1.0], [len(keys)], episodes).coverage[0])
 
 
 def _confirm(
-    shop: Workshop,
+    evaluations: Evaluations,
     rankings: Mapping[str, Ranking],
     curves: Mapping[str, Curve],
     references: References,
@@ -96,7 +100,7 @@ def _confirm(
     found: dict[Goal, Confirmation] = {}
     attempt = 0
     while trying := {goal: queue[attempt] for goal, queue in waiting.items() if queue[attempt:]}:
-        played = _play_candidates(shop, rankings, list(trying.values()), attempt)
+        played = _play_candidates(evaluations, rankings, list(trying.values()), attempt)
         for goal, candidate in trying.items():
             curve = played[candidate]
             mean = float(curve.mean_return[0])
@@ -110,20 +114,23 @@ def _confirm(
 
 
 def _play_candidates(
-    shop: Workshop, rankings: Mapping[str, Ranking], tried: Sequence[Candidate], attempt: int
+    evaluations: Evaluations,
+    rankings: Mapping[str, Ranking],
+    tried: Sequence[Candidate],
+    attempt: int,
 ) -> dict[Candidate, Curve]:
     """Play candidates, all in one batch, on episodes that no earlier attempt used."""
     unique = list(dict.fromkeys(tried))
     names = list(dict.fromkeys(one.name for one in unique))
     asked = ask(
-        shop,
+        evaluations.session,
         [rankings[name].ranked_keys for name in names],
         [(names.index(one.name), one.kept) for one in unique],
         phase=Phase.CONFIRM,
         part=attempt,
     )
     name = f"confirm-{attempt}"
-    episodes = evaluate(shop, "confirmation", {name: asked})[name]
+    episodes = evaluations.play("confirmation", {name: asked})[name]
     rows = np.arange(len(episodes)).reshape(len(unique), -1)
     return {
         one: curve_from(one.name, [one.share], [one.kept], take_episodes(episodes, row))

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rpd_core.execute.workshop import Workshop
+from rpd_core.config.resolve import Setup
 from rpd_core.play import prepare
 from rpd_core.play.jobs import SuiteJob, close_players, perform_suite, player_for
+from rpd_core.play.recipe import recipe_of
 from rpd_core.store import tables
 
 PROBE_EPISODES = 16
@@ -28,33 +29,33 @@ class Cost:
     megabytes: float
 
 
-def estimate(shop: Workshop) -> Cost:
+def estimate(setup: Setup, workers: int) -> Cost:
     """Play a few mutant episodes, store nothing, and scale up."""
-    config = shop.setup.config
-    recipe = shop.recipe
+    settings = setup.config.settings
+    recipe = recipe_of(setup)
     if prepare.needs_fit(recipe):
-        recipe = prepare.fit(recipe, config)
-    count = min(max(PROBE_EPISODES, recipe.lanes), config.episodes)
-    job = SuiteJob(recipe, config.suite.seed, config.suite.mutation_rate, 0, count - 1)
+        recipe = prepare.fit(recipe, setup.config)
+    count = min(max(PROBE_EPISODES, recipe.lanes), settings.episodes)
+    job = SuiteJob(recipe, settings.seed, settings.mutation_rate, 0, count - 1)
     try:
         player_for(recipe)  # opening costs time only once, so it stays outside the clock
         start = time.perf_counter()
-        chunk = perform_suite(job)
+        chunk = perform_suite(job).suite
         each = (time.perf_counter() - start) / count
     finally:
         close_players()
-    analysis = config.analysis
-    rankings = len(analysis.measures) + analysis.random_rankings
-    pruned = rankings * len(analysis.shares) * analysis.test_episodes
-    size = sum(_bytes(table) for table in tables.suite_tables(chunk).values())
-    chunks = -(-config.episodes // config.chunk)
-    in_a_row = config.episodes / min(shop.workers, chunks) + pruned / shop.workers
+    rankings = len(settings.measures) + settings.random_rankings
+    pruned = rankings * len(settings.shares) * settings.test_episodes
+    stored = tables.suite_tables(chunk, [""] * len(chunk.states))
+    size = sum(_bytes(table) for table in stored.values())
+    chunks = -(-settings.episodes // settings.chunk)
+    in_a_row = settings.episodes / min(workers, chunks) + pruned / workers
     return Cost(
         count,
-        config.episodes,
+        settings.episodes,
         pruned,
         each * in_a_row,
-        (size * config.episodes + _bytes(tables.episodes_table(chunk.episodes)) * pruned)
+        (size * settings.episodes + _bytes(tables.episodes_table(chunk.episodes)) * pruned)
         / count
         / 2**20,
     )

@@ -1,201 +1,201 @@
-"""Results -> the answer: what `summary.json` and `--json` hold, and what people read."""
+"""What a run found, typed: the content of `summary.json` and of `--json`."""
 
 from __future__ import annotations
 
-import dataclasses
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
-
-from rpd_core.analysis.spectrum import count_spectrum
-from rpd_core.config.configuration import PORTFOLIO, THRESHOLDS
-from rpd_core.pipeline import Analysis, Ranked, Results
-from rpd_core.plugin.chain import Chain
-from rpd_core.plugin.protocols import Spectrum
-from rpd_core.pruning.curves import Reach, best_reach, mean_curve, portfolio, reach
-from rpd_core.pruning.sweep import Confirmation
-from rpd_core.store.provenance import versions
-
-if TYPE_CHECKING:
-    from rpd_core.analysis.ranking import Ranking
-    from rpd_core.plugin.protocols import BoolArray
-    from rpd_core.plugin.records import Suite
-
-ENOUGH = 20
-"""Episodes in each arm from which on a state counts as identified."""
-TOP = 10
-"""Decisions shown."""
+from rpd_core.plugin.origins import Origin
+from rpd_core.pruning.curves import PrunedPoint
 
 
-def summarise(results: Results) -> dict[str, Any]:
-    """Give everything a script would want to know, as JSON values."""
-    config = results.setup.config
-    references, analysis = results.references, results.analysis
-    original = references.original.total_return
-    return {
-        "original": {
-            "return_mean": references.original_mean,
-            "return_std": float(original.std(ddof=1)) if len(original) > 1 else 0.0,
-            "episodes": len(original),
-            "reference": references.reference,
-            "reference_source": references.reference_source,
-            "default_everywhere": float(references.default_everywhere.total_return.mean()),
-        },
-        "suite": {
-            "episodes": len(analysis.suite.episodes),
-            "passed": _whole(float(analysis.weights.sum())),
-            "states": len(analysis.suite.states),
-            "steps": int(analysis.suite.episodes.length.sum()),
-            "mutation_rate": config.suite.mutation_rate,
-            "identified": int(identified(analysis.spectrum).sum()),
-        },
-        "coverage": {
-            "original": results.pruning.original_coverage,
-            "pruned": _pruned_coverage(results),
-        },
-        "condition": analysis.condition,
-        "condition_asked": config.analysis.condition,
-        "pass_rates": results.pass_rates,
-        "thresholds": {f"{q:g}": _thresholds(results, q) for q in THRESHOLDS},
-        "targets": {f"{q:g}": references.target(q) for q in THRESHOLDS},
-        "ties": {name: _ties(ranking) for name, ranking in analysis.rankings.items()},
-        "top": top_decisions(results),
-        "configuration": config.as_json(),
-        "versions": versions(),
-        "seed": config.suite.seed,
-    }
+@dataclass(frozen=True)
+class Returns:
+    """The returns that thresholds stand on."""
+
+    return_mean: float
+    """Mean return of the original policy."""
+    return_std: float
+    """Standard deviation of the same over episodes."""
+    episodes: int
+    """Number of its episodes."""
+    reference: float
+    """Return that shares are measured from."""
+    reference_source: str
+    """`given`, or `random play` where it was measured."""
+    default_everywhere: float
+    """Mean return of acting by default everywhere."""
 
 
-def suite_counts(suite: Suite) -> dict[str, Any]:
-    """Give what a suite holds before any condition is known, as JSON values."""
-    arms = count_spectrum(suite, np.zeros(len(suite.episodes)))
-    return {
-        "episodes": len(suite.episodes),
-        "states": len(suite.states),
-        "steps": int(suite.episodes.length.sum()),
-        "identified": int(identified(arms).sum()),
-        "return_mean": float(suite.episodes.total_return.mean()),
-    }
+@dataclass(frozen=True)
+class SuiteFacts:
+    """What the suite holds."""
+
+    episodes: int
+    """Mutant episodes."""
+    passed: float
+    """Those that passed the condition; soft conditions pass fractions."""
+    states: int
+    """Abstract states that were visited."""
+    steps: int
+    """Steps of all episodes."""
+    mutation_rate: float
+    """Chance that a state was mutated in an episode."""
+    identified: int
+    """States with enough episodes in each arm to be judged one by one."""
+    enough: int
+    """How many that is."""
 
 
-def _ties(ranking: Ranking) -> dict[str, int]:
-    blocks = ranking.tie_blocks()
-    return {"blocks": len(blocks), "largest": int(max(blocks, default=0))}
+@dataclass(frozen=True)
+class Coverage:
+    """Share of steps that fall in states of the ranking."""
+
+    original: float
+    """Of the original policy's steps."""
+    pruned: float | None
+    """Of those of the chosen pruned policy; null if none was tried."""
 
 
-def _whole(number: float) -> float | int:
-    """Give a whole number as such; soft conditions pass fractions of episodes."""
-    return int(number) if number.is_integer() else number
+@dataclass(frozen=True)
+class PassRates:
+    """Share of episodes that pass the condition."""
+
+    original: float
+    """Of the original policy."""
+    default_everywhere: float
+    """Of acting by default everywhere."""
+    suite: float
+    """Of the mutant episodes."""
 
 
-def identified(spectrum: Spectrum) -> BoolArray:
-    """Tell which states have enough episodes in each arm to be judged."""
-    mutated = spectrum.mutated_failed + spectrum.mutated_passed
-    kept = spectrum.kept_failed + spectrum.kept_passed
-    return np.asarray((mutated >= ENOUGH) & (kept >= ENOUGH))
+@dataclass(frozen=True)
+class ConfirmedPolicy:
+    """A pruned policy on fresh episodes; all figures are of this one policy and these episodes."""
+
+    measure: str
+    """The ranking it was made by."""
+    kept: int
+    """Number of states that keep the policy."""
+    states: float
+    """Their share of all states."""
+    steps: float
+    """Share of its steps at which the policy decided."""
+    return_mean: float
+    """Its mean return."""
+    coverage: float
+    """Share of its steps in states of the ranking."""
+    met: bool
+    """Whether it met the target."""
+    tries: int
+    """Pruned policies that were tried, the last one included."""
 
 
-def _pruned_coverage(results: Results) -> float | None:
-    """Give the share of the chosen pruned policy's steps that land in ranked states."""
-    chosen = results.pruning.confirmations.get((THRESHOLDS[0], "portfolio"))
-    return chosen.coverage if chosen else None
+@dataclass(frozen=True)
+class Threshold:
+    """What it takes to meet a target, by one ranking or the best of several.
+
+    The two points are usually different pruned policies: neither's share belongs to the other.
+    """
+
+    fewest_states: PrunedPoint
+    """In the sweep, the pruned policy that met the target with the smallest share of states."""
+    fewest_steps: PrunedPoint
+    """The one that met it with the smallest share of steps decided by the policy."""
+    confirmed: ConfirmedPolicy | None = None
+    """The choice on fresh episodes; null for rankings that are only compared with."""
 
 
-def _thresholds(results: Results, fraction: float) -> dict[str, Any]:
-    target = results.references.target(fraction)
-    pruning = results.pruning
-    found: dict[str, Any] = {}
-    for name, curve in pruning.curves.items():
-        found[name] = _entry(reach(curve, target), pruning.confirmations.get((fraction, name)))
-    best = best_reach(portfolio(pruning.curves, PORTFOLIO), target)
-    found["portfolio"] = _entry(best, pruning.confirmations.get((fraction, "portfolio")))
-    found["random"] = _entry(reach(mean_curve("random", pruning.random_curves), target), None)
-    chosen = pruning.random_curves[: len(PORTFOLIO)]
-    found["random_best"] = _entry(best_reach(chosen, target), None)
-    return found
+@dataclass(frozen=True)
+class Ties:
+    """States with equal scores; within a group the order is that of the state keys."""
+
+    groups: int
+    """Number of groups of two or more."""
+    largest: int
+    """Size of the largest."""
 
 
-def _entry(hit: Reach | None, confirmation: Confirmation | None) -> dict[str, Any] | None:
-    if hit is None:
-        return None
-    entry: dict[str, Any] = {"states": hit.states, "steps": hit.steps, "kept": hit.kept}
-    entry["confirmed"] = None if confirmation is None else confirmation.confirmed
-    if confirmation is not None:
-        entry["confirmation"] = {
-            "measure": confirmation.candidate.name,
-            "states": confirmation.candidate.share,
-            "kept": confirmation.candidate.kept,
-            "steps": confirmation.step_share,
-            "return_mean": confirmation.mean_return,
-            "coverage": confirmation.coverage,
-            "tries": confirmation.tries,
-        }
-    return entry
+@dataclass(frozen=True)
+class Decision:
+    """One state of a ranking, in words."""
+
+    rank: int
+    key: int
+    """Key of the state."""
+    state: str
+    """The state in words."""
+    score: float
+    low: float | None
+    """Lower end of the score's interval; null if the measure gives none."""
+    high: float | None
+    """Upper end of the same."""
+    episodes: float
+    """Episodes that visited it."""
+    mutated: float
+    """Those in which it was mutated."""
+    kept: float
+    """Those in which it was kept."""
+    identified: bool
+    """Whether both arms have enough episodes."""
+    visits: int
+    """Steps spent in it."""
+    differed: float
+    """Share of visits at which the default action was not what the policy chose."""
 
 
-def leading_measure(results: Results) -> str:
-    """Give the measure whose ranking is shown: the portfolio's choice at the first threshold."""
-    confirmed = results.pruning.confirmations.get((THRESHOLDS[0], "portfolio"))
-    return confirmed.candidate.name if confirmed else next(iter(results.analysis.rankings))
+@dataclass(frozen=True)
+class TopDecisions:
+    """The first decisions of the leading ranking."""
+
+    measure: str
+    decisions: tuple[Decision, ...]
+    """The first of all."""
+    identified: tuple[Decision, ...]
+    """The first of those with enough episodes in each arm."""
 
 
-def top_decisions(results: Results) -> dict[str, Any]:
-    """Give the first decisions of the leading ranking in words."""
-    name = leading_measure(results)
-    return {
-        "measure": name,
-        "decisions": decision_rows(results, name, TOP),
-        "identified": decision_rows(results, name, TOP, only_identified=True),
-    }
+@dataclass(frozen=True)
+class Played:
+    """Who played some parts of the run."""
+
+    parts: int
+    """Number of part files."""
+    origin: Origin
 
 
-def decision_rows(
-    results: Results | Ranked, name: str, count: int, only_identified: bool = False
-) -> list[dict[str, Any]]:
-    """Give the first rows of a ranking: the state in words, its score, how often visited."""
-    analysis: Analysis = results.analysis
-    ranking, states = analysis.rankings[name], analysis.suite.states
-    differed = _differed_shares(analysis)
-    show = shower(results.setup.recipe.abstraction)
-    cells = {key: np.asarray(cell) for key, cell in dataclasses.asdict(analysis.spectrum).items()}
-    known = identified(analysis.spectrum)
-    places = np.flatnonzero(known[ranking.order] | (not only_identified))[:count]
-    rows = []
-    for place in places.tolist():
-        row = int(ranking.order[place])
-        rows.append(
-            {
-                "rank": place + 1,
-                "key": int(states.key[row]),
-                "state": show(states.value[row]),
-                "score": float(ranking.scores[row]),
-                "episodes": float(sum(cell[row] for cell in cells.values())),
-                "mutated": float(cells["mutated_failed"][row] + cells["mutated_passed"][row]),
-                "kept": float(cells["kept_failed"][row] + cells["kept_passed"][row]),
-                "identified": bool(known[row]),
-                "visits": int(states.visits[row]),
-                "differed": float(differed[row]),
-            }
-        )
-    return rows
+@dataclass(frozen=True)
+class Summary:
+    """Everything a finished analysis found."""
 
+    analysis: str
+    """Its name."""
+    env: str
+    policy: str
+    condition: str
+    """The condition in force, in words."""
+    condition_asked: str
+    """The condition as asked for."""
+    original: Returns
+    suite: SuiteFacts
+    coverage: Coverage
+    pass_rates: PassRates
+    targets: Mapping[str, float]
+    """The return behind each threshold, by the fraction of the return."""
+    thresholds: Mapping[str, Mapping[str, Threshold | None]]
+    """By fraction, then by measure, `portfolio`, `random` and `random_best`; null: never met."""
+    ties: Mapping[str, Ties]
+    """By measure."""
+    top: TopDecisions
+    configuration: Mapping[str, Any]
+    """`suite` and `analysis`: every setting, resolved."""
+    played: tuple[Played, ...]
+    """Versions and distributions, part by part; more than one entry where they changed."""
+    seed: int
 
-def _differed_shares(analysis: Analysis) -> Any:
-    """Give the share of visits to each state at which policy and default action differ."""
-    state, visits = analysis.suite.state_of_visit(), analysis.suite.visits
-    count = len(analysis.suite.states)
-    differed = np.bincount(state, weights=visits.differed, minlength=count)
-    return differed / np.bincount(state, weights=visits.count, minlength=count)
-
-
-def shower(abstraction: Any) -> Any:
-    """Give what turns a value into words: the last abstraction's own way, or plain numbers."""
-    last = abstraction.links[-1] if isinstance(abstraction, Chain) else abstraction
-    return getattr(last, "show", None) or plain_value
-
-
-def plain_value(value: Any) -> str:
-    """Give a value as numbers; long ones are cut."""
-    flat = np.ravel(value).tolist()
-    text = ", ".join(f"{number:g}" for number in flat[:12])
-    return f"{text}, ... ({len(flat)} numbers)" if len(flat) > 12 else text
+    @property
+    def leading(self) -> tuple[str, Threshold | None]:
+        """The first fraction and what the portfolio needs for it."""
+        fraction, entries = next(iter(self.thresholds.items()))
+        return fraction, entries["portfolio"]

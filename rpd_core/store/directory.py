@@ -1,28 +1,64 @@
-"""The run directory: what lies where, written whole or not at all, and by one process at a time."""
+"""The run directory: what lies where."""
 
 from __future__ import annotations
 
-import fcntl
-import json
+import dataclasses
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+from rpd_core.config.configuration import Configuration
+from rpd_core.config.identity import differences, short_digest
+from rpd_core.config.settings import Settings
+from rpd_core.errors import ConfigError, StoreError, nearest
+from rpd_core.play.jobs import Names
+from rpd_core.store.codec import from_plain, parse_object, to_bytes
+from rpd_core.store.files import file_stem, read_whole, write_whole
+from rpd_core.store.lock import locked
+from rpd_core.store.parts import Parts
+from rpd_core.store.tables import SCHEMA_VERSION
 
-from rpd_core.config.configuration import RunConfig, differences
-from rpd_core.errors import StoreError
-from rpd_core.store.tables import SCHEMA_VERSION, check_schema
-
-_PART = re.compile(r"part-(\d+)-(\d+)\.parquet")
 SHOWN = 5
 """Differences between two configurations that a message names."""
+PROCESS = os.urandom(8).hex()
+"""This Python process: the only one that knows the functions a live run is made of."""
 _OURS = re.compile(r"\.lock|\..+\.\d+\.tmp")
 """What an interrupted start may leave behind before there is a run.json."""
+_LARGEST_JSON = 2**28
+
+
+@dataclass(frozen=True)
+class StoredSuite:
+    """What fixes the episodes of a run: the content of `run.json`."""
+
+    schema: int
+    env: str
+    policy: str
+    max_steps: int
+    settings: Settings
+    """Those that decide the episodes and their number."""
+    components: Mapping[str, Any]
+    """Identity of the environment, policy, abstractions and default action."""
+    live: bool = False
+    """Whether a component is a function that only one Python process knows."""
+    process: str = ""
+    """That process."""
+
+
+@dataclass(frozen=True)
+class StoredAnalysis:
+    """What was asked of the suite: the content of `analysis.json`."""
+
+    settings: Settings
+    """Those that decide what is asked."""
+    episodes: int
+    """Episodes of the suite that it stands on."""
+    evaluations: Mapping[str, str] = field(default_factory=dict)
+    """Folder in `pruning` of each set of pruned episodes it stands on, by what it is."""
 
 
 class RunDirectory:
@@ -31,54 +67,85 @@ class RunDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    @property
-    def suite(self) -> Parts:
-        """The mutant episodes; `episodes` is written last and so marks a finished part."""
-        return Parts(self.path / "suite", ("states", "visits", "episodes"))
-
-    def evaluation(self, name: str) -> Parts:
-        """Episodes of pruned policies, under a name that fixes what they are."""
-        return Parts(self.path / "pruning" / name, ("episodes",))
+    # ------------------------------------------------------------- JSON files
 
     def read_json(self, name: str) -> dict[str, Any] | None:
         """Read one of the run's JSON files; None if it is not there."""
-        path = self.path / name
-        if not path.is_file():
-            return None
-        try:
-            plain: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise StoreError(f"cannot read {str(path)!r}: {error}; restore or delete it") from error
-        if not isinstance(plain, dict):
-            raise StoreError(f"{str(path)!r} is no file of rpd: choose another --out")
-        return plain
+        content = read_whole(self.path / name, self.path, _LARGEST_JSON)
+        return None if content is None else parse_object(content, repr(str(self.path / name)))
 
-    def write_json(self, name: str, value: Mapping[str, Any]) -> None:
+    def write_json(self, name: str, value: Any) -> None:
         """Write one of the run's JSON files in one piece."""
-        text = json.dumps(value, indent=2, sort_keys=False) + "\n"
-        write_whole(self.path / name, text.encode())
+        write_whole(self.path / name, to_bytes(value), self.path)
 
-    def create(self, config: RunConfig, versions: Mapping[str, str]) -> None:
-        """Make the directory, or check that the one there holds the same configuration."""
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
+    # ---------------------------------------------------------- configuration
+
+    def stored(self) -> StoredSuite:
+        """Read what fixes the run's episodes."""
+        found = self.read_json("run.json")
+        where = repr(str(self.path / "run.json"))
+        if found is None:
+            raise StoreError(f"{str(self.path)!r} is not a run directory: it has no run.json")
+        if found.get("schema") != SCHEMA_VERSION:
             raise StoreError(
-                f"cannot create {str(self.path)!r}: {error.strerror}; choose another --out"
-            ) from error
+                f"{str(self.path)!r} was written with schema {found.get('schema')!r}, this rpd "
+                f"has {SCHEMA_VERSION}: run it again into another --out"
+            )
+        return from_plain(StoredSuite, found, where)
+
+    def configuration(self, analysis: StoredAnalysis | None = None) -> Configuration:
+        """Read the stored configuration, with one of its analyses if given."""
+        stored = self.stored()
+        asked = analysis.settings.given() if analysis else {}
+        return Configuration(
+            stored.env,
+            stored.policy,
+            stored.max_steps,
+            dataclasses.replace(stored.settings, **asked),
+            stored.components,
+            stored.live,
+        )
+
+    def create(self, config: Configuration) -> None:
+        """Write the configuration, unless the same is there; it may ask for more episodes."""
         self.check(config)
-        self.write_json("run.json", _run_json(config, versions))
-
-    def check(self, config: RunConfig) -> None:
-        """Refuse a directory that holds something else than a part of this run."""
         stored = self.read_json("run.json")
-        if stored is None:
-            self._refuse_foreign()
-        else:
-            self._refuse_different(stored, config)
+        asked = {"schema": SCHEMA_VERSION, **config.suite_json()}
+        asked["process"] = PROCESS if config.live else ""
+        if stored is not None and self._holds_work():
+            held = self.stored().settings.episodes
+            asked["settings"]["episodes"] = max(asked["settings"]["episodes"], held)
+        if stored != asked:
+            self.write_json("run.json", asked)
 
-    def _refuse_foreign(self) -> None:
+    def check(self, config: Configuration) -> None:
+        """Refuse a directory that holds something else than a part of this run."""
+        if self.read_json("run.json") is None:
+            self.refuse_foreign()
+            return
+        stored = self.stored()
+        if not self._holds_work():  # a first try that failed binds nobody
+            return
+        found = differences(self.configuration().identity(), config.identity())
+        if found:
+            more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
+            raise StoreError(
+                f"{str(self.path)!r} holds another configuration "
+                f"({'; '.join(found[:SHOWN] + more)}): "
+                "choose another --out or repeat the stored one"
+            )
+        if stored.live and stored.process != PROCESS:
+            raise StoreError(
+                f"{str(self.path)!r} was made from functions of a Python process that has ended: "
+                "it can be read, but not continued; choose another out, or name your functions "
+                "python:module:attribute"
+            )
+
+    def refuse_foreign(self) -> None:
+        """Refuse a directory that has files but is not a run."""
         if (self.path / "run.json").is_file() or not self.path.is_dir():
+            if self.path.exists() and not self.path.is_dir():
+                raise StoreError(f"{str(self.path)!r} is not a directory: choose another --out")
             return
         strangers = [e.name for e in self.path.iterdir() if not _OURS.fullmatch(e.name)]
         if strangers:
@@ -87,147 +154,90 @@ class RunDirectory:
                 "it is not a run directory; choose another --out"
             )
 
-    def _refuse_different(self, stored: Mapping[str, Any], config: RunConfig) -> None:
-        if stored.get("schema") != SCHEMA_VERSION:
-            raise StoreError(
-                f"{str(self.path)!r} was written with schema {stored.get('schema')!r}, this rpd "
-                f"has {SCHEMA_VERSION}: choose another --out"
-            )
-        before = self.config()
-        if not self._holds_work():  # a first try that failed binds nobody
-            return
-        found = differences(before.suite.identity(), _plain(config))
-        if found:
-            more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
-            raise StoreError(
-                f"{str(self.path)!r} holds another configuration "
-                f"({'; '.join(found[:SHOWN] + more)}): "
-                "choose another --out or repeat the stored one"
-            )
-        held = max((last + 1 for _, last in self.suite.covered()), default=0)
-        if held > config.episodes:
-            raise StoreError(
-                f"{str(self.path)!r} holds {held} episodes, asked for "
-                f"{config.episodes}: a run can grow but not shrink; choose another --out"
-            )
-
     def _holds_work(self) -> bool:
-        """Tell whether anything was played or fitted for the stored configuration."""
+        """Return whether anything was played or fitted for the stored configuration."""
         played = (self.path / name for name in ("suite", "pruning", "prepared.json"))
         return any(path.exists() for path in played)
-
-    def config(self) -> RunConfig:
-        """Read the stored configuration."""
-        stored = self.read_json("run.json")
-        if stored is None:
-            raise StoreError(f"{str(self.path)!r} is not a run directory: it has no run.json")
-        try:
-            return RunConfig.from_json(stored["config"])
-        except (KeyError, TypeError) as error:
-            raise StoreError(f"run.json in {str(self.path)!r} lacks {error}") from error
 
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Keep other processes from writing to the same run; touch nothing that is not a run."""
-        self._refuse_foreign()
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            stream = (self.path / ".lock").open("w")
-        except OSError as error:
-            raise StoreError(
-                f"cannot write to {str(self.path)!r}: {error.strerror}; choose another --out"
-            ) from error
-        with stream:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise StoreError(
-                    f"another rpd is writing to {str(self.path)!r}: wait for it or stop it"
-                ) from None
-            for leftover in self.path.rglob(".*.tmp"):  # of a process that was killed
-                leftover.unlink(missing_ok=True)
+        self.refuse_foreign()
+        with locked(self.path):
             yield
 
+    # --------------------------------------------------------------- episodes
 
-def _plain(config: RunConfig) -> dict[str, Any]:
-    plain: dict[str, Any] = json.loads(json.dumps(config.suite.identity()))
-    return plain
+    def suite(self) -> Parts:
+        """Return the mutant episodes; their digest covers what was learned before them."""
+        prepared = self.read_json("prepared.json") or {}
+        identity = [self.configuration().identity(), prepared.get("digest", "")]
+        tables = ("states", "visits", "episodes")
+        return Parts(self.path / "suite", tables, short_digest(identity), self.path)
 
+    def evaluation(self, name: str) -> Parts:
+        """Return episodes of pruned policies; their name ends in a digest of what they are."""
+        configuration = name.rpartition("-")[2]
+        return Parts(self.path / "pruning" / name, ("episodes",), configuration, self.path)
 
-def _run_json(config: RunConfig, versions: Mapping[str, str]) -> dict[str, Any]:
-    return {"schema": SCHEMA_VERSION, "config": config.as_json(), "versions": dict(versions)}
+    def names(self) -> Names:
+        """Return what the environment calls its actions and entries."""
+        found = self.read_json("names.json")
+        where = repr(str(self.path / "names.json"))
+        return Names() if found is None else from_plain(Names, found, where)
 
+    # --------------------------------------------------------------- analyses
 
-class Parts:
-    """Tables kept in part files, each for a range of indices; a missing file is missing work."""
-
-    def __init__(self, path: Path, tables: Sequence[str]) -> None:
-        self.path, self.tables = path, tuple(tables)
-
-    def _file(self, table: str, first: int, last: int) -> Path:
-        folder = self.path / table if len(self.tables) > 1 else self.path
-        return folder / f"part-{first:09d}-{last:09d}.parquet"
-
-    def covered(self) -> list[tuple[int, int]]:
-        """Give the ranges (first, last), both included, that are finished, in order."""
-        found = [self._parts_of(table) for table in self.tables]
-        return sorted(set.intersection(*found))
-
-    def _parts_of(self, table: str) -> set[tuple[int, int]]:
-        folder = self._file(table, 0, 0).parent
+    def analyses(self) -> list[str]:
+        """Return the names of the finished analyses, in order."""
+        folder = self.path / "analyses"
         if not folder.is_dir():
-            return set()
-        matches = (_PART.fullmatch(entry.name) for entry in folder.iterdir())
-        return {(int(match[1]), int(match[2])) for match in matches if match}
+            return []
+        return sorted(e.name for e in folder.iterdir() if (e / "summary.json").is_file())
 
-    def missing(self, total: int, chunk: int) -> list[tuple[int, int]]:
-        """Give the unfinished ranges below `total`, cut at multiples of `chunk`."""
-        gaps, start = [], 0
-        for first, last in [*self.covered(), (total, total)]:
-            while start < min(first, total):
-                end = min(first, total, (start // chunk + 1) * chunk)
-                gaps.append((start, end - 1))
-                start = end
-            start = max(start, last + 1)
-        return gaps
+    def latest(self) -> str | None:
+        """Return the name of the analysis that was finished last; None if there is none."""
+        found = (self.read_json("analyses/latest.json") or {}).get("analysis")
+        names = self.analyses()
+        return str(found) if found in names else (names[-1] if names else None)
 
-    def write(self, first: int, last: int, tables: Mapping[str, pa.Table]) -> None:
-        """Write the tables of a range; the last one marks it finished."""
-        for table in self.tables:
-            sink = pa.BufferOutputStream()
-            pq.write_table(tables[table], sink, compression="zstd")
-            write_whole(self._file(table, first, last), sink.getvalue())
+    def choose_analysis(self, name: str | None) -> str | None:
+        """Return the name of an analysis: the one asked for, or the latest."""
+        if name is None:
+            return self.latest()
+        names = self.analyses()
+        if name not in names:
+            known = f" There are: {', '.join(names)}." if names else " There is none yet."
+            raise ConfigError(
+                f"{str(self.path)!r} has no analysis {name!r}.{nearest(name, names) or known}"
+            )
+        return name
 
-    def read(self, first: int, last: int) -> dict[str, pa.Table]:
-        """Read the tables of a range."""
-        found = {}
-        for table in self.tables:
-            path = self._file(table, first, last)
-            try:
-                found[table] = pq.ParquetFile(path).read()
-            except (OSError, pa.ArrowException) as error:
-                raise StoreError(
-                    f"cannot read {str(path)!r}: {error}; delete it and run again"
-                ) from error
-            check_schema(found[table], str(path))
-        return found
+    def analysis(self, name: str) -> StoredAnalysis:
+        """Read what was asked in an analysis."""
+        where = f"analyses/{name}/analysis.json"
+        found = self.read_json(where)
+        if found is None:
+            raise StoreError(f"{str(self.path / where)!r} is missing: run rpd prune again")
+        return from_plain(StoredAnalysis, found, repr(str(self.path / where)))
+
+    def name_for(self, config: Configuration, recommended: Mapping[str, Any]) -> str:
+        """Return a readable name for an analysis: its condition, and what else is not usual.
+
+        The same question has the same name; another question never takes a name that is used.
+        """
+        asked = config.analysis_json()
+        words = [file_stem(asked["condition"])]
+        for key, value in asked.items():
+            if key not in ("condition", "shares") and value != recommended.get(key):
+                words.append(file_stem(f"{key}-{_in_words(value, recommended.get(key))}"))
+        name = "_".join(words)[:100]
+        held = self.read_json(f"analyses/{name}/analysis.json")
+        same = held is None or held.get("settings") == asked
+        return name if same else f"{name}_{short_digest(asked)}"
 
 
-def file_stem(name: str) -> str:
-    """Give a file name for a spec string."""
-    return "".join(c if c.isalnum() or c in "-._" else "-" for c in name)
-
-
-def write_whole(path: Path, content: Any) -> None:
-    """Write a file so that it is there whole or not at all, even if the machine stops."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise StoreError(f"cannot write {str(path)!r}: {error.strerror}") from error
+def _in_words(value: Any, usual: Any) -> str:
+    if isinstance(value, list):
+        return "+".join(str(item) for item in value if item not in (usual or ()))
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -10,22 +11,22 @@ import numpy as np
 import pyarrow as pa
 
 from rpd_core.errors import StoreError
-from rpd_core.plugin.records import ENDINGS, Episodes, States, Suite, Visits
+from rpd_core.plugin.protocols import ENDINGS, Episodes, States, Suite, Visits
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Stored with every table; raised when a column changes its meaning."""
 
 _INFO = "info."
 _SMALL = {"length", "policy_steps", "first_step", "count", "differed"}
 
 
-def suite_tables(suite: Suite) -> dict[str, pa.Table]:
-    """Give the three tables of a suite."""
+def suite_tables(suite: Suite, words: Sequence[str]) -> dict[str, pa.Table]:
+    """Return the three tables of a suite, with each state in words."""
     return {
-        "states": states_table(suite.states),
+        "states": states_table(suite.states).append_column("words", [pa.array(words, pa.string())]),
         "visits": visits_table(suite.visits),
         "episodes": episodes_table(suite.episodes),
     }
@@ -39,7 +40,7 @@ def check_schema(table: pa.Table, where: str) -> None:
 
 
 def read_suite(tables: dict[str, pa.Table]) -> Suite:
-    """Give the suite behind three tables."""
+    """Return the suite behind three tables."""
     return Suite(
         read_episodes(tables["episodes"]),
         read_visits(tables["visits"]),
@@ -48,7 +49,7 @@ def read_suite(tables: dict[str, pa.Table]) -> Suite:
 
 
 def episodes_table(episodes: Episodes) -> pa.Table:
-    """Give one row per episode; entries of `info` become columns named `info.<key>`."""
+    """Return one row per episode; entries of `info` become columns named `info.<key>`."""
     columns: dict[str, Any] = {
         item.name: _narrow(item.name, getattr(episodes, item.name))
         for item in fields(episodes)
@@ -63,7 +64,7 @@ def episodes_table(episodes: Episodes) -> pa.Table:
 
 
 def read_episodes(table: pa.Table) -> Episodes:
-    """Give the episodes behind a table."""
+    """Return the episodes behind a table."""
     names = [item.name for item in fields(Episodes) if item.name not in ("info", "ended")]
     columns = {name: _column(table, name) for name in names}
     ended = table["ended"].cast(pa.string()).to_pylist()
@@ -77,19 +78,19 @@ def read_episodes(table: pa.Table) -> Episodes:
 
 
 def visits_table(visits: Visits) -> pa.Table:
-    """Give one row per (episode, state visited in it)."""
+    """Return one row per (episode, state visited in it)."""
     return _table(
         {item.name: _narrow(item.name, getattr(visits, item.name)) for item in fields(visits)}
     )
 
 
 def read_visits(table: pa.Table) -> Visits:
-    """Give the visits behind a table."""
+    """Return the visits behind a table."""
     return Visits(**{item.name: _column(table, item.name) for item in fields(Visits)})
 
 
 def states_table(states: States) -> pa.Table:
-    """Give one row per state; `value` is a list of fixed length whose shape is in the metadata."""
+    """Return one row per state; `value` is a list whose shape is in the metadata."""
     columns: dict[str, Any] = {
         item.name: getattr(states, item.name)
         for item in fields(states)
@@ -103,7 +104,7 @@ def states_table(states: States) -> pa.Table:
 
 
 def read_states(table: pa.Table) -> States:
-    """Give the states behind a table."""
+    """Return the states behind a table."""
     names = [item.name for item in fields(States) if item.name not in ("value", "choices")]
     columns = {name: _column(table, name) for name in names}
     metadata = table.schema.metadata

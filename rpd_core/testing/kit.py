@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rpd_core.errors import RpdError, one_line
-from rpd_core.plugin.protocols import PROTOCOLS, Environment
+from rpd_core.plugin.kinds import KINDS
+from rpd_core.plugin.protocols import Environment
 from rpd_core.plugin.registry import Registration, Registry, installed
 from rpd_core.testing import abstractions, actors, environments, pure, runners
 from rpd_core.testing.fitting import Unchecked, check_pickling
@@ -52,18 +53,21 @@ class Report:
 def check_component(
     kind: str, spec: str, registry: Registry | None = None, *, environment: Where = None
 ) -> list[str]:
-    """Give the faults of a component selected by a spec string; an empty list is a pass.
+    """Return the faults of a component selected by a spec string; an empty list is a pass.
 
     That it fits no environment, so that nothing could be checked, counts as a fault.
     """
     registry = registry or installed()
     found = registry.find(kind, registry.parse(kind, spec).name)
     scenes = _scenes(registry, environment)
-    return [*_check_paper(registry, found), *_check_made(kind, registry.make(kind, spec), scenes)]
+    return [
+        *_check_declaration(registry, found),
+        *_check_made(kind, registry.make(kind, spec), scenes),
+    ]
 
 
 def check_recipe(kind: str, recipe: Any, *, environment: Where = None) -> list[str]:
-    """Give the faults of a recipe made in Python, for components that need parameters."""
+    """Return the faults of a recipe made in Python, for components that need parameters."""
     return _check_made(kind, recipe, _scenes(installed(), environment))
 
 
@@ -74,7 +78,7 @@ def check_registration(
     if not registration.ready:
         return Report([f"{registration.status}: {registration.reason}"], [])
     kind, name = registration.kind, registration.component.name
-    faults = _check_paper(registry, registration)
+    faults = _check_declaration(registry, registration)
     required = [p.name for p in registry.describe(kind, name).parameters if p.default is None]
     if required:
         return Report(faults, [_needs_parameters(kind, name, required)])
@@ -104,7 +108,7 @@ def _scenes(registry: Registry, environment: Where) -> Sequence[Scene]:
     return (Played(environment),)
 
 
-def _check_paper(registry: Registry, registration: Registration) -> list[str]:
+def _check_declaration(registry: Registry, registration: Registration) -> list[str]:
     """Check what can be read off without making the component."""
     faults = []
     description = registry.describe(registration.kind, registration.component.name)
@@ -133,9 +137,9 @@ def _check_made(kind: str, recipe: Any, scenes: Sequence[Scene]) -> list[str]:
 
 
 def _check_recipe_shape(kind: str, recipe: Any) -> Iterator[str]:
-    protocol = next(protocol for protocol, name in PROTOCOLS.items() if name == kind)
+    protocol = KINDS[kind].protocol
     if not isinstance(recipe, protocol):
-        yield f"does not follow the protocol {protocol.__name__}"
+        yield f"lacks a method of the protocol {protocol.__name__}: {KINDS[kind].method}"
     if not dataclasses.is_dataclass(recipe):
         yield "is not a dataclass"
     elif not getattr(recipe, "__dataclass_params__").frozen:  # noqa: B009 (unknown to mypy)

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpd_core.analysis.conditions import resolve_condition, weigh
+from rpd_core.analysis.conditions import fit_condition, learned_fields, restore_condition, weigh
 from rpd_core.analysis.ranking import evidence_for
 from rpd_core.analysis.spectrum import count_spectrum
-from rpd_core.errors import EvidenceError
+from rpd_core.errors import EvidenceError, one_line
 from rpd_core.play.chance import state_keys
-from rpd_core.plugin.protocols import Condition, Evidence, Measure
-from rpd_core.plugin.records import Episodes, States, Suite, Visits
-from rpd_core.plugin.registry import installed
+from rpd_core.plugin.protocols import (
+    Condition,
+    Episodes,
+    Evidence,
+    LearnsFromEpisodes,
+    Measure,
+    Scores,
+    Spectrum,
+    States,
+    Suite,
+    Visits,
+)
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray
@@ -66,7 +77,8 @@ def sample_suite(states: int = 40, episodes: int = 200, seed: int = 0) -> Suite:
 
 def _evidence(measure: Measure, suite: Suite) -> Evidence:
     weights = (suite.episodes.total_return > 0).astype(np.float64)
-    return evidence_for(measure, suite, count_spectrum(suite, weights), weights)
+    spectrum = count_spectrum(suite, weights)
+    return evidence_for(measure, spectrum, suite.states.key, weights, lambda: suite)
 
 
 def check_measure(measure: Measure) -> Iterator[str]:
@@ -74,41 +86,84 @@ def check_measure(measure: Measure) -> Iterator[str]:
     suite = sample_suite()
     evidence = _evidence(measure, suite)
     before = [cell.copy() for cell in vars(evidence.spectrum).values()]
-    scores = np.asarray(measure(evidence))
-    if scores.shape != (len(suite.states),):
-        yield f"gave scores of shape {scores.shape} for {len(suite.states)} states"
+    given = _scores(measure, evidence)
+    if isinstance(given, str):
+        yield given
         return
-    if not np.isfinite(scores).all():
-        yield "gave a score that is not finite; say what 0/0 means"
-    if not np.array_equal(scores, np.asarray(measure(evidence))):
+    if not np.array_equal(given, np.asarray(_values(measure(evidence)))):
         yield "gave different scores when asked twice"
     if any(
         not np.array_equal(old, new)
         for old, new in zip(before, vars(evidence.spectrum).values(), strict=True)
     ):
         yield "changed the spectrum it was given"
-    if evidence.suite is None and not _equivariant(measure, evidence, scores):
-        yield "gave a state another score when the states came in another order"
+    if evidence.suite is None:
+        if not _equivariant(measure, evidence, given):
+            yield "gave a state another score when the states came in another order"
+        yield from _check_corners(measure)
+
+
+def _values(given: Any) -> Any:
+    return given.values if isinstance(given, Scores) else given
+
+
+def _scores(measure: Measure, evidence: Evidence) -> FloatArray | str:
+    """Return the scores of a measure, or what is wrong with them."""
+    given = measure(evidence)
+    scores = np.asarray(_values(given))
+    count = len(evidence.keys)
+    if scores.shape != (count,) or scores.dtype.kind not in "fiub":
+        return f"gave scores of {scores.dtype} {scores.shape} for {count} states"
+    if not np.isfinite(scores).all():
+        row = int(np.flatnonzero(~np.isfinite(scores))[0])
+        cells = {name: float(cell[row]) for name, cell in vars(evidence.spectrum).items()}
+        return f"gave {scores[row]} for a state with {cells}; say what 0/0 means"
+    if isinstance(given, Scores):
+        low, high = np.asarray(given.low), np.asarray(given.high)
+        if low.shape != (count,) or high.shape != (count,):
+            return f"gave intervals of shapes {low.shape} and {high.shape} for {count} states"
+        if (low > high).any():
+            return "gave an interval whose lower end lies above its upper end"
+    return scores.astype(np.float64)
+
+
+def _check_corners(measure: Measure) -> Iterator[str]:
+    """Check every combination of cells that are 0 or not."""
+    cells = np.array(list(itertools.product((0.0, 3.0), repeat=4))).T
+    keys = np.arange(1, 17, dtype=np.uint64)
+    with np.errstate(all="ignore"):
+        found = _scores(measure, Evidence(Spectrum(*cells), keys))
+    if isinstance(found, str):
+        yield found
 
 
 def _equivariant(measure: Measure, evidence: Evidence, scores: FloatArray) -> bool:
     order = np.random.default_rng(1).permutation(len(scores))
     cells = {name: cell[order] for name, cell in vars(evidence.spectrum).items()}
-    turned = Evidence(type(evidence.spectrum)(**cells), evidence.keys[order])
-    return np.allclose(np.asarray(measure(turned)), scores[order])
+    turned = Evidence(Spectrum(**cells), evidence.keys[order])
+    return np.allclose(np.asarray(_values(measure(turned))), scores[order])
 
 
 def check_condition(condition: Condition) -> Iterator[str]:
-    """Check that weights lie in [0, 1], one per episode, and that a cut is chosen once."""
+    """Check that weights lie in [0, 1], one per episode, and that what is learned is kept."""
     episodes = sample_suite().episodes
     try:
-        weights = weigh(condition, episodes)
+        fitted = fit_condition(condition, episodes)
+        weights = weigh(fitted, episodes)
     except EvidenceError:
         return  # it asks for something that the sample's episodes do not have
-    if not np.array_equal(weights, weigh(condition, episodes)):
+    if not np.array_equal(weights, weigh(fitted, episodes)):
         yield "gave different weights when asked twice"
-    resolver = getattr(condition, "resolve", None)
-    if resolver is not None:
-        text = resolver(episodes)
-        if resolve_condition(text, episodes, installed()) != text:
-            yield f"resolves to {text!r}, which must itself be resolved"
+    if isinstance(condition, LearnsFromEpisodes):
+        yield from _check_learned(condition, fitted, episodes)
+
+
+def _check_learned(condition: Condition, fitted: Condition, episodes: Episodes) -> Iterator[str]:
+    if fit_condition(condition, episodes) != fitted:
+        yield "its fit() learned something else from the same episodes"
+    try:
+        stored = json.loads(json.dumps(learned_fields(fitted)))
+        if restore_condition(condition, stored) != fitted:
+            yield "its fields are not the same after they were stored as JSON"
+    except Exception as error:  # a stranger's component may raise anything
+        yield f"its fields cannot be stored as JSON after fit(): {one_line(error)}"

@@ -150,7 +150,7 @@ class Heavy:
 @dataclass(frozen=True)
 class DropsErrors:
     def execute(self, queue, workers):
-        from rpd_core.execute.work import Outcome
+        from rpd_core.plugin.protocols import Outcome
 
         while (item := queue.take()) is not None:
             try:

@@ -17,7 +17,7 @@ from rpd_core.analysis.ranking import Ranking
 from rpd_core.config.configuration import Request, resolve
 from rpd_core.execute.workshop import Workshop
 from rpd_core.play.chance import canonical, state_keys
-from rpd_core.plugin.records import Episodes
+from rpd_core.plugin.protocols import Episodes
 from rpd_core.plugin.registry import Registry
 from rpd_core.pruning import sweep
 from rpd_core.pruning.curves import Curve, reach

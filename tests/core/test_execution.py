@@ -20,7 +20,7 @@ from rpd_core.execute.local import (
     can_be_shipped,
     run_items,
 )
-from rpd_core.execute.work import Outcome, WorkItem
+from rpd_core.plugin.protocols import Outcome, WorkItem
 
 
 def results(function: Callable[[Any], Any], arguments: list[Any], workers: int = 1) -> list[Any]:

@@ -24,7 +24,7 @@ from rpd_core.errors import ExecutionError
 from rpd_core.execute import processes
 from rpd_core.execute.local import LocalProcesses, run_items
 from rpd_core.execute.processes import Crew, crew, dismiss_workers
-from rpd_core.execute.work import Outcome, WorkItem
+from rpd_core.plugin.protocols import Outcome, WorkItem
 
 
 @pytest.fixture
@@ -235,7 +235,7 @@ def _packed(function: Callable[[Any], Any], argument: Any) -> bytes:
 PARENT = """
 import errands
 from rpd_core.execute.processes import crew
-from rpd_core.execute.work import WorkItem
+from rpd_core.plugin.protocols import WorkItem
 
 class Queue:
     items = [WorkItem(errands.process_id, 1), WorkItem(errands.process_id, 1)]
@@ -338,7 +338,7 @@ def test_workers_that_nobody_could_end_are_ended_at_exit(tmp_path: Path) -> None
 IMPATIENT = """
 import errands
 from rpd_core.execute.processes import Crew, crew
-from rpd_core.execute.work import WorkItem
+from rpd_core.plugin.protocols import WorkItem
 
 class Queue:
     items = [WorkItem(errands.process_id, 1)]

@@ -9,7 +9,7 @@ import pytest
 
 from rpd_core.errors import EvidenceError
 from rpd_core.play.jobs import RANKED_STEPS
-from rpd_core.plugin.records import Episodes
+from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.curves import (
     Curve,
     best_reach,

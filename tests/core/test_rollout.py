@@ -18,7 +18,7 @@ from rpd_core.play.jobs import Evaluation, EvaluationJob, TopStates, perform_eva
 from rpd_core.play.loop import Player, Recipe, Step
 from rpd_core.play.recording import coin, play_suite
 from rpd_core.plugin.protocols import Choice
-from rpd_core.plugin.records import ENDINGS
+from rpd_core.plugin.protocols import ENDINGS
 
 WANDERS = by_step([1, 1, 2, 2, 0, 1, 2])
 """Visits the same few cells again and again."""

@@ -12,7 +12,7 @@ import rpd_core as rpd
 from rpd_core.errors import SpecError
 from rpd_core.play.chance import Phase, episode_keys
 from rpd_core.play.loop import Plan, Player
-from rpd_core.play.prepare import policy_alone
+from rpd_core.play.recipe import policy_alone
 from rpd_core.plugin.protocols import Opening
 from rpd_core.pruning.export import PrunedFile
 from rpd_core.testing import check_component

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rpd_core.analysis.conditions import refuse_one_sided, resolve_condition, weigh
 from rpd_core.errors import ComponentError, EvidenceError
-from rpd_core.plugin.records import ENDINGS, Episodes
+from rpd_core.plugin.protocols import ENDINGS, Episodes
 from rpd_core.plugin.registry import Registry, installed
 
 

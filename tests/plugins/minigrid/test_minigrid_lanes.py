@@ -15,7 +15,7 @@ from minigrid.minigrid_env import MiniGridEnv
 from minigrid_plain import make_plain, reset_plain
 
 from rpd_core.errors import ComponentError, FitError
-from rpd_core.play.loop import LaneError
+from rpd_core.errors import LaneError
 from rpd_core.plugin.protocols import Opening
 from rpd_minigrid.environment import MiniGrid
 from rpd_minigrid.lanes import MISSION, MiniGridLanes

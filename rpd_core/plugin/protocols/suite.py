@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array, BoolArray, FloatArray, IntArray, KeyArray
+    from rpd_core.plugin.protocols.arrays import Array, BoolArray, FloatArray, IntArray, KeyArray
 
 ENDINGS = ("terminated", "truncated", "step-cap")
 """How an episode can end: by the environment's rules, its own time limit, or the loop's cap."""
@@ -19,10 +17,13 @@ class Episodes:
     """One row per episode."""
 
     index: IntArray
+    """Position in the suite, from 0; int64, ascending."""
     seed: IntArray
     """What the environment was reset with."""
     total_return: FloatArray
+    """Sum of the rewards."""
     length: IntArray
+    """Number of steps."""
     ended: IntArray
     """Position in `ENDINGS`."""
     policy_steps: IntArray
@@ -43,6 +44,7 @@ class Visits:
     key: KeyArray
     """Key of the state."""
     mutated: BoolArray
+    """Whether the state got the default action in this episode."""
     mutation_rate: FloatArray
     """Chance of being mutated that was in force."""
     first_step: IntArray
@@ -63,11 +65,13 @@ class States:
     """One row per abstract state, ordered by key."""
 
     key: KeyArray
+    """Key of the state, ascending."""
     value: Array
     """What the abstraction gave, one row per state."""
     first_episode: IntArray
+    """First episode that visited it."""
     first_step: IntArray
-    """Smallest (episode, step) at which it was seen."""
+    """Step of that episode at which it was first seen."""
     visits: IntArray
     """Steps spent in it, over all episodes."""
     choices: IntArray
@@ -86,13 +90,16 @@ class Suite:
     """Episodes, the states they visited, and what was done there."""
 
     episodes: Episodes
+    """One row per episode."""
     visits: Visits
+    """One row per (episode, state visited in it)."""
     states: States
+    """One row per state."""
 
     def state_of_visit(self) -> IntArray:
-        """Give the row in `states` of each visit."""
-        return np.searchsorted(self.states.key, self.visits.key)
+        """Return the row in `states` of each visit."""
+        return self.states.key.searchsorted(self.visits.key)
 
     def episode_of_visit(self) -> IntArray:
-        """Give the row in `episodes` of each visit."""
-        return np.searchsorted(self.episodes.index, self.visits.episode)
+        """Return the row in `episodes` of each visit."""
+        return self.episodes.index.searchsorted(self.visits.episode)

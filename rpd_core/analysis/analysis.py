@@ -1,0 +1,103 @@
+"""What a stored suite says under one condition: weights, spectrum, rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from rpd_core.analysis.conditions import (
+    fit_condition,
+    in_words,
+    learned_fields,
+    refuse_one_sided,
+    restore_condition,
+    weigh,
+)
+from rpd_core.analysis.ranking import Ranking, evidence_for, rank
+from rpd_core.analysis.reading import StoredEpisodes
+from rpd_core.analysis.spectrum import Tally, tally
+from rpd_core.errors import StoreError
+from rpd_core.plugin.protocols import Condition, Episodes, LearnsFromEpisodes, Measure, Suite
+from rpd_core.store.directory import RunDirectory
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import FloatArray
+
+CONDITIONS = "conditions.json"
+"""Where it is stored what conditions have learned, once for the life of a run."""
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What a suite says under one condition."""
+
+    stored: StoredEpisodes
+    condition: Condition
+    """The condition in force, with what it has learned."""
+    condition_text: str
+    """The same in words."""
+    episodes: Episodes
+    weights: FloatArray
+    counted: Tally
+    rankings: dict[str, Ranking] = field(default_factory=dict)
+
+    @cached_property
+    def suite(self) -> Suite:
+        """The whole suite; read when first asked for."""
+        return self.stored.whole()
+
+    def rank_by(self, name: str, measure: Measure) -> Ranking:
+        """Rank the states by a measure, once."""
+        if name not in self.rankings:
+            keys, spectrum = self.counted.states.key, self.counted.spectrum
+            evidence = evidence_for(measure, spectrum, keys, self.weights, lambda: self.suite)
+            self.rankings[name] = rank(name, measure, evidence)
+        return self.rankings[name]
+
+
+def analyse(
+    directory: RunDirectory, condition: Condition, text: str, measures: Mapping[str, Measure]
+) -> Analysis:
+    """Weigh the stored episodes, count the spectrum, rank the states by every measure."""
+    stored = StoredEpisodes(directory.suite())
+    episodes = stored.episodes()
+    fitted = _fitted(directory, condition, text, episodes)
+    words = in_words(fitted, text)
+    weights = weigh(fitted, episodes)
+    refuse_one_sided(weights, episodes, words)
+    counted = tally(stored.chunks(), weights)
+    found = Analysis(stored, fitted, words, episodes, weights, counted)
+    for name, measure in measures.items():
+        found.rank_by(name, measure)
+    return found
+
+
+def _fitted(
+    directory: RunDirectory, condition: Condition, text: str, episodes: Episodes
+) -> Condition:
+    """Return the condition with what it learned before in this run, or learns now."""
+    if not isinstance(condition, LearnsFromEpisodes):
+        return condition
+    held = (directory.read_json(CONDITIONS) or {}).get(text)
+    if held is None:
+        return fit_condition(condition, episodes)
+    try:
+        return restore_condition(condition, held["learned"])
+    except (KeyError, TypeError, ValueError, AttributeError):
+        path = directory.path / CONDITIONS
+        raise StoreError(f"{str(path)!r} holds nothing usable for {text!r}: delete it") from None
+
+
+def keep_condition(directory: RunDirectory, text: str, found: Analysis) -> None:
+    """Store what a condition has learned, so that it is learned once in the life of a run."""
+    if not isinstance(found.condition, LearnsFromEpisodes):
+        return
+    held: dict[str, Any] = directory.read_json(CONDITIONS) or {}
+    if text not in held:
+        held[text] = {
+            "learned": learned_fields(found.condition),
+            "episodes": len(found.episodes),
+        }
+        directory.write_json(CONDITIONS, held)

@@ -1,0 +1,55 @@
+"""The stored suite, read part by part: nothing here plays, locks or writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from rpd_core.analysis.suite import concat_episodes, merge
+from rpd_core.errors import StoreError
+from rpd_core.plugin.protocols import Episodes, Suite
+from rpd_core.store.parts import Parts
+from rpd_core.store.tables import read_episodes, read_suite
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import KeyArray
+
+
+class StoredEpisodes:
+    """The mutant episodes of a run, as they lie on disk."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self.ranges = parts.covered()
+        if not self.ranges:
+            run = str(parts.root)
+            raise StoreError(f"{run!r} holds no episodes yet: run rpd suite {run} first")
+
+    def __len__(self) -> int:
+        return sum(last - first + 1 for first, last in self.ranges)
+
+    def episodes(self) -> Episodes:
+        """Read the table of episodes."""
+        tables = (self.parts.read(*range_, tables=("episodes",)) for range_ in self.ranges)
+        return concat_episodes([read_episodes(table["episodes"]) for table in tables])
+
+    def chunks(self) -> Iterator[Suite]:
+        """Read the suite one part at a time."""
+        for first, last in self.ranges:
+            yield read_suite(self.parts.read(first, last))
+
+    def whole(self) -> Suite:
+        """Read all of the suite at once."""
+        return merge(list(self.chunks()))
+
+    def words(self, keys: KeyArray | Iterable[int]) -> dict[int, str]:
+        """Read some states in words, by key."""
+        wanted = {int(key) for key in keys}
+        found: dict[int, str] = {}
+        for range_ in self.ranges:
+            if not wanted - set(found):
+                break
+            states = self.parts.read(*range_, tables=("states",))["states"]
+            columns = states["key"].to_pylist(), states["words"].to_pylist()
+            found |= {key: text for key, text in zip(*columns, strict=True) if key in wanted}
+        return found

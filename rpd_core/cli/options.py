@@ -1,0 +1,94 @@
+"""Options of the command line, made from the declared settings."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import typing
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rpd_core.config.settings import Scope, Setting, Settings, declared
+
+Env = Annotated[str | None, typer.Option("--env", help="Environment spec, for example cartpole.")]
+Policy = Annotated[
+    str | None, typer.Option("--policy", help="Policy spec; default: the one the task ships.")
+]
+Workers = Annotated[
+    int | None, typer.Option("--workers", help="Worker processes; default: all cores.")
+]
+ExecutorName = Annotated[str, typer.Option("--executor", help="Executor spec.")]
+TrustPolicy = Annotated[
+    bool,
+    typer.Option("--trust-policy", help="Let policy and run files run code of their authors'."),
+]
+Out = Annotated[
+    Path | None, typer.Option("--out", help="Run directory; default: runs/<readable name>.")
+]
+AnalysisName = Annotated[
+    str | None, typer.Option("--analysis", help="Name of the analysis; default: the latest.")
+]
+Seed = Annotated[int | None, typer.Option("--seed", help="Seed of everything; default 0.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")]
+Measure = Annotated[list[str] | None, typer.Option("--measure", help="Measure spec; repeatable.")]
+Condition = Annotated[
+    str | None, typer.Option("--condition", help="When an episode passed: return>=200, auto, ...")
+]
+
+
+def with_settings(*scopes: Scope) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command one option for each setting of these scopes; they arrive as keywords."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        own = inspect.signature(command, eval_str=True)
+        options = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=None,
+                annotation=_option(name, setting),
+            )
+            for name, setting in declared().items()
+            if setting.scope in scopes and setting.flag != "-"
+        ]
+        plain = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        named = [p.replace(kind=p.KEYWORD_ONLY) for p in plain]
+        command.__signature__ = own.replace(  # type: ignore[attr-defined]
+            parameters=[*named, *options]
+        )
+        command.__annotations__ = {p.name: p.annotation for p in (*named, *options)}
+        return command
+
+    return decorate
+
+
+def _option(name: str, setting: Setting) -> Any:
+    """Return the annotation of a setting's option, repeatable where it takes several."""
+    kind = typing.get_type_hints(Settings)[name]
+    if typing.get_origin(kind) is tuple:
+        option_type: Any = list[str] | None
+    elif kind in (int, float, float | None):
+        option_type = int | None if kind is int else float | None
+    else:
+        option_type = str | None
+    flag = setting.flag or f"--{name.replace('_', '-')}"
+    return Annotated[option_type, typer.Option(flag, help=setting.help)]
+
+
+def given(settings: dict[str, Any], extra: Sequence[tuple[str, Any]] = ()) -> dict[str, Any]:
+    """Return the settings that were typed, several of a kind as a tuple."""
+    typed = {**settings, **dict(extra)}
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in typed.items()
+        if value is not None and value != []
+    }
+
+
+def known_settings() -> set[str]:
+    """Return the names of all settings."""
+    return {item.name for item in dataclasses.fields(Settings)}

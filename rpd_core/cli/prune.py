@@ -1,0 +1,57 @@
+"""`rpd prune`: prove rankings of a stored suite, and export the pruned policy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rpd_core.cli import options, shared
+from rpd_core.cli.run import call_for, carry_out, show
+from rpd_core.cli.suite import stored_config
+from rpd_core.errors import ConfigError, StoreError
+
+
+@shared.reporting
+@options.with_settings("analysis")
+def prune_command(
+    run: options.RunPath,
+    workers: options.Workers = None,
+    executor: options.ExecutorName = "local",
+    trust_policy: options.TrustPolicy = False,
+    analysis: Annotated[
+        str | None, typer.Option("--analysis", help="Name of the new analysis; default: readable.")
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option("--export", help="Write the chosen pruned policy to this file.")
+    ] = None,
+    as_json: options.Json = False,
+    **settings: Any,
+) -> None:
+    """Prune the policy by the rankings of a stored suite; plays no mutant episode."""
+    from rpd_core.pruning.export import export_pruned
+    from rpd_core.store.directory import RunDirectory
+
+    config = stored_config(run)
+    directory = RunDirectory(run)
+    held, asked = directory.suite().count(), directory.stored().settings.episodes
+    if held < asked:
+        raise StoreError(
+            f"{str(run)!r} holds {held} of {asked} episodes, and pruning plays no mutant episode: "
+            f"finish the suite first with rpd suite {run}"
+        )
+    if export is not None and not export.parent.is_dir():
+        raise ConfigError(f"cannot export to {str(export)!r}: there is no folder {export.parent}")
+    with shared.progress_bars() as progress:
+        how = {"executor": executor, "workers": workers, "out": run, "analysis": analysis}
+        typed = options.given(settings)
+        call = call_for(typed, config, trust_policy, {**how, "progress": progress})
+        finished = carry_out(call)
+    if export is not None:
+        export_pruned(finished, export)
+    show(finished, as_json)
+    if export is not None:
+        shared.errors().print(
+            f"rpd: wrote {export}; use it: --policy pruned:{export}", markup=False
+        )

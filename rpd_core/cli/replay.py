@@ -1,0 +1,70 @@
+"""`rpd replay`: a stored episode again, step by step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from rpd_core.cli import options, shared
+from rpd_core.cli.streams import output_for_the_answer
+
+if TYPE_CHECKING:
+    from rpd_core.report.replaying import Replay
+
+DIFFERS = 3
+"""Exit code where the return is not the stored one."""
+
+
+@shared.reporting
+def replay_command(
+    run: options.RunPath,
+    episode: Annotated[
+        str, typer.Argument(help="suite:17, original:3, default:3, pruned:3 or MEASURE@KEPT:3.")
+    ],
+    analysis: options.AnalysisName = None,
+    trust_policy: options.TrustPolicy = False,
+    as_json: options.Json = False,
+) -> None:
+    """Play a stored episode again, step by step; exit code 3 if its return differs."""
+    from rpd_core.api import open_run
+
+    with output_for_the_answer():
+        played = open_run(run, analysis).replay(episode, trust_policy=trust_policy)
+    if as_json:
+        shared.print_json(_plain(played))
+    else:
+        _print(played)
+    if not played.agrees:
+        shared.show_note(played.difference)
+        raise typer.Exit(DIFFERS)
+
+
+def _plain(played: Replay) -> dict[str, object]:
+    steps = [{k: v for k, v in vars(step).items() if k != "frame"} for step in played.steps]
+    return {
+        "episode": played.episode,
+        "seed": played.seed,
+        "total_return": played.total_return,
+        "stored_return": played.stored_return,
+        "steps": steps,
+    }
+
+
+def _print(played: Replay) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("step", "state", "decided by", "action", "the other", "reward"):
+        table.add_column(heading, justify="right" if heading in ("step", "reward") else "left")
+    for step in played.steps:
+        cells = (str(step.number), step.state, step.decided_by, step.action, step.other)
+        table.add_row(*map(escape, cells), f"{step.reward:g}")
+    console = shared.answers()
+    console.print(table)
+    same = "as stored" if played.stored_return is not None else "never played before"
+    console.print(
+        f"{played.episode}: return {played.total_return:g} in {len(played.steps)} steps "
+        f"({same if played.agrees else 'stored: ' + format(played.stored_return, 'g')})",
+        markup=False,
+    )

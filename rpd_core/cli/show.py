@@ -1,0 +1,28 @@
+"""`rpd show`: the answer again, or how far a run is."""
+
+from __future__ import annotations
+
+from rpd_core.cli import options, shared
+
+
+@shared.reporting
+def show_command(
+    run: options.RunPath, analysis: options.AnalysisName = None, as_json: options.Json = False
+) -> None:
+    """Print the answer of a run again, or how far an unfinished run is."""
+    from rpd_core.api import open_run
+    from rpd_core.cli.run import show
+    from rpd_core.report.text import print_progress
+
+    opened = open_run(run, analysis)
+    done, asked = opened.progress
+    if opened.name is not None:
+        if done < asked and not as_json:
+            shared.show_note(f"the suite has grown to {done} of {asked} episodes since")
+        show(opened, as_json)
+        return
+    state = {"finished": False, "episodes_done": done, "episodes": asked}
+    if as_json:
+        shared.print_json(state)
+    else:
+        print_progress(shared.answers(), run, done, asked)

@@ -1,0 +1,58 @@
+"""`rpd suite`: mutant episodes, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rpd_core.cli import options, shared
+from rpd_core.cli.run import call_for
+from rpd_core.errors import ConfigError
+
+
+@shared.reporting
+@options.with_settings("suite", "size")
+def suite_command(
+    run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="Run to continue.")] = None,
+    env: options.Env = None,
+    policy: options.Policy = None,
+    workers: options.Workers = None,
+    executor: options.ExecutorName = "local",
+    trust_policy: options.TrustPolicy = False,
+    out: options.Out = None,
+    as_json: options.Json = False,
+    **settings: Any,
+) -> None:
+    """Play mutant episodes into a run directory: a new one, or RUN, which may grow."""
+    from rpd_core import pipeline
+    from rpd_core.api import directory_for, resolve_call, session_for
+    from rpd_core.report.text import print_suite
+    from rpd_core.store.codec import to_plain
+
+    if run is not None and out is not None:
+        raise ConfigError(f"{run} is continued where it is: leave --out {out} out")
+    typed = options.given({"env": env, "policy": policy, **settings})
+    with shared.progress_bars() as progress:
+        how = {"executor": executor, "workers": workers, "out": run or out, "progress": progress}
+        config = None if run is None else stored_config(run)
+        call = call_for(typed, config, trust_policy, how)
+        setup = resolve_call(call)
+        path = directory_for(call, setup).path
+        with shared.resumable(path), session_for(call, setup) as session:
+            pipeline.prepare_run(session)
+            pipeline.build_suite(session)
+    facts, return_mean = pipeline.suite_facts(session.directory)
+    if as_json:
+        shared.print_json({"out": str(path), **to_plain(facts), "return_mean": return_mean})
+    else:
+        print_suite(shared.answers(), facts, return_mean, path)
+
+
+def stored_config(run: Path) -> Path:
+    """Return the run.json of a run directory, or raise where it is none."""
+    from rpd_core.store.directory import RunDirectory
+
+    RunDirectory(run).stored()
+    return run / "run.json"

@@ -1,0 +1,147 @@
+"""What a component is: kind, registered name, parameters, and its files by content."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rpd_core.errors import SpecError
+from rpd_core.plugin.protocols import HasSources, ReadsFiles
+from rpd_core.plugin.registry import Registry
+from rpd_core.plugin.specs import nested_kind
+from rpd_core.plugin.trees import nested_components, type_hints
+
+_CONTENTS = {"inputs": "the content of its file", "sources": "the text of its module"}
+"""What identities hold as digests, which mean nothing to a reader."""
+
+
+def component_identity(kind: str, recipe: Any, registry: Registry) -> dict[str, Any]:
+    """Return kind, name and every parameter of a recipe; a file counts by its content.
+
+    The name is the one it is registered under, so that moving a class to another module changes
+    nothing. A recipe that is not registered is known by its class.
+    """
+    registration = registry.registration_of(kind, recipe)
+    name = registration.component.name if registration else qualified_name(type(recipe))
+    identity: dict[str, Any] = {"kind": kind, "name": name, **_parameters(recipe, registry)}
+    if isinstance(recipe, ReadsFiles):
+        identity["inputs"] = [file_digest(path) for path in recipe.inputs()]
+    if isinstance(recipe, HasSources):
+        identity["sources"] = [file_digest(path) for path in recipe.sources()]
+    return identity
+
+
+def _parameters(recipe: Any, registry: Registry) -> dict[str, Any]:
+    if not dataclasses.is_dataclass(recipe):
+        return {}
+    kind_of: Any = type(recipe)
+    hints = type_hints(kind_of)
+    values = {}
+    for item in dataclasses.fields(recipe):
+        if not item.metadata.get("not_identity"):
+            value = getattr(recipe, item.name)
+            kind = nested_kind(hints.get(item.name))
+            values[item.name] = (
+                component_identity(kind, value, registry) if kind and value is not None
+                else _plain(value)
+            )  # fmt: skip
+    return {"parameters": values} if values else {}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Path):
+        return file_digest(value)
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in sorted(value.items())}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if callable(value):
+        return qualified_name(value)
+    return str(value)
+
+
+def qualified_name(value: Any) -> str:
+    """Return module and name of a function or class; of another object those of its class."""
+    if isinstance(value, functools.partial):
+        return qualified_name(value.func)
+    named = value if hasattr(value, "__qualname__") else type(value)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def holds_functions(recipe: Any) -> bool:
+    """Return whether a recipe holds a live function, which only this Python process knows."""
+    if not dataclasses.is_dataclass(recipe):
+        return True
+    values = [getattr(recipe, item.name) for item in dataclasses.fields(recipe)]
+    inner = [value for _, value in nested_components(recipe)]
+    live = [v for v in values if callable(v) and not dataclasses.is_dataclass(v)]
+    return bool(live) or any(holds_functions(value) for value in inner)
+
+
+def input_paths(recipe: Any, place: str) -> dict[str, Path]:
+    """Return the files that a recipe reads, by the place of the field that names each."""
+    extra = recipe.inputs() if isinstance(recipe, ReadsFiles) else ()
+    paths = {f"{place}.inputs.{i}": Path(path).absolute() for i, path in enumerate(extra)}
+    if dataclasses.is_dataclass(recipe):
+        for item in dataclasses.fields(recipe):
+            value = getattr(recipe, item.name)
+            if isinstance(value, Path):
+                paths[f"{place}.{item.name}"] = value.absolute()
+            elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+                paths |= input_paths(value, f"{place}.{item.name}")
+    return paths
+
+
+def file_digest(path: Path) -> str:
+    """Return the digest of an input file's content, or raise where there is none."""
+    try:
+        stat = os.stat(path)
+    except OSError as error:
+        reason = "does not exist" if isinstance(error, FileNotFoundError) else error.strerror
+        raise SpecError(f"{str(path)!r} {reason}: check the path") from None
+    if not path.is_file():
+        what = "is a directory, not a file" if path.is_dir() else "is not an ordinary file"
+        raise SpecError(f"{str(path)!r} {what}: check the path")
+    if stat.st_size == 0:
+        raise SpecError(f"{str(path)!r} is empty: save the file again")
+    return _digest_of(str(path), stat.st_mtime_ns, stat.st_size, stat.st_ino)
+
+
+@functools.lru_cache(maxsize=64)
+def _digest_of(path: str, changed: int, size: int, inode: int) -> str:
+    """Hash a file once for as long as it stays as it is."""
+    try:
+        with open(path, "rb") as stream:
+            return "sha256:" + hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise SpecError(f"cannot read {path!r}: {error.strerror}") from error
+
+
+def short_digest(value: Any) -> str:
+    """Return eight hexadecimal digits that stand for a JSON value."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def differences(stored: Any, asked: Any, at: str = "") -> list[str]:
+    """List where two JSON values differ, as `name: stored X, asked Y`."""
+    if isinstance(stored, Mapping) and isinstance(asked, Mapping):
+        found = []
+        for key in sorted({*stored, *asked}):
+            inner = f"{at}.{key}" if at else str(key)
+            found += differences(stored.get(key), asked.get(key), inner)
+        return found
+    if stored == asked:
+        return []
+    owner, _, name = at.rpartition(".")
+    if name in _CONTENTS and stored and asked:
+        return [f"{owner}: {_CONTENTS[name]} has changed"]
+    return [f"{at}: stored {stored!r}, asked {asked!r}"]

@@ -1,0 +1,163 @@
+"""From what was asked to a resolved configuration with the components it selects."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rpd_core.config.configuration import Configuration
+from rpd_core.config.identity import component_identity, holds_functions, qualified_name
+from rpd_core.config.settings import (
+    STANDARD_MEASURES,
+    Request,
+    Settings,
+    as_tuple,
+    check,
+    declared,
+    recommended,
+)
+from rpd_core.config.trust import permitted
+from rpd_core.errors import ConfigError
+from rpd_core.plugin.chain import Chain
+from rpd_core.plugin.kinds import KINDS
+from rpd_core.plugin.protocols import (
+    Condition,
+    DefaultAction,
+    Environment,
+    Measure,
+    PolicyLoader,
+    Task,
+)
+from rpd_core.plugin.registry import Registry
+from rpd_core.plugin.specs import Spec
+
+RESERVED = ("portfolio", "random", "random_best")
+"""Rows of the table of thresholds that are always there."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A component and the text that selects it."""
+
+    recipe: Any
+    text: str
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A configuration with the components it selects."""
+
+    config: Configuration
+    task: Task
+    environment: Environment
+    policy: PolicyLoader
+    abstraction: Chain
+    default_action: DefaultAction
+    condition: Condition
+    measures: Mapping[str, Measure]
+    """By the name of each, its spec."""
+
+    def components(self) -> list[tuple[str, Any]]:
+        """Return (kind, recipe) of everything that decides what happens in an episode."""
+        return [
+            ("environment", self.environment),
+            ("policy", self.policy),
+            *(("abstraction", link) for link in self.abstraction.links),
+            ("default-action", self.default_action),
+        ]
+
+
+def resolve(request: Request, registry: Registry, trust: bool = False) -> Setup:
+    """Fill a request with the task's recommendations, make its components, check every number."""
+    _check_names(request, registry)
+    environment = choose(registry, "environment", request.env)
+    task: Task = environment.recipe.task()
+    values = recommended(task, request)
+    wanted = request.policy if request.policy is not None else task.policy
+    if wanted is None:
+        raise ConfigError(
+            f"no policy ships with {environment.text!r}: give one, for example sb3:path.zip"
+        )
+    policy = permitted(choose(registry, "policy", wanted), trust)
+    default_action = permitted(choose(registry, "default-action", values["default_action"]), trust)
+    links = [choose(registry, "abstraction", one) for one in as_tuple(values["abstraction"])]
+    condition = choose(registry, "condition", values["condition"])
+    measures = _measures(registry, as_tuple(values["measures"]))
+    texts = {
+        "abstraction": tuple(link.text for link in links),
+        "default_action": default_action.text,
+        "condition": condition.text,
+        "measures": tuple(measures),
+        "shares": tuple(sorted({float(share) for share in values["shares"]})),
+    }
+    settings = Settings(**{**values, **texts})
+    check(settings)
+    setup = Setup(
+        Configuration(environment.text, policy.text, task.max_steps, settings),
+        task,
+        environment.recipe,
+        policy.recipe,
+        Chain(tuple(link.recipe for link in links)),
+        default_action.recipe,
+        condition.recipe,
+        {name: measure.recipe for name, measure in measures.items()},
+    )
+    return dataclasses.replace(setup, config=_identified(setup, registry))
+
+
+def _check_names(request: Request, registry: Registry) -> None:
+    """Refuse names that no catalogue has before anything is imported for those that are there."""
+    chosen = [("environment", request.env), ("policy", request.policy)]
+    given = request.given()
+    for name, setting in declared().items():
+        if setting.kind and name in given:
+            chosen += [(setting.kind, one) for one in as_tuple(given[name])]
+    for kind, one in chosen:
+        if isinstance(one, str):
+            registry.find(kind, registry.name_in(kind, one))
+
+
+def _identified(setup: Setup, registry: Registry) -> Configuration:
+    """Return the configuration with the identity of every component."""
+    chain = setup.abstraction.links
+    identity = {
+        "env": component_identity("environment", setup.environment, registry),
+        "policy": component_identity("policy", setup.policy, registry),
+        "abstraction": [component_identity("abstraction", link, registry) for link in chain],
+        "default_action": component_identity("default-action", setup.default_action, registry),
+    }
+    live = any(holds_functions(recipe) for _, recipe in setup.components())
+    return dataclasses.replace(setup.config, components=identity, live=live)
+
+
+def choose(registry: Registry, kind: str, chosen: Any) -> Chosen:
+    """Return the component of a choice: a spec string, a recipe, or a plain function."""
+    if isinstance(chosen, Chosen):
+        return chosen
+    if isinstance(chosen, str | Spec):
+        spec = registry.parse(kind, chosen) if isinstance(chosen, str) else chosen
+        return Chosen(registry.make(kind, spec), registry.text(kind, spec))
+    if callable(chosen) and not dataclasses.is_dataclass(chosen):
+        module, name = chosen.__module__, getattr(chosen, "__qualname__", type(chosen).__name__)
+        return Chosen(registry.resolve(kind, "python")(chosen), f"python:{module}:{name}")
+    if isinstance(chosen, type) or not isinstance(chosen, KINDS[kind].protocol):
+        raise ConfigError(
+            f"{kind} must be a spec string, a recipe or a function, got {chosen!r}; a recipe has "
+            f"{KINDS[kind].method}"
+        )
+    registration = registry.registration_of(kind, chosen)
+    name = registration.component.name if registration else qualified_name(type(chosen))
+    return Chosen(chosen, name)
+
+
+def _measures(registry: Registry, wanted: tuple[Any, ...]) -> dict[str, Chosen]:
+    chosen = [choose(registry, "measure", one) for one in (*STANDARD_MEASURES, *wanted)]
+    for measure in chosen:
+        if measure.text in RESERVED:
+            raise ConfigError(
+                f"{measure.text!r} is always shown and cannot be added: for one random order "
+                "write random:seed=1"
+            )
+    return {measure.text: measure for measure in chosen}

@@ -1,0 +1,206 @@
+"""What can be set: each setting is declared here, once.
+
+The keywords of `rpd_core.run`, the options of the command line, the checks, and what is stored all
+follow from these fields. A setting that is not given has the value `RECOMMENDED` until the task's
+recommendation, or the default stated here, takes its place.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from rpd_core.errors import ConfigError
+from rpd_core.plugin.protocols import Task
+
+Scope = Literal["suite", "size", "analysis"]
+"""What a setting decides: the episodes themselves, how many, or only what is asked of them."""
+Check = Callable[[str, Any], None]
+
+PORTFOLIO = ("tarantula", "ochiai", "zoltar", "wong2")
+"""The paper's four measures."""
+STANDARD_MEASURES = (*PORTFOLIO, "freqvis")
+STANDARD_SHARES = (
+    0.0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.125, 0.15, 0.175, 0.2, 0.225, 0.25,
+    0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 1.0,
+)  # fmt: skip
+LARGEST = 10**12
+"""Episodes, lanes and the like beyond this are a slip of the keyboard."""
+
+
+class _Recommended:
+    """Stands for a setting that was not given."""
+
+    def __repr__(self) -> str:
+        return "RECOMMENDED"
+
+    def __reduce__(self) -> str:
+        return "RECOMMENDED"
+
+
+RECOMMENDED = _Recommended()
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is declared of a setting besides its name and type."""
+
+    help: str
+    scope: Scope
+    default: Any = RECOMMENDED
+    """Used where the task recommends nothing."""
+    kind: str = ""
+    """The kind of component that its spec strings select."""
+    flag: str = ""
+    """The option on the command line, if not its name; `-` for none."""
+    check: Check | None = None
+
+
+def _count(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ConfigError(f"{name} must be a whole number, got {value!r}")
+    if not 1 <= value <= LARGEST:
+        bound = "at least 1" if value < 1 else f"at most {LARGEST:g}"
+        raise ConfigError(f"{name} must be {bound}, got {value}")
+
+
+def _seed(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ConfigError(f"{name} must be a whole number, got {value!r}")
+    if not 0 <= value < 2**63:
+        raise ConfigError(f"{name} must not be negative and must be below 2**63, got {value}")
+
+
+def _rate(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ConfigError(f"{name} must be a number, got {value!r}")
+    if not 0 < value < 1:
+        hint = f" Did you mean {value / 100:g}?" if 1 < value < 100 else ""
+        raise ConfigError(f"{name} must lie in (0, 1), got {value:g}.{hint}")
+
+
+def _shares(name: str, value: Any) -> None:
+    if not value or not all(isinstance(s, int | float) and 0 <= s <= 1 for s in value):
+        raise ConfigError(f"{name} must lie in [0, 1], got {list(value)}")
+
+
+def _unvisited(name: str, value: Any) -> None:
+    if value not in ("default", "policy"):
+        raise ConfigError(f"{name} must be default or policy, got {value!r}")
+
+
+def _finite_or_none(name: str, value: Any) -> None:
+    if value is None:
+        return
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not abs(value) < float("inf"):
+        raise ConfigError(f"{name} must be a number, got {value!r}")
+
+
+def _setting(help: str, scope: Scope, **more: Any) -> Any:
+    return field(default=RECOMMENDED, metadata={"setting": Setting(help, scope, **more)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Everything that can be set beside environment and policy."""
+
+    abstraction: tuple[Any, ...] = _setting(
+        "Abstraction spec; repeat to chain.", "suite", kind="abstraction"
+    )
+    default_action: Any = _setting(
+        "Default-action spec, for example repeat.", "suite", kind="default-action"
+    )
+    mutation_rate: float = _setting(
+        "Chance that a state is mutated, in (0, 1).", "suite", check=_rate
+    )
+    seed: int = _setting("Seed of everything; default 0.", "suite", default=0, check=_seed)
+    lanes: int = _setting("Episodes played side by side.", "suite", flag="-", check=_count)
+    episodes: int = _setting("Mutant episodes in the suite.", "size", check=_count)
+    chunk: int = _setting("Episodes per unit of work.", "size", flag="-", check=_count)
+    condition: Any = _setting(
+        "When an episode passed: return>=200, auto, ...", "analysis", kind="condition"
+    )
+    measures: tuple[Any, ...] = _setting(
+        "Measure spec, in addition to the standard ones; repeatable.",
+        "analysis", default=(), kind="measure", flag="--measure",
+    )  # fmt: skip
+    unvisited: Literal["default", "policy"] = _setting(
+        "In states the suite never saw: 'default' action (default) or 'policy'.",
+        "analysis", default="default", check=_unvisited,
+    )  # fmt: skip
+    test_episodes: int = _setting("Episodes per pruned policy.", "analysis", check=_count)
+    shares: tuple[float, ...] = _setting(
+        "Shares of states in the sweep.",
+        "analysis", default=STANDARD_SHARES, flag="-", check=_shares,
+    )  # fmt: skip
+    random_rankings: int = _setting(
+        "Random rankings to compare with.", "analysis", default=8, flag="-", check=_count
+    )
+    reference: float | None = _setting(
+        "Return that shares are measured from; default: the task's.",
+        "analysis", check=_finite_or_none,
+    )  # fmt: skip
+
+    def given(self) -> dict[str, Any]:
+        """Return the settings that were given."""
+        values = {name: getattr(self, name) for name in declared()}
+        return {name: value for name, value in values.items() if value is not RECOMMENDED}
+
+    def of_scope(self, *scopes: Scope) -> dict[str, Any]:
+        """Return the settings that decide the same thing."""
+        return {
+            name: getattr(self, name) for name, one in declared().items() if one.scope in scopes
+        }
+
+
+@dataclass(frozen=True)
+class Request(Settings):
+    """What the user asked for.
+
+    Environment, policy and the components among the settings are spec strings, recipes, or
+    functions of the user's own.
+    """
+
+    env: Any
+    policy: Any = None
+
+
+def declared() -> dict[str, Setting]:
+    """Return every setting by its name."""
+    return {item.name: item.metadata["setting"] for item in dataclasses.fields(Settings)}
+
+
+def recommended(task: Task, given: Settings) -> dict[str, Any]:
+    """Fill what was not given with the task's recommendations and the defaults."""
+    values = {}
+    for name, setting in declared().items():
+        value = getattr(given, name)
+        if value is RECOMMENDED:
+            value = getattr(task, name, setting.default)
+            empty = isinstance(value, tuple) and not value  # a task without an opinion
+            value = setting.default if empty else value
+        values[name] = value
+    return values
+
+
+def check(settings: Settings) -> None:
+    """Refuse values that cannot work."""
+    for name, setting in declared().items():
+        if setting.check is not None:
+            setting.check(name, getattr(settings, name))
+    if settings.mutation_rate * settings.episodes < 1:
+        raise ConfigError(
+            f"{settings.episodes} episodes at mutation rate {settings.mutation_rate:g} mutate "
+            "almost nothing: ask for more episodes"
+        )
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    """Return one or several choices as a tuple."""
+    if isinstance(value, str | Path) or not isinstance(value, Iterable):
+        return (value,)
+    return tuple(value)

@@ -1,0 +1,151 @@
+"""Work items -> results: that each comes back exactly once, and that lost work is tried again."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from rpd_core.errors import ExecutionError, RpdError, one_line
+from rpd_core.plugin.protocols import Answer, Engine, Outcome, WorkItem
+
+RETRIES = 3
+"""How often work whose process died is tried again."""
+_NAMED = 3
+"""Items that a message names."""
+
+
+class _Pending:
+    """The queue that an engine takes from and lost work returns to."""
+
+    def __init__(self, items: Iterable[WorkItem]) -> None:
+        self.waiting = deque(items)
+        self.expected = {item.identity: item for item in self.waiting}
+        """Items that have not come back, by identity."""
+        if len(self.expected) != len(self.waiting):
+            raise ExecutionError("two items of work have the same identity")
+        self.taken: set[str] = set()
+
+    def take(self) -> WorkItem | None:
+        if not self.waiting:
+            return None
+        item = self.waiting.popleft()
+        self.taken.add(item.identity)
+        return item
+
+    def returned(self, outcome: Outcome) -> WorkItem:
+        """Return the item behind an outcome; refuse one that was not asked for, or came twice."""
+        item = self.expected.get(outcome.identity)
+        if item is None or outcome.identity not in self.taken:
+            raise ExecutionError(
+                f"the executor returned {outcome.identity!r}, which it was not given or had "
+                "returned before: its results cannot be relied on; use another executor"
+            )
+        self.taken.discard(outcome.identity)
+        return item
+
+
+def run_items(
+    engine: Engine, items: Iterable[WorkItem], handle: Callable[[WorkItem, Any], None]
+) -> None:
+    """Run all items and hand each result on as it comes; raise if one does not come back."""
+    pending = _Pending(items)
+    tries: Counter[str] = Counter()
+    while pending.expected:
+        before = len(pending.expected), sum(tries.values())
+        with _listening(engine.execute(pending)) as outcomes:
+            for outcome in outcomes:
+                _receive(pending, outcome, tries, handle)
+        if pending.taken or before == (len(pending.expected), sum(tries.values())):
+            raise ExecutionError(_not_returned(pending))
+
+
+def _receive(
+    pending: _Pending,
+    outcome: Outcome,
+    tries: Counter[str],
+    handle: Callable[[WorkItem, Any], None],
+) -> None:
+    item = pending.returned(outcome)
+    if outcome.lost:
+        tries[item.identity] += 1
+        _give_up_after_retries(item, outcome, tries[item.identity])
+        pending.waiting.append(replace(item, attempt=tries[item.identity]))
+        return
+    if outcome.error is not None:
+        raise as_rpd_error(outcome.error)
+    if not isinstance(outcome.answer, Answer) or outcome.answer.identity != item.identity:
+        given = (
+            "nothing" if outcome.answer is None else f"the result of {outcome.answer.identity!r}"
+        )
+        raise ExecutionError(
+            f"the executor returned {given} for {item.identity!r}: its results cannot be relied "
+            "on; use another executor"
+        )
+    if outcome.answer.error is not None:
+        raise as_rpd_error(outcome.answer.error)
+    del pending.expected[item.identity]
+    handle(item, outcome.answer.value)
+
+
+def _not_returned(pending: _Pending) -> str:
+    lost = [item.label or item.identity for item in pending.expected.values()]
+    more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
+    return (
+        f"the executor ended without {', '.join(lost[:_NAMED])}{more}: what came back is stored; "
+        "run the same command again, maybe with another --executor"
+    )
+
+
+@contextmanager
+def _listening(outcomes: Iterator[Outcome]) -> Iterator[Iterator[Outcome]]:
+    """Tell the engine at once when nobody listens any more, so that it ends its work."""
+    try:
+        yield outcomes
+    finally:
+        if isinstance(outcomes, Generator):
+            outcomes.close()
+
+
+def _give_up_after_retries(item: WorkItem, outcome: Outcome, tries: int) -> None:
+    if tries > RETRIES:
+        how = outcome.error or "the worker process died"
+        raise ExecutionError(f"{how}, {tries} times, while doing {item.label or item.identity}")
+
+
+def as_rpd_error(error: BaseException) -> BaseException:
+    """Explain errors of shipping work and attempts to end rpd; return all others as they are."""
+    if isinstance(error, RpdError):
+        return error
+    if isinstance(error, SystemExit):
+        return ExecutionError(f"the policy or the environment wants to end rpd ({one_line(error)})")
+    if isinstance(error, CannotShip):
+        return ExecutionError(
+            f"the work cannot be sent to other processes ({error}): use one worker, or name your "
+            "function as python:module:attribute"
+        )
+    return error
+
+
+class CannotShip(Exception):
+    """Raised by an engine whose item cannot be pickled."""
+
+
+def packed(item: WorkItem) -> bytes:
+    """Return an item as bytes, or raise `CannotShip`."""
+    try:
+        return pickle.dumps(item)
+    except Exception as error:  # whatever a stranger's object raises while it is pickled
+        raise CannotShip(one_line(error)) from error
+
+
+def can_be_shipped(thing: object) -> bool:
+    """Return whether something can be sent to another process."""
+    try:
+        pickle.dumps(thing)
+    except Exception:
+        return False
+    return True

@@ -1,0 +1,57 @@
+"""Who decides in a state: the keyed coin, the top states of a ranking, or always the policy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rpd_core.play.chance import Domain, domain_keys, mix, to_unit
+from rpd_core.play.loop import Keep, Plan, Step
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import BoolArray, IntArray, KeyArray
+
+
+def always(keys: KeyArray, position: IntArray) -> BoolArray:
+    """Keep the policy everywhere."""
+    return np.ones(len(keys), dtype=bool)
+
+
+def coin(plan: Plan, mutation_rate: float) -> Keep:
+    """Return the fate of a state in an episode: kept unless its keyed coin says mutated."""
+    roots = mix(domain_keys(plan.identity, Domain.COIN))
+
+    def keep(keys: KeyArray, position: IntArray) -> BoolArray:
+        return to_unit(mix(roots[position] ^ keys)) >= mutation_rate
+
+    return keep
+
+
+class TopStates:
+    """Keeps the policy in the first states of a ranking, with ranking and cutoff per episode."""
+
+    def __init__(
+        self, rankings: tuple[KeyArray, ...], points: IntArray, unranked_kept: bool
+    ) -> None:
+        self.sorted_keys = np.sort(rankings[0])
+        self.ranks = np.stack([np.argsort(ranked) for ranked in rankings])
+        """Per ranking, the rank of each of the sorted keys."""
+        self.ranking, self.cutoffs = points[:, 0], points[:, 1]
+        self.unranked = -1 if unranked_kept else np.iinfo(np.int64).max
+        self.ranked_steps = np.zeros(len(points))
+        """Per episode, steps spent in states of the ranking."""
+        self._found = np.zeros(0, dtype=bool)
+
+    def __call__(self, keys: KeyArray, position: IntArray) -> BoolArray:
+        if not len(self.sorted_keys):
+            self._found = np.zeros(len(keys), dtype=bool)
+            return np.full(len(keys), self.unranked < 0)
+        at = np.minimum(np.searchsorted(self.sorted_keys, keys), len(self.sorted_keys) - 1)
+        self._found = self.sorted_keys[at] == keys
+        rank = np.where(self._found, self.ranks[self.ranking[position], at], self.unranked)
+        return np.asarray(rank < self.cutoffs[position])
+
+    def record(self, step: Step) -> None:
+        """Count the step where its state is in the ranking; lanes play different episodes."""
+        self.ranked_steps[step.position[self._found & step.active]] += 1

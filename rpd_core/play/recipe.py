@@ -1,0 +1,87 @@
+"""What a worker needs to play episodes: components, light and picklable, opened where used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rpd_core.config.resolve import Setup
+from rpd_core.plugin.chain import Chain
+from rpd_core.plugin.protocols import (
+    Abstraction,
+    DefaultAction,
+    DefaultActor,
+    Environment,
+    Facts,
+    PolicyLoader,
+)
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import Array, Batch
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that a worker needs to play episodes."""
+
+    environment: Environment
+    policy: PolicyLoader
+    abstraction: Abstraction
+    default_action: DefaultAction
+    lanes: int
+    max_steps: int
+    render: bool = False
+    """Whether episodes will be drawn."""
+
+    @property
+    def links(self) -> tuple[Abstraction, ...]:
+        """The abstractions, in the order in which they are applied."""
+        chain = self.abstraction
+        return tuple(chain.links) if isinstance(chain, Chain) else (chain,)
+
+    def components(self) -> Iterator[tuple[str, Any]]:
+        """Yield (kind, recipe) of everything that takes part."""
+        yield "environment", self.environment
+        yield "policy", self.policy
+        for link in self.links:
+            yield "abstraction", link
+        yield "default-action", self.default_action
+
+
+def recipe_of(setup: Setup) -> Recipe:
+    """Return the recipe of a run's mutant and pruned episodes."""
+    return Recipe(
+        setup.environment,
+        setup.policy,
+        setup.abstraction,
+        setup.default_action,
+        setup.config.settings.lanes,
+        setup.config.max_steps,
+    )
+
+
+@dataclass(frozen=True)
+class OneState:
+    """Stands in for the abstraction while there is none: every step is the same state."""
+
+    needs: tuple[str, ...] = ()
+
+    def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
+        first = next(iter(values.values())) if isinstance(values, dict) else values
+        return np.zeros((len(first), 1), dtype=np.uint8)
+
+
+@dataclass(frozen=True)
+class NoDefault:
+    """Stands in for the default action where the policy decides at every step."""
+
+    def open(self, facts: Facts) -> DefaultActor:
+        return lambda moment: moment.previous
+
+
+def policy_alone(environment: Environment, policy: PolicyLoader, lanes: int) -> Recipe:
+    """Return a recipe for playing a policy as it is."""
+    return Recipe(environment, policy, OneState(), NoDefault(), lanes, environment.task().max_steps)

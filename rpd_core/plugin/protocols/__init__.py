@@ -1,0 +1,120 @@
+"""What a plugin hands to rpd, and what the things behind it promise.
+
+A plugin's hook returns `Component` records. The target of a record is a frozen dataclass, the
+*recipe*: its fields are the parameters that a spec string sets, it is light and picklable, and a
+worker process opens it into the live object that does the work. Nothing here imports NumPy, so
+that listing plugins stays cheap.
+
+Arrays that pass between lanes, policies, abstractions and default actions are valid until the next
+step or reset: whoever wants one for longer copies it, and nobody writes to one that is not theirs.
+What a policy returns as `memory` is its own: handed back unchanged, at every step, for all lanes.
+Policy and default action are each called once per step with all lanes, whoever decides. Records may
+get new fields, always with defaults.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rpd_core.plugin.protocols.abstraction import (
+    Abstraction,
+    DefaultAction,
+    DefaultActor,
+    FitSample,
+    Moment,
+)
+from rpd_core.plugin.protocols.component import Component, learned, permission
+from rpd_core.plugin.protocols.environment import (
+    Environment,
+    Facts,
+    Lanes,
+    Opening,
+    StepResult,
+    Task,
+)
+from rpd_core.plugin.protocols.executor import (
+    Answer,
+    Engine,
+    Executor,
+    InputFile,
+    Outcome,
+    WorkItem,
+    WorkQueue,
+)
+from rpd_core.plugin.protocols.measure import Condition, Evidence, Measure, Scores, Spectrum
+from rpd_core.plugin.protocols.optional import (
+    DescribesItself,
+    DrawsValues,
+    HasSources,
+    LearnsFromEpisodes,
+    LearnsFromSteps,
+    OpensForFacts,
+    ReadsFiles,
+    ShowsCondition,
+    ShowsValues,
+)
+from rpd_core.plugin.protocols.policy import Choice, Policy, PolicyInput, PolicyLoader
+from rpd_core.plugin.protocols.suite import ENDINGS, Episodes, States, Suite, Visits
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols.arrays import (
+        Array,
+        Batch,
+        BoolArray,
+        FloatArray,
+        IntArray,
+        KeyArray,
+    )
+
+__all__ = [
+    "ENDINGS",
+    "Abstraction",
+    "Answer",
+    "Array",
+    "Batch",
+    "BoolArray",
+    "Choice",
+    "Component",
+    "Condition",
+    "DefaultAction",
+    "DefaultActor",
+    "DescribesItself",
+    "DrawsValues",
+    "Engine",
+    "Environment",
+    "Episodes",
+    "Evidence",
+    "Executor",
+    "Facts",
+    "FitSample",
+    "FloatArray",
+    "HasSources",
+    "InputFile",
+    "IntArray",
+    "KeyArray",
+    "Lanes",
+    "LearnsFromEpisodes",
+    "LearnsFromSteps",
+    "Measure",
+    "Moment",
+    "Opening",
+    "OpensForFacts",
+    "Outcome",
+    "Policy",
+    "PolicyInput",
+    "PolicyLoader",
+    "ReadsFiles",
+    "Scores",
+    "ShowsCondition",
+    "ShowsValues",
+    "Spectrum",
+    "States",
+    "StepResult",
+    "Suite",
+    "Task",
+    "Visits",
+    "WorkItem",
+    "WorkQueue",
+    "learned",
+    "permission",
+]

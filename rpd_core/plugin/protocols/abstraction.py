@@ -1,0 +1,80 @@
+"""Abstractions and default actions: which states there are, and what is done instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from rpd_core.play.chance import Draws
+    from rpd_core.plugin.protocols.arrays import Array, Batch, BoolArray, FloatArray, IntArray
+    from rpd_core.plugin.protocols.environment import Facts
+
+
+@runtime_checkable
+class Abstraction(Protocol):
+    """Maps a batch of observations to a batch of fixed-shape arrays.
+
+    The values are truth values, integers or floats, of one dtype and shape for the whole run; row
+    i depends on row i of the input alone. Optional: `needs`, the views it wants; `show`, `draw`
+    (`ShowsValues`, `DrawsValues`); `open` (`OpensForFacts`), for those that load a model or check
+    the environment; `fit` (`LearnsFromSteps`), for those that must first learn something.
+    """
+
+    def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
+        """Return the abstract states; in a chain `values` is what the one before returned."""
+
+
+@dataclass(frozen=True)
+class FitSample:
+    """What a component learns from: steps of the original policy, in order."""
+
+    values: Batch
+    """Observations, or what the abstraction before returned, one row per step."""
+    views: Mapping[str, Array]
+    """The views that the component needs, one row per step."""
+    episodes: IntArray
+    """Episode of each step."""
+    actions: Array
+    """What the policy chose at each step."""
+    facts: Facts
+    """The environment."""
+    seed: int
+    """Seed for any randomness in the fitting."""
+    planned_episodes: int
+    """Size of the suite that is to be played."""
+    mutation_rate: float
+    """Chance that a state will be mutated in it."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What a default action may look at, one row per lane."""
+
+    observations: Batch
+    """The observations; rows of idle lanes hold old ones."""
+    views: Mapping[str, Array]
+    """The extra views that the default action's `needs` names."""
+    previous: Array
+    """Actions executed at the step before; meaningless where `starts`."""
+    rewards: FloatArray
+    """Rewards of the step before; 0 where `starts`."""
+    starts: BoolArray
+    """Lanes at the first step of an episode."""
+    state_draws: Draws
+    """Randomness keyed by episode and state: the same at every revisit."""
+    step_draws: Draws
+    """Randomness keyed by episode and step."""
+
+
+DefaultActor = Callable[[Moment], "Array"]
+"""A default action at work: the actions for all lanes."""
+
+
+@runtime_checkable
+class DefaultAction(Protocol):
+    """The recipe of a default action. Optional: `needs`, the views it wants."""
+
+    def open(self, facts: Facts) -> DefaultActor:
+        """Fit it to the environment, or raise `FitError` where it cannot work."""

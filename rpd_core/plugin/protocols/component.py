@@ -1,0 +1,42 @@
+"""The record by which a plugin offers a component, and fields that only `fit` sets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Component:
+    """One thing a plugin offers: what it is called, where it lives, what it needs."""
+
+    name: str
+    """The word users type, for example `tarantula`."""
+    target: str
+    """`module:attribute` of the recipe, imported only on use."""
+    summary: str
+    """One line for `rpd list-plugins`."""
+    requires: tuple[str, ...] = ()
+    """Import names that must be installed for it to work."""
+    install: str = ""
+    """What to `pip install` if one of them is missing."""
+    runs_code: bool = True
+    """Whether its input can make it run code that its user did not install.
+
+    Input means parameters, files that they name, and data it is given. Only a component that
+    states False is used on behalf of a file or a run directory without `--trust-policy`. One that
+    runs none by default, but does with some parameters, states False here and has an attribute or
+    property `runs_code` on its recipe that is true for those parameters.
+    """
+
+
+def learned(default: T) -> T:
+    """Return a dataclass field that only `fit` sets: not a parameter, and refused in specs."""
+    return field(default=default, metadata={"learned": True})
+
+
+def permission() -> bool:
+    """Return a field for what the user permits each time anew: never stored, not identity."""
+    return field(default=False, metadata={"not_identity": True})

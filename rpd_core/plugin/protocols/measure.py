@@ -1,0 +1,84 @@
+"""Measures and conditions: from stored episodes to scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols.arrays import FloatArray, KeyArray
+    from rpd_core.plugin.protocols.suite import Episodes, Suite
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Per state, the weight of the episodes that visited it, by fate and outcome.
+
+    An episode of weight w (1 passed, 0 failed) adds w to a passed cell and 1 - w to a failed one.
+    """
+
+    mutated_failed: FloatArray
+    """Episodes that visited the state, in which it was mutated, and which failed; float64."""
+    mutated_passed: FloatArray
+    """Likewise, mutated and passed."""
+    kept_failed: FloatArray
+    """Likewise, kept and failed."""
+    kept_passed: FloatArray
+    """Likewise, kept and passed."""
+
+    def __len__(self) -> int:
+        return len(self.mutated_failed)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a measure may look at; `suite` is there only if it declares `needs = ("suite",)`."""
+
+    spectrum: Spectrum
+    """The four cells of every state."""
+    keys: KeyArray
+    """Key of each state, in the order of the spectrum."""
+    weights: FloatArray | None = None
+    """Weight of each episode under the condition, with `suite`."""
+    suite: Suite | None = None
+    """The whole suite: returns, coins, action values."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores with an interval; one row per state, in the order of the evidence."""
+
+    values: FloatArray
+    """What the ranking is made of, one finite number per state, for example a lower bound."""
+    low: FloatArray
+    """Lower end of each interval; NaN where there is none."""
+    high: FloatArray
+    """Upper end of each interval, at least `low`."""
+    estimate: FloatArray | None = None
+    """What the interval is for, where that is not `values`."""
+    level: float = 0.95
+    """Confidence of the intervals."""
+
+
+@runtime_checkable
+class Measure(Protocol):
+    """Maps evidence to one finite score per state; higher matters more.
+
+    Optional: `needs: ClassVar[tuple[str, ...]] = ("suite",)` for measures that look beyond the
+    spectrum; the whole suite is then loaded.
+    """
+
+    def __call__(self, evidence: Evidence) -> FloatArray | Scores:
+        """Score every state; another order of the states gives the same scores in that order."""
+
+
+@runtime_checkable
+class Condition(Protocol):
+    """Weighs each episode in [0, 1]: 1 passed, 0 failed.
+
+    Optional: `fit` (`LearnsFromEpisodes`), for conditions that choose a cut from the suite, which
+    is stored and used from then on; `show_condition` (`ShowsCondition`), the condition in words.
+    """
+
+    def __call__(self, episodes: Episodes) -> FloatArray:
+        """Weigh the episodes."""

@@ -1,0 +1,70 @@
+"""Policies: a batch of observations in, a batch of actions out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from rpd_core.play.chance import Draws
+    from rpd_core.plugin.protocols.arrays import Array, Batch, BoolArray, FloatArray
+    from rpd_core.plugin.protocols.environment import Facts
+
+
+@dataclass(frozen=True)
+class PolicyInput:
+    """What a policy sees at one step, one row per lane."""
+
+    observations: Batch
+    """The observations; rows of idle lanes hold old ones."""
+    views: Mapping[str, Array]
+    """The extra views that the policy's `needs` names."""
+    starts: BoolArray
+    """Lanes at the first step of an episode: forget what was remembered there."""
+    memory: Any
+    """What the policy returned as `memory` at the last step; None at the very first call."""
+    draws: Draws
+    """Randomness keyed by episode and step, the only source a policy may use."""
+    previous: Array
+    """Actions executed at the step before, by whoever decided; meaningless where `starts`."""
+    rewards: FloatArray
+    """Rewards of the step before; 0 where `starts`."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a policy wants to do, one row per lane; the same fields at every step."""
+
+    actions: Array
+    """The actions, shaped like a batch of the action space."""
+    action_values: Array | None = None
+    """Estimated return of every discrete action, if the policy has it."""
+    probabilities: Array | None = None
+    """Probability of every discrete action, if the policy has it."""
+    memory: Any = None
+    """Handed back at the next step; hidden states and frame stacks live here."""
+
+
+class Policy(Protocol):
+    """A loaded policy: a batch of observations in, a batch of actions out.
+
+    Optional: `needs`, the views it wants, better stated by the loader, too; `describe`
+    (`DescribesItself`).
+    """
+
+    def __call__(self, seen: PolicyInput) -> Choice:
+        """Decide in all lanes at once; row i depends on row i of the input alone."""
+
+
+@runtime_checkable
+class PolicyLoader(Protocol):
+    """The recipe of a policy.
+
+    Optional: `needs`, the views the policy wants; `inputs` (`ReadsFiles`), `describe`
+    (`DescribesItself`); a field `trust: bool = permission()`, which `--trust-policy` sets, for
+    loaders that may then run code of the file's author.
+    """
+
+    def load(self, facts: Facts) -> Policy:
+        """Load the policy and fit it to the environment; raise `FitError` if it does not fit."""

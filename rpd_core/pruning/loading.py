@@ -1,0 +1,223 @@
+"""Loading pruned policies: `--policy pruned:path`."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rpd_core.config.resolve import choose
+from rpd_core.config.trust import refuse_code, with_trust
+from rpd_core.errors import SpecError, one_line
+from rpd_core.execute.files import moved
+from rpd_core.play.chance import Draws, canonical, state_keys
+from rpd_core.play.deciders import TopStates
+from rpd_core.play.prepare import restore_fitted
+from rpd_core.plugin.chain import Chain, needs_of, opened
+from rpd_core.plugin.protocols import (
+    Choice,
+    DescribesItself,
+    Environment,
+    Facts,
+    Moment,
+    Policy,
+    PolicyInput,
+    permission,
+)
+from rpd_core.plugin.registry import installed
+from rpd_core.pruning.export import FORMAT
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import Array, KeyArray
+
+_LARGEST = 2**31
+_MOST_MEMBERS = 10_000
+_NOT_PRUNED = (
+    OSError, KeyError, TypeError, ValueError, AttributeError, EOFError, RecursionError,
+    NotImplementedError, zipfile.BadZipFile,
+)  # fmt: skip
+_EXPECTED = {
+    "env": str, "policy": str, "default_action": str, "inputs": dict, "abstraction": list,
+    "fitted": list,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PrunedFile:
+    """A pruned policy written by `rpd prune --export`."""
+
+    path: Path
+    """The exported file."""
+    trust: bool = permission()
+    """Let the file name components that run code, and load the policy inside in full."""
+
+    @property
+    def runs_code(self) -> bool:
+        """Whether code of the file's author may run."""
+        return self.trust
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return needs_of(self._abstraction(self.about()))
+
+    def about(self) -> dict[str, Any]:
+        """Read what the file says of itself."""
+        with _reading(self.path), zipfile.ZipFile(self.path) as archive:
+            entries = archive.infolist()
+            if sum(entry.file_size for entry in entries) > _LARGEST or len(entries) > _MOST_MEMBERS:
+                raise SpecError(f"{str(self.path)!r} unpacks to more than 2 GB: refused")
+            about: dict[str, Any] = json.loads(_member(archive, "pruned.json"))
+            if about.get("format") != FORMAT:
+                raise SpecError(
+                    f"{str(self.path)!r} has format {about.get('format')!r}; {FORMAT} is needed"
+                )
+            for key, kind in _EXPECTED.items():
+                if not isinstance(about[key], kind):
+                    raise ValueError(f"{key} is {about[key]!r}")
+        return about
+
+    def environment(self) -> Environment:
+        """Return the environment that the policy was pruned in."""
+        made: Environment = self._made("environment", self.about()["env"])
+        return made
+
+    def _made(self, kind: str, text: str) -> Any:
+        """Return a component that the file names; one that may run code only if trusted."""
+        if self.trust:
+            return with_trust(choose(installed(), kind, text).recipe)
+        return refuse_code(kind, text, installed(), self.path.name)
+
+    def describe(self) -> dict[str, str]:
+        """Return what the file says, without an environment."""
+        about = self.about()
+        shown = ("env", "policy", "default_action", "measure", "kept", "return_mean")
+        return {key: str(about.get(key)) for key in shown}
+
+    def load(self, facts: Facts) -> Policy:
+        """Put policy, abstraction and default action together again."""
+        about = self.about()
+        with (
+            _reading(self.path),
+            zipfile.ZipFile(self.path) as archive,
+            tempfile.TemporaryDirectory() as folder,
+        ):
+            kept, ranked = (_keys(archive, name) for name in ("keys.npy", "ranked.npy"))
+            files = {
+                place: _extract(archive, one["member"], folder)
+                for place, one in about["inputs"].items()
+            }
+            made = self._placed("policy", "policy", about["policy"], files)
+            policy = made.load(facts)
+            other = self._placed("default-action", "default_action", about["default_action"], files)
+            default = other.open(facts)
+            abstraction = opened(self._abstraction(about), facts)
+        point = np.array([[0, len(kept)]])
+        keep = TopStates((ranked,), point, about.get("unvisited") == "policy")
+        return _Pruned(policy, default, abstraction, keep)
+
+    def _placed(self, kind: str, place: str, text: str, files: Mapping[str, Path]) -> Any:
+        """Return a component that reads the extracted files in place of those it names."""
+        recipe = self._made(kind, text)
+        return _with_files(recipe, place, files)
+
+    def _abstraction(self, about: Mapping[str, Any]) -> Chain:
+        links = tuple(self._made("abstraction", text) for text in about["abstraction"])
+        with _reading(self.path):
+            return restore_fitted(Chain(links), about["fitted"])
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Turn whatever a damaged file makes Python raise into one line."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise SpecError(f"{str(path)!r} does not exist: check the path") from None
+    except _NOT_PRUNED as error:
+        raise SpecError(
+            f"{str(path)!r} is not an exported pruned policy ({one_line(error)[:300]})"
+        ) from error
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Read a member, no further than it says it goes."""
+    with archive.open(name) as stream:
+        return stream.read(archive.getinfo(name).file_size)
+
+
+def _keys(archive: zipfile.ZipFile, name: str) -> KeyArray:
+    """Read state keys; the array's header must fit the bytes that are there."""
+    keys = np.load(io.BytesIO(_member(archive, name)), allow_pickle=False)
+    if keys.ndim != 1 or keys.dtype != np.uint64:
+        raise ValueError(f"{name} holds {keys.dtype} {keys.shape}, not a row of state keys")
+    return np.asarray(keys)
+
+
+def _extract(archive: zipfile.ZipFile, name: str, folder: str) -> Path:
+    """Write an input file below a folder, and never elsewhere."""
+    target = (Path(folder) / name).resolve()
+    if not target.is_relative_to(Path(folder).resolve()):
+        raise SpecError(f"the pruned policy holds a file outside its folder, {name!r}: refused")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(_member(archive, name))
+    return target
+
+
+def _with_files(recipe: Any, place: str, files: Mapping[str, Path]) -> Any:
+    """Return a recipe whose paths, at any depth, are those of the extracted files."""
+    changes: dict[str, Any] = {}
+    for item in dataclasses.fields(recipe):
+        value = getattr(recipe, item.name)
+        if isinstance(value, Path):
+            changes[item.name] = moved(value, {value.absolute(): files[f"{place}.{item.name}"]})
+        elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+            changes[item.name] = _with_files(value, f"{place}.{item.name}", files)
+    return dataclasses.replace(recipe, **changes)
+
+
+@dataclass
+class _Pruned:
+    """The policy in the kept states, the default action elsewhere."""
+
+    policy: Policy
+    default: Any
+    abstraction: Any
+    keep: TopStates
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        users = (self.policy, self.default, self.abstraction)
+        return tuple(dict.fromkeys(name for user in users for name in needs_of(user)))
+
+    def __call__(self, seen: PolicyInput) -> Choice:
+        keys = state_keys(canonical(self.abstraction(seen.observations, seen.views)))
+        kept = self.keep(keys, np.zeros(len(keys), dtype=np.int64))
+        choice = self.policy(seen)
+        default = self.default(
+            Moment(
+                seen.observations,
+                seen.views,
+                seen.previous,
+                seen.rewards,
+                seen.starts,
+                state_draws=Draws(seen.draws.roots, keys).split(1),
+                step_draws=seen.draws.split(2),
+            )
+        )
+        actions: Array = np.asarray(choice.actions)
+        flags = kept.reshape(kept.shape + (1,) * (actions.ndim - 1))
+        return Choice(np.where(flags, actions, default), memory=choice.memory)
+
+    def describe(self) -> dict[str, str]:
+        """Return what it is."""
+        inner = self.policy.describe() if isinstance(self.policy, DescribesItself) else {}
+        return {"pruned to": f"{int(self.keep.cutoffs[0])} states", **inner}

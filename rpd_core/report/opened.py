@@ -1,0 +1,154 @@
+"""A stored run as an object, for reading: nothing is played unless `replay` is called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rpd_core.analysis.analysis import Analysis, analyse
+from rpd_core.analysis.ranking import Ranking, ranking_columns
+from rpd_core.config.resolve import Setup, choose
+from rpd_core.config.trust import refuse_code
+from rpd_core.errors import ConfigError, StoreError, nearest
+from rpd_core.plugin.protocols import Suite
+from rpd_core.plugin.registry import installed
+from rpd_core.pruning.curves import Curve, curve_from, cutoffs_for
+from rpd_core.pruning.evaluation import read_evaluation
+from rpd_core.report.results import Decision, Summary, Threshold
+from rpd_core.report.summary import decisions_of
+from rpd_core.report.tables import RankingTable
+from rpd_core.store.codec import from_plain
+from rpd_core.store.directory import RunDirectory, StoredAnalysis
+
+if TYPE_CHECKING:
+    from rpd_core.report.replaying import Replay
+
+
+@dataclass(frozen=True)
+class Run:
+    """A stored run and one of its analyses."""
+
+    path: Path
+    """The run directory."""
+    name: str | None
+    """Name of the analysis; none: there is none yet."""
+    setup: Setup | None = None
+    """Live components, where this process made them; needed only to replay functions."""
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r}, analysis={self.name!r})"
+
+    @property
+    def directory(self) -> RunDirectory:
+        """The run on disk."""
+        return RunDirectory(self.path)
+
+    @property
+    def analyses(self) -> list[str]:
+        """Names of the finished analyses."""
+        return self.directory.analyses()
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """Mutant episodes that are stored, and that were asked for."""
+        directory = self.directory
+        return directory.suite().count(), directory.stored().settings.episodes
+
+    @cached_property
+    def summary(self) -> Summary:
+        """What the analysis found."""
+        where = f"analyses/{self._finished()}/summary.json"
+        found = self.directory.read_json(where)
+        if found is None:
+            raise StoreError(f"{str(self.path / where)!r} is missing: run rpd prune again")
+        return from_plain(Summary, found, repr(str(self.path / where)))
+
+    def _finished(self) -> str:
+        if self.name is None:
+            done, asked = self.progress
+            raise StoreError(
+                f"{str(self.path)!r} has no finished analysis ({done} of {asked} mutant episodes "
+                f"are stored): continue it with rpd prune {self.path}"
+            )
+        return self.name
+
+    @cached_property
+    def asked(self) -> StoredAnalysis:
+        """What was asked in the analysis."""
+        return self.directory.analysis(self._finished())
+
+    @cached_property
+    def analysis(self) -> Analysis:
+        """Weights, spectrum and rankings, counted again from the stored suite."""
+        condition = self.asked.settings.condition
+        return self.analysed(condition)
+
+    def analysed(self, condition: str, typed: bool = False) -> Analysis:
+        """Analyse the stored suite under a condition; one that only a file names runs no code."""
+        registry, named_by = installed(), f"analysis {self.name!r} of {str(self.path)!r}"
+        if self.setup is not None and condition == self.setup.config.settings.condition:
+            recipe: Any = self.setup.condition
+        elif typed:
+            chosen = choose(registry, "condition", condition)
+            recipe, condition = chosen.recipe, chosen.text
+        else:
+            recipe = refuse_code("condition", condition, registry, named_by)
+        return analyse(self.directory, recipe, condition, {})
+
+    @property
+    def suite(self) -> Suite:
+        """The stored mutant episodes, all at once."""
+        return self.analysis.suite
+
+    @cached_property
+    def curves(self) -> dict[str, Curve]:
+        """The pruning curve of each measure."""
+        settings, folders = self.asked.settings, self.asked.evaluations
+        states = self.summary.suite.states
+        cutoffs = cutoffs_for(settings.shares, states)
+        shares = [cutoff / states for cutoff in cutoffs]
+        return {
+            name: curve_from(
+                name, shares, cutoffs, read_evaluation(self.directory.evaluation(folders[name]))
+            )
+            for name in settings.measures
+            if name in folders
+        }
+
+    def ranking(self, measure: Any = "tarantula") -> RankingTable:
+        """Rank by any measure: a spec string, a recipe or a function; nothing is played."""
+        ranking = self.ranked(measure)
+        return RankingTable(ranking.name, ranking_columns(ranking, self.analysis.counted))
+
+    def ranked(self, measure: Any) -> Ranking:
+        """Rank by any measure; the order itself."""
+        chosen = choose(installed(), "measure", measure)
+        return self.analysis.rank_by(chosen.text, chosen.recipe)
+
+    def top(self, count: int = 10, measure: Any = None) -> tuple[Decision, ...]:
+        """Return the most important decisions in words, by a measure or the leading one."""
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise ConfigError(f"count must be a whole number of at least 1, got {count!r}")
+        name = self.summary.top.measure if measure is None else measure
+        return decisions_of(self.analysis, self.ranked(name), count)
+
+    def threshold(self, fraction: float = 0.9, name: str = "portfolio") -> Threshold | None:
+        """Return what keeps this fraction of the return; None: never reached."""
+        thresholds = self.summary.thresholds
+        if f"{fraction:g}" not in thresholds:
+            raise ConfigError(f"no threshold of {fraction:g}: there are {', '.join(thresholds)}")
+        entries = thresholds[f"{fraction:g}"]
+        if name not in entries:
+            raise ConfigError(f"{name!r} was not pruned.{nearest(name, entries)}")
+        return entries[name]
+
+    def replay(
+        self, episode: str | int, frames: bool = False, trust_policy: bool = False
+    ) -> Replay:
+        """Play a stored episode again, step by step: `suite:17`, `original:3`, `default:3`,
+        `pruned:3` or `MEASURE@KEPT:3`; a plain number is an episode of the suite."""
+        from rpd_core.report.replaying import replay  # it plays; reading does not need it
+
+        return replay(self, episode, frames, trust_policy)

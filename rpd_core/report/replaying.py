@@ -1,0 +1,251 @@
+"""Stored episodes by their names, played again and compared with what is stored."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rpd_core.analysis.reading import StoredEpisodes
+from rpd_core.config.resolve import Setup, resolve
+from rpd_core.config.settings import Request
+from rpd_core.errors import ConfigError
+from rpd_core.pipeline import prepared_chain, show_with
+from rpd_core.play.chance import Phase, episode_keys
+from rpd_core.play.deciders import TopStates, always, coin
+from rpd_core.play.loop import Keep, Plan
+from rpd_core.play.recipe import recipe_of
+from rpd_core.play.replay import PlayedAgain, play_again
+from rpd_core.plugin.registry import installed
+from rpd_core.pruning.evaluation import stored_table
+from rpd_core.report.stored import stored_request
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import Array
+    from rpd_core.report.opened import Run
+
+_NAME = re.compile(r"(?:(?P<what>[^:]+(?::[^@:]+)?(?:@\d+)?):)?(?P<index>\d{1,15})")
+
+
+@dataclass(frozen=True)
+class DescribedStep:
+    """One step of a replayed episode, in words and numbers."""
+
+    number: int
+    """From 0."""
+    key: int
+    """Key of the state."""
+    state: str
+    """The state in words."""
+    decided_by: str
+    """`policy` or `default`."""
+    action: str
+    """What was done, by its name where it has one."""
+    other: str
+    """What the other would have done."""
+    reward: float
+    frame: Array | None = None
+    """The picture before the step, where asked for."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """An episode played again."""
+
+    episode: str
+    """Its name, for example `suite:17`."""
+    seed: int
+    """What the environment was reset with."""
+    steps: tuple[DescribedStep, ...]
+    total_return: float
+    stored_return: float | None
+    """The return that is stored; none for an episode that was never played before."""
+    last_frame: Array | None = None
+    """The picture after the last step, where asked for."""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the return equals the stored one, where there is one."""
+        return self.stored_return is None or self.stored_return == self.total_return
+
+    @property
+    def difference(self) -> str:
+        """What is to be said about the stored return; empty if it is the same."""
+        if self.agrees:
+            return ""
+        return (
+            f"the return is {self.total_return!r} now and {self.stored_return!r} as stored: the "
+            "episode was played by other versions or another machine, or the environment does not "
+            "repeat itself"
+        )
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """An episode that is to be played again: its chance, who decides, what is stored of it."""
+
+    name: str
+    identity: Array
+    keep: Callable[[Plan], Keep]
+    stored_return: Callable[[], float | None]
+
+
+def replay(run: Run, episode: str | int, frames: bool, trust: bool) -> Replay:
+    """Play a stored episode again; the policy and the environment must be there."""
+    asked = _find(run, str(episode))
+    setup = run.setup or _stored_setup(run, trust)
+    plan = Plan(np.zeros(1, dtype=np.int64), asked.identity)
+    played = play_again(recipe_of(setup), plan, asked.keep(plan), frames)
+    return _described(asked, played, setup, run.directory.names().actions)
+
+
+def _stored_setup(run: Run, trust: bool) -> Setup:
+    """Make the components of a stored run; those that may run code only if trusted."""
+    request = Request(**stored_request(run.directory, run.name, trust, {}))
+    setup = resolve(request, installed(), trust)
+    run.directory.check(setup.config)
+    chain = prepared_chain(run.directory, setup.abstraction)
+    if chain is None:
+        return setup
+    from dataclasses import replace as replaced
+
+    return replaced(setup, abstraction=chain)
+
+
+def _find(run: Run, name: str) -> _Asked:
+    match = _NAME.fullmatch(name.strip())
+    if match is None:
+        raise ConfigError(
+            f"{name!r} is not the name of an episode: write suite:17, original:3, default:3, "
+            "pruned:3 or MEASURE@KEPT:3"
+        )
+    what, index = match["what"] or "suite", int(match["index"])
+    if what == "suite":
+        return _mutant(run, index)
+    if what == "original":
+        return _evaluated(run, name, "original", None, index)
+    if what == "default":
+        return _evaluated(run, name, "default-everywhere", None, index)
+    if what == "pruned":
+        return _confirmed(run, name, index)
+    measure, at, kept = what.rpartition("@")
+    if not at:
+        raise ConfigError(
+            f"{what!r} names no episodes: there are suite, original, default, pruned and "
+            "MEASURE@KEPT, for example tarantula@482:3"
+        )
+    return _evaluated(run, name, measure, int(kept), index)
+
+
+def _mutant(run: Run, index: int) -> _Asked:
+    settings = run.directory.stored().settings
+    done = StoredEpisodes(run.directory.suite())
+
+    def stored() -> float | None:
+        for first, last in done.ranges:
+            if first <= index <= last:
+                table = done.parts.read(first, last, ("episodes",))["episodes"]
+                return float(table["total_return"][index - first].as_py())
+        return None
+
+    _refuse_beyond(f"suite:{index}", index, settings.episodes)
+    identity = episode_keys(settings.seed, Phase.SUITE, np.array([index]))
+    return _Asked(
+        f"suite:{index}", identity, lambda plan: coin(plan, settings.mutation_rate), stored
+    )
+
+
+def _refuse_beyond(name: str, index: int, count: int) -> None:
+    if index >= count:
+        raise ConfigError(f"there is no episode {name}: they go from 0 to {count - 1}")
+
+
+def _evaluated(run: Run, name: str, what: str, kept: int | None, index: int) -> _Asked:
+    """Return a test episode of the original, the default action, or a pruned policy."""
+    settings, seed = run.asked.settings, run.directory.stored().settings.seed
+    _refuse_beyond(name, index, settings.test_episodes)
+    identity = episode_keys(seed, Phase.TEST, np.array([index]), 0)
+    if kept is None:
+        everywhere = what == "original"
+        keep = always if everywhere else _never
+        return _Asked(name, identity, lambda plan: keep, _stored(run, what, 0, index))
+    ranked = run.ranked(what)
+    if kept > len(ranked):
+        raise ConfigError(f"{name}: the ranking has {len(ranked)} states, not {kept}")
+    top = TopStates((ranked.ranked_keys,), np.array([[0, kept]]), settings.unvisited == "policy")
+    return _Asked(name, identity, lambda plan: top, _stored(run, ranked.name, kept, index))
+
+
+def _never(keys: Any, position: Any) -> Any:
+    return np.zeros(len(keys), dtype=bool)
+
+
+def _confirmed(run: Run, name: str, index: int) -> _Asked:
+    """Return a fresh episode of the pruned policy that was chosen."""
+    threshold = run.threshold()
+    chosen = threshold.confirmed if threshold else None
+    if chosen is None:
+        raise ConfigError(f"{str(run.path)!r} has no chosen pruned policy to replay")
+    settings, seed = run.asked.settings, run.directory.stored().settings.seed
+    _refuse_beyond(name, index, settings.test_episodes)
+    ranked = run.ranked(chosen.measure).ranked_keys
+    top = TopStates((ranked,), np.array([[0, chosen.kept]]), settings.unvisited == "policy")
+    attempt = chosen.tries - 1
+    identity = episode_keys(seed, Phase.CONFIRM, np.array([index]), attempt)
+    stored = _stored(run, f"confirm-{attempt}", chosen.kept, index, chosen.return_mean)
+    return _Asked(name, identity, lambda plan: top, stored)
+
+
+def _stored(
+    run: Run, what: str, kept: int, index: int, mean: float | None = None
+) -> Callable[[], float | None]:
+    """Return what looks up the stored return of a test episode; `mean` tells candidates apart."""
+
+    def look_up() -> float | None:
+        folder = run.asked.evaluations.get(what)
+        if folder is None:
+            return None
+        table = stored_table(run.directory, folder)
+        columns = {n: table[n].to_numpy() for n in ("ranking", "kept", "test_episode")}
+        returns = table["total_return"].to_numpy()
+        for ranking in np.unique(columns["ranking"]):
+            mine = (columns["ranking"] == ranking) & (columns["kept"] == kept)
+            rows = returns[mine & (columns["test_episode"] == index)]
+            if len(rows) and (mean is None or float(returns[mine].mean()) == mean):
+                return float(rows[0])
+        return None
+
+    return look_up
+
+
+def _described(asked: _Asked, played: PlayedAgain, setup: Setup, names: tuple[str, ...]) -> Replay:
+    show = show_with(setup.abstraction)
+
+    def named(action: Any) -> str:
+        known = isinstance(action, int) and 0 <= action < len(names)
+        return names[action] if known else str(action)
+
+    steps = tuple(
+        DescribedStep(
+            step.number,
+            step.key,
+            show(step.value),
+            "policy" if step.policy_decided else "default",
+            named(step.action),
+            named(step.default_action if step.policy_decided else step.policy_action),
+            step.reward,
+            step.frame,
+        )
+        for step in played.steps
+    )
+    return Replay(
+        asked.name,
+        int(played.episodes.seed[0]),
+        steps,
+        float(played.episodes.total_return[0]),
+        asked.stored_return(),
+        played.last_frame,
+    )

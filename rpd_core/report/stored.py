@@ -1,0 +1,37 @@
+"""From a run directory back to a request: a stranger's file like any other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rpd_core.config.resolve import Chosen
+from rpd_core.config.settings import declared
+from rpd_core.config.trust import refuse_code
+from rpd_core.plugin.registry import installed
+from rpd_core.store.directory import RunDirectory
+
+
+def stored_request(
+    directory: RunDirectory, analysis: str | None, trust: bool, typed: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments of a call that continues a stored run.
+
+    What was typed comes first. Of the rest, components that may run code are refused unless
+    trusted: whoever made the directory chose them.
+    """
+    stored = directory.stored()
+    asked = directory.analysis(analysis).settings.given() if analysis else {}
+    values: dict[str, Any] = {"env": stored.env, "policy": stored.policy}
+    values |= {**stored.settings.given(), **asked}
+    named_by = repr(str(directory.path))
+    kinds = {name: one.kind for name, one in declared().items() if one.kind}
+    for name, kind in {"env": "environment", "policy": "policy", **kinds}.items():
+        if name in values and name not in typed and not trust:
+            values[name] = _checked(kind, values[name], named_by)
+    return {**values, **typed}
+
+
+def _checked(kind: str, value: Any, named_by: str) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_checked(kind, one, named_by) for one in value)
+    return Chosen(refuse_code(kind, value, installed(), named_by), value)

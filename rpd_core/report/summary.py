@@ -1,0 +1,209 @@
+"""Results of the line -> the typed summary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from rpd_core.analysis.analysis import Analysis
+from rpd_core.analysis.ranking import Ranking
+from rpd_core.analysis.spectrum import ENOUGH, Tally, identified
+from rpd_core.config.configuration import THRESHOLDS, Configuration
+from rpd_core.config.settings import PORTFOLIO
+from rpd_core.plugin.origins import Origin
+from rpd_core.plugin.protocols import Episodes
+from rpd_core.pruning.curves import (
+    Curve,
+    fewest_states,
+    fewest_steps,
+    mean_curve,
+    portfolio,
+    reaching,
+)
+from rpd_core.pruning.references import References
+from rpd_core.pruning.sweep import Confirmation, Pruning
+from rpd_core.report.results import (
+    ConfirmedPolicy,
+    Coverage,
+    Decision,
+    PassRates,
+    Played,
+    Returns,
+    SuiteFacts,
+    Summary,
+    Threshold,
+    Ties,
+    TopDecisions,
+)
+
+TOP = 10
+"""Decisions shown."""
+
+
+def summarise(
+    name: str,
+    config: Configuration,
+    references: References,
+    analysis: Analysis,
+    pruning: Pruning,
+    rates: PassRates,
+    origins: Iterable[Origin],
+) -> Summary:
+    """Put together everything a reader or a script would want to know."""
+    settings = config.settings
+    return Summary(
+        analysis=name,
+        env=config.env,
+        policy=config.policy,
+        condition=analysis.condition_text,
+        condition_asked=settings.condition,
+        original=_returns(references),
+        suite=suite_facts(
+            analysis.episodes,
+            analysis.counted,
+            float(analysis.weights.sum()),
+            settings.mutation_rate,
+        ),
+        coverage=Coverage(pruning.original_coverage, _pruned_coverage(pruning)),
+        pass_rates=rates,
+        targets={f"{q:g}": references.target(q) for q in THRESHOLDS},
+        thresholds={f"{q:g}": _thresholds(pruning, q, references.target(q)) for q in THRESHOLDS},
+        ties={name: ties_of(ranking) for name, ranking in analysis.rankings.items()},
+        top=_top(analysis, _leading_measure(pruning, analysis)),
+        configuration={"suite": config.suite_json(), "analysis": config.analysis_json()},
+        played=_played(origins),
+        seed=settings.seed,
+    )
+
+
+def _returns(references: References) -> Returns:
+    original = references.original.total_return
+    return Returns(
+        references.original_mean,
+        float(original.std(ddof=1)) if len(original) > 1 else 0.0,
+        len(original),
+        references.reference,
+        references.reference_source,
+        float(references.default_everywhere.total_return.mean()),
+    )
+
+
+def suite_facts(
+    episodes: Episodes, counted: Tally, passed: float, mutation_rate: float
+) -> SuiteFacts:
+    """Return what a suite holds."""
+    return SuiteFacts(
+        len(episodes),
+        passed,
+        len(counted.states),
+        int(episodes.length.sum()),
+        mutation_rate,
+        int(identified(counted.spectrum).sum()),
+        ENOUGH,
+    )
+
+
+def _pruned_coverage(pruning: Pruning) -> float | None:
+    """Return the share of the chosen pruned policy's steps that land in ranked states."""
+    chosen = pruning.confirmations.get((THRESHOLDS[0], "portfolio"))
+    return chosen.coverage if chosen else None
+
+
+def _thresholds(pruning: Pruning, fraction: float, target: float) -> dict[str, Threshold | None]:
+    confirmations = pruning.confirmations
+    found: dict[str, Threshold | None] = {}
+    for name, curve in pruning.curves.items():
+        found[name] = _threshold([curve], target, confirmations.get((fraction, name)))
+    best = portfolio(pruning.curves, PORTFOLIO)
+    found["portfolio"] = _threshold(best, target, confirmations.get((fraction, "portfolio")))
+    found["random"] = _threshold([mean_curve("random", pruning.random_curves)], target)
+    found["random_best"] = _threshold(pruning.random_curves[: len(PORTFOLIO)], target)
+    return found
+
+
+def _threshold(
+    curves: Sequence[Curve], target: float, confirmation: Confirmation | None = None
+) -> Threshold | None:
+    points = reaching(curves, target)
+    states, steps = fewest_states(points), fewest_steps(points)
+    if states is None or steps is None:
+        return None
+    return Threshold(states, steps, None if confirmation is None else _confirmed(confirmation))
+
+
+def _confirmed(confirmation: Confirmation) -> ConfirmedPolicy:
+    candidate = confirmation.candidate
+    return ConfirmedPolicy(
+        candidate.name,
+        candidate.kept,
+        candidate.share,
+        confirmation.step_share,
+        confirmation.mean_return,
+        confirmation.coverage,
+        confirmation.confirmed,
+        confirmation.tries,
+    )
+
+
+def ties_of(ranking: Ranking) -> Ties:
+    """Return how many states share a score."""
+    blocks = ranking.tie_blocks()
+    return Ties(len(blocks), int(max(blocks, default=0)))
+
+
+def _leading_measure(pruning: Pruning, analysis: Analysis) -> str:
+    """Return the measure whose ranking is shown: the portfolio's choice at the first threshold."""
+    confirmed = pruning.confirmations.get((THRESHOLDS[0], "portfolio"))
+    return confirmed.candidate.name if confirmed else next(iter(analysis.rankings))
+
+
+def _top(analysis: Analysis, name: str) -> TopDecisions:
+    ranking = analysis.rankings[name]
+    return TopDecisions(
+        name,
+        decisions_of(analysis, ranking, TOP),
+        decisions_of(analysis, ranking, TOP, only_identified=True),
+    )
+
+
+def decisions_of(
+    analysis: Analysis, ranking: Ranking, count: int, only_identified: bool = False
+) -> tuple[Decision, ...]:
+    """Return the first states of a ranking in words."""
+    counted = analysis.counted
+    known = identified(counted.spectrum)
+    places = np.flatnonzero(known[ranking.order] | (not only_identified))[:count]
+    words = analysis.stored.words(ranking.keys[ranking.order[places]])
+    s, interval = counted.spectrum, ranking.interval
+    rows = []
+    for place in places.tolist():
+        row = int(ranking.order[place])
+        mutated = float(s.mutated_failed[row] + s.mutated_passed[row])
+        kept = float(s.kept_failed[row] + s.kept_passed[row])
+        key = int(counted.states.key[row])
+        rows.append(
+            Decision(
+                rank=place + 1,
+                key=key,
+                state=words.get(key, f"{key:016x}"),
+                score=float(ranking.scores[row]),
+                low=None if interval is None else float(interval.low[row]),
+                high=None if interval is None else float(interval.high[row]),
+                episodes=mutated + kept,
+                mutated=mutated,
+                kept=kept,
+                identified=bool(known[row]),
+                visits=int(counted.states.visits[row]),
+                differed=float(counted.differed[row]),
+            )
+        )
+    return tuple(rows)
+
+
+def _played(origins: Iterable[Origin]) -> tuple[Played, ...]:
+    found = list(origins)
+    texts = Counter(map(repr, found))
+    first = {repr(origin): origin for origin in reversed(found)}
+    return tuple(Played(count, first[text]) for text, count in texts.items())

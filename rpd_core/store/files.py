@@ -1,0 +1,66 @@
+"""Files of a run: written whole or not at all, and never outside the run directory."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+from rpd_core.errors import StoreError
+
+
+def write_whole(path: Path, content: Any, root: Path | None = None) -> None:
+    """Write a file so that it is there whole or not at all, even if the machine stops.
+
+    With `root`, a folder on the way that leads out of it, through a link, is refused.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if root is not None:
+            _refuse_outside(path.parent, root)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
+        with os.fdopen(os.open(temporary, flags, 0o666), "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise StoreError(f"cannot write {str(path)!r}: {error.strerror}") from error
+
+
+def read_whole(path: Path, root: Path, largest: int | None = None) -> bytes | None:
+    """Read an ordinary file inside a run; None if it is not there.
+
+    Links that lead out of the run, pipes and devices are refused, and so is a file that is larger
+    than it can be.
+    """
+    try:
+        _refuse_outside(path, root)
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)  # opening a pipe would wait for ever
+        with os.fdopen(os.open(path, flags), "rb") as stream:
+            status = os.fstat(stream.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise StoreError(f"{str(path)!r} is not an ordinary file: delete it")
+            if largest is not None and status.st_size > largest:
+                raise StoreError(f"{str(path)!r} has {status.st_size} bytes, which is too large")
+            return stream.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise StoreError(f"cannot read {str(path)!r}: {error.strerror}") from error
+
+
+def _refuse_outside(path: Path, root: Path) -> None:
+    if not os.path.realpath(path).startswith(os.path.realpath(root)):
+        raise StoreError(f"{str(path)!r} is a link out of the run directory: delete it")
+
+
+def file_stem(name: str) -> str:
+    """Return a file name for a spec string, of a length that every file system takes."""
+    for sign, word in ((">=", "-ge-"), ("<=", "-le-"), (">", "-gt-"), ("<", "-lt-")):
+        name = name.replace(sign, word)
+    stem = "".join(c if (c.isascii() and c.isalnum()) or c in "-._" else "-" for c in name)
+    return stem.strip("-.")[:80] or "unnamed"

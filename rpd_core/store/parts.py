@@ -1,0 +1,167 @@
+"""Part files: tables for a range of episodes, each range with a record of what and who."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rpd_core.errors import StoreError
+from rpd_core.plugin.origins import Origin
+from rpd_core.store.codec import from_plain, parse_object, to_bytes
+from rpd_core.store.files import read_whole, write_whole
+from rpd_core.store.tables import check_schema
+
+_RECORD = re.compile(r"part-(\d{9,15})-(\d{9,15})\.json")
+_LARGEST_RECORD = 2**20
+_LARGEST_TABLE = 2**32
+
+
+@dataclass(frozen=True)
+class PartRecord:
+    """What a part holds and who played it; written last, so it marks a finished part."""
+
+    first: int
+    last: int
+    """First and last episode, both included."""
+    configuration: str
+    """Digest of what fixes its episodes."""
+    rows: Mapping[str, int]
+    """Rows of each table."""
+    digests: Mapping[str, str]
+    """SHA-256 of each table's file."""
+    origin: Origin
+
+    @property
+    def count(self) -> int:
+        """Number of episodes."""
+        return self.last - self.first + 1
+
+
+class Parts:
+    """Tables kept in part files, each for a range of episodes; a missing record is missing work."""
+
+    def __init__(self, path: Path, tables: Sequence[str], configuration: str, root: Path) -> None:
+        self.path, self.tables, self.root = path, tuple(tables), root
+        self.configuration = configuration
+
+    def _file(self, table: str, first: int, last: int) -> Path:
+        folder = self.path / table if len(self.tables) > 1 else self.path
+        return folder / f"part-{first:09d}-{last:09d}.parquet"
+
+    def _record_file(self, first: int, last: int) -> Path:
+        return self.path / f"part-{first:09d}-{last:09d}.json"
+
+    def covered(self) -> list[tuple[int, int]]:
+        """Return the ranges (first, last), both included, that are finished, in order."""
+        if not self.path.is_dir():
+            return []
+        matches = (_RECORD.fullmatch(entry.name) for entry in self.path.iterdir())
+        return sorted((int(match[1]), int(match[2])) for match in matches if match)
+
+    def count(self) -> int:
+        """Return the number of finished episodes; no table is read."""
+        return sum(last - first + 1 for first, last in self.covered())
+
+    def records(self) -> Iterator[PartRecord]:
+        """Read the record of every finished part, in order."""
+        for first, last in self.covered():
+            yield self.record(first, last)
+
+    def record(self, first: int, last: int) -> PartRecord:
+        """Read the record of a part and check that it is of this run."""
+        path = self._record_file(first, last)
+        content = read_whole(path, self.root, _LARGEST_RECORD)
+        if content is None:
+            raise StoreError(f"{str(path)!r} has gone: run the same command again")
+        record = from_plain(PartRecord, parse_object(content, repr(str(path))), repr(str(path)))
+        if (record.first, record.last) != (first, last):
+            raise StoreError(f"{str(path)!r} is the record of episodes {record.first} to "
+                             f"{record.last}: {_PLAY_AGAIN}")  # fmt: skip
+        if record.configuration != self.configuration:
+            raise StoreError(
+                f"{str(path)!r} is of another run (configuration {record.configuration}, not "
+                f"{self.configuration}): {_PLAY_AGAIN}"
+            )
+        return record
+
+    def gaps(self, total: int, chunk: int) -> list[tuple[int, int]]:
+        """Return the unfinished ranges below `total`, cut at multiples of `chunk`."""
+        gaps, start = [], 0
+        for first, last in [*self.covered(), (total, total)]:
+            while start < min(first, total):
+                end = min(first, total, (start // chunk + 1) * chunk)
+                gaps.append((start, end - 1))
+                start = end
+            start = max(start, last + 1)
+        return gaps
+
+    def drop_bad(self) -> list[str]:
+        """Remove the records of parts that are damaged, so that they are played again.
+
+        Return what was wrong with each.
+        """
+        complaints = []
+        for first, last in self.covered():
+            try:
+                record = self.record(first, last)
+                for table in self.tables:
+                    self._content(table, record)
+            except StoreError as error:
+                complaints.append(str(error))
+                self._record_file(first, last).unlink(missing_ok=True)
+        return complaints
+
+    def write(self, first: int, last: int, tables: Mapping[str, pa.Table], origin: Origin) -> None:
+        """Write the tables of a range, then the record that marks it finished."""
+        digests = {}
+        for table in self.tables:
+            sink = pa.BufferOutputStream()
+            pq.write_table(tables[table], sink, compression="zstd")
+            content = sink.getvalue()
+            digests[table] = hashlib.sha256(content).hexdigest()
+            write_whole(self._file(table, first, last), content, self.root)
+        rows = {table: len(tables[table]) for table in self.tables}
+        record = PartRecord(first, last, self.configuration, rows, digests, origin)
+        write_whole(self._record_file(first, last), to_bytes(record), self.root)
+
+    def read(
+        self, first: int, last: int, tables: Sequence[str] | None = None
+    ) -> dict[str, pa.Table]:
+        """Read the tables of a range, or some of them, and check that they are what was written."""
+        record = self.record(first, last)
+        return {name: self._table(name, record) for name in tables or self.tables}
+
+    def _table(self, name: str, record: PartRecord) -> pa.Table:
+        path = self._file(name, record.first, record.last)
+        try:
+            table = pq.ParquetFile(io.BytesIO(self._content(name, record))).read()
+        except (pa.ArrowException, OSError) as error:
+            raise StoreError(f"cannot read {str(path)!r}: {error}; {_PLAY_AGAIN}") from error
+        check_schema(table, str(path))
+        if len(table) != record.rows.get(name):
+            raise StoreError(f"{str(path)!r} has {len(table)} rows: {_PLAY_AGAIN}")
+        if name == "episodes":
+            index = table["index"].to_numpy()
+            if not np.array_equal(index, np.arange(record.first, record.last + 1)):
+                raise StoreError(f"{str(path)!r} does not hold its episodes: {_PLAY_AGAIN}")
+        return table
+
+    def _content(self, name: str, record: PartRecord) -> bytes:
+        path = self._file(name, record.first, record.last)
+        content = read_whole(path, self.root, _LARGEST_TABLE)
+        if content is None:
+            raise StoreError(f"{str(path)!r} is missing: {_PLAY_AGAIN}")
+        if hashlib.sha256(content).hexdigest() != record.digests.get(name):
+            raise StoreError(f"{str(path)!r} was changed after it was written: {_PLAY_AGAIN}")
+        return content
+
+
+_PLAY_AGAIN = "rpd suite RUN or rpd prune RUN plays this part again"

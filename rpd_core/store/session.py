@@ -1,0 +1,157 @@
+"""A run opened for writing: what it does, where it is stored, who does the work."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from rpd_core.config.identity import input_paths
+from rpd_core.config.resolve import Setup
+from rpd_core.errors import StoreError
+from rpd_core.execute.files import input_files
+from rpd_core.execute.running import run_items
+from rpd_core.play.recipe import Recipe, recipe_of
+from rpd_core.plugin.origins import Origin
+from rpd_core.plugin.protocols import Engine, Executor, InputFile, WorkItem
+from rpd_core.plugin.registry import Registry
+from rpd_core.store.directory import RunDirectory
+from rpd_core.store.parts import Parts
+
+Progress = Callable[[str, int, int], None]
+"""Told (stage, done, total) as work is finished."""
+Note = Callable[[str], None]
+"""Told what the user should know."""
+
+
+@dataclass(frozen=True)
+class PartWork:
+    """A part that is to be played: where it belongs, how, and which tables its answer holds."""
+
+    parts: Parts
+    first: int
+    last: int
+    item: WorkItem
+    tables: Callable[[Any], Mapping[str, pa.Table]]
+
+
+@dataclass
+class Session:
+    """A run opened for writing."""
+
+    setup: Setup
+    directory: RunDirectory
+    registry: Registry
+    engine: Engine
+    progress: Progress = lambda stage, done, total: None
+    note: Note = lambda text: None
+    origins: dict[str, Origin] = field(default_factory=dict)
+    """What played the parts that were stored before, by its text."""
+
+    @property
+    def recipe(self) -> Recipe:
+        """What is played: the policy with its mutants."""
+        return recipe_of(self.setup)
+
+    def use(self, recipe: Recipe) -> None:
+        """Take over abstractions that have learned."""
+        chain = dataclasses.replace(self.setup.abstraction, links=recipe.links)
+        self.setup = dataclasses.replace(self.setup, abstraction=chain)
+
+    def play(self, stage: str, work: Iterable[PartWork], done: int, total: int) -> None:
+        """Play parts and store each as it comes back; raise if one does not."""
+        jobs = {one.item.identity: one for one in work}
+        self.progress(stage, done, total)
+
+        def store(item: WorkItem, answer: Any) -> None:
+            nonlocal done
+            one = jobs[item.identity]
+            tables = one.tables(answer)
+            _check_range(tables["episodes"], one)
+            self.check_origin(answer.origin)
+            one.parts.write(one.first, one.last, tables, answer.origin)
+            done += one.last - one.first + 1
+            self.progress(stage, done, total)
+
+        run_items(self.engine, [one.item for one in jobs.values()], store)
+
+    def repair(self, parts: Parts) -> None:
+        """Drop parts that are damaged, with a note; they are then missing."""
+        for complaint in parts.drop_bad():
+            self.note(f"{complaint.partition(': rpd ')[0]}; it is played again")
+
+    def remember_origins(self, parts: Parts) -> None:
+        """Note once if other versions played what is stored, and refuse other distributions."""
+        for record in parts.records():
+            self.check_origin(record.origin)
+
+    def check_origin(self, origin: Origin) -> None:
+        """Refuse a part whose components come from another distribution than those before it."""
+        text = repr(origin)
+        if text in self.origins:
+            return
+        for other in list(self.origins.values())[:1]:
+            _refuse_other_distribution(other, origin)
+            changes = version_changes(other, origin)
+            if changes:
+                self.note(
+                    f"this run continues under other versions than it began with "
+                    f"({'; '.join(changes)}): results may differ between its parts"
+                )
+        self.origins[text] = origin
+
+    def files(self, recipe: Recipe) -> tuple[InputFile, ...]:
+        """Return the files that a recipe reads, wherever it is played."""
+        paths: dict[str, Path] = {}
+        for number, (kind, component) in enumerate(recipe.components()):
+            paths |= input_paths(component, f"{kind}{number}")
+        return input_files(paths.values())
+
+
+@contextmanager
+def writing(
+    setup: Setup,
+    directory: RunDirectory,
+    registry: Registry,
+    executor: Executor,
+    workers: int,
+    **heard: Any,
+) -> Iterator[Session]:
+    """Open a run for writing: others are kept out, and no worker is left behind."""
+    with directory.lock():
+        directory.create(setup.config)
+        with executor.open(workers) as engine:
+            yield Session(setup, directory, registry, engine, **heard)
+
+
+def _check_range(episodes: pa.Table, work: PartWork) -> None:
+    """Refuse an answer that is not about the episodes that were asked for."""
+    index = episodes["index"].to_pylist()
+    if index != list(range(work.first, work.last + 1)):
+        raise StoreError(
+            f"{work.item.label} came back with other episodes ({len(index)} of them): the "
+            "executor's results cannot be relied on"
+        )
+
+
+def _refuse_other_distribution(before: Origin, now: Origin) -> None:
+    for component, distribution in now.components.items():
+        known = before.components.get(component, distribution)
+        if known != distribution:
+            raise StoreError(
+                f"{component!r} was played by {known or 'no distribution'} so far and now comes "
+                f"from {distribution or 'no distribution'}: choose another --out"
+            )
+
+
+def version_changes(before: Origin, now: Origin) -> list[str]:
+    """Return which versions differ between two origins, as `name: old -> new`."""
+    pairs = {"python": (before.python, now.python), "machine": (before.machine, now.machine)}
+    for name in sorted({*before.distributions, *now.distributions}):
+        pairs[name] = before.distributions.get(name, "none"), now.distributions.get(name, "none")
+    return [f"{name}: {old} -> {new}" for name, (old, new) in pairs.items() if old != new]
