@@ -254,7 +254,9 @@ if __name__ == "__main__":
 
 
 def with_errands() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(Path(errands.__file__).parent)}
+    """Return an environment in which processes find the errands, and the project as here."""
+    found = [str(Path(errands.__file__).parent), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, found))}
 
 
 @pytest.fixture

@@ -104,6 +104,9 @@ def rpd(tmp_path: Path) -> Iterator[Rpd]:
     for process in command.started:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
 
 
 @pytest.fixture
