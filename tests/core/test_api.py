@@ -54,7 +54,7 @@ def goes_on(observations: Any) -> Any:
 SETTINGS: dict[str, Any] = {
     "episodes": 200,
     "chunk": 50,
-    "lanes": 8,
+    "lanes": 50,
     "test_episodes": 10,
     "default_action": "constant:0",
     "shares": [0, 0.25, 0.5, 0.75, 1],
@@ -165,7 +165,7 @@ def test_a_function_that_was_defined_anew_is_the_one_that_plays(tmp_path: Path) 
     sys.modules["my_notebook"] = module
     changes = {
         "reference": -1.0, "default_action": "random", "mutation_rate": 0.9,
-        "episodes": 100, "shares": [0, 1], "random_rankings": 1,
+        "episodes": 50, "shares": [0, 1], "random_rankings": 1,
     }  # fmt: skip
     lengths = []
     try:
@@ -247,11 +247,11 @@ def test_what_cannot_be_asked_is_refused_in_our_own_words(finished: rpd.Run) -> 
         finished.top("nosuch")
     assert len(finished.top("wong2:reading=mutation", count=2)) == 2
     with pytest.raises(RpdError, match="workers must be a whole number"):
-        rpd.run("cartpole", workers=0)
+        rpd.run(make_bridge, goes_on, workers=0)
     with pytest.raises(RpdError, match="environment must be a spec string"):
         rpd.run(3)
     with pytest.raises(RpdError, match="is always shown"):
-        rpd.run("cartpole", measures="random")
+        rpd.run(make_bridge, goes_on, measures="random")
 
 
 def test_shares_say_what_is_kept(finished: rpd.Run) -> None:

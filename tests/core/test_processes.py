@@ -55,9 +55,9 @@ def only_error(function: Callable[[Any], Any], argument: Any) -> BaseException:
 
 
 def test_workers_that_end_in_the_middle_of_an_answer_hold_nobody_up() -> None:
-    """Answers of 50 MB are on their way when the listener leaves, as with Ctrl-C."""
+    """Answers of 5 MB are on their way when the listener leaves, as with Ctrl-C."""
     for _ in range(3):
-        answers = LocalProcesses().execute(Items(errands.much, *[50_000_000] * 6), 2)
+        answers = LocalProcesses().execute(Items(errands.much, *[5_000_000] * 6), 2)
         next(answers)
         started = time.monotonic()
         answers.close()  # type: ignore[attr-defined]
@@ -77,13 +77,13 @@ def test_only_as_many_workers_start_as_there_are_items_and_they_stay(gang: Crew)
 
 def test_a_worker_that_dies_takes_only_its_own_item_along(gang: Crew) -> None:
     queue = Items(errands.process_id, 1)
-    queue.waiting.append(WorkItem(errands.sleep, 1.0))
+    queue.waiting.append(WorkItem(errands.sleep, 0.5))
     queue.waiting.append(WorkItem(errands.die, 1))
     found = list(gang.execute(queue))
     assert [(outcome.item.function, outcome.lost) for outcome in found if outcome.lost] == [
         (errands.die, True)
     ]
-    assert {outcome.value for outcome in found if outcome.item.function is errands.sleep} == {1.0}
+    assert {outcome.value for outcome in found if outcome.item.function is errands.sleep} == {0.5}
     assert len(gang.workers) == 1
 
 
@@ -96,13 +96,16 @@ def test_a_worker_that_died_while_idle_is_replaced(gang: Crew) -> None:
     assert not after.lost
 
 
-def test_a_dead_worker_is_noticed_though_a_process_it_forked_lives_on(gang: Crew) -> None:
+def test_a_dead_worker_is_noticed_though_a_process_it_forked_lives_on(
+    gang: Crew, tmp_path: Path
+) -> None:
     """The child inherits the worker's end of the pipe and keeps it open."""
-    started = time.monotonic()
-    (outcome,) = outcomes(gang, errands.fork_and_die, 35.0)
+    (outcome,) = outcomes(gang, errands.fork_and_die, str(tmp_path / "forked"))
     assert outcome.lost
     assert "ended with exit code 9" in str(outcome.error)
-    assert time.monotonic() - started < 30
+    forked = int((tmp_path / "forked").read_text())
+    assert is_running(forked)
+    os.kill(forked, signal.SIGKILL)
 
 
 def test_a_program_that_a_dead_worker_started_does_not_hold_its_pipe_open(gang: Crew) -> None:
@@ -141,7 +144,7 @@ def test_errors_and_values_that_cannot_be_sent_are_told(tmp_path: Path) -> None:
 def test_a_worker_that_refuses_to_end_is_killed(
     gang: Crew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processes, "PATIENCE", 0.5)
+    monkeypatch.setattr(processes, "PATIENCE", 0.2)
     marker = tmp_path / "marker"
     (asked,) = outcomes(gang, errands.process_id, 1)
     gang.workers[0].give(WorkItem(errands.stay, None), _packed(errands.stay, str(marker)))
@@ -153,7 +156,7 @@ def test_a_worker_that_refuses_to_end_is_killed(
 def test_workers_that_refuse_to_end_are_waited_for_all_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processes, "PATIENCE", 3.0)
+    monkeypatch.setattr(processes, "PATIENCE", 1.0)
     with crew(4) as gang:
         asked = outcomes(gang, errands.process_id, 1, 2, 3, 4)
         for number, worker in enumerate(gang.workers):
@@ -162,7 +165,7 @@ def test_workers_that_refuse_to_end_are_waited_for_all_at_once(
             assert wait_until(marker.exists)
         started = time.monotonic()
         gang.dismiss()
-        assert 3 <= time.monotonic() - started < 6
+        assert 1 <= time.monotonic() - started < 3.5
     assert not any(is_running(each.value) for each in asked)
 
 
@@ -254,7 +257,9 @@ if __name__ == "__main__":
 
 
 def with_errands() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(Path(errands.__file__).parent)}
+    """Return an environment in which processes find the errands, and the project as here."""
+    found = [str(Path(errands.__file__).parent), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, found))}
 
 
 @pytest.fixture

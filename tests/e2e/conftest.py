@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -104,16 +105,44 @@ def rpd(tmp_path: Path) -> Iterator[Rpd]:
     for process in command.started:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
 
 
-@pytest.fixture
-def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+def invoke(*words: object) -> Any:
     """Call the command line in this process, which spares the imports."""
     from typer.testing import CliRunner
 
     from rpd_core.cli.app import app
 
+    return CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "200"})
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Call the command line in an empty directory."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(os.environ, "COLUMNS", "200")
-    runner = CliRunner()
-    return lambda *words: runner.invoke(app, [str(word) for word in words])
+    return invoke
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A small finished run that several tests look at and none changes."""
+
+    words: list[str]
+    path: Path
+    stdout: str
+
+    def copy(self, folder: Path) -> Path:
+        """Return a run of one's own, to be changed."""
+        return shutil.copytree(self.path, folder / "copy")
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    words = ["--env", "cartpole", "--episodes", "400", "--test-episodes", "5", "--workers", "1"]
+    path = tmp_path_factory.mktemp("finished") / "run"
+    result = invoke("run", *words, "--out", path)
+    assert result.exit_code == 0, result.output
+    return Kept(words, path, result.stdout)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 RUN = ["run", "--env", "cartpole", "--episodes", "60", "--test-episodes", "2", "--workers", "1"]
@@ -148,24 +146,22 @@ def test_misbehaving_environments_and_policies_are_named_with_their_episode(
 
 
 def test_a_different_configuration_is_refused_with_the_difference_and_nothing_changes(
-    cli, tmp_path
+    cli, finished
 ):
-    out = tmp_path / "r"
-    assert cli(*RUN, "--out", out).exit_code == 0
+    out, words = finished.path, ["run", *finished.words]
     before = {p: p.read_bytes() for p in out.rglob("*") if p.is_file()}
-    other = cli(*RUN, "--out", out, "--mutation-rate", "0.3")
+    other = cli(*words, "--out", out, "--mutation-rate", "0.3")
     assert other.exit_code == 2
     assert "mutation_rate: stored 0.4, asked 0.3" in other.stderr
-    fewer = cli(*RUN, "--out", out, "--episodes", "30")
+    fewer = cli(*words, "--out", out, "--episodes", "30")
     assert fewer.exit_code == 2
     assert "a run can grow but not shrink" in fewer.stderr
     assert {p: p.read_bytes() for p in out.rglob("*") if p.is_file()} == before
 
 
-def test_a_truncated_part_is_named(cli, tmp_path):
-    out = tmp_path / "r"
-    assert cli(*RUN, "--out", out).exit_code == 0
-    part = next(Path(out).glob("suite/visits/*.parquet"))
+def test_a_truncated_part_is_named(cli, finished, tmp_path):
+    out = finished.copy(tmp_path)
+    part = next(out.glob("suite/visits/*.parquet"))
     part.write_bytes(part.read_bytes()[:100])
     result = cli("rank", out)
     assert result.exit_code == 2

@@ -10,18 +10,9 @@ import pytest
 
 from rpd_core.cli.render import _advice
 
-SMALL = ["--env", "cartpole", "--episodes", "400", "--test-episodes", "5", "--workers", "1"]
-
-
-@pytest.fixture
-def finished(cli, tmp_path):
-    result = cli("run", *SMALL, "--out", tmp_path / "run")
-    assert result.exit_code == 0, result.output
-    return tmp_path / "run", result.stdout
-
 
 def test_run_ends_with_the_answer(finished):
-    _, told = finished
+    told = finished.stdout
     assert "Decisions that matter most" in told
     assert "pole" in told
     for name in ("tarantula", "ochiai", "zoltar", "wong2", "freqvis", "portfolio", "random (mean)"):
@@ -31,7 +22,7 @@ def test_run_ends_with_the_answer(finished):
 
 
 def test_the_summary_holds_what_scripts_rely_on(finished, cli):
-    path, _ = finished
+    path = finished.path
     summary = json.loads((path / "summary.json").read_text())
     assert summary["original"]["return_mean"] == 200.0
     assert summary["original"]["episodes"] == 5
@@ -53,16 +44,16 @@ def test_the_summary_holds_what_scripts_rely_on(finished, cli):
 
 
 def test_the_same_command_again_changes_nothing_and_prints_the_same(finished, cli):
-    path, told = finished
+    path, told = finished.path, finished.stdout
     before = {p: p.read_bytes() for p in path.rglob("*") if p.is_file()}
-    again = cli("run", *SMALL, "--out", path)
+    again = cli("run", *finished.words, "--out", path)
     assert again.stdout == told
     assert {p: p.read_bytes() for p in path.rglob("*") if p.is_file()} == before
     assert cli("show", path).stdout.strip() in again.stdout
 
 
 def test_a_run_can_be_repeated_from_its_configuration(finished, cli, tmp_path):
-    path, _ = finished
+    path = finished.path
     again = cli("run", "--config", path / "run.json", "--out", tmp_path / "again", "--workers", "1")
     assert again.exit_code == 0, again.output
     for part in path.glob("suite/*/*.parquet"):
@@ -71,8 +62,8 @@ def test_a_run_can_be_repeated_from_its_configuration(finished, cli, tmp_path):
     assert (tmp_path / "again" / "summary.json").read_text() == (path / "summary.json").read_text()
 
 
-def test_a_new_measure_or_condition_plays_no_mutant_episode(finished, cli):
-    path, _ = finished
+def test_a_new_measure_or_condition_plays_no_mutant_episode(finished, cli, tmp_path):
+    path = finished.copy(tmp_path)
     before = {p: p.stat().st_mtime_ns for p in path.glob("suite/*/*")}
     ranked = cli("rank", path, "--measure", "wong2:mutation", "--condition", "length>=150")
     assert ranked.exit_code == 0, ranked.output
@@ -115,7 +106,7 @@ def test_a_suite_too_fine_or_too_coarse_says_so(cli, abstraction, advice):
 
 def test_a_ranking_can_be_exported(finished, cli, tmp_path):
     pandas = pytest.importorskip("pandas")
-    path, _ = finished
+    path = finished.path
     for name in ("ranking.csv", "ranking.parquet"):
         assert cli("rank", path, "--export", tmp_path / name).exit_code == 0
     table = pandas.read_parquet(tmp_path / "ranking.parquet")
@@ -201,9 +192,22 @@ def test_nor_does_it_spoil_that_of_other_commands(rpd, tmp_path, words):
     assert "a new day" in finished.stderr
 
 
-@pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-", "<&- >&-", "<&- >&- 2>&-"])
-def test_closed_streams_do_no_harm(rpd, tmp_path, closed):
-    words = ["suite", "--env", "cartpole", "--episodes", "600", "--workers", "2", "--out", "run"]
+LIGHT = ["--env", "gym:CartPole-v1", "--policy", "random", "--default-action", "constant:0"]
+"""What imports no torch."""
+
+
+@pytest.mark.parametrize(
+    ("closed", "what"),
+    [
+        (">&-", LIGHT),
+        ("<&-", LIGHT),
+        ("2>&-", LIGHT),
+        ("<&- >&-", LIGHT),
+        ("<&- >&- 2>&-", ["--env", "cartpole"]),
+    ],
+)
+def test_closed_streams_do_no_harm(rpd, tmp_path, closed, what):
+    words = ["suite", *what, "--episodes", "600", "--workers", "2", "--out", "run"]
     command = " ".join([*rpd.command(*words), closed])
     finished = subprocess.run(["bash", "-c", command], cwd=tmp_path, stderr=subprocess.PIPE)
     assert finished.returncode == 0, finished.stderr

@@ -125,8 +125,14 @@ def started(rpd, engine, workers):
         parts = list(engine.glob("stopped/suite/episodes/part-*"))
         return bool(parts) and len(running(engine)) >= LANES * int(workers)
 
+    def settled():
+        """No lane was opened for a while: the last of them may have been on its way."""
+        before = len(running(engine))
+        time.sleep(0.5)
+        return under_way() and len(running(engine)) == before
+
     assert wait_until(under_way, 120)
-    time.sleep(0.3)  # the last of them may be on its way
+    assert wait_until(settled, 120)
     return process
 
 

@@ -104,8 +104,9 @@ def test_the_files_of_the_policy_travel_inside(cli, tmp_path, monkeypatch):
     PPO("MlpPolicy", "CartPole-v1", seed=0, device="cpu", n_steps=64).learn(64).save(
         folder / "ppo.zip"
     )
-    words = ["--policy", "sb3:agents/ppo.zip", "--condition", "auto"]
-    result = cli("run", *RUN[:2], *words, *RUN[2:], "--out", tmp_path / "r")
+    words = ["--policy", "sb3:agents/ppo.zip", "--condition", "auto", "--workers", "1"]
+    words += ["--episodes", "300", "--test-episodes", "5"]
+    result = cli("run", "--env", "cartpole", *words, "--out", tmp_path / "r")
     assert result.exit_code == 0, result.output
     exported = cli("prune", tmp_path / "r", "--export", tmp_path / "p.rpd", "--workers", "1")
     assert exported.exit_code == 0, exported.output
