@@ -1,4 +1,4 @@
-"""The two CartPole policies that ship with rpd, made by `rpd_gym.train_cartpole`."""
+"""The two CartPole policies that ship with rpd, trained by `tests/training/train_cartpole.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The MiniGrid policy that ships with rpd, made by `rpd_minigrid.train`."""
+"""The MiniGrid policy that ships with rpd, trained by `tests/training/train_minigrid.py`."""
 
 from __future__ import annotations
 
