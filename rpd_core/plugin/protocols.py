@@ -119,6 +119,8 @@ class Facts:
     """The action that does nothing, if there is one."""
     action_names: tuple[str, ...] = ()
     """What to call the actions when showing them to a person."""
+    entry_names: tuple[str, ...] = ()
+    """What to call the entries of a vector observation when showing them to a person."""
     description: str = ""
     """How error messages name the environment."""
     info_keys: tuple[str, ...] | None = None
