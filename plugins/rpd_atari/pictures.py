@@ -56,7 +56,7 @@ class Pictures:
         self.stack, self._spare_stack = stack, self.stack
 
     def join(self, frames: Array, into: Array | None = None) -> Array:
-        """Give the brighter of the two frames at every pixel, in grey."""
+        """Return the brighter of the two frames at every pixel, in grey."""
         if not self.colour:
             return np.asarray(np.maximum(frames[0], frames[1], out=into))
         grey = to_grey(np.maximum(frames[0], frames[1]))
