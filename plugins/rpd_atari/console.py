@@ -86,7 +86,7 @@ class Starts:
 
     def __init__(self, fresh: Console, noop_max: int) -> None:
         self._states: list[Any] = []
-        """The state after 0, 1, 2, ... no-ops; none if restoring them is of no use."""
+        """The state after 0, 1, 2, ... no-ops; empty if they cannot be restored exactly."""
         if fresh.settings.sticky == 0:
             self._clone(fresh, noop_max)
 

@@ -1,4 +1,4 @@
-"""Batches of observations as rows of numbers, without copying more than is asked for."""
+"""Batches of observations as rows of numbers, without copying more than necessary."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def informative_entries(values: Batch, most: int = TUNED) -> tuple[int, ...]:
     """Pick the entries that vary and repeat one another least, numbered as `flatten` does.
 
     Each is ranked by how evenly its mean splits the steps, and loses what it shares with one
-    picked before: cells of a grid and rays of a scanner often say the same.
+    picked before: cells of a grid and rays of a scanner often repeat one another.
     """
     if width(values) <= most:
         return tuple(range(width(values)))

@@ -12,7 +12,7 @@ import numpy as np
 
 
 class OwnChance(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Gives an environment global generators of its own, as if it were alone in the process.
+    """An environment with its own state of the global generators, as if alone in the process.
 
     Some environments seed `random` or `numpy.random` at reset and draw from there: side by side
     they would disturb one another. What they start from before the first reset is random on

@@ -22,7 +22,7 @@ Array = NDArray[Any]
 Factory = Callable[[], "gymnasium.Env[Any, Any]"]
 RESET = "reset", ("observation", "info")
 STEP = "step", ("observation", "reward", "terminated", "truncated", "info")
-"""What is asked of an environment, and what it must answer."""
+"""The calls of an environment, and the parts of its answers."""
 
 
 class GymLanes:

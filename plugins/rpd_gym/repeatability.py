@@ -32,7 +32,7 @@ class Safeguards:
     rebuild: bool = False
     """Make a new one for every episode."""
     own_chance: bool = False
-    """Give it its own state of the global generators: it seeds them and draws from them."""
+    """Keep its state of the global generators apart: it seeds them and draws from them."""
 
     def apply(self, factory: Factory) -> Factory:
         """Return a factory of environments whose random state is kept apart if need be."""
@@ -59,9 +59,9 @@ def find_safeguards(factory: Factory, name: str) -> Safeguards:
     except (Exception, SystemExit):  # an environment may raise anything
         return Safeguards()
     raise FitError(
-        f"{name} plays different episodes for one seed, even when it is made anew: draw all its "
-        "random numbers from self.np_random after reset(seed=...), or write rebuild=false to go on "
-        "as it is"
+        f"{name} plays different episodes for one seed, even when made afresh: draw all its "
+        "random numbers from self.np_random after reset(seed=...), or write rebuild=false to play "
+        "it as it is"
     )
 
 
@@ -90,12 +90,12 @@ def _in_fresh_ones(factory: Factory) -> list[Seen]:
 
 def _play(env: Env, seed: int, steps: int, neighbour: Env | None = None) -> Seen:
     """Record what an episode of fixed random actions shows, with or without a neighbour."""
-    beside = _moves(neighbour, OTHERS[2]) if neighbour is not None else None
+    other = _moves(neighbour, OTHERS[2]) if neighbour is not None else None
     seen: Seen = []
     for number, shown in enumerate(_moves(env, seed)):
         seen.append(shown)
-        if beside is not None:
-            next(beside, None)
+        if other is not None:
+            next(other, None)
         if number == steps:
             break
     return seen

@@ -1,4 +1,4 @@
-"""MiniGrid lanes: the package makes the maps and knows the rules, NumPy does the common work.
+"""MiniGrid lanes: the package makes the maps and has the rules, NumPy does the common work.
 
 Each lane has an environment of the package, which holds the map's objects. Beside them stand
 arrays over all lanes: the maps as cell codes, places, directions, what is carried. Views of all
