@@ -49,10 +49,10 @@ def find_safeguards(factory: Factory, name: str) -> Safeguards:
     try:
         for own_chance in (False, True):
             make = Safeguards(own_chance=own_chance).apply(factory)
-            first, *later = _in_one(make)
+            first, *later = _play_in_one(make)
             if all(seen == first for seen in later):
                 return Safeguards(False, own_chance)
-            if all(seen == first for seen in _in_fresh_ones(make)):
+            if all(seen == first for seen in _play_in_fresh_ones(make)):
                 return Safeguards(True, own_chance)
     except RpdError:
         raise
@@ -65,7 +65,7 @@ def find_safeguards(factory: Factory, name: str) -> Safeguards:
     )
 
 
-def _in_one(factory: Factory) -> list[Seen]:
+def _play_in_one(factory: Factory) -> list[Seen]:
     """Play the episode in one environment when fresh, later and beside another."""
     with closing(factory()) as env:
         seen = [_play(env, SEED, STEPS)]
@@ -82,7 +82,7 @@ def _in_one(factory: Factory) -> list[Seen]:
         return seen
 
 
-def _in_fresh_ones(factory: Factory) -> list[Seen]:
+def _play_in_fresh_ones(factory: Factory) -> list[Seen]:
     """Play the episode in two fresh environments: alone, and beside another."""
     with closing(factory()) as alone, closing(factory()) as env, closing(factory()) as neighbour:
         return [_play(alone, SEED, STEPS), _play(env, SEED, STEPS, neighbour)]

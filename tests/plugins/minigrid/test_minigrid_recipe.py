@@ -194,7 +194,7 @@ def test_the_shipped_policy_takes_subclasses_of_spaces_and_refuses_bits() -> Non
 
 
 def earned(sample: bool) -> float:
-    """Give the mean return of the shipped policy over 200 episodes."""
+    """Return the mean return of the shipped policy over 200 episodes."""
     setup = resolve(Request("minigrid", MiniGridPolicy(sample=sample), lanes=200), installed())
     index = np.arange(200)
     plan = Plan(index, episode_keys(11, Phase.PROBE, index))
