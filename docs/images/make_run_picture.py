@@ -10,7 +10,6 @@ from pathlib import Path
 
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
-
 from rpd_core.cli.render import print_answer
 
 

@@ -20,7 +20,7 @@ A state cloned at once after power-on lacks more than its picture in some games 
 
 
 @dataclass(frozen=True)
-class Switches:
+class ConsoleSettings:
     """How a console is set up."""
 
     sticky: float = 0.0
@@ -28,12 +28,12 @@ class Switches:
     difficulty: int | None = None
 
 
-def _emulators_seed(seed: int) -> int:
-    """Give the seed that Gymnasium's environment hands the emulator for a seed of its own."""
+def _emulator_seed(seed: int) -> int:
+    """Return the seed that Gymnasium's environment hands the emulator for a seed of its own."""
     return int(np.random.SeedSequence(seed).generate_state(2)[1].astype(np.int32))
 
 
-def _offered(what: str, chosen: int, offered: list[int]) -> None:
+def _check_offered(what: str, chosen: int, offered: list[int]) -> None:
     if chosen not in offered:
         raise RuntimeError(f"{what} {chosen} is not one of {', '.join(map(str, offered))}")
 
@@ -41,23 +41,25 @@ def _offered(what: str, chosen: int, offered: list[int]) -> None:
 class Console:
     """An emulator with a game loaded."""
 
-    def __init__(self, rom: Path, switches: Switches) -> None:
-        self.rom, self.switches = rom, switches
+    def __init__(self, rom: Path, settings: ConsoleSettings) -> None:
+        self.rom, self.settings = rom, settings
         ALEInterface.setLoggerMode(LoggerMode.Error)
         self.ale = ALEInterface()
-        self.ale.setFloat("repeat_action_probability", switches.sticky)
+        self.ale.setFloat("repeat_action_probability", settings.sticky)
         self.load(0)
 
     def load(self, seed: int) -> None:
-        """Put the game in anew; nothing but sticky actions depends on the seed."""
-        self.ale.setInt("random_seed", _emulators_seed(seed))
+        """Load the game afresh; nothing but sticky actions depends on the seed."""
+        self.ale.setInt("random_seed", _emulator_seed(seed))
         self.ale.loadROM(self.rom)
-        if self.switches.mode is not None:
-            _offered("mode", self.switches.mode, self.ale.getAvailableModes())
-            self.ale.setMode(self.switches.mode)
-        if self.switches.difficulty is not None:
-            _offered("difficulty", self.switches.difficulty, self.ale.getAvailableDifficulties())
-            self.ale.setDifficulty(self.switches.difficulty)
+        if self.settings.mode is not None:
+            _check_offered("mode", self.settings.mode, self.ale.getAvailableModes())
+            self.ale.setMode(self.settings.mode)
+        if self.settings.difficulty is not None:
+            _check_offered(
+                "difficulty", self.settings.difficulty, self.ale.getAvailableDifficulties()
+            )
+            self.ale.setDifficulty(self.settings.difficulty)
         self.ale.reset_game()
         self.fresh = True
 
@@ -84,8 +86,8 @@ class Starts:
 
     def __init__(self, fresh: Console, noop_max: int) -> None:
         self._states: list[Any] = []
-        """The state after 0, 1, 2, ... no-ops; none if restoring them is of no use."""
-        if fresh.switches.sticky == 0:
+        """The state after 0, 1, 2, ... no-ops; empty if they cannot be restored exactly."""
+        if fresh.settings.sticky == 0:
             self._clone(fresh, noop_max)
 
     def _clone(self, fresh: Console, noop_max: int) -> None:
@@ -107,7 +109,7 @@ class Starts:
                 return
         self._states = states
 
-    def bring(self, console: Console, noops: int, presses: list[int], seed: int) -> None:
+    def start(self, console: Console, noops: int, presses: list[int], seed: int) -> None:
         """Start an episode: do nothing for some frames, then press buttons, one per frame."""
         known = min(noops, noops + len(presses) - REPLAYED)
         if not self._states or known < SETTLED:

@@ -12,6 +12,14 @@ from rpd_core.plugin.protocols import Lanes, Opening, Task
 
 WIDTH = 160
 """Pixels across a screen; no game has more."""
+BOUNDS = {
+    "max_steps": (1, 1_000_000_000),
+    "frame_skip": (1, 1000),
+    "size": (1, WIDTH),
+    "stack": (1, 64),
+    "noop_max": (0, 10_000),
+}
+"""Smallest and largest value of the parameters that are whole numbers."""
 SHARES = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Coarser than the standard sweep: an Atari episode costs a second or so."""
 
@@ -53,18 +61,15 @@ class Atari:
     """Difficulty of the game; none: its first."""
 
     def __post_init__(self) -> None:
-        for name in ("max_steps", "frame_skip", "size", "stack"):
-            if getattr(self, name) < 1:
-                raise SpecError(f"atari: {name} must be at least 1, got {getattr(self, name)}")
-        if self.size > WIDTH:
-            raise SpecError(f"atari: size is at most {WIDTH}, as wide as a screen, got {self.size}")
-        if self.noop_max < 0:
-            raise SpecError(f"atari: noop_max must not be negative, got {self.noop_max}")
+        for name, (least, most) in BOUNDS.items():
+            number = getattr(self, name)
+            if not least <= number <= most:
+                raise SpecError(f"atari: {name} must lie in {least}..{most}, got {number}")
         if not 0 <= self.sticky < 1:
             raise SpecError(f"atari: sticky is a chance in [0, 1), got {self.sticky:g}")
 
     def task(self) -> Task:
-        """Give the paper's settings."""
+        """Return the paper's settings."""
         game = find_game(self.game)
         rom_path(game)
         note = id_note(self.game, game)

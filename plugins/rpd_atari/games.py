@@ -16,29 +16,29 @@ _OLD_ID = re.compile(
 
 
 def camel_case(rom: str) -> str:
-    """Give the name of a game as Gymnasium writes it: `space_invaders` is `SpaceInvaders`."""
+    """Return the name of a game as Gymnasium writes it: `space_invaders` is `SpaceInvaders`."""
     return "".join(part.title() for part in rom.split("_"))
 
 
 @lru_cache(maxsize=1)
 def games() -> dict[str, str]:
-    """Give the name of every game that ale-py brings along and the name of its ROM."""
+    """Return the name of every game that comes with ale-py and the name of its ROM."""
     return {camel_case(rom): rom for rom in roms.get_all_rom_ids()}
 
 
 def find_game(text: str) -> str:
-    """Give the name of the game that a text means, in whatever spelling, or offer the nearest."""
+    """Return the name of the game that a text means, in whatever spelling, or offer the nearest."""
     match = _OLD_ID.fullmatch(text.strip())
-    wanted = re.sub(r"[\W_]", "", match["game"] if match else text).lower()
+    lowered = re.sub(r"[\W_]", "", match["game"] if match else text).lower()
     known = {name.lower(): name for name in games()}
-    if wanted in known:
-        return known[wanted]
-    hint = nearest(wanted, games()) or f" There are {len(games())}, for example Pong."
+    if lowered in known:
+        return known[lowered]
+    hint = nearest(lowered, games()) or f" There are {len(games())}, for example Pong."
     raise SpecError(f"no Atari game is called {text!r}.{hint}")
 
 
 def id_note(text: str, game: str) -> str:
-    """Say what an id of Gymnasium's was taken for; nothing if the game was named plainly."""
+    """Describe how an id of Gymnasium's was read; nothing if the game was named plainly."""
     if "-v" not in text:
         return ""
     meant = "" if "NoFrameskip" in text else "; frame skip and sticky actions are parameters here"
@@ -46,7 +46,7 @@ def id_note(text: str, game: str) -> str:
 
 
 def rom_path(game: str) -> Path:
-    """Give the file of a game, or say that one player cannot play it."""
+    """Return the file of a game, or refuse one that a single player cannot play."""
     path = Path(str(roms.get_rom_path(games()[game])))
     ALEInterface.setLoggerMode(LoggerMode.Error)
     if not ALEInterface.isSupportedROM(path):

@@ -68,13 +68,13 @@ class AtariGrid:
 
     def __post_init__(self) -> None:
         if min(self.rows, self.columns) < 1:
-            raise SpecError(f"atari: {self.rows} x {self.columns} cells are none")
+            raise SpecError(f"atari: there are no cells in {self.rows} x {self.columns}")
         if len(self.area) not in (0, 4):
             raise SpecError(f"atari: area takes top+bottom+left+right, got {list(self.area)}")
         top, bottom, left, right = self.area or USUAL_AREA
         if not (0 <= top <= bottom - self.rows and 0 <= left <= right - self.columns):
             raise SpecError(
-                f"atari: the area {[top, bottom, left, right]} holds no {self.rows} x "
+                f"atari: the area {[top, bottom, left, right]} is too small for {self.rows} x "
                 f"{self.columns} cells"
             )
         if not 2 <= self.levels <= 256:
@@ -102,21 +102,29 @@ class AtariGrid:
         stands_out = np.where(bright - usual >= usual - dark, bright, dark)
         return (stands_out * self.levels // 256).astype(np.uint8)
 
+    def draw(self, value: Array) -> NDArray[np.uint8]:
+        """Draw the cells from black to white, as large as the game area on the screen."""
+        top, bottom, left, right = self.area or USUAL_AREA
+        rows = np.arange(bottom - top) * self.rows // (bottom - top)
+        columns = np.arange(right - left) * self.columns // (right - left)
+        grey = (value.astype(np.uint16) * 255 // (self.levels - 1)).astype(np.uint8)
+        return np.repeat(grey[np.ix_(rows, columns)][..., None], 3, axis=2)
+
     def show(self, value: Array) -> str:
-        """Draw the cells with blanks for black and 8 for white, one line per row."""
+        """Write the cells with blanks for black and 8 for white, one line per row."""
         marks = " 12345678" if self.levels == 9 else "".join(map(chr, range(48, 48 + self.levels)))
         return "\n".join("".join(marks[int(cell)] for cell in row) for row in value)
 
 
 def windows(length: int, parts: int) -> NDArray[np.intp]:
-    """Give the pixels of equal windows, one row each; neighbours may share a pixel."""
+    """Return the pixels of equal windows, one row each; neighbours may share a pixel."""
     size = -(-length // parts)
     starts = np.arange(parts) * length // parts
     return np.minimum(starts, length - size)[:, None] + np.arange(size)
 
 
 def _cells(extreme: np.ufunc, picture: Array, down: Array, across: Array) -> Array:
-    """Give the brightest or darkest pixel of every cell."""
+    """Return the brightest or darkest pixel of every cell."""
     rows = np.empty((len(picture), len(down), picture.shape[2]), dtype=np.uint8)
     for number, pixels in enumerate(down):
         extreme.reduce(picture[:, pixels[0] : pixels[-1] + 1], axis=1, out=rows[:, number])
@@ -128,7 +136,7 @@ def _cells(extreme: np.ufunc, picture: Array, down: Array, across: Array) -> Arr
 
 
 def _backgrounds(picture: Array, down: Array) -> Array:
-    """Give the middle grey along the line through the middle of each row of cells."""
+    """Return the middle grey along the line through the middle of each row of cells."""
     lines = picture[:, down[:, down.shape[1] // 2], ::4]
     middle = lines.shape[2] // 2
     return np.partition(lines, middle, axis=2)[:, :, middle, None].astype(np.int16)

@@ -11,11 +11,10 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from rpd_atari.console import FIRE, Console, Starts, Switches
+from rpd_atari.console import FIRE, Console, ConsoleSettings, Starts
 from rpd_atari.pictures import Pictures
-from rpd_core.errors import FitError, SpecError
+from rpd_core.errors import FitError, LaneError, SpecError
 from rpd_core.play.chance import combine, to_unit, word
-from rpd_core.errors import LaneError
 from rpd_core.plugin.protocols import Facts, StepResult
 
 if TYPE_CHECKING:
@@ -38,22 +37,25 @@ def start_noops(seeds: IntArray, noop_max: int) -> IntArray:
 class AtariLanes:
     """All lanes of one game; an episode is a function of its seed and its actions."""
 
-    def __init__(self, game: str, rom: Path, protocol: Atari, lanes: int) -> None:
-        self.protocol = protocol
+    def __init__(self, game: str, rom: Path, settings: Atari, lanes: int) -> None:
+        self.settings = settings
         self._new_console = partial(
-            _console, game, rom, Switches(protocol.sticky, protocol.mode, protocol.difficulty)
+            _console,
+            game,
+            rom,
+            ConsoleSettings(settings.sticky, settings.mode, settings.difficulty),
         )
         self.consoles = {0: self._new_console()}  # others at their first reset: 0.1 s each
-        self.starts = Starts(self.consoles[0], protocol.noop_max)
+        self.starts = Starts(self.consoles[0], settings.noop_max)
         ale = self.consoles[0].ale
         useful = ale.getMinimalActionSet()
         self.has_fire = len(useful) >= 3 and useful[1].name == "FIRE"
-        found = ale.getLegalActionSet() if protocol.actions == "full" else useful
+        found = ale.getLegalActionSet() if settings.actions == "full" else useful
         names = [action.name for action in found]
         self.presses = [int(action.value) for action in found]
         self.screen: tuple[int, int] = ale.getScreenDims()
-        size, stack = protocol.size, protocol.stack
-        colour_first = protocol.maximum == "colour"
+        size, stack = settings.size, settings.stack
+        colour_first = settings.maximum == "colour"
         self.pictures = Pictures(lanes, self.screen, (stack, size, size), colour_first)
         self.lives = np.zeros(lanes, dtype=np.int64)
         self.facts = Facts(
@@ -68,13 +70,13 @@ class AtariLanes:
 
     def reset(self, lanes: IntArray, seeds: IntArray) -> None:
         """Start episodes: no-ops as many as the seed says, then FIRE where the game has it."""
-        fire = [FIRE] * self.protocol.frame_skip if self._fires("start", "lives") else []
-        noops = start_noops(seeds, self.protocol.noop_max)
+        fire = [FIRE] * self.settings.frame_skip if self._fires("start", "lives") else []
+        noops = start_noops(seeds, self.settings.noop_max)
         for lane, seed, idle in zip(lanes.tolist(), seeds.tolist(), noops.tolist(), strict=True):
             if lane not in self.consoles:
                 self.consoles[lane] = self._new_console()
             console = self.consoles[lane]
-            self.starts.bring(console, idle, fire, seed)
+            self.starts.start(console, idle, fire, seed)
             self.lives[lane] = console.ale.lives()
             self.pictures.take(console.ale, lane, 1)
         self.pictures.frames[0, lanes] = self.pictures.frames[1, lanes]
@@ -82,14 +84,14 @@ class AtariLanes:
         self.pictures.develop(lanes)
 
     def _fires(self, *when: str) -> bool:
-        return self.has_fire and self.protocol.fire in when
+        return self.has_fire and self.settings.fire in when
 
     def observe(self) -> Array:
-        """Give the stacks of small grey pictures."""
+        """Return the stacks of small grey pictures."""
         return self.pictures.stack
 
     def view(self, name: str) -> Array:
-        """Give the last frames in colour, the joined frames in grey, or the memories."""
+        """Return the last frames in colour, the joined frames in grey, or the memories."""
         if name == "grey":
             return self.pictures.grey
         if name == "ram":
@@ -124,7 +126,7 @@ class AtariLanes:
         if ale.game_over():
             return reward, True
         if lives < before:
-            if self.protocol.life_ends:
+            if self.settings.life_ends:
                 return reward, True
             if self._fires("lives"):
                 reward += self._hold(lane, FIRE)
@@ -132,7 +134,7 @@ class AtariLanes:
 
     def _hold(self, lane: int, press: int) -> float:
         """Hold a button; keep the last two frames, as far as the game gets."""
-        ale, skip = self.consoles[lane].ale, self.protocol.frame_skip
+        ale, skip = self.consoles[lane].ale, self.settings.frame_skip
         reward = 0
         for frame in range(skip):
             reward += ale.act(press)
@@ -146,21 +148,21 @@ class AtariLanes:
         return float(reward)
 
     def info(self, lane: int) -> Mapping[str, Any]:
-        """Give the lives that are left."""
+        """Return the lives that are left."""
         return {"lives": self.consoles[lane].ale.lives()}
 
     def render(self, lane: int) -> Array:
-        """Give the last frame in colour."""
+        """Return the last frame in colour."""
         picture: Array = self.consoles[lane].ale.getScreenRGB()
         return picture
 
     def close(self) -> None:
-        """Switch off."""
+        """Switch all consoles off."""
         self.consoles.clear()
 
 
-def _console(game: str, rom: Path, switches: Switches) -> Console:
+def _console(game: str, rom: Path, settings: ConsoleSettings) -> Console:
     try:
-        return Console(rom, switches)
+        return Console(rom, settings)
     except RuntimeError as error:
         raise SpecError(f"atari:{game} cannot be set up: {error}") from error

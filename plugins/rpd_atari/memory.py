@@ -34,20 +34,26 @@ class RamBytes:
         return ram[:, list(self.positions)] if self.positions else ram
 
     def show(self, value: Array) -> str:
-        """Give each byte with its position."""
+        """Return each byte with its position."""
         places = self.positions or range(len(value))
         return ", ".join(
             f"byte {place} is {byte}" for place, byte in zip(places, value.tolist(), strict=True)
         )
 
 
+SCREEN = (210, 160)
+"""Height and width of a screen of these games."""
+_BALL_SIZE, _WIDE, _TALL = (4, 2), (4, 16), (16, 4)
+"""Height and width of balls and of paddles, in pixels."""
+_BREAKOUT_ROW, _PONG_COLUMNS = 189, (140, 16)
+"""Where paddles always are: their top in Breakout, left edges of the own and the other in Pong."""
 _BALL = (0, 1)
-"""Of the things that are read, the ball's x and y come first: it is gone as a whole."""
+"""Of the positions that are read, the ball's x and y come first: it is gone as a whole."""
 
 
 @dataclass(frozen=True)
-class Things:
-    """Where a game keeps the positions of things in memory; 0 there: not on the screen."""
+class MemoryMap:
+    """Where a game keeps the positions of objects in memory; 0 there: not on the screen."""
 
     game: str
     names: tuple[str, ...]
@@ -64,21 +70,21 @@ class Things:
             )
 
     def read(self, ram: Array, pixels: int) -> Array:
-        """Give positions rounded to a grid; -1 where a thing is not on the screen."""
+        """Return positions rounded to a grid; -1 where an object is not on the screen."""
         raw = ram[:, list(self.addresses)].astype(np.int16)
         there = raw > 0
         there[:, _BALL] = there[:, _BALL].all(axis=1, keepdims=True)
         rounded = np.rint((raw + np.array(self.offsets)) / pixels) * pixels
         return np.where(there, np.maximum(rounded, 0), -1).astype(np.int16)
 
-    def say(self, value: Array) -> str:
-        """Say where things are, in pixels of the screen."""
+    def describe(self, value: Array) -> str:
+        """Describe where objects are, in pixels of the screen."""
         named = zip(self.names, value.tolist(), strict=True)
         return ", ".join(f"{name} {'gone' if at < 0 else at}" for name, at in named)
 
 
-BREAKOUT = Things("Breakout", ("ball x", "ball y", "paddle x"), (99, 101, 72), (-49, 9, -47))
-PONG = Things(
+BREAKOUT = MemoryMap("Breakout", ("ball x", "ball y", "paddle x"), (99, 101, 72), (-49, 9, -47))
+PONG = MemoryMap(
     "Pong",
     ("ball x", "ball y", "paddle y", "other paddle y"),
     (49, 54, 51, 50),
@@ -86,10 +92,19 @@ PONG = Things(
 )
 
 
-def check_grid(pixels: int) -> None:
-    """Refuse a grid of nothing."""
-    if pixels < 1:
-        raise SpecError(f"pixels must be at least 1, got {pixels}")
+def check_grid(component: str, pixels: int) -> None:
+    """Refuse a grid that is finer than pixels or coarser than the screen."""
+    if not 1 <= pixels <= SCREEN[0]:
+        raise SpecError(f"{component}: pixels must lie in 1..{SCREEN[0]}, got {pixels}")
+
+
+def draw_blocks(*blocks: tuple[int, int, tuple[int, int]]) -> NDArray[np.uint8]:
+    """Draw white blocks on a black screen: x and y of the corner, height and width; -1: gone."""
+    picture = np.zeros((*SCREEN, 3), dtype=np.uint8)
+    for x, y, (height, width) in blocks:
+        if min(x, y) >= 0:
+            picture[y : y + height, x : x + width] = 255
+    return picture
 
 
 @dataclass(frozen=True)
@@ -102,7 +117,7 @@ class Breakout:
     needs: ClassVar[tuple[str, ...]] = ("ram",)
 
     def __post_init__(self) -> None:
-        check_grid(self.pixels)
+        check_grid("breakout", self.pixels)
 
     def open(self, facts: Facts) -> Breakout:
         """Refuse other games."""
@@ -112,9 +127,14 @@ class Breakout:
     def __call__(self, values: Any, views: Mapping[str, Array]) -> Array:
         return BREAKOUT.read(views["ram"], self.pixels)
 
+    def draw(self, value: Array) -> NDArray[np.uint8]:
+        """Draw ball and paddle on an empty screen."""
+        x, y, paddle = value.tolist()
+        return draw_blocks((x, y, _BALL_SIZE), (paddle, _BREAKOUT_ROW, _WIDE))
+
     def show(self, value: Array) -> str:
-        """Say where ball and paddle are."""
-        return BREAKOUT.say(value)
+        """Describe where ball and paddle are."""
+        return BREAKOUT.describe(value)
 
 
 @dataclass(frozen=True)
@@ -127,7 +147,7 @@ class Pong:
     needs: ClassVar[tuple[str, ...]] = ("ram",)
 
     def __post_init__(self) -> None:
-        check_grid(self.pixels)
+        check_grid("pong", self.pixels)
 
     def open(self, facts: Facts) -> Pong:
         """Refuse other games."""
@@ -137,6 +157,12 @@ class Pong:
     def __call__(self, values: Any, views: Mapping[str, Array]) -> Array:
         return PONG.read(views["ram"], self.pixels)
 
+    def draw(self, value: Array) -> NDArray[np.uint8]:
+        """Draw ball and paddles on an empty screen."""
+        x, y, *paddles = value.tolist()
+        sides = zip(_PONG_COLUMNS, paddles, strict=True)
+        return draw_blocks((x, y, _BALL_SIZE), *((at, top, _TALL) for at, top in sides))
+
     def show(self, value: Array) -> str:
-        """Say where ball and paddles are."""
-        return PONG.say(value)
+        """Describe where ball and paddles are."""
+        return PONG.describe(value)

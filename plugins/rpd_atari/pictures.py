@@ -13,10 +13,10 @@ Array = NDArray[Any]
 
 
 class Pictures:
-    """Turns the last two frames of each lane into what a policy sees.
+    """The pictures that policies see, made of the last two frames of each lane.
 
-    Large arrays are kept and swapped instead of made anew at every step, which would cost more
-    than filling them; what was given out stays as it is until the step after the next.
+    Large arrays are kept and swapped instead of made at every step, which would cost more
+    than filling them; arrays that were returned stay as they are until the step after the next.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Pictures:
         self.stack, self._spare_stack = stack, self.stack
 
     def join(self, frames: Array, into: Array | None = None) -> Array:
-        """Give the brighter of the two frames at every pixel, in grey."""
+        """Return the brighter of the two frames at every pixel, in grey."""
         if not self.colour:
             return np.asarray(np.maximum(frames[0], frames[1], out=into))
         grey = to_grey(np.maximum(frames[0], frames[1]))

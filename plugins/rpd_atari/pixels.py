@@ -117,7 +117,7 @@ class Shrink:
         return total
 
     def _round(self, sums: Array, small: Array) -> Array:
-        """Write averages to the nearest level; give the places that lie between two levels."""
+        """Write averages to the nearest level; return the places that lie between two levels."""
         total, half = self.kind(self.total), self.kind(self.total // 2)
         levels = (sums + half) // total
         small[...] = levels
@@ -137,7 +137,7 @@ class Shrink:
 
 
 def _rows_differ(left: Array, right: Array) -> Array:
-    """Tell which rows of two batches of bytes differ, eight bytes at a time where that works."""
+    """Return which rows of two batches of bytes differ, eight bytes at a time where that works."""
     left, right = left.reshape(len(left), -1), right.reshape(len(right), -1)
     if left.shape[1] % 8 == 0:
         left, right = left.view(np.uint64), right.view(np.uint64)

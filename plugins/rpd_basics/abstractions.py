@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rpd_basics.batches import Array, Batch, flat, vector
+from rpd_basics.batches import Array, Batch, as_vectors, flatten
 from rpd_core.errors import FitError, SpecError
 
 
-def listed(numbers: Array) -> str:
-    """Give numbers as people write them."""
+def join_numbers(numbers: Array) -> str:
+    """Write numbers as people do."""
     return ", ".join(f"{number:g}" for number in np.ravel(numbers).tolist())
 
 
@@ -21,7 +21,7 @@ class Identity:
     """The observation itself; the parts of a dict are joined."""
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
-        return flat(values) if isinstance(values, dict) else np.asarray(values)
+        return flatten(values) if isinstance(values, dict) else np.asarray(values)
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class View:
         return views[self.name]
 
 
-def _one_or_each(who: str, what: str, given: tuple[float, ...], rows: Array) -> str:
-    """Say how many parameters there must be."""
+def _wrong_number(who: str, what: str, given: tuple[float, ...], rows: Array) -> str:
+    """Describe how many parameters there are and how many there must be."""
     width = rows.shape[1]
     return f"{who} has {len(given)} {what} for vectors of {width}: give 1 or {width}"
 
@@ -57,7 +57,7 @@ class Select:
             raise SpecError("select needs at least one entry, for example select:0+2")
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
-        rows = vector(values, "select")
+        rows = as_vectors(values, "select")
         wrong = [entry for entry in self.entries if not 0 <= entry < rows.shape[1]]
         if wrong:
             raise FitError(
@@ -76,12 +76,14 @@ class Scale:
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.factors).all():
-            raise SpecError(f"scale: factors must be numbers, got {listed(np.array(self.factors))}")
+            raise SpecError(
+                f"scale: factors must be numbers, got {join_numbers(np.array(self.factors))}"
+            )
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
-        rows = vector(values, "scale")
+        rows = as_vectors(values, "scale")
         if len(self.factors) not in (1, rows.shape[1]):
-            raise FitError(_one_or_each("scale", "factors", self.factors, rows))
+            raise FitError(_wrong_number("scale", "factors", self.factors, rows))
         with np.errstate(invalid="ignore"):  # nothing times infinity
             scaled = rows.astype(np.float64) * np.array(self.factors)
         return np.asarray(np.where(np.equal(self.factors, 0), 0.0, scaled))
@@ -99,11 +101,11 @@ class Round:
             raise SpecError(f"round: digits must lie in -15..15, got {list(self.digits)}")
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
-        rows = vector(values, "round").astype(np.float64)
+        rows = as_vectors(values, "round").astype(np.float64)
         if len(self.digits) == 1:
             return np.round(rows, self.digits[0]) + 0.0  # + 0.0 turns -0.0 into 0.0
         if len(self.digits) != rows.shape[1]:
-            raise FitError(_one_or_each("round", "digits", self.digits, rows))
+            raise FitError(_wrong_number("round", "digits", self.digits, rows))
         columns = [np.round(rows[:, i], digits) for i, digits in enumerate(self.digits)]
         return np.stack(columns, axis=1) + 0.0
 
@@ -113,6 +115,6 @@ class Abs:
     """Absolute values, where an environment is symmetric."""
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
-        rows = vector(values, "abs")
-        wide = rows.astype(np.int64) if rows.dtype.kind == "i" else rows  # 128 is no int8
+        rows = as_vectors(values, "abs")
+        wide = rows.astype(np.int64) if rows.dtype.kind == "i" else rows  # 128 does not fit int8
         return np.asarray(np.abs(wide))

@@ -8,11 +8,11 @@ from typing import Literal
 
 import numpy as np
 
-from rpd_basics.batches import Array, Batch, check_finite, pick, shape_of, width
+from rpd_basics.batches import Array, Batch, check_finite, pick_entries, shape_of, width
 from rpd_basics.bins import describe, digitise
+from rpd_basics.entry_choice import informative_entries
 from rpd_basics.images import shrink, to_grey, to_levels
 from rpd_basics.resolution import Judge, best_edges, best_picture
-from rpd_basics.telling import telling_entries
 from rpd_core.errors import FitError, SpecError
 from rpd_core.plugin.protocols import FitSample, learned
 
@@ -22,6 +22,8 @@ LARGEST_SYMBOL = 31
 """Whole numbers that never exceed this stand for things, not for brightness."""
 MOST_VISITORS = 0.5
 """Share of the episodes that is always enough, also where a suite is too small to identify any."""
+MOST_EPISODES = 1_000_000_000
+"""Episodes that a suite may be planned with at most."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +71,10 @@ class Auto:
             raise SpecError(f"auto: coverage must lie in (0, 1], got {self.coverage:g}")
         if self.mutation_rate is not None and not 0 < self.mutation_rate < 1:
             raise SpecError(f"auto: mutation_rate must lie in (0, 1), got {self.mutation_rate:g}")
-        if self.visits < 1 or (self.episodes is not None and self.episodes < 1):
-            raise SpecError(
-                f"auto: visits and episodes must be at least 1, got {self.visits} and "
-                f"{self.episodes}"
-            )
+        for name in ("visits", "episodes"):
+            count = getattr(self, name)
+            if count is not None and not 1 <= count <= MOST_EPISODES:
+                raise SpecError(f"auto: {name} must lie in 1..{MOST_EPISODES}, got {count}")
 
     def fit(self, sample: FitSample) -> Auto:
         """Choose the resolution."""
@@ -88,20 +89,20 @@ class Auto:
 
     def _fit_pictures(self, grey: Array, judge: Judge) -> Auto:
         span = span_of(grey)
-        size, levels, found = best_picture(grey, span, judge)
+        size, levels, quality = best_picture(grey, span, judge)
         return replace(
             self, kind="picture", size=size, levels=levels, span=span,
-            identified=found.identified, covered=found.covered,
+            identified=quality.identified, covered=quality.covered,
         )  # fmt: skip
 
     def _fit_vectors(self, values: Batch, judge: Judge) -> Auto:
-        telling = telling_entries(values)
-        edges, found = best_edges(pick(values, telling), judge)
-        binned = [(entry, inner) for entry, inner in zip(telling, edges, strict=True) if inner]
+        entries = informative_entries(values)
+        edges, quality = best_edges(pick_entries(values, entries), judge)
+        binned = [(entry, inner) for entry, inner in zip(entries, edges, strict=True) if inner]
         return replace(
             self, kind="vector", length=width(values),
             entries=tuple(entry for entry, _ in binned), edges=tuple(inner for _, inner in binned),
-            identified=found.identified, covered=found.covered,
+            identified=quality.identified, covered=quality.covered,
         )  # fmt: skip
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
@@ -114,18 +115,18 @@ class Auto:
             raise FitError(
                 f"auto is fitted to shape ({self.length},) and got shape {shape_of(values)}"
             )
-        binned = digitise(pick(values, self.entries), self.edges)
+        binned = digitise(pick_entries(values, self.entries), self.edges)
         return binned if self.entries else np.zeros((len(binned), 1), dtype=np.int16)
 
     def show(self, value: Array) -> str:
-        """Say between which edges each entry lies, or draw the picture in digits."""
+        """Describe between which edges each entry lies, or draw the picture in digits."""
         if self.kind == "vector":
             return describe(value.tolist(), self.edges, self.entries) if self.edges else "anything"
         return "\n".join("".join(map(str, row)) for row in value.tolist())
 
 
 def is_picture(values: Batch) -> bool:
-    """Tell whether a batch holds large pictures rather than vectors, small grids or symbols."""
+    """Return whether a batch holds large pictures rather than vectors, small grids or symbols."""
     if isinstance(values, dict) or np.ndim(values) not in (3, 4):
         return False
     if int(np.prod(np.shape(values)[1:])) <= LARGEST_VECTOR:
@@ -134,7 +135,7 @@ def is_picture(values: Batch) -> bool:
 
 
 def span_of(grey: Array) -> tuple[float, ...]:
-    """Give what counts as black and white in pictures like these; mutants may see others."""
+    """Return what counts as black and white in pictures like these; mutants may see others."""
     if grey.dtype == np.uint8:
         return ()
     low, high = float(grey.min()), float(grey.max())

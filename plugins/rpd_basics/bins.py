@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from rpd_basics.batches import Array, Batch, check_finite, vector
+from rpd_basics.batches import Array, Batch, as_vectors, check_finite
 from rpd_core.errors import FitError, SpecError
 from rpd_core.plugin.protocols import FitSample, learned
 
@@ -17,7 +17,7 @@ Edges = tuple[tuple[float, ...], ...]
 
 
 def quantile_edges(column: Array, count: int) -> tuple[float, ...]:
-    """Give edges that put about as many values into each bin; few values get a bin each."""
+    """Return edges that put about as many values into each bin; few values get a bin each."""
     present = np.unique(column.astype(np.float64))
     if len(present) <= count:
         inner = (present[1:] + present[:-1]) / 2
@@ -29,13 +29,13 @@ def quantile_edges(column: Array, count: int) -> tuple[float, ...]:
 
 
 def uniform_edges(column: Array, count: int) -> tuple[float, ...]:
-    """Give edges of equally wide bins between the smallest and the largest value."""
+    """Return edges of equally wide bins between the smallest and the largest value."""
     low, high = float(column.min()), float(column.max())
     return tuple(np.unique(np.linspace(low, high, count + 1)[1:-1]).tolist()) if high > low else ()
 
 
 def digitise(rows: Array, edges: Edges) -> Array:
-    """Give the number of the bin that each entry lies in; an edge belongs to the bin above it."""
+    """Return the number of the bin that each entry lies in; an edge belongs to the bin above it."""
     binned = np.empty((len(rows), len(edges)), dtype=np.int16)
     for number, inner in enumerate(edges):
         column = rows[:, number].astype(np.float64)
@@ -44,7 +44,7 @@ def digitise(rows: Array, edges: Edges) -> Array:
 
 
 def describe(value: Sequence[int], edges: Edges, entries: Sequence[int] = ()) -> str:
-    """Say between which edges each entry lies; entries that have one bin are left out."""
+    """Describe between which edges each entry lies; entries that have one bin are left out."""
     words = []
     numbers = entries or range(len(edges))
     for number, place, inner in zip(numbers, value, edges, strict=True):
@@ -74,7 +74,7 @@ class Bins:
 
     def fit(self, sample: FitSample) -> Bins:
         """Learn the edges."""
-        rows = vector(sample.values, "bins")
+        rows = as_vectors(sample.values, "bins")
         check_finite(rows, "bins")
         size = rows.shape[1]
         if len(self.count) not in (1, size):
@@ -85,12 +85,12 @@ class Bins:
         return replace(self, edges=edges)
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
-        rows = vector(values, "bins")
+        rows = as_vectors(values, "bins")
         if len(self.edges) != rows.shape[1]:
             what = f"is fitted to shape ({len(self.edges)},)" if self.edges else "is not fitted"
             raise FitError(f"bins {what} and got vectors of shape ({rows.shape[1]},)")
         return digitise(rows, self.edges)
 
     def show(self, value: Array) -> str:
-        """Say between which edges each entry lies."""
+        """Describe between which edges each entry lies."""
         return describe(value.tolist(), self.edges)

@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from rpd_basics.abstractions import listed
-from rpd_basics.batches import Array, Batch, check_finite, flat, rows_of, width
+from rpd_basics.abstractions import join_numbers
+from rpd_basics.batches import Array, Batch, check_finite, flatten, rows_of, width
 from rpd_core.errors import FitError, SpecError
 from rpd_core.plugin.protocols import FitSample, learned
 
@@ -21,7 +21,7 @@ _ROUNDS = 30
 
 
 def k_means(rows: Array, count: int, seed: int) -> Array:
-    """Give centres by Lloyd's method from spread-out starts; the same for the same seed."""
+    """Find centres by Lloyd's method from spread-out starts; the same for the same seed."""
     generator = np.random.default_rng(seed)
     centres = _spread_out(rows, count, generator)
     labels = np.full(len(rows), -1)
@@ -78,7 +78,7 @@ class Clusters:
         if steps > most:
             generator = np.random.default_rng(sample.seed)
             values = rows_of(values, np.sort(generator.choice(steps, most, replace=False)))
-        rows = flat(values).astype(np.float64)
+        rows = flatten(values).astype(np.float64)
         means, deviations = rows.mean(axis=0), rows.std(axis=0)
         noise = 1e-9 * np.abs(rows).max(axis=0)  # what a constant deviates by in floating point
         scales = np.where(deviations > noise, deviations, 1.0)
@@ -95,7 +95,7 @@ class Clusters:
         return np.array(self.means), np.array(self.scales), np.array(self.centres)
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
-        rows = flat(values)
+        rows = flatten(values)
         if rows.shape[1] != len(self.scales):
             what = f"fitted to {len(self.scales)} numbers" if self.scales else "not fitted"
             raise FitError(f"clusters is {what} and got {rows.shape[1]} numbers per row")
@@ -107,9 +107,9 @@ class Clusters:
         return nearest[:, None]
 
     def show(self, value: Array) -> str:
-        """Give the centre's number and, where it is short, the centre."""
+        """Return the centre's number and, where it is short, the centre."""
         number = int(value[0])
         if len(self.scales) > 8:
             return f"cluster {number}"
         means, scales, centres = self._learned
-        return f"cluster {number} around {listed(centres[number] * scales + means)}"
+        return f"cluster {number} around {join_numbers(centres[number] * scales + means)}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rpd_core.errors import EvidenceError, nearest
+from rpd_core.errors import EvidenceError, SpecError, nearest
 from rpd_core.plugin.protocols import ENDINGS, Episodes, learned
 
 FloatArray = NDArray[np.float64]
@@ -16,9 +17,15 @@ Op = Literal[">=", ">", "<=", "<"]
 
 
 def compare(values: NDArray[np.float64] | NDArray[np.int64], op: Op, bound: float) -> FloatArray:
-    """Give 1 where the comparison holds, else 0."""
+    """Return 1 where the comparison holds, else 0."""
     comparisons = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less}
     return np.asarray(comparisons[op](values, bound), dtype=np.float64)
+
+
+def check_bound(name: str, bound: float) -> None:
+    """Refuse a bound that nothing can be compared with."""
+    if math.isnan(bound):
+        raise SpecError(f"{name} must be a number, got {bound}")
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,9 @@ class Return:
     """The comparison."""
     bound: float
     """What the return is compared with."""
+
+    def __post_init__(self) -> None:
+        check_bound("return: bound", self.bound)
 
     def __call__(self, episodes: Episodes) -> FloatArray:
         return compare(episodes.total_return, self.op, self.bound)
@@ -42,6 +52,9 @@ class Length:
     """The comparison."""
     bound: float
     """What the number of steps is compared with."""
+
+    def __post_init__(self) -> None:
+        check_bound("length: bound", self.bound)
 
     def __call__(self, episodes: Episodes) -> FloatArray:
         return compare(episodes.length, self.op, self.bound)
@@ -98,6 +111,9 @@ class Info:
     """Which entry of `info`; an episode without it has failed."""
     at_least: float = 1.0
     """Smallest value that passes."""
+
+    def __post_init__(self) -> None:
+        check_bound("info: at_least", self.at_least)
 
     def __call__(self, episodes: Episodes) -> FloatArray:
         if self.key not in episodes.info:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from rpd_core.errors import FitError
@@ -19,23 +20,30 @@ Array = NDArray[Any]
 def parse_action(text: str, facts: Facts, who: str) -> Array:
     """Read an action: a number or a name for discrete ones, numbers joined by + for others."""
     space = facts.action_space
-    if text in facts.action_names:
+    if text in facts.action_names and isinstance(space, Discrete):
         return np.asarray(facts.action_names.index(text) + int(space.start))
     try:
         numbers = [float(part) for part in text.split("+")]
     except ValueError:
         names = f" (or one of {', '.join(facts.action_names)})" if facts.action_names else ""
         raise FitError(f"{who} cannot read the action {text!r}: give a number{names}") from None
-    action = np.array(numbers if space.shape else numbers[0]).astype(space.dtype)
-    if space.shape and action.shape != space.shape:
-        action = np.resize(action, space.shape) if len(numbers) == 1 else action
-    whole = np.issubdtype(space.dtype, np.integer)
-    inside = action.shape == tuple(space.shape) and bool(np.isfinite(numbers).all())
-    if whole and not np.all(action == np.array(numbers)):  # 1.5 is not the action 1
-        inside = False
-    if not inside or not space.contains(action if space.shape else action.item()):
+    action = _as_action(numbers, space)
+    if action is None or not space.contains(action if space.shape else action.item()):
         raise FitError(f"{who}: {text} is not in {space}")
     return action
+
+
+def _as_action(numbers: list[float], space: Any) -> Array | None:
+    """Return numbers as an action of a space, one number for all entries; None if they misfit."""
+    one = len(numbers) == 1
+    if not (one or space.shape == (len(numbers),)) or not np.isfinite(numbers).all():
+        return None
+    values = np.array(numbers if space.shape else numbers[0])
+    with np.errstate(invalid="ignore", over="ignore"):  # what is too large is found below
+        action = values.astype(space.dtype)
+    if np.issubdtype(space.dtype, np.integer) and not np.array_equal(action, values):
+        return None  # 1.5 is not the action 1
+    return np.resize(action, space.shape) if one else action
 
 
 @dataclass(frozen=True)
@@ -90,8 +98,7 @@ class NoOp:
 
     def open(self, facts: Facts) -> DefaultActor:
         """Find the action."""
-        discrete = type(facts.action_space).__name__ == "Discrete"
-        if facts.no_op is None and discrete:
+        if facts.no_op is None and isinstance(facts.action_space, Discrete):
             raise FitError(
                 f"{facts.description or 'the environment'} has no action that does nothing: use "
                 "constant:<action> or repeat"
@@ -110,6 +117,11 @@ class OtherPolicy:
     @property
     def needs(self) -> tuple[str, ...]:
         return needs_of(self.policy)
+
+    @property
+    def runs_code(self) -> bool:
+        """Whether loading the other policy runs code that its parameters choose."""
+        return bool(getattr(self.policy, "runs_code", True))
 
     def open(self, facts: Facts) -> DefaultActor:
         """Load the other policy; it keeps hidden states of its own."""

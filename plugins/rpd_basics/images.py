@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rpd_basics.batches import Array, Batch, shape_of
 from rpd_core.errors import FitError, SpecError
@@ -23,8 +24,8 @@ _NO_PICTURE = (
 _RED, _GREEN, _BLUE = 299, 587, 114
 
 
-def pictures(values: Batch, who: str) -> Array:
-    """Give a batch of grey pictures, or say which shape came instead."""
+def grey_pictures(values: Batch, who: str) -> Array:
+    """Return a batch of grey pictures, or refuse another shape."""
     if isinstance(values, dict) or np.ndim(values) != 3:
         coloured = not isinstance(values, dict) and np.ndim(values) == 4
         raise FitError(
@@ -35,14 +36,14 @@ def pictures(values: Batch, who: str) -> Array:
 
 
 def frames_first(rows: Array) -> bool:
-    """Tell whether the first axis of pictures with three holds the colours or the frames."""
+    """Return whether the first axis of pictures with three holds the colours or the frames."""
     first, last = rows.shape[1], rows.shape[3]
     at_the_end = last in (1, 3) or (first not in (1, 3) and last <= first)
     return first <= _MOST_FRAMES and not at_the_end
 
 
 def to_grey(values: Batch) -> Array:
-    """Give grey pictures (number, height, width) of colour pictures and of stacks.
+    """Return grey pictures (number, height, width) of colour pictures and of stacks.
 
     The short axis, first or last, holds the colours or the frames. Three of them are red, green
     and blue, more threes a stack of colour pictures, any other number a stack of grey ones; of a
@@ -71,7 +72,7 @@ def _mix(red: Array, green: Array, blue: Array) -> Array:
 
 @lru_cache(maxsize=64)
 def _shares(old: int, fresh: int) -> tuple[Array, int]:
-    """Give how much of each old pixel lies in each new one, in whole units, and a pixel's total."""
+    """Return how much of each old pixel lies in each new one, in whole units, and the total."""
     common = math.gcd(old, fresh)
     pixel, total = fresh // common, old // common
     low = np.maximum(np.arange(fresh)[:, None] * total, np.arange(old) * pixel)
@@ -80,7 +81,7 @@ def _shares(old: int, fresh: int) -> tuple[Array, int]:
 
 
 def shrink(grey: Array, size: tuple[int, int]) -> Array:
-    """Give area averages; those of whole numbers are exact and rounded, half up."""
+    """Return area averages; those of whole numbers are exact and rounded, half up."""
     down, rows = _shares(grey.shape[1], size[0])
     across, columns = _shares(grey.shape[2], size[1])
     whole = grey.dtype.kind in "biu"
@@ -93,14 +94,14 @@ def shrink(grey: Array, size: tuple[int, int]) -> Array:
 
 
 def brightest(grey: Array, size: tuple[int, int]) -> Array:
-    """Give the brightest pixel of every cell, so that small bright things survive."""
+    """Return the brightest pixel of every cell, so that small bright things survive."""
     starts = [np.arange(n) * length // n for n, length in zip(size, grey.shape[1:], strict=True)]
     rows = np.maximum.reduceat(grey, starts[0], axis=1)
     return np.asarray(np.maximum.reduceat(rows, starts[1], axis=2))
 
 
 def to_levels(values: Array, count: int, span: tuple[float, ...] = ()) -> Array:
-    """Give levels 0 to count - 1 of bytes from 0 to 255, floats from 0 to 1, or a given span."""
+    """Return levels 0 to count - 1 of bytes from 0 to 255, floats from 0 to 1, or a given span."""
     if values.dtype.kind == "f" and np.isnan(values).any():
         place = tuple(np.argwhere(np.isnan(values))[0, 1:].tolist())
         raise FitError(f"levels cannot take nan at {place}: a pixel must be a number")
@@ -111,10 +112,33 @@ def to_levels(values: Array, count: int, span: tuple[float, ...] = ()) -> Array:
     elif values.dtype.kind not in "bf" or values.min() < 0 or values.max() > 1:
         raise FitError(
             "levels works on bytes from 0 to 255 and floats from 0 to 1 and got "
-            f"{values.dtype} from {values.min():g} to {values.max():g}: say what is black and "
-            "white, for example levels:9,span=0+255"
+            f"{values.dtype} from {values.min():g} to {values.max():g}: give the values of black "
+            "and white, for example levels:9,span=0+255"
         )
     return np.clip(np.floor(values.astype(np.float64) * count), 0, count - 1).astype(np.uint8)
+
+
+def paint(picture: Array) -> NDArray[np.uint8]:
+    """Return a grey or coloured picture as bytes (height, width, 3).
+
+    Bytes stay as they are, floats from 0 to 1 and truth values fill the range; any other numbers
+    run from black, the smallest, to white, the largest.
+    """
+    values = np.asarray(picture)
+    if values.dtype != np.uint8:
+        low, high = (0.0, 1.0) if _is_unit(values) else (float(values.min()), float(values.max()))
+        shares = (values.astype(np.float64) - low) / ((high - low) or 1.0)
+        values = np.floor(shares * 255 + 0.5).astype(np.uint8)
+    if values.ndim == 3 and values.shape[2] == 3:
+        return values
+    grey = values if values.ndim == 2 else values[..., -1]
+    return np.repeat(grey[..., None], 3, axis=2)
+
+
+def _is_unit(values: Array) -> bool:
+    if values.dtype.kind == "b":
+        return True
+    return values.dtype.kind == "f" and bool((values >= 0).all() and (values <= 1).all())
 
 
 @dataclass(frozen=True)
@@ -123,6 +147,10 @@ class Grey:
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
         return to_grey(values)
+
+    def draw(self, value: Array) -> NDArray[np.uint8]:
+        """Draw the picture as it is."""
+        return paint(value)
 
 
 @dataclass(frozen=True)
@@ -158,6 +186,10 @@ class Crop:
             )
         return values[:, top:bottom, left:right]
 
+    def draw(self, value: Array) -> NDArray[np.uint8]:
+        """Draw the picture as it is."""
+        return paint(value)
+
 
 @dataclass(frozen=True)
 class Resize:
@@ -173,11 +205,15 @@ class Resize:
             raise SpecError(f"resize takes rows+columns, got {list(self.size)}")
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
-        grey = pictures(values, "resize")
+        grey = grey_pictures(values, "resize")
         size = self.size[0], self.size[1]
         if size[0] > grey.shape[1] or size[1] > grey.shape[2]:
             raise FitError(f"resize: {size} is larger than pictures of {grey.shape[1:]}")
         return shrink(grey, size) if self.method == "mean" else brightest(grey, size)
+
+    def draw(self, value: Array) -> NDArray[np.uint8]:
+        """Draw the small picture, a pixel for each of its pixels."""
+        return paint(value)
 
 
 @dataclass(frozen=True)
@@ -192,15 +228,19 @@ class Levels:
     def __post_init__(self) -> None:
         if not 2 <= self.count <= 256:
             raise SpecError(f"levels: count must lie in 2..256, got {self.count}")
-        whole = len(self.span) == 2 and np.isfinite(self.span).all()
-        if self.span and not (whole and self.span[0] < self.span[1]):
+        usable = len(self.span) == 2 and 0 < self.span[1] - self.span[0] < math.inf
+        if self.span and not usable:
             raise SpecError(f"levels: span takes black+white, as 0+255, got {list(self.span)}")
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
-        return to_levels(pictures(values, "levels"), self.count, self.span)
+        return to_levels(grey_pictures(values, "levels"), self.count, self.span)
+
+    def draw(self, value: Array) -> NDArray[np.uint8]:
+        """Draw the levels from black to white, a pixel for each of the picture's pixels."""
+        return paint((value.astype(np.uint16) * 255 // (self.count - 1)).astype(np.uint8))
 
     def show(self, value: Array) -> str:
-        """Draw the picture in digits, one line per row."""
+        """Write the picture in digits, one line per row."""
         if self.count > 10:
             return f"picture of {value.shape[0]} x {value.shape[1]}"
         return "\n".join("".join(map(str, row)) for row in value.tolist())

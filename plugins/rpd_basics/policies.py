@@ -22,8 +22,13 @@ class PythonPolicy:
     function: str | Callable[..., Any]
     """`module:attribute`, searched from the working directory, too."""
 
+    @property
+    def runs_code(self) -> bool:
+        """Whether a module of the user's is imported: always."""
+        return True
+
     def sources(self) -> tuple[Path, ...]:
-        """Give the file that the function is written in: another text is another policy."""
+        """Return the file that the function is written in: another text is another policy."""
         return source_of(self.function)
 
     def load(self, facts: Facts) -> Policy:
@@ -43,21 +48,21 @@ class _FunctionPolicy:
         except (RpdError, SystemExit):
             raise
         except Exception as error:  # it is the user's own
-            told = f"the policy function raised {one_line(error)} ({_place(error)})"
-            raise FitError(told) from error
+            message = f"the policy function raised {one_line(error)} ({_place(error)})"
+            raise FitError(message) from error
         if isinstance(answer, Choice):
             return answer
         actions = np.asarray(answer)
         if actions.shape[:1] != (self.facts.lanes,):
             raise FitError(
-                f"the policy function must give one action for each of the {self.facts.lanes} "
+                f"the policy function must return one action for each of the {self.facts.lanes} "
                 f"observations of a batch, got an array of shape {actions.shape}"
             )
         return Choice(actions)
 
 
 def _place(error: Exception) -> str:
-    """Say where in the function's own file an error arose."""
+    """Describe where in the function's own file an error arose."""
     _, *frames = traceback.extract_tb(error.__traceback__)  # the first is ours
     own = [frame for frame in frames if frame.filename == frames[0].filename]
     return f"{Path(own[-1].filename).name}, line {own[-1].lineno}" if own else "at its call"

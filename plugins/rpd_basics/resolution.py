@@ -20,15 +20,15 @@ LEVELS = (2, 3, 5, 9)
 
 
 @dataclass(frozen=True)
-class Found:
+class Quality:
     """What a resolution achieves on the sample."""
 
     identified: int
     covered: float
 
-    def order(self, wanted: float) -> tuple[bool, float, float]:
-        """Give what to compare by: enough coverage first, then states, then coverage."""
-        enough = self.covered >= wanted
+    def order(self, coverage: float) -> tuple[bool, float, float]:
+        """Return what to compare by: enough coverage first, then states, then coverage."""
+        enough = self.covered >= coverage
         return enough, self.identified if enough else self.covered, self.covered
 
 
@@ -42,21 +42,21 @@ class Judge:
     """Number of episodes."""
     share: float
     """Share of the episodes that must visit a state to identify it."""
-    wanted: float
+    coverage: float
     """Share of fresh steps to cover."""
 
     @classmethod
-    def of(cls, episodes: Array, share: float, wanted: float) -> Judge:
+    def of(cls, episodes: Array, share: float, coverage: float) -> Judge:
         present, numbers = np.unique(episodes, return_inverse=True)
-        return cls(numbers, len(present), share, wanted)
+        return cls(numbers, len(present), share, coverage)
 
-    def __call__(self, values: Array) -> Found:
+    def __call__(self, values: Array) -> Quality:
         """Count identified states, and the steps of odd episodes in states of even ones."""
         _, states = np.unique(state_keys(values), return_inverse=True)
         visits = np.unique(states * self.count + self.episodes) // self.count
         visitors = np.bincount(visits)
         identified = int((visitors >= max(self.share * self.count, 1)).sum())
-        return Found(identified, self._covered(states, len(visitors)))
+        return Quality(identified, self._covered(states, len(visitors)))
 
     def _covered(self, states: Array, count: int) -> float:
         even = self.episodes % 2 == 0
@@ -67,30 +67,30 @@ class Judge:
         return float(known[states[~even]].mean())
 
 
-def best_edges(rows: Array, judge: Judge) -> tuple[Edges, Found]:
+def best_edges(rows: Array, judge: Judge) -> tuple[Edges, Quality]:
     """Choose bins for every entry: the same number for all, then more or less for single ones."""
     ladder = _Ladder(rows)
     best = (0,) * rows.shape[1]
-    found = judge(ladder.bins(best))
+    quality = judge(ladder.bins(best))
     for rung in range(1, len(COUNTS)):
         tried = (rung,) * rows.shape[1]
         better = judge(ladder.bins(tried))
-        if better.order(judge.wanted) > found.order(judge.wanted):
-            best, found = tried, better
-    best, found = _refine(ladder, best, found, judge)
-    return tuple(ladder.edges(number, rung) for number, rung in enumerate(best)), found
+        if better.order(judge.coverage) > quality.order(judge.coverage):
+            best, quality = tried, better
+    best, quality = _refine(ladder, best, quality, judge)
+    return tuple(ladder.edges(number, rung) for number, rung in enumerate(best)), quality
 
 
 def _refine(
-    ladder: _Ladder, best: tuple[int, ...], found: Found, judge: Judge
-) -> tuple[tuple[int, ...], Found]:
+    ladder: _Ladder, best: tuple[int, ...], quality: Quality, judge: Judge
+) -> tuple[tuple[int, ...], Quality]:
     """Take the best single change again and again while there is one."""
     while tried := [(judge(ladder.bins(one)), one) for one in _neighbours(best)]:
-        better, one = max(tried, key=lambda pair: pair[0].order(judge.wanted))
-        if better.order(judge.wanted) <= found.order(judge.wanted):
+        better, one = max(tried, key=lambda pair: pair[0].order(judge.coverage))
+        if better.order(judge.coverage) <= quality.order(judge.coverage):
             break
-        best, found = one, better
-    return best, found
+        best, quality = one, better
+    return best, quality
 
 
 def _neighbours(rungs: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -127,16 +127,16 @@ class _Ladder:
 
 def best_picture(
     grey: Array, span: tuple[float, ...], judge: Judge
-) -> tuple[tuple[int, int], int, Found]:
+) -> tuple[tuple[int, int], int, Quality]:
     """Choose a size and a number of levels for pictures."""
-    best: tuple[tuple[int, int], int, Found] | None = None
+    best: tuple[tuple[int, int], int, Quality] | None = None
     for size in SIZES:
         if size[0] > grey.shape[1] or size[1] > grey.shape[2]:
             break
         small = shrink(grey, size)
         for levels in LEVELS:
-            found = judge(to_levels(small, levels, span))
-            if best is None or found.order(judge.wanted) > best[2].order(judge.wanted):
-                best = size, levels, found
+            quality = judge(to_levels(small, levels, span))
+            if best is None or quality.order(judge.coverage) > best[2].order(judge.coverage):
+                best = size, levels, quality
     assert best is not None  # every picture has one pixel
     return best

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from rpd_core.errors import FitError
 from rpd_core.plugin.protocols import Facts, Lanes, Opening, StepResult, Task
+from rpd_gym.labels import CART_POLE
+from rpd_gym.step_caps import check_cap
 
 Array = NDArray[Any]
 
@@ -24,8 +26,11 @@ class CartPole:
     max_steps: int = 200
     """Steps after which an episode ends."""
 
+    def __post_init__(self) -> None:
+        check_cap("cartpole", self.max_steps)
+
     def task(self) -> Task:
-        """Give the paper's settings."""
+        """Return the paper's settings."""
         return Task(
             abstraction=("cartpole",),
             default_action="repeat",
@@ -41,7 +46,7 @@ class CartPole:
         )
 
     def open(self, opening: Opening) -> Lanes:
-        """Make the lanes."""
+        """Open the lanes."""
         return CartPoleLanes(opening.lanes)
 
 
@@ -57,7 +62,8 @@ class CartPoleLanes:
             observation_space=self.env.single_observation_space,
             action_space=self.env.single_action_space,
             lanes=lanes,
-            action_names=("left", "right"),
+            action_names=CART_POLE.actions,
+            entry_names=CART_POLE.entries,
             description="CartPole",
         )
         self._drawn: gymnasium.Env[Any, Any] | None = None
@@ -71,11 +77,11 @@ class CartPoleLanes:
         self.observations[lanes] = starts
 
     def observe(self) -> Array:
-        """Give position, velocity, angle, angular velocity."""
+        """Return position, velocity, angle, angular velocity."""
         return self.observations
 
     def view(self, name: str) -> Array:
-        """There are no views."""
+        """Refuse: there are no views."""
         raise FitError(f"CartPole has no view {name!r}")
 
     def step(self, actions: Array, active: NDArray[np.bool_]) -> StepResult:
@@ -91,7 +97,7 @@ class CartPoleLanes:
         return StepResult(rewards.astype(np.float64), terminated, truncated)
 
     def info(self, lane: int) -> Mapping[str, Any]:
-        """CartPole tells nothing more."""
+        """Return nothing: CartPole has no info."""
         return {}
 
     def render(self, lane: int) -> Array:
@@ -124,7 +130,7 @@ class CartPoleGrid:
         return np.asarray(np.abs(np.rint(values * _SCALE)) / _TENS)
 
     def show(self, value: Array) -> str:
-        """Say where cart and pole are, sides left out."""
+        """Describe where cart and pole are, sides left out."""
         x, speed, quarter_angle, spin = value.tolist()
         degrees = np.degrees(4 * quarter_angle)
         return f"cart {x:g} m off, {speed:g} m/s; pole {degrees:.0f}° off, {spin:g} rad/s"

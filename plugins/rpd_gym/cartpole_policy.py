@@ -1,4 +1,4 @@
-"""The two CartPole policies that ship with rpd, made by `rpd_gym.train_cartpole`."""
+"""The two CartPole policies that ship with rpd, trained by `tests/training/train_cartpole.py`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 import torch
+from gymnasium.spaces import Discrete
 from torch import nn
 
 from rpd_core.errors import FitError
@@ -17,7 +18,7 @@ HIDDEN = 32
 
 
 def network() -> nn.Sequential:
-    """Give the untrained network: an observation in, a preference for each action out."""
+    """Build the untrained network: an observation in, a preference for each action out."""
     return nn.Sequential(
         nn.Linear(4, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, 2)
     )
@@ -32,7 +33,9 @@ class CartPolePolicy:
 
     def load(self, facts: Facts) -> Policy:
         """Load the weights."""
-        if facts.observation_space.shape != (4,) or getattr(facts.action_space, "n", 0) != 2:
+        actions = facts.action_space
+        two_actions = isinstance(actions, Discrete) and (actions.n, actions.start) == (2, 0)
+        if facts.observation_space.shape != (4,) or not two_actions:
             raise FitError(
                 f"policy 'cartpole' takes vectors of 4 and 2 actions, {facts.description} has "
                 f"{facts.observation_space} and {facts.action_space}"

@@ -1,4 +1,4 @@
-"""The chance of the whole process, kept apart for one environment."""
+"""The global random generators of the process, kept apart for one environment."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 
 
 class OwnChance(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Gives an environment global generators of its own, as if it were alone in the process.
+    """An environment with its own state of the global generators, as if alone in the process.
 
-    Some environments seed `random` or `numpy.random` at reset and draw from there: beside others
-    they would get in one another's way. What they start from before the first reset is random on
-    purpose, so that one that never seeds them is found out.
+    Some environments seed `random` or `numpy.random` at reset and draw from there: side by side
+    they would disturb one another. What they start from before the first reset is random on
+    purpose, so that an environment that never seeds them is detected.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
@@ -25,17 +25,17 @@ class OwnChance(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._numpy: Any = np.random.RandomState().get_state()
 
     def reset(self, **options: Any) -> Any:
-        """Reset with this environment's chance."""
-        with self._mine():
+        """Reset with this environment's generators."""
+        with self._own_generators():
             return self.env.reset(**options)
 
     def step(self, action: Any) -> Any:
-        """Step with this environment's chance."""
-        with self._mine():
+        """Step with this environment's generators."""
+        with self._own_generators():
             return self.env.step(action)
 
     @contextmanager
-    def _mine(self) -> Iterator[None]:
+    def _own_generators(self) -> Iterator[None]:
         python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
         random.setstate(self._python)
         np.random.set_state(self._numpy)  # noqa: NPY002

@@ -15,21 +15,20 @@ import gymnasium
 from rpd_core.errors import ComponentError, RpdError, SpecError, one_line
 from rpd_core.plugin.importing import import_attribute, source_of
 from rpd_core.plugin.protocols import Lanes, Opening, Task
-from rpd_gym.handling import closed, with_spaces
 from rpd_gym.lanes import GymLanes
+from rpd_gym.lifecycle import check_spaces, closing
 from rpd_gym.names import atari_note, find_id, old_options
-from rpd_gym.repeats import Care, care_for
+from rpd_gym.repeatability import Safeguards, find_safeguards
+from rpd_gym.step_caps import check_cap, find_cap
 
 Env = gymnasium.Env[Any, Any]
 _WORDS = {"true": True, "false": False, "none": None}
-
-
 _SHARES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Coarser than the standard sweep: environments that exist only in Python are slow."""
 
 
 def general_task(env: Env, max_steps: int, notes: tuple[str, ...] = ()) -> Task:
-    """Give settings for an environment nobody has tuned."""
+    """Build settings for an environment nobody has tuned."""
     numbered = isinstance(env.observation_space, gymnasium.spaces.Discrete)
     return Task(
         abstraction=("identity",) if numbered else ("auto",),
@@ -46,39 +45,8 @@ def general_task(env: Env, max_steps: int, notes: tuple[str, ...] = ()) -> Task:
     )
 
 
-def check_cap(given: int | None) -> None:
-    """Refuse a number of steps that is none."""
-    if given is not None and given < 1:
-        raise SpecError(f"max_steps must be at least 1, got {given}")
-
-
-def step_cap(env: Env, given: int | None, name: str) -> int:
-    """Give the number of steps after which to stop, or say that there must be one."""
-    check_cap(given)
-    limit = given or (env.spec.max_episode_steps if env.spec else None)
-    for attribute in ("_max_episode_steps", "max_steps"):  # of TimeLimit, and of MiniGrid
-        if not limit and env.has_wrapper_attr(attribute):
-            found = env.get_wrapper_attr(attribute)
-            limit = found if isinstance(found, int) and found > 0 else None
-    limit = limit or _frame_limit(env)
-    if not limit:
-        raise SpecError(
-            f"{name} may never end: give a step cap, for example max_steps=1000 in its spec, or "
-            "wrap it in gymnasium.wrappers.TimeLimit"
-        )
-    return int(limit)
-
-
-def _frame_limit(env: Env) -> int | None:
-    """Give the most steps that an Atari environment of Gymnasium makes; it counts frames."""
-    given = env.spec.kwargs if env.spec else {}
-    frames, skip = given.get("max_num_frames_per_episode"), given.get("frameskip", 1)
-    fewest = min(skip) if isinstance(skip, tuple | list) else skip
-    return int(frames) // int(fewest) if frames and fewest else None
-
-
 def read_options(items: tuple[str, ...]) -> dict[str, Any]:
-    """Give keyword arguments written as `key=value`; values are JSON, or else text."""
+    """Read keyword arguments written as `key=value`; values are JSON, or else text."""
     options: dict[str, Any] = {}
     for item in items:
         key, equals, text = item.partition("=")
@@ -88,9 +56,16 @@ def read_options(items: tuple[str, ...]) -> dict[str, Any]:
             raise SpecError(f"kwargs: {key} is given twice")
         try:
             options[key] = _WORDS[text.lower()] if text.lower() in _WORDS else json.loads(text)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):  # also of numbers too long to be read
             options[key] = text
     return options
+
+
+def _safeguards(rebuild: bool | None, factory: Callable[[], Env], name: str) -> Safeguards:
+    """Return the safeguards that the user chose, or else those that a trial finds necessary."""
+    if rebuild is None:
+        return find_safeguards(factory, name)
+    return Safeguards(rebuild, own_chance=rebuild)
 
 
 @dataclass(frozen=True)
@@ -104,24 +79,31 @@ class GymEnvironment:
     kwargs: tuple[str, ...] = ()
     """Arguments of the environment, for example `kwargs=gravity=-5.0+continuous=true`."""
     rebuild: bool | None = None
-    """Make the environment anew for every episode, with chance of its own; none: after a trial."""
+    """Make a new environment for every episode, with its own random state; none: after a trial."""
+
+    def __post_init__(self) -> None:
+        check_cap("gym", self.max_steps)
+
+    @property
+    def runs_code(self) -> bool:
+        """Whether the id names a module to import."""
+        return ":" in self.id
 
     def task(self) -> Task:
-        """Give general settings."""
+        """Return general settings."""
         name, note = find_id(self.id)
-        with closed(self._make()) as env:
-            cap = step_cap(env, self.max_steps, self.id)
+        with closing(self._make()) as env:
+            cap = find_cap(env, self.max_steps, self.id)
             notes = (note, atari_note(name))
             return general_task(env, cap, tuple(note for note in notes if note))
 
     def open(self, opening: Opening) -> Lanes:
-        """Make the lanes."""
-        care = care_for(self._make, self.id) if self.rebuild is None else Care.told(self.rebuild)
-        make = care.of(partial(self._make, opening.render))
-        return GymLanes(make, opening.lanes, self.id, care.rebuild)
+        """Open the lanes."""
+        safeguards = _safeguards(self.rebuild, self._make, self.id)
+        make = safeguards.apply(partial(self._make, opening.render))
+        return GymLanes(make, opening.lanes, self.id, safeguards.rebuild)
 
     def _make(self, render: bool = False) -> Env:
-        check_cap(self.max_steps)  # before Gymnasium says it in its own way
         name, _ = find_id(self.id)
         options = {**old_options(self.id), **read_options(self.kwargs)}
         if self.max_steps:
@@ -131,8 +113,9 @@ class GymEnvironment:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)  # the user chose the version
-                made = gymnasium.make(name, disable_env_checker=True, **options)
-            return with_spaces(made, self.id)
+                env: Env = gymnasium.make(name, disable_env_checker=True, **options)
+            check_spaces(env, self.id)
+            return env
         except RpdError:
             raise
         except (gymnasium.error.DependencyNotInstalled, ImportError) as error:
@@ -154,21 +137,29 @@ class PythonEnvironment:
     kwargs: tuple[str, ...] = ()
     """Arguments of the factory, for example `kwargs=size=8+slippery=false`."""
     rebuild: bool | None = None
-    """Make the environment anew for every episode, with chance of its own; none: after a trial."""
+    """Make a new environment for every episode, with its own random state; none: after a trial."""
+
+    def __post_init__(self) -> None:
+        check_cap("python", self.max_steps)
+
+    @property
+    def runs_code(self) -> bool:
+        """Whether a module of the user's is imported: always."""
+        return True
 
     def task(self) -> Task:
-        """Give general settings."""
-        with closed(self._make()) as env:
-            return general_task(env, step_cap(env, self.max_steps, self._name()))
+        """Return general settings."""
+        with closing(self._make()) as env:
+            return general_task(env, find_cap(env, self.max_steps, self._name()))
 
     def open(self, opening: Opening) -> Lanes:
-        """Make the lanes; pictures need a factory that asks for them itself."""
+        """Open the lanes; pictures need a factory that asks for them itself."""
         name = self._name()
-        care = care_for(self._make, name) if self.rebuild is None else Care.told(self.rebuild)
-        return GymLanes(care.of(self._make), opening.lanes, name, care.rebuild)
+        safeguards = _safeguards(self.rebuild, self._make, name)
+        return GymLanes(safeguards.apply(self._make), opening.lanes, name, safeguards.rebuild)
 
     def sources(self) -> tuple[Path, ...]:
-        """Give the file that the factory is written in: another text is another environment."""
+        """Return the file that the factory is written in: another text is another environment."""
         return source_of(self.factory)
 
     def _name(self) -> str:
@@ -182,13 +173,16 @@ class PythonEnvironment:
         except RpdError:
             raise
         except (Exception, SystemExit) as error:  # a factory may raise anything
-            raise SpecError(f"{self._name()} makes no environment: {one_line(error)}") from error
+            raise SpecError(
+                f"{self._name()} does not make an environment: {one_line(error)}"
+            ) from error
         if not isinstance(env, gymnasium.Env):
-            raise SpecError(f"{self._name()} must give a gymnasium.Env, got {type(env).__name__}")
-        return with_spaces(env, self._name())
+            raise SpecError(f"{self._name()} must return a gymnasium.Env, got {type(env).__name__}")
+        check_spaces(env, self._name())
+        return env
 
     def _factory(self) -> Callable[..., Any]:
         if not isinstance(self.factory, str):
             return self.factory
-        found: Callable[..., Any] = import_attribute(self.factory)
-        return found
+        factory: Callable[..., Any] = import_attribute(self.factory)
+        return factory

@@ -11,17 +11,17 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from rpd_core.errors import FitError
-from rpd_core.errors import LaneError, WrongAnswerError
+from rpd_core.errors import FitError, LaneError, WrongAnswerError
 from rpd_core.plugin.protocols import Facts, StepResult
-from rpd_gym.handling import close, start
+from rpd_gym.labels import labels_of
 from rpd_gym.layout import Layout, holds_nan
+from rpd_gym.lifecycle import close, start
 
 Array = NDArray[Any]
 Factory = Callable[[], "gymnasium.Env[Any, Any]"]
 RESET = "reset", ("observation", "info")
 STEP = "step", ("observation", "reward", "terminated", "truncated", "info")
-"""What is asked of an environment, and what it must answer."""
+"""The calls of an environment, and the parts of its answers."""
 
 
 class GymLanes:
@@ -42,10 +42,13 @@ class GymLanes:
             raise
         self.batch = self.layout.blank(lanes)
         self.infos: list[Mapping[str, Any]] = [{} for _ in range(lanes)]
+        labels = labels_of(first)
         self.facts = Facts(
             observation_space=first.observation_space,
             action_space=first.action_space,
             lanes=lanes,
+            action_names=labels.actions,
+            entry_names=labels.entries,
             description=description,
         )
         self._to_action = action_converter(first.action_space)
@@ -54,14 +57,14 @@ class GymLanes:
         """Reset some environments, each with its own seed."""
         for lane, seed in zip(lanes.tolist(), seeds.tolist(), strict=True):
             try:
-                observation, self.infos[lane] = _answer(RESET, start(self._ready(lane), seed))
-                self.layout.put(self.batch, lane, observation)
+                observation, self.infos[lane] = _checked(RESET, start(self._env_for(lane), seed))
+                self.layout.write(self.batch, lane, observation)
             except (Exception, SystemExit) as error:  # an environment may raise anything
                 raise LaneError(lane, error) from error
         self._refuse_nan(np.isin(np.arange(self.facts.lanes), lanes))
 
-    def _ready(self, lane: int) -> gymnasium.Env[Any, Any]:
-        """Give the environment of a lane, a new one if it is the first or must not be reused."""
+    def _env_for(self, lane: int) -> gymnasium.Env[Any, Any]:
+        """Return the environment of a lane, a new one if it is the first or must not be reused."""
         if lane in self.envs and lane in self._used and self.rebuild:
             close(self.envs.pop(lane))
         if lane not in self.envs:
@@ -70,13 +73,13 @@ class GymLanes:
         return self.envs[lane]
 
     def observe(self) -> Array | dict[str, Array]:
-        """Give a copy: the lanes go on writing to the batch."""
+        """Return a copy: the lanes go on writing to the batch."""
         if isinstance(self.batch, dict):
             return {name: part.copy() for name, part in self.batch.items()}
         return self.batch.copy()
 
     def view(self, name: str) -> Array:
-        """There are no views."""
+        """Refuse: there are no views."""
         raise FitError(f"{self.facts.description} has no view {name!r}")
 
     def step(self, actions: Array, active: NDArray[np.bool_]) -> StepResult:
@@ -87,8 +90,8 @@ class GymLanes:
         for lane in np.flatnonzero(active).tolist():
             try:
                 answer = self.envs[lane].step(self._to_action(actions[lane]))
-                observation, reward, over, cut, info = _answer(STEP, answer)
-                self.layout.put(self.batch, lane, observation)
+                observation, reward, over, cut, info = _checked(STEP, answer)
+                self.layout.write(self.batch, lane, observation)
                 rewards[lane], terminated[lane], truncated[lane] = _number(reward), over, cut
             except (Exception, SystemExit) as error:  # an environment may raise anything
                 raise LaneError(lane, error) from error
@@ -103,7 +106,7 @@ class GymLanes:
             raise LaneError(int(np.flatnonzero(wrong)[0]), complaint)
 
     def info(self, lane: int) -> Mapping[str, Any]:
-        """Give the last info."""
+        """Return the last info."""
         return self.infos[lane]
 
     def render(self, lane: int) -> Array:
@@ -123,14 +126,16 @@ class GymLanes:
             close(env)
 
 
-def _answer(asked: tuple[str, tuple[str, ...]], answer: Any) -> Any:
-    """Give the answer of an environment, or say that it speaks another language."""
-    method, names = asked
+def _checked(call: tuple[str, tuple[str, ...]], answer: Any) -> Any:
+    """Return the answer of an environment, or refuse one of another form."""
+    method, names = call
     if isinstance(answer, tuple) and len(answer) == len(names):
         return answer
     found = f"a tuple of {len(answer)}" if isinstance(answer, tuple) else type(answer).__name__
-    wanted = ", ".join(names)
-    raise WrongAnswerError(f"{found} from {method}, not ({wanted}): is it written for the old Gym?")
+    expected = ", ".join(names)
+    raise WrongAnswerError(
+        f"{found} from {method}, not ({expected}): is it written for the old Gym?"
+    )
 
 
 def _number(reward: Any) -> float:
@@ -138,11 +143,12 @@ def _number(reward: Any) -> float:
         return reward
     found = np.asarray(reward)
     if found.size != 1 or found.dtype.kind not in "biuf":
-        told = f"a reward of type {found.dtype} and shape {found.shape}, not a number"
-        raise WrongAnswerError(told)
+        raise WrongAnswerError(
+            f"a reward of type {found.dtype} and shape {found.shape}, not a number"
+        )
     return float(found.item())
 
 
 def action_converter(space: spaces.Space[Any]) -> Callable[[Any], Any]:
-    """Give what turns a row of actions into what the environment takes."""
+    """Return the function that turns a row of actions into what the environment takes."""
     return int if isinstance(space, spaces.Discrete) else lambda row: row

@@ -9,8 +9,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from rpd_core.errors import FitError
-from rpd_core.errors import WrongAnswerError
+from rpd_core.errors import FitError, WrongAnswerError
 
 Array = NDArray[Any]
 Path = tuple[str | int, ...]
@@ -28,7 +27,7 @@ class Layout:
 
     @classmethod
     def of(cls, space: spaces.Space[Any]) -> Layout:
-        """Find the parts, or say what is not supported."""
+        """Find the parts, or refuse a space that is not supported."""
         found = list(_parts(space, ()))
         if not found:
             raise FitError(f"observations of {space} hold no numbers: wrap the environment")
@@ -43,7 +42,7 @@ class Layout:
         found = {name: _blank(space, lanes) for name, (_, space) in self.parts.items()}
         return found.get("", found)
 
-    def put(self, batch: Array | dict[str, Array], lane: int, observation: Any) -> None:
+    def write(self, batch: Array | dict[str, Array], lane: int, observation: Any) -> None:
         """Write one observation into the batch; refuse one that is not what its space says."""
         for name, (path, space) in self.parts.items():
             part = observation
@@ -51,7 +50,7 @@ class Layout:
                 part = part[key]
             rows = batch[name] if isinstance(batch, dict) else batch
             with np.errstate(over="ignore"):  # what is too large becomes infinite
-                rows[lane] = _fitting(part, space, name)
+                rows[lane] = _checked(part, space, name)
 
 
 def _parts(space: spaces.Space[Any], path: Path) -> list[tuple[Path, spaces.Space[Any]]]:
@@ -69,12 +68,12 @@ def _parts(space: spaces.Space[Any], path: Path) -> list[tuple[Path, spaces.Spac
     return [found for key, part in inner for found in _parts(part, (*path, key))]
 
 
-def _fitting(value: Any, space: spaces.Space[Any], name: str) -> Array:
+def _checked(value: Any, space: spaces.Space[Any], name: str) -> Array:
     found = np.asarray(value)
     if found.shape != space.shape:
         wrong = f"of shape {found.shape}, where its space has {space.shape}"
     elif space.dtype is not None and space.dtype.kind in "biu" and found.dtype != space.dtype:
-        wrong = _not_whole(found, space.dtype)
+        wrong = _misfit(found, space.dtype)
     else:
         return found
     if wrong:
@@ -82,8 +81,8 @@ def _fitting(value: Any, space: spaces.Space[Any], name: str) -> Array:
     return found
 
 
-def _not_whole(found: Array, dtype: np.dtype[Any]) -> str:
-    """Say which value does not fit a type of whole numbers, if one does not."""
+def _misfit(found: Array, dtype: np.dtype[Any]) -> str:
+    """Describe a value that does not fit a type of whole numbers, if there is one."""
     with np.errstate(invalid="ignore"):
         wrong = found[found.astype(dtype) != found]
     return f"holding {wrong.flat[0]:g}, where its space is of {dtype}" if wrong.size else ""
@@ -101,7 +100,7 @@ def _blank(space: spaces.Space[Any], lanes: int) -> Array:
 
 
 def holds_nan(batch: Array | dict[str, Array]) -> NDArray[np.bool_]:
-    """Tell in which lanes an observation holds something that is not a number."""
+    """Return in which lanes an observation holds something that is not a number."""
     parts = list(batch.values()) if isinstance(batch, dict) else [batch]
     wrong = np.zeros(len(parts[0]), dtype=bool)
     for part in parts:

@@ -1,4 +1,4 @@
-"""Ids of Gymnasium: old ones, missing ones, and the packages that others come from."""
+"""Ids of Gymnasium: old ones, missing ones, and those that other packages register."""
 
 from __future__ import annotations
 
@@ -23,41 +23,29 @@ _OLD_ATARI = re.compile(
 _STICKY = {"0": 0.25, "4": 0.0}
 """Chance that the last action is repeated, in the two versions whose ids say so."""
 GROUP = "gymnasium.envs"
-PACKAGES = {
-    "ALE/": ("ale_py", "ale-py"),
-    "MiniGrid-": ("minigrid", "minigrid"),
-    "BabyAI-": ("minigrid", "minigrid"),
-    "MinAtar/": ("minatar", "minatar"),
-    "dm_control/": ("shimmy", "shimmy[dm-control]"),
-    "procgen-": ("procgen", "procgen"),
-    **dict.fromkeys(
-        ("highway-", "parking-", "merge-", "intersection-", "roundabout-", "racetrack-"),
-        ("highway_env", "highway-env"),
-    ),
-    **dict.fromkeys(
-        ("Fetch", "AdroitHand", "HandReach", "HandManipulate", "PointMaze", "AntMaze", "Franka"),
-        ("gymnasium_robotics", "gymnasium-robotics"),
-    ),
-    **dict.fromkeys(
-        ("mo-", "deep-sea-treasure-", "minecart-", "four-room-", "resource-gathering-"),
-        ("mo_gymnasium", "mo-gymnasium"),
-    ),
-}
-"""Beginnings of ids, the module that registers them and the package that it comes in."""
+_DEPENDENCIES = ("ale_py", "minigrid")
+"""Packages that rpd itself depends on; their ids need no module in front."""
 
 
 def find_id(text: str) -> tuple[str, str]:
-    """Give the id that a text means today, and a note if that is another one."""
-    if _is_there(text):
+    """Return the registered id that a text means, and a note if that is another one."""
+    if _is_registered(text):
         return text, ""
     module, colon, name = text.partition(":")
     if colon and module:
         import_by_name(module, text)
         return find_id(name)
-    import_for(text)
-    faults = () if text in gymnasium.registry else load_declared()
-    if _is_there(text):
+    faults: tuple[str, ...] = ()
+    if text not in gymnasium.registry:
+        _register_dependencies()
+        faults = () if text in gymnasium.registry else load_declared()
+    if _is_registered(text):
         return text, ""
+    return _successor(text) or _refuse(text, faults)
+
+
+def _successor(text: str) -> tuple[str, str] | None:
+    """Return the id that replaces an old one, with a note, if there is one."""
     newer = _newest(text)
     if newer:
         return newer, f"{text} is gone: {newer} is used, whose dynamics may differ"
@@ -66,15 +54,19 @@ def find_id(text: str) -> tuple[str, str]:
         options = [f"{key}={value}" for key, value in old_options(text).items()]
         same = f" with {', '.join(options)}, as it had" if options else ""
         return atari, f"{text} is gone: {atari} is used{same}"
-    found = (
-        f"no environment is called {text!r}.{nearest(text, gymnasium.registry)} One that a module "
-        f"of yours registers is written module:{text}."
-    )
-    raise SpecError(" ".join([found, *faults]))
+    return None
 
 
-def _is_there(text: str) -> bool:
-    """Tell whether an id is registered, and not only to say that it has gone, as old MuJoCo's."""
+def _refuse(text: str, faults: tuple[str, ...]) -> tuple[str, str]:
+    hint = nearest(text, gymnasium.registry)
+    advice = "install the package that registers it and name its module"
+    advice = f"Otherwise {advice}" if hint else advice.capitalize()
+    message = f"no environment is called {text!r}.{hint} {advice}: gym:module:{text}"
+    raise SpecError(" ".join([message, *faults]))
+
+
+def _is_registered(text: str) -> bool:
+    """Return whether an id can be made; some old ones of MuJoCo are there only to raise."""
     if text not in gymnasium.registry:
         return False
     entry = gymnasium.registry[text].entry_point
@@ -82,9 +74,9 @@ def _is_there(text: str) -> bool:
 
 
 def old_options(text: str) -> dict[str, Any]:
-    """Give the arguments that an old id of Atari stood for and its successor must be told."""
+    """Return the arguments that an old Atari id implied and its successor needs explicitly."""
     old = _OLD_ATARI.fullmatch(text)
-    if old is None or _is_there(text) or not _atari_id(text):
+    if old is None or _is_registered(text) or not _atari_id(text):
         return {}
     options: dict[str, Any] = {"obs_type": "ram"} if old["ram"] else {}
     if old["version"] in _STICKY:
@@ -96,53 +88,39 @@ def old_options(text: str) -> dict[str, Any]:
 
 
 def atari_note(id: str) -> str:
-    """Point those who play a game of Atari as any other environment to what is made for it."""
+    """Return a pointer to the Atari plugin if the id is an Atari game, else nothing."""
     game = id.removeprefix("ALE/").removesuffix("-v5") if id.startswith("ALE/") else ""
     old = _OLD_ATARI.fullmatch(id)
     if old and f"ALE/{old['game']}-v5" in gymnasium.registry:
         game = old["game"]
-    told = f"atari:{game} plays the game with the usual preprocessing"
-    return told if game else ""
+    return f"atari:{game} plays the game with the usual preprocessing" if game else ""
 
 
 def import_by_name(module: str, text: str) -> None:
-    """Import a module of the user's that registers an id, or say what is wrong with it."""
+    """Import a module of the user's that registers an id, or explain what is wrong with it."""
     search_here()
     try:
         importlib.import_module(module)
     except ImportError as error:
         itself = f"{module}.".startswith(f"{error.name}.")
         hint = f": pip install {error.name}" if error.name and not itself else ""
-        told = f"cannot import {module} for {text}: {one_line(error)}{hint}"
-        raise ComponentError(told) from error
+        message = f"cannot import {module} for {text}: {one_line(error)}{hint}"
+        raise ComponentError(message) from error
     except (Exception, SystemExit) as error:  # a module may raise anything
         raise ComponentError(f"cannot import {module} for {text}: {one_line(error)}") from error
 
 
-def import_for(text: str) -> None:
-    """Import what registers an id, or say which package to install."""
-    for beginning, (module, package) in PACKAGES.items():
-        if not text.startswith(beginning):
-            continue
-        if importlib.util.find_spec(module) is None:
-            raise ComponentError(f"{text} comes with another package: pip install {package}")
-        _register(module)
-        return
-    if _OLD_ATARI.fullmatch(text) and importlib.util.find_spec("ale_py"):
-        _register("ale_py")
-
-
 @functools.cache
 def load_declared() -> tuple[str, ...]:
-    """Load what installed packages declare for Gymnasium, and say which of them failed.
+    """Load what installed packages declare for Gymnasium; return a line for each that failed.
 
     A package names a function that registers its environments in the entry point group
     `gymnasium.envs`, under their namespace or `__root__` (some put the latter into the group's
     name). Gymnasium itself stopped reading these with version 1.0; the packages remain.
     """
     faults = []
-    found = [*entry_points(group=GROUP), *entry_points(group=f"{GROUP}.__root__")]
-    for point in sorted(found, key=lambda one: one.value):
+    declared = [*entry_points(group=GROUP), *entry_points(group=f"{GROUP}.__root__")]
+    for point in sorted(declared, key=lambda one: one.value):
         try:
             _load(point)
         except Exception as error:
@@ -164,23 +142,27 @@ def _load(point: EntryPoint) -> None:
         registration.current_namespace = before
 
 
-def _register(name: str) -> None:
-    module = importlib.import_module(name)
-    gymnasium.register_envs(module)
-    if name == "ale_py":  # or it would print a banner
-        module.ALEInterface.setLoggerMode(module.LoggerMode.Error)
+def _register_dependencies() -> None:
+    """Register the environments of the packages that come with rpd."""
+    for name in _DEPENDENCIES:
+        if importlib.util.find_spec(name) is None:
+            continue
+        module = importlib.import_module(name)
+        gymnasium.register_envs(module)
+        if name == "ale_py":  # or it would print a banner
+            module.ALEInterface.setLoggerMode(module.LoggerMode.Error)
 
 
 def _newest(text: str) -> str:
-    """Give the newest id of the same name, if the one asked for is older."""
-    asked = _ID.fullmatch(text)
-    if not asked:
+    """Return the newest id of the same name, if the given one is older."""
+    old = _ID.fullmatch(text)
+    if not old:
         return ""
-    found = [match for known in gymnasium.registry if (match := _ID.fullmatch(known))]
-    versions = [int(match["version"]) for match in found if match["name"] == asked["name"]]
-    if not versions or int(asked["version"]) > max(versions):
+    known = [match for id in gymnasium.registry if (match := _ID.fullmatch(id))]
+    versions = [int(match["version"]) for match in known if match["name"] == old["name"]]
+    if not versions or int(old["version"]) > max(versions):
         return ""
-    return f"{asked['name']}-v{max(versions)}"
+    return f"{old['name']}-v{max(versions)}"
 
 
 def _atari_id(text: str) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpd_core.analysis.ranking import random_scores
+from rpd_core.errors import SpecError
 from rpd_core.plugin.protocols import Evidence
 
 
@@ -26,6 +27,10 @@ class Random:
 
     seed: int = 0
     """Which of the random orders."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.seed < 2**63:
+            raise SpecError(f"random: seed must lie in 0..2**63 - 1, got {self.seed}")
 
     def __call__(self, evidence: Evidence) -> NDArray[np.float64]:
         return random_scores(evidence.keys, self.seed)

@@ -21,7 +21,7 @@ Reading = Literal["published", "mutation"]
 
 
 def ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
-    """Divide, giving 0 where the denominator is 0."""
+    """Divide, with 0 where the denominator is 0."""
     result: FloatArray = np.divide(
         numerator, denominator, out=np.zeros_like(numerator), where=denominator != 0
     )
@@ -29,7 +29,7 @@ def ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
 
 
 def roles(s: Spectrum, reading: Reading) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Give a_ef, a_ep, a_nf, a_np in the chosen reading."""
+    """Return a_ef, a_ep, a_nf, a_np in the chosen reading."""
     if reading == "published":
         return s.mutated_failed, s.kept_failed, s.mutated_passed, s.kept_passed
     return s.mutated_failed, s.mutated_passed, s.kept_failed, s.kept_passed

@@ -11,16 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpd_core.errors import FitError
+from rpd_minigrid.drawing import draw_view
+from rpd_minigrid.words import COLOURS, DIRECTIONS, DOORS, KINDS
 
 Array = NDArray[Any]
 Batch = Array | dict[str, Array]
 
-COLOURS = ("red", "green", "blue", "purple", "yellow", "grey")
-KINDS = (
-    "unseen", "empty", "wall", "floor", "door", "key", "ball", "box", "goal", "lava", "agent",
-)  # fmt: skip
-DIRECTIONS = ("right", "down", "left", "up")
-DOORS = ("open", "closed", "locked")
 _SIGNS = "?.#,DkobG~A"
 _ARROWS = ">v<^"
 _NAMED = ("door", "key", "ball", "box", "goal")
@@ -45,18 +41,28 @@ class MiniGridView:
         rows[:, -1] = direction
         return rows
 
+    def draw(self, value: Array) -> NDArray[np.uint8]:
+        """Draw the view in coloured squares, the agent at the bottom, facing up."""
+        return draw_view(view_of(value))
+
     def show(self, value: Array) -> str:
-        """Say what stands ahead and around, then draw the view, farthest row first."""
-        size = math.isqrt(len(value) // 3)
-        image, direction = np.asarray(value[:-1]).reshape(size, size, 3), int(value[-1])
-        carried = name_of(image[size // 2, size - 1])
+        """Describe what is ahead and around, then map the view, farthest row first."""
+        image, direction = view_of(value), int(value[-1])
+        size = len(image)
+        carried = cell_name(image[size // 2, size - 1])
         parts = [f"facing {DIRECTIONS[direction]}", straight_ahead(image)]
         parts += [] if carried == "empty" else [f"carrying a {carried}"]
-        return f"{'; '.join(parts + landmarks(image))}  [{drawing(image, direction)}]"
+        return f"{'; '.join(parts + landmarks(image))}  [{text_map(image, direction)}]"
 
 
-def name_of(cell: Array) -> str:
-    """Give one cell in words."""
+def view_of(value: Array) -> Array:
+    """Return the view in an abstract state, (size, size, 3), columns first."""
+    size = math.isqrt(len(value) // 3)
+    return np.asarray(value[:-1]).reshape(size, size, 3)
+
+
+def cell_name(cell: Array) -> str:
+    """Return one cell in words."""
     kind, colour, state = (int(part) for part in cell)
     word = KINDS[kind] if kind < len(KINDS) else f"thing {kind}"
     if word == "door":
@@ -65,17 +71,17 @@ def name_of(cell: Array) -> str:
 
 
 def straight_ahead(image: Array) -> str:
-    """Say what stands first in the agent's way."""
+    """Describe what is first in the agent's way."""
     size = len(image)
     for steps in range(1, size):
-        name = name_of(image[size // 2, size - 1 - steps])
+        name = cell_name(image[size // 2, size - 1 - steps])
         if name not in ("empty", "floor"):
             return f"{name} {steps} ahead"
     return "free ahead"
 
 
 def landmarks(image: Array) -> list[str]:
-    """Say where doors, goals and things are that do not stand straight ahead, nearest first."""
+    """Describe where doors, goals and things are, besides straight ahead, nearest first."""
     size, found = len(image), []
     for column, row in np.argwhere(np.isin(image[..., 0], [KINDS.index(k) for k in _NAMED])):
         forward, right = size - 1 - row, column - size // 2
@@ -83,13 +89,13 @@ def landmarks(image: Array) -> list[str]:
             continue
         side = f"{abs(right)} {'right' if right > 0 else 'left'}"
         place = f"{forward} ahead, {side}" if forward else side
-        found.append((forward + abs(right), f"{name_of(image[column, row])} {place}"))
+        found.append((forward + abs(right), f"{cell_name(image[column, row])} {place}"))
     words = [text for _, text in sorted(found)]
     return words[:_FEW] + ([f"and {len(words) - _FEW} more"] if len(words) > _FEW else [])
 
 
-def drawing(image: Array, direction: int) -> str:
-    """Draw the rows in sight: . free, # wall, ? out of sight, ~ lava, G goal, D door, k key."""
+def text_map(image: Array, direction: int) -> str:
+    """Map the rows in sight: . free, # wall, ? out of sight, ~ lava, G goal, D door, k key."""
     size, rows = len(image), []
     for row in range(size):
         kinds = image[:, row, 0].tolist()

@@ -28,25 +28,25 @@ EMPTY = OBJECT_TO_IDX["empty"] | ENTERABLE | FREE
 STILL = frozenset({Wall, Goal, Floor, Lava, Key, Ball, Box})
 """Classes whose objects look and behave the same as long as they exist."""
 STOCK = STILL | {Door}
-"""Classes of the package; an object of any other may do what it likes."""
+"""Classes of the package; an object of any other may behave in its own way."""
 
 _known: dict[tuple[type, str], int] = {}
 
 
 def cell_code(thing: Any) -> int:
-    """Give the code of what lies in a cell, None for nothing."""
+    """Return the code of what lies in a cell, None for nothing."""
     if thing is None:
         return EMPTY
     kind = type(thing)
     if kind not in STILL:
-        return _examine(thing)
+        return _encode(thing)
     found = _known.get((kind, thing.color))
     if found is None:
-        found = _known[kind, thing.color] = _examine(thing)
+        found = _known[kind, thing.color] = _encode(thing)
     return found
 
 
-def _examine(thing: WorldObj) -> int:
+def _encode(thing: WorldObj) -> int:
     kind, colour, state = (int(part) for part in thing.encode())
     code = kind | colour << 8 | state << 16
     flags = {

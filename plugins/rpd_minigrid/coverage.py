@@ -13,7 +13,7 @@ from minigrid.minigrid_env import MiniGridEnv
 LARGEST_VIEW = 31
 """Beyond it, the rows of a view do not fit the words that all views are worked out in."""
 _HARMLESS = frozenset({"_gen_grid", "_gen_mission", "_reward", "render", "close"})
-"""What a task of another author may do its own way; whoever changes more is not followed."""
+"""What a task of another author may override; one that overrides more is stepped by itself."""
 _VIEW = ("gen_obs", "gen_obs_grid", "get_view_exts")
 _ACCESS = ("__getattribute__", "__setattr__")
 _MOVES = ("step", "reset", "front_pos", "dir_vec", *_ACCESS)
@@ -27,23 +27,23 @@ def unwrap_order(env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:
 
 
 def views_covered(env: gymnasium.Env[Any, Any]) -> bool:
-    """Tell whether the task shows the package's own view of the package's own map."""
+    """Return whether the task shows the package's own view of the package's own map."""
     return (
         isinstance(env, MiniGridEnv)
         and _inherits(env, _VIEW)
-        and not any(_goes_its_own_way(kind) for kind in type(env).__mro__)
+        and not any(_overrides(kind) for kind in type(env).__mro__)
         and 3 <= env.agent_view_size <= LARGEST_VIEW
     )
 
 
 def map_covered(env: MiniGridEnv, size: tuple[int, int]) -> bool:
-    """Tell whether the map that the task has just made is the package's own and of this size."""
+    """Return whether the map that the task has just made is the package's own and of this size."""
     grid = env.grid
     return type(grid) is Grid and (grid.width, grid.height) == size
 
 
 def moves_covered(env: Any) -> bool:
-    """Tell whether a step of the task is the package's own, with nothing before or after it."""
+    """Return whether a step of the task is the package's own, with nothing before or after it."""
     return views_covered(env) and _inherits(env, _MOVES) and env.actions is Actions
 
 
@@ -55,8 +55,8 @@ def _inherits(env: Any, names: tuple[str, ...]) -> bool:
     )
 
 
-def _goes_its_own_way(kind: type) -> bool:
-    """Tell whether a class of another author does something differently from the package."""
+def _overrides(kind: type) -> bool:
+    """Return whether a class of another author overrides what the package does."""
     if kind.__module__.startswith("minigrid.") or issubclass(MiniGridEnv, kind):
         return False
     return any(

@@ -15,6 +15,8 @@ from rpd_minigrid.ids import full_id, newer_id
 from rpd_minigrid.lanes import MiniGridLanes
 
 PAPER = "MiniGrid-SimpleCrossingS9N1-v0"
+WIDEST_VIEW = 99
+"""More than any map of the package is wide, looked at from either end."""
 _MOST_WALKS = 8
 """Walks across the map that the longest BabyAI instructions ask for."""
 
@@ -29,11 +31,13 @@ class MiniGrid:
     """Width of the square that the agent sees, an odd number; none: the task's own, mostly 7."""
 
     def __post_init__(self) -> None:
-        if self.view is not None and (self.view < 3 or self.view % 2 == 0):
-            raise SpecError(f"view must be an odd number from 3 on, got {self.view}")
+        if self.view is not None and not (3 <= self.view <= WIDEST_VIEW and self.view % 2):
+            raise SpecError(
+                f"minigrid: view must be an odd number in 3..{WIDEST_VIEW}, got {self.view}"
+            )
 
     def task(self) -> Task:
-        """Give the paper's settings."""
+        """Return the paper's settings."""
         name, env = full_id(self.id), self._make()
         try:
             max_steps = step_limit(env.unwrapped)
@@ -56,14 +60,14 @@ class MiniGrid:
         )
 
     def open(self, opening: Opening) -> Lanes:
-        """Make the lanes."""
+        """Open the lanes."""
         return MiniGridLanes(lambda: self._make(opening.render), opening.lanes, full_id(self.id))
 
     def _make(self, render: bool = False) -> gymnasium.Env[Any, Any]:
         name = full_id(self.id)
         options: dict[str, Any] = {} if self.view is None else {"agent_view_size": self.view}
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # the task's notes say it
+            warnings.simplefilter("ignore", DeprecationWarning)  # the task's notes mention it
             try:
                 env = gymnasium.make(
                     name,
@@ -79,7 +83,7 @@ class MiniGrid:
 
 
 def step_limit(env: Any) -> int:
-    """Give the task's own limit; BabyAI sets one at every reset, so give a bound for all."""
+    """Return the task's own limit; BabyAI sets one at every reset, so return a bound for all."""
     if env.max_steps > 0:
         return int(env.max_steps)
     return int(_MOST_WALKS * env.room_size**2 * env.num_rows * env.num_cols)

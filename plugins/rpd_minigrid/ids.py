@@ -15,18 +15,18 @@ _VERSION = re.compile(r"-v(\d+)$")
 
 
 def known_ids() -> list[str]:
-    """Give the ids of all tasks that the package registers."""
+    """Return the ids of all tasks that the package registers."""
     return [name for name in gymnasium.registry if name.startswith(PREFIXES)]
 
 
 def full_id(text: str) -> str:
-    """Give the registered id for a full or short one; of several versions the newest."""
+    """Return the registered id for a full or short one; of several versions the newest."""
     known = known_ids()
     if text in gymnasium.registry:
         return text
-    wanted = text.lower()
+    lowered = text.lower()
     for prefix in ("", *PREFIXES):
-        found = _newest(prefix.lower() + wanted, known)
+        found = _newest(prefix.lower() + lowered, known)
         if found:
             return found
     hint = nearest(text, known) or nearest(text, {short_id(name) for name in known})
@@ -36,30 +36,30 @@ def full_id(text: str) -> str:
     )
 
 
-def _newest(wanted: str, known: Iterable[str]) -> str | None:
-    fitting = [name for name in known if wanted in (name.lower(), without_version(name).lower())]
-    return max(fitting, key=version, default=None)
+def _newest(lowered: str, known: Iterable[str]) -> str | None:
+    matching = [name for name in known if lowered in (name.lower(), without_version(name).lower())]
+    return max(matching, key=version, default=None)
 
 
 def newer_id(name: str) -> str | None:
-    """Give the id of a newer version of a task, if there is one."""
+    """Return the id of a newer version of a task, if there is one."""
     newest = _newest(without_version(name).lower(), known_ids())
     return newest if newest and version(newest) > version(name) else None
 
 
 def without_version(name: str) -> str:
-    """Give an id without its version."""
+    """Return an id without its version."""
     return _VERSION.sub("", name)
 
 
 def version(name: str) -> int:
-    """Give the version of an id."""
+    """Return the version of an id."""
     match = _VERSION.search(name)
     return int(match.group(1)) if match else 0
 
 
 def short_id(name: str) -> str:
-    """Give an id without prefix and version."""
+    """Return an id without prefix and version."""
     for prefix in PREFIXES:
         name = name.removeprefix(prefix)
     return without_version(name)

@@ -1,4 +1,4 @@
-"""MiniGrid lanes: the package makes the maps and knows the rules, NumPy does the common work.
+"""MiniGrid lanes: the package makes the maps and has the rules, NumPy does the common work.
 
 Each lane has an environment of the package, which holds the map's objects. Beside them stand
 arrays over all lanes: the maps as cell codes, places, directions, what is carried. Views of all
@@ -23,8 +23,7 @@ from minigrid.core.world_object import Wall
 from minigrid.minigrid_env import MiniGridEnv
 from numpy.typing import NDArray
 
-from rpd_core.errors import ComponentError, FitError, one_line
-from rpd_core.errors import LaneError
+from rpd_core.errors import ComponentError, FitError, LaneError, one_line
 from rpd_core.plugin.protocols import Facts, StepResult
 from rpd_minigrid.cells import (
     CODE,
@@ -57,7 +56,7 @@ _OBJECT_WORK[Actions.pickup] = PICKABLE
 _OBJECT_WORK[Actions.toggle] = TOGGLES
 
 
-class Deferred(dict[str, Any]):
+class DeferredObservation(dict[str, Any]):
     """Stands for an observation; becomes the package's own if anyone looks into it."""
 
     def __init__(self, env: MiniGridEnv) -> None:
@@ -65,12 +64,12 @@ class Deferred(dict[str, Any]):
         self.env = env
 
     def __missing__(self, key: str) -> Any:
-        self.update(packages_view(self.env))
+        self.update(original_observation(self.env))
         return dict.__getitem__(self, key)
 
 
-def packages_view(env: Any) -> dict[str, Any]:
-    """Give the observation as the package builds it."""
+def original_observation(env: Any) -> dict[str, Any]:
+    """Build the observation as the package does."""
     observation: dict[str, Any] = MiniGridEnv.gen_obs(env)  # type: ignore[no-untyped-call]
     return observation
 
@@ -91,7 +90,7 @@ class MiniGridLanes:
             for lane, env in enumerate(self.bases):
                 env.gen_obs = partial(self._capture, lane, env)
         self.infos: list[Mapping[str, Any]] = [{} for _ in range(lanes)]
-        self.given: dict[int, tuple[Array, int]] = {}
+        self.own_observations: dict[int, tuple[Array, int]] = {}
         """Observations that came from the environment itself."""
         self.facts = make_facts(base, lanes, description)
         self._seen: dict[str, Array] | None = None
@@ -115,15 +114,15 @@ class MiniGridLanes:
         self.unusual = np.zeros(lanes, dtype=bool)
         """Lanes with a map or an object of somebody else's class: the environment steps there."""
         self.things: list[list[Any] | None] = [None] * lanes
-        self.restless: list[list[int]] = [[] for _ in range(lanes)]
+        self.changing: list[list[int]] = [[] for _ in range(lanes)]
         """Cells whose object may change its looks, as positions in the package's list."""
 
     # ------------------------------------------------------------------ resets
 
     def reset(self, lanes: IntArray, seeds: IntArray) -> None:
-        """Let the package make a new map in each of the lanes."""
+        """Have the package make a new map in each of the lanes."""
         self._seen = None
-        with quiet(self.bases[0]):
+        with silenced(self.bases[0]):
             for lane, seed in zip(lanes.tolist(), seeds.tolist(), strict=True):
                 self.things[lane] = None
                 try:
@@ -133,7 +132,7 @@ class MiniGridLanes:
                     raise ComponentError(text) from error
                 except Exception as error:  # an environment may raise anything
                     raise LaneError(lane, error) from error
-                self._take(lane, observation)
+                self._keep_observation(lane, observation)
                 self.counts[lane] = 0
                 self.limits[lane] = self.bases[lane].max_steps
 
@@ -142,7 +141,7 @@ class MiniGridLanes:
         see_through = env.see_through_walls == self.views.see_through_walls
         if not (see_through and map_covered(env, (self.width, self.height))):
             self.unusual[lane] = True
-            return packages_view(env)
+            return original_observation(env)
         x, y = env.agent_pos
         self.places[lane] = (y + self.margin) * self.stride + x + self.margin
         self.directions[lane] = env.agent_dir
@@ -152,22 +151,22 @@ class MiniGridLanes:
             self._copy_map(lane, now)
         else:
             self._update_map(lane, before, now)
-        return Deferred(env)
+        return DeferredObservation(env)
 
     def _copy_map(self, lane: int, things: list[Any]) -> None:
         row = self.maps[lane]
         row[:] = _OUTSIDE
         row[self.spots] = [cell_code(thing) for thing in things]
-        self._note(lane, things)
+        self._note_objects(lane, things)
 
-    def _note(self, lane: int, things: list[Any]) -> None:
+    def _note_objects(self, lane: int, things: list[Any]) -> None:
         kinds = {type(thing) for thing in things}
         kinds.discard(type(None))
         self.unusual[lane] = not kinds <= STOCK
-        restless = kinds - STILL
+        changing = kinds - STILL
         self.things[lane] = things.copy()
-        self.restless[lane] = (
-            [at for at, thing in enumerate(things) if type(thing) in restless] if restless else []
+        self.changing[lane] = (
+            [at for at, thing in enumerate(things) if type(thing) in changing] if changing else []
         )
 
     def _update_map(self, lane: int, before: list[Any], now: list[Any]) -> None:
@@ -177,30 +176,33 @@ class MiniGridLanes:
             pairs = enumerate(zip(before, now, strict=True))
             for at in [at for at, (old, new) in pairs if old is not new]:
                 row[self.spots[at]] = cell_code(now[at])
-            self._note(lane, now)
-        for at in self.restless[lane]:
+            self._note_objects(lane, now)
+        for at in self.changing[lane]:
             row[self.spots[at]] = cell_code(now[at])
 
-    def _take(self, lane: int, observation: Any) -> None:
+    def _keep_observation(self, lane: int, observation: Any) -> None:
         """Keep an observation that the environment made itself; drop the one before."""
-        self.given.pop(lane, None)
-        if type(observation) is not Deferred or observation:
-            self.given[lane] = np.array(observation["image"]), int(observation["direction"])
+        self.own_observations.pop(lane, None)
+        if type(observation) is not DeferredObservation or observation:
+            self.own_observations[lane] = (
+                np.array(observation["image"]),
+                int(observation["direction"]),
+            )
 
     # ------------------------------------------------------------ observations
 
     def observe(self) -> dict[str, Array]:
-        """Give images and directions."""
+        """Return images and directions."""
         if self._seen is None:
             image = self.views(self.maps, self.places, self.directions, self.carried)
             direction = self.directions.astype(np.uint8)
-            for lane, (own_image, own_direction) in self.given.items():
+            for lane, (own_image, own_direction) in self.own_observations.items():
                 image[lane], direction[lane] = own_image, own_direction
             self._seen = {"image": image, "direction": direction}
         return self._seen
 
     def view(self, name: str) -> Array:
-        """Give `cell` (x, y and direction of the agent) or `mission` (its characters)."""
+        """Return `cell` (x, y and direction of the agent) or `mission` (its characters)."""
         if name == "cell":
             return self._cells()
         if name == "mission":
@@ -220,7 +222,7 @@ class MiniGridLanes:
     # ------------------------------------------------------------------- steps
 
     def step(self, actions: Array, active: BoolArray) -> StepResult:
-        """Make the moves that change no object at once, and let environments do the others."""
+        """Make the moves that change no object at once; environments make the others."""
         self._seen = None
         lanes = len(self.envs)
         result = StepResult(np.zeros(lanes), np.zeros(lanes, bool), np.zeros(lanes, bool))
@@ -230,7 +232,7 @@ class MiniGridLanes:
         return result
 
     def _move(self, actions: Array, active: BoolArray, result: StepResult) -> BoolArray:
-        """Turn and walk; give the lanes whose step is left to do."""
+        """Turn and walk; return the lanes whose step is left to do."""
         front = self.places + self.ahead[self.directions]
         cell = self.maps[self.rows, front]
         dropping = (actions == _DROP) & ((cell & FREE) != 0) & (self.carried != EMPTY)
@@ -246,12 +248,12 @@ class MiniGridLanes:
         result.terminated[:] = won | (forward & ((cell & LAVA) != 0))
         result.truncated[:] = moving & (self.counts >= self.limits)
         for lane in np.flatnonzero(won).tolist():
-            self._hand_over(lane)
+            self._update_environment(lane)
             result.rewards[lane] = self.bases[lane]._reward()
         return alone
 
-    def _hand_over(self, lane: int) -> None:
-        """Tell the environment what only the arrays know."""
+    def _update_environment(self, lane: int) -> None:
+        """Copy what only the arrays know into the environment."""
         if not self.quick_moves or self.unusual[lane]:
             return
         env, place = self.bases[lane], int(self.places[lane])
@@ -260,12 +262,12 @@ class MiniGridLanes:
         env.step_count = int(self.counts[lane])
 
     def _step_alone(self, lane: int, action: int, result: StepResult) -> None:
-        self._hand_over(lane)
+        self._update_environment(lane)
         try:
             observation, reward, over, cut, self.infos[lane] = self.envs[lane].step(action)
         except Exception as error:  # an environment may raise anything
             raise LaneError(lane, error) from error
-        self._take(lane, observation)
+        self._keep_observation(lane, observation)
         result.rewards[lane] = reward
         result.terminated[lane], result.truncated[lane] = over, cut
         self.counts[lane] = self.bases[lane].step_count
@@ -273,12 +275,12 @@ class MiniGridLanes:
     # ------------------------------------------------------------------ others
 
     def info(self, lane: int) -> Mapping[str, Any]:
-        """Give the last info."""
+        """Return the last info."""
         return self.infos[lane]
 
     def render(self, lane: int) -> Array:
         """Draw a lane with the package's own picture."""
-        self._hand_over(lane)
+        self._update_environment(lane)
         return np.asarray(self.envs[lane].render())
 
     def close(self) -> None:
@@ -288,7 +290,7 @@ class MiniGridLanes:
 
 
 def make_facts(base: Any, lanes: int, description: str) -> Facts:
-    """Give spaces, views and names; the mission is a view, not part of the observation.
+    """Return spaces, views and names; the mission is a view, not part of the observation.
 
     `done` is not declared as the action that does nothing: some tasks end with it, and where it
     does nothing, an episode whose first state is mutated could never leave that state.
@@ -306,7 +308,7 @@ def make_facts(base: Any, lanes: int, description: str) -> Facts:
 
 
 def agent_cell(base: Any) -> tuple[int, int, int]:
-    """Give x, y and direction of the agent, zeros before the first reset."""
+    """Return x, y and direction of the agent, zeros before the first reset."""
     if base.agent_pos is None:
         return 0, 0, 0
     x, y = base.agent_pos
@@ -314,13 +316,13 @@ def agent_cell(base: Any) -> tuple[int, int, int]:
 
 
 def mission_codes(text: str) -> Array:
-    """Give a mission as one number per character, zeros after its end."""
+    """Return a mission as one number per character, zeros after its end."""
     raw = text.encode("latin-1", errors="replace")[:MISSION]
     return np.frombuffer(raw.ljust(MISSION, b"\0"), dtype=np.uint8)
 
 
-def quiet(base: Any) -> contextlib.AbstractContextManager[Any]:
-    """Keep the remarks that BabyAI prints while it looks for a map away from our output."""
+def silenced(base: Any) -> contextlib.AbstractContextManager[Any]:
+    """Return a context in which what BabyAI prints while it looks for a map is dropped."""
     if type(base).__module__.startswith("minigrid.envs.babyai"):
         return contextlib.redirect_stdout(io.StringIO())
     return contextlib.nullcontext()

@@ -22,17 +22,17 @@ class Network(nn.Module):
         self.actor = nn.Linear(HIDDEN, ACTIONS)
 
     def features(self, image: Tensor, direction: Tensor) -> Tensor:
-        """Give what the last layer looks at, (lanes, hidden)."""
+        """Return what the last layer looks at, (lanes, hidden)."""
         compass = nn.functional.one_hot(direction.long(), 4)
         seen = torch.cat([image.flatten(1).float() * 0.1, compass.float()], dim=1)
         return torch.relu(self.second(torch.relu(self.first(seen))))
 
     def forward(self, image: Tensor, direction: Tensor) -> Tensor:
-        """Give the logits of the actions, (lanes, 7)."""
+        """Return the logits of the actions, (lanes, 7)."""
         logits: Tensor = self.actor(self.features(image, direction))
         return logits
 
 
 def as_tensors(observations: Any) -> tuple[Tensor, Tensor]:
-    """Give image and direction of a batch."""
+    """Return image and direction of a batch."""
     return torch.from_numpy(observations["image"]), torch.from_numpy(observations["direction"])

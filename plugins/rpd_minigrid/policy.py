@@ -1,4 +1,4 @@
-"""The MiniGrid policy that ships with rpd, made by `rpd_minigrid.train`."""
+"""The MiniGrid policy that ships with rpd, trained by `tests/training/train_minigrid.py`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 import torch
+from gymnasium.spaces import Dict, Discrete
 
 from rpd_core.errors import FitError
 from rpd_core.plugin.protocols import Choice, Facts, Policy, PolicyInput
@@ -25,10 +26,11 @@ class MiniGridPolicy:
 
     def load(self, facts: Facts) -> Policy:
         """Load the weights."""
-        parts = getattr(facts.observation_space, "spaces", {})
-        image = getattr(parts.get("image"), "shape", None)
-        actions = getattr(facts.action_space, "n", 0)
-        if image != (SIZE, SIZE, 3) or "direction" not in parts or actions != ACTIONS:
+        seen, actions = facts.observation_space, facts.action_space
+        parts = seen.spaces if isinstance(seen, Dict) else {}
+        image = parts["image"].shape if "image" in parts else None
+        known = isinstance(actions, Discrete) and (actions.n, actions.start) == (ACTIONS, 0)
+        if image != (SIZE, SIZE, 3) or "direction" not in parts or not known:
             raise FitError(
                 f"policy 'minigrid' takes an image of {(SIZE, SIZE, 3)} with a direction and "
                 f"{ACTIONS} actions, {facts.description or 'the environment'} has "

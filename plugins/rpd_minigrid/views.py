@@ -28,7 +28,7 @@ class Views:
         self.table = sight_table(size) if size <= _LARGEST_TABLE else None
 
     def __call__(self, maps: Array, places: Array, directions: Array, carried: Array) -> Array:
-        """Give the images, shape (lanes, size, size, 3).
+        """Return the images, shape (lanes, size, size, 3).
 
         `maps` has one row of cell codes per lane, `places` are positions in a row; the agent's own
         cell shows what it carries.
@@ -43,7 +43,7 @@ class Views:
         return np.ascontiguousarray(pixels[..., :3])
 
     def _visible(self, clear: Array) -> Array:
-        """Tell which cells are in sight, by rows from the agent's own to the farthest."""
+        """Return which cells are in sight, by rows from the agent's own to the farthest."""
         size = self.size
         rows = pack(clear.reshape(-1, size, size))
         row = np.full(len(rows), 1 << (size // 2))
@@ -62,7 +62,7 @@ class Views:
 
 
 def view_offsets(size: int, stride: int) -> Array:
-    """Give, for each direction, how far each cell of the view is from the agent in a map's row.
+    """Return, for each direction, how far each cell of the view is from the agent in a map's row.
 
     Cells are numbered as in the package's image: column by column, the farthest first.
     """
@@ -74,7 +74,7 @@ def view_offsets(size: int, stride: int) -> Array:
 
 
 def pack(flags: Array) -> Array:
-    """Give the flags (lanes, columns, rows) as one number per row, bit i for column i."""
+    """Return the flags (lanes, columns, rows) as one number per row, bit i for column i."""
     packed = np.packbits(flags, axis=1, bitorder="little").astype(np.int64)
     total = packed[:, 0]
     for place in range(1, packed.shape[1]):
@@ -102,6 +102,6 @@ def _order(size: int) -> list[tuple[int, int]]:
 
 
 def sight_table(size: int) -> Array:
-    """Give `sweep` for every row and every set of clear cells."""
+    """Return `sweep` for every row and every set of clear cells."""
     every = np.arange(1 << (2 * size))
     return sweep(every >> size, every & ((1 << size) - 1), size)

@@ -18,8 +18,7 @@ from rpd_core.analysis.ranking import evidence_for, rank
 from rpd_core.analysis.spectrum import count_spectrum
 from rpd_core.play.jobs import SuiteJob, perform_suite
 from rpd_core.play.loop import Recipe
-from rpd_core.plugin.protocols import Spectrum
-from rpd_core.plugin.protocols import Suite
+from rpd_core.plugin.protocols import Spectrum, Suite
 from rpd_core.plugin.registry import Registry
 
 EPISODES = 30_000

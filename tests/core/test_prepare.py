@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 import worlds
 from lines import Cell, Does, Gives, Line, always, by_step
+from rpd_core.execute.workshop import Workshop
 
 from rpd_core import pipeline
 from rpd_core.config.configuration import Request, RunConfig, resolve
 from rpd_core.errors import StoreError
-from rpd_core.execute.workshop import Workshop
 from rpd_core.play import prepare
 from rpd_core.play.chance import Phase, environment_seeds, episode_keys
 from rpd_core.play.loop import Recipe

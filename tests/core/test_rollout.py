@@ -17,8 +17,7 @@ from rpd_core.play.chance import canonical, environment_seeds, state_keys
 from rpd_core.play.jobs import Evaluation, EvaluationJob, TopStates, perform_evaluation
 from rpd_core.play.loop import Player, Recipe, Step
 from rpd_core.play.recording import coin, play_suite
-from rpd_core.plugin.protocols import Choice
-from rpd_core.plugin.protocols import ENDINGS
+from rpd_core.plugin.protocols import ENDINGS, Choice
 
 WANDERS = by_step([1, 1, 2, 2, 0, 1, 2])
 """Visits the same few cells again and again."""

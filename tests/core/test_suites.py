@@ -25,8 +25,7 @@ from rpd_core.play.chance import canonical, state_keys
 from rpd_core.play.jobs import SuiteJob, perform_suite
 from rpd_core.play.loop import Recipe
 from rpd_core.play.recording import Recorder, entropy, play_suite, value_gap
-from rpd_core.plugin.protocols import Choice, Spectrum
-from rpd_core.plugin.protocols import Suite
+from rpd_core.plugin.protocols import Choice, Spectrum, Suite
 from rpd_core.plugin.registry import Registry
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.tables import read_suite, suite_tables

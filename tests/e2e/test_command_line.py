@@ -7,7 +7,6 @@ import re
 import subprocess
 
 import pytest
-
 from rpd_core.cli.render import _advice
 
 

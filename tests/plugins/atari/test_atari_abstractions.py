@@ -123,6 +123,8 @@ def test_the_memory_of_another_game_is_refused() -> None:
     lambda: AtariGrid(levels=1),
     lambda: AtariGrid(rows=0),
     lambda: Breakout(pixels=0),
+    lambda: Breakout(pixels=10**30),
+    lambda: Pong(pixels=211),
     lambda: RamBytes((128,)),
 ])  # fmt: skip
 def test_parameters_out_of_range_are_refused(make) -> None:
@@ -147,3 +149,46 @@ def test_all_areas_hold_the_grid() -> None:
     assert len(AREAS) == 25
     for area in AREAS.values():
         AtariGrid(area)
+
+
+def test_the_cells_are_drawn_as_large_as_the_game_area() -> None:
+    cells = np.zeros((18, 14), dtype=np.uint8)
+    cells[0, 0], cells[17, 13] = 8, 1
+    picture = AtariGrid(AREA).draw(cells)
+    assert (picture.shape, picture.dtype) == ((160, 160, 3), np.uint8)
+    assert picture[0, 0].tolist() == picture[8, 11].tolist() == [255, 255, 255]
+    assert picture[9, 0].tolist() == picture[0, 12].tolist() == [0, 0, 0]
+    assert picture[159, 159].tolist() == [31, 31, 31]
+    assert AtariGrid(AREA, levels=256).draw(cells)[159, 159].tolist() == [1, 1, 1]
+    assert AtariGrid().draw(cells).shape == (170, 160, 3)
+
+
+def test_ball_and_paddle_of_breakout_are_drawn_where_they_are() -> None:
+    picture = Breakout().draw(np.array([90, 130, 100], dtype=np.int16))
+    assert (picture.shape, picture.dtype) == ((210, 160, 3), np.uint8)
+    expected = np.zeros((210, 160), dtype=np.uint8)
+    expected[130:134, 90:92] = expected[189:193, 100:116] = 255
+    assert (picture == expected[..., None]).all()
+    lost = Breakout().draw(np.array([-1, -1, 100], dtype=np.int16))
+    assert np.argwhere(lost[..., 0]).min(axis=0).tolist() == [189, 100]
+
+
+def test_ball_and_paddles_of_pong_are_drawn_where_they_are() -> None:
+    picture = Pong().draw(np.array([50, 90, 100, -1], dtype=np.int16))
+    expected = np.zeros((210, 160), dtype=np.uint8)
+    expected[90:94, 50:52] = expected[100:116, 140:144] = 255
+    assert (picture == expected[..., None]).all()
+    both = Pong().draw(np.array([-1, -1, 100, 40], dtype=np.int16))
+    assert np.argwhere(both[..., 0]).min(axis=0).tolist() == [40, 16]
+
+
+def test_blocks_are_drawn_where_the_screen_of_pong_shows_them() -> None:
+    lanes = Atari("Pong").open(Opening(1))
+    lanes.reset(np.array([0]), np.array([1]))
+    for _ in range(20):
+        lanes.step(np.array([0]), np.array([True]))
+    screen = lanes.view("screen")[0]
+    drawn = Pong(1).draw(Pong(1)(None, {"ram": lanes.view("ram")})[0])[..., 0] > 0
+    green = (screen == [92, 186, 92]).all(axis=2)[34:194, 140:144]
+    both = np.argwhere(green & drawn[34:194, 140:144])
+    assert len(both) >= 0.8 * green.sum() > 0

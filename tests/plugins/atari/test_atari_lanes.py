@@ -249,9 +249,15 @@ def test_an_old_id_is_mapped_with_a_note() -> None:
     [
         (lambda: Atari("ChpperCmmnd").task(), "Did you mean 'ChopperCommand'?"),
         (lambda: Atari("Combat").task(), "several players"),
-        (lambda: Atari("Pong", frame_skip=0), "frame_skip must be at least 1, got 0"),
+        (lambda: Atari("Pong", frame_skip=0), "frame_skip must lie in 1..1000, got 0"),
         (lambda: Atari("Pong", sticky=1.5), "sticky is a chance"),
-        (lambda: Atari("Pong", size=161), "size is at most 160, as wide as a screen, got 161"),
+        (lambda: Atari("Pong", size=161), "size must lie in 1..160, got 161"),
+        (lambda: Atari("Pong", max_steps=10**30), "max_steps must lie in 1..1000000000, got 1000"),
+        (lambda: Atari("Pong", stack=10**9), "stack must lie in 1..64, got 1000000000"),
+        (lambda: Atari("Pong", noop_max=-1), "noop_max must lie in 0..10000, got -1"),
+        (lambda: Atari("Pong", noop_max=10**30), "noop_max must lie in 0..10000, got 1000"),
+        (lambda: Atari("Pong", frame_skip=10**30), "frame_skip must lie in 1..1000, got 1000"),
+        (lambda: Atari("Pong", mode=10**30).open(Opening(1)), "0 is not one of 0, 1"),
         (lambda: Atari("Pong", mode=99).open(Opening(1)), "set up: mode 99 is not one of 0, 1"),
     ],
 )

@@ -8,7 +8,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from rpd_core.errors import FitError, RpdError
+from rpd_core.errors import FitError, RpdError, SpecError
 from rpd_core.play.chance import canonical, state_keys
 from rpd_core.play.loop import Recipe
 from rpd_core.play.prepare import fitted_fields, restore_fitted
@@ -128,7 +128,7 @@ def test_levels_refuse_a_pixel_that_is_no_number() -> None:
 
 def test_levels_refuse_pictures_whose_white_is_not_known() -> None:
     for picture in (np.full((1, 2, 2), 200), np.full((1, 2, 2), 200.0)):
-        with pytest.raises(FitError, match=r"from 200 to 200: say what is black"):
+        with pytest.raises(FitError, match=r"from 200 to 200: give the values of black"):
             make("levels:9")(picture, {})
         assert (make("levels:9,span=0+255")(picture, {}) == 7).all()
     assert (make("levels:9")(np.full((1, 2, 2), 0.8), {}) == 7).all()
@@ -313,3 +313,69 @@ def test_what_was_learned_survives_being_stored(spec: str) -> None:
     recipe = Recipe(None, None, chain, None, lanes=1, max_steps=1)  # type: ignore[arg-type]
     stored = json.loads(json.dumps(fitted_fields(recipe)))
     assert restore_fitted(make(spec), stored) == chain
+
+
+# ------------------------------------------------------------------------------ pictures drawn
+
+
+def drawn(spec: str, value) -> np.ndarray:
+    picture = installed().make("abstraction", spec).draw(np.asarray(value))
+    assert picture.dtype == np.uint8
+    return picture
+
+
+def test_a_grey_picture_is_drawn_as_it_is() -> None:
+    grey = np.arange(6, dtype=np.uint8).reshape(2, 3) * 50
+    for spec in ("grey", "crop:0+2+0+3", "resize:2+3"):
+        picture = drawn(spec, grey)
+        assert picture.shape == (2, 3, 3)
+        assert picture[1].tolist() == [[150] * 3, [200] * 3, [250] * 3]
+
+
+def test_a_part_of_a_coloured_picture_keeps_its_colours() -> None:
+    coloured = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
+    assert drawn("crop:0+2+0+2", coloured).tolist() == coloured.tolist()
+
+
+@pytest.mark.parametrize(
+    ("value", "pixels"),
+    [
+        ([[0.0, 0.5, 1.0]], [0, 128, 255]),
+        ([[False, True, True]], [0, 255, 255]),
+        ([[-2.0, 0.0, 6.0]], [0, 64, 255]),
+        ([[1000, 1000, 1000]], [0, 0, 0]),
+    ],
+)
+def test_pictures_of_other_numbers_run_from_black_to_white(value, pixels) -> None:
+    assert drawn("resize:1+3", value)[0].tolist() == [[pixel] * 3 for pixel in pixels]
+
+
+@pytest.mark.parametrize(("count", "pixels"), [(9, [0, 31, 255]), (2, [0, 255, None])])
+def test_levels_are_drawn_from_black_to_white(count: int, pixels) -> None:
+    levels = [0, 1, 8][: 3 if count == 9 else 2]
+    picture = drawn(f"levels:{count}", np.array([levels], dtype=np.uint8))
+    assert picture[0, :, 0].tolist() == [pixel for pixel in pixels if pixel is not None]
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "words"),
+    [
+        (
+            "abstraction",
+            f"auto:visits={10**400}",
+            r"auto: visits must lie in 1\.\.10+, got 1",
+        ),
+        ("abstraction", f"auto:episodes={10**30}", r"auto: episodes must lie in 1\.\.1000000000"),
+        ("abstraction", "auto:visits=0", r"auto: visits must lie in 1\.\.1000000000, got 0"),
+        ("abstraction", "levels:9,span=-1e308+1e308", r"span takes black\+white"),
+        ("condition", "return>=nan", "return: bound must be a number, got nan"),
+        ("condition", "length<nan", "length: bound must be a number, got nan"),
+        ("condition", "info:won,at_least=nan", "info: at_least must be a number, got nan"),
+        ("measure", f"random:seed={2**63}", r"random: seed must lie in 0\.\.2\*\*63 - 1"),
+        ("measure", "random:seed=-1", r"random: seed must lie in 0\.\.2\*\*63 - 1, got -1"),
+    ],
+)
+def test_silly_numbers_are_refused_in_one_line(kind: str, spec: str, words: str) -> None:
+    with pytest.raises(SpecError, match=words) as caught:
+        installed().make(kind, spec)
+    assert "\n" not in str(caught.value)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from rpd_basics.auto import Auto
-from rpd_basics.batches import flat, pick
+from rpd_basics.batches import flatten, pick_entries
+from rpd_basics.entry_choice import JUDGED, informative_entries
 from rpd_basics.resolution import Judge
-from rpd_basics.telling import JUDGED, telling_entries
 from rpd_core.errors import FitError
 from rpd_core.plugin.protocols import Facts, FitSample
 
@@ -143,14 +143,14 @@ def test_of_a_long_vector_the_entries_that_say_something_are_found() -> None:
     rows, episodes = corridor(noise=0.0)
     cells = (rows[:, :1] == np.arange(10)) * 1.0  # one cell of ten is lit
     scanner = np.repeat(cells, 30, axis=1)  # by thirty rays each
-    assert len(telling_entries(scanner, 24)) == 10  # a ray that says what another did is no use
-    assert telling_entries(np.zeros((5, 30)), 24) == ()
+    assert len(informative_entries(scanner, 24)) == 10  # a ray that says what another did is no use
+    assert informative_entries(np.zeros((5, 30)), 24) == ()
     fitted = Auto().fit(sample(scanner, episodes))
     assert (fitted.identified, fitted.covered) == (10, 1.0)
     assert len(np.unique(fitted(scanner, {}), axis=0)) == 10
 
 
-def telling_by_definition(rows: np.ndarray, most: int) -> tuple[int, ...]:
+def informative_by_definition(rows: np.ndarray, most: int) -> tuple[int, ...]:
     """Deviations and correlations of truth values, one entry after the other."""
     split = (rows > rows.mean(axis=0)).astype(float)
     picked: list[int] = []
@@ -179,26 +179,28 @@ def mixed(count: int) -> dict[str, np.ndarray]:
     }
 
 
-def test_telling_entries_are_those_of_the_definition() -> None:
+def test_informative_entries_are_those_of_the_definition() -> None:
     values = mixed(997)
-    rows = flat(values)
+    rows = flatten(values)
     assert rows.shape[1] == 51
     for most in (5, 24):
-        assert telling_entries(values, most) == telling_by_definition(rows, most)
+        assert informative_entries(values, most) == informative_by_definition(rows, most)
 
 
 def test_of_many_steps_evenly_chosen_ones_pick_the_entries() -> None:
     values = mixed(3 * JUDGED)
     every_third = {key: part[::3] for key, part in values.items()}
-    assert telling_entries(values, 24) == telling_entries(every_third, 24)
+    assert informative_entries(values, 24) == informative_entries(every_third, 24)
 
 
 def test_picked_entries_are_those_of_the_joined_rows() -> None:
     values = mixed(7)
     entries = (0, 1, 30, 31, 50, 2)
-    assert pick(values, entries).dtype == flat(values).dtype
-    np.testing.assert_array_equal(pick(values, entries), flat(values)[:, entries])
-    np.testing.assert_array_equal(pick(values["b"], (3, 29)), flat(values["b"])[:, (3, 29)])
+    assert pick_entries(values, entries).dtype == flatten(values).dtype
+    np.testing.assert_array_equal(pick_entries(values, entries), flatten(values)[:, entries])
+    np.testing.assert_array_equal(
+        pick_entries(values["b"], (3, 29)), flatten(values["b"])[:, (3, 29)]
+    )
 
 
 def test_every_entry_of_a_dict_must_be_finite_and_is_named_by_its_number() -> None:

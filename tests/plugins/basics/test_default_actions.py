@@ -42,6 +42,13 @@ def act(spec: str, space: Any, at: Moment, **more: Any) -> Any:
     return installed().make("default-action", spec).open(facts(space, **more))(at)
 
 
+class Weekday(spaces.Discrete):
+    """A space of somebody's own that is one of Gymnasium's all the same."""
+
+    def __init__(self) -> None:
+        super().__init__(7, start=1)
+
+
 DISCRETE = spaces.Discrete(4)
 BOX = spaces.Box(-2, 2, (2,), np.float32)
 
@@ -85,6 +92,13 @@ def test_repeat_takes_the_first_action_only_in_lanes_that_start() -> None:
         ("constant:nan", BOX, "is not in Box"),
         ("constant:1.5", DISCRETE, r"constant: 1.5 is not in Discrete\(4\)"),
         ("constant:1+2", DISCRETE, r"constant: 1\+2 is not in Discrete\(4\)"),
+        ("constant:0+0", DISCRETE, r"constant: 0\+0 is not in Discrete\(4\)"),
+        ("repeat:first=3+3", DISCRETE, r"repeat: 3\+3 is not in Discrete\(4\)"),
+        ("constant:1e30", DISCRETE, r"constant: 1e30 is not in Discrete\(4\)"),
+        ("constant:1e400", DISCRETE, r"constant: 1e400 is not in Discrete\(4\)"),
+        ("constant:1e400", BOX, r"constant: 1e400 is not in Box"),
+        ("constant:300", spaces.MultiBinary(2), r"constant: 300 is not in MultiBinary\(2\)"),
+        ("no-op", Weekday(), "World has no action that does nothing: use constant:<action>"),
         ("repeat:first=7", DISCRETE, r"repeat: 7 is not in Discrete\(4\)"),
         ("no-op", DISCRETE, "World has no action that does nothing: use constant:<action>"),
         ("random", spaces.Box(-np.inf, np.inf, (2,)), "random cannot draw from the unbounded"),
@@ -94,6 +108,23 @@ def test_an_action_that_cannot_work_is_refused(spec: str, space: Any, message: s
     with pytest.raises(FitError, match=message) as caught:
         installed().make("default-action", spec).open(facts(space))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("number", ["nan", "inf", "1e30"])
+def test_a_silly_number_is_refused_without_a_warning(number: str) -> None:
+    with pytest.raises(FitError, match=f"constant: {number} is not in"):
+        installed().make("default-action", f"constant:{number}").open(facts(DISCRETE))
+
+
+def test_a_name_is_an_action_of_a_subclass_of_discrete_too() -> None:
+    named = facts(Weekday(), action_names=("Monday", "Tuesday"))
+    assert parse_action("Tuesday", named, "x").item() == 2
+
+
+def test_names_of_the_parts_of_an_action_are_not_actions() -> None:
+    with pytest.raises(FitError, match="constant cannot read the action 'gas': give a number"):
+        parse_action("gas", facts(BOX, action_names=("gas", "brake")), "constant")
 
 
 def test_names_come_before_numbers() -> None:
@@ -142,6 +173,22 @@ def test_a_function_by_its_name_is_found_in_the_working_directory(
 def test_a_function_that_cannot_be_imported_is_refused(target: str) -> None:
     with pytest.raises(SpecError, match=r"must be written module:attribute|cannot import"):
         import_attribute(target)
+
+
+def test_a_policy_of_the_users_own_runs_code_and_so_does_a_default_action_by_it() -> None:
+    assert installed().make("policy", "python:my_own_policy:decide").runs_code is True
+    by_policy = installed().make("default-action", "policy:python:my_own_policy:decide")
+    assert by_policy.runs_code is True
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_default_action_runs_code_if_its_policy_does(declared: bool) -> None:
+    class Loader:
+        runs_code = declared
+
+    other = installed().resolve("default-action", "policy")
+    assert other(Loader()).runs_code is declared
+    assert other(object()).runs_code is True  # nobody knows
 
 
 def test_a_function_may_give_a_list_an_array_or_a_choice() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium import spaces
 
 from rpd_core.config.configuration import Request, resolve
 from rpd_core.errors import FitError
@@ -17,6 +18,7 @@ from rpd_core.play.loop import Plan
 from rpd_core.plugin.protocols import Opening
 from rpd_core.plugin.registry import Registry
 from rpd_gym.cartpole import CartPole, CartPoleGrid
+from rpd_gym.cartpole_policy import CartPolePolicy
 from rpd_gym.lanes import GymLanes
 
 
@@ -134,6 +136,17 @@ def test_the_shipped_policy_refuses_another_environment(registry: Registry) -> N
     setup = resolve(Request("gym:MountainCar-v0", "cartpole:good", lanes=2), registry)
     with pytest.raises(FitError, match="policy 'cartpole' takes vectors of 4 and 2 actions"):
         player_for(setup.recipe)
+
+
+def test_the_shipped_policy_takes_subclasses_of_spaces_and_refuses_bits() -> None:
+    class Pair(spaces.Discrete):
+        pass
+
+    facts = CartPole().open(Opening(1)).facts
+    CartPolePolicy().load(dataclasses.replace(facts, action_space=Pair(2)))
+    for wrong in (spaces.MultiBinary(2), spaces.Discrete(2, start=1)):
+        with pytest.raises(FitError, match="takes vectors of 4 and 2 actions"):
+            CartPolePolicy().load(dataclasses.replace(facts, action_space=wrong))
 
 
 def test_a_lane_is_drawn_where_it_stands() -> None:

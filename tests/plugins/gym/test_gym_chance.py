@@ -14,7 +14,7 @@ from rpd_core.play.loop import Plan, Player
 from rpd_core.play.prepare import RandomPlay, policy_alone
 from rpd_core.plugin.protocols import Opening
 from rpd_gym.environments import PythonEnvironment
-from rpd_gym.repeats import Care, care_for
+from rpd_gym.repeatability import Safeguards, find_safeguards
 
 
 def world(name: str, **options) -> PythonEnvironment:
@@ -34,16 +34,18 @@ def returns(environment: PythonEnvironment, lanes: int, episodes: int = 6) -> li
 
 
 @pytest.mark.parametrize(
-    ("die", "care"),
+    ("die", "safeguards"),
     [
-        ("own", Care()),
-        ("space", Care()),
-        ("numpy", Care(own_chance=True)),
-        ("python", Care(own_chance=True)),
+        ("own", Safeguards()),
+        ("space", Safeguards()),
+        ("numpy", Safeguards(own_chance=True)),
+        ("python", Safeguards(own_chance=True)),
     ],
 )
-def test_episodes_hang_on_their_seeds_alone_whatever_is_played_beside_them(die, care) -> None:
-    assert care_for(lambda: Dice(die), die) == care
+def test_episodes_depend_on_their_seeds_alone_whatever_is_played_beside_them(
+    die, safeguards
+) -> None:
+    assert find_safeguards(lambda: Dice(die), die) == safeguards
     environment = world("Dice", die=die)
     assert returns(environment, 1) == returns(environment, 4) == returns(environment, 4)
     assert len(set(returns(environment, 4))) > 1
@@ -64,7 +66,7 @@ def test_global_generators_give_in_lanes_what_they_give_in_one_environment() -> 
 @pytest.mark.parametrize("die", ["numpy", "python"])
 def test_global_generators_that_nobody_seeds_are_refused(die: str) -> None:
     with pytest.raises(FitError, match=r"different episodes for one seed.*self\.np_random"):
-        care_for(lambda: Dice(die, seeded=False), die)
+        find_safeguards(lambda: Dice(die, seeded=False), die)
 
 
 def test_chance_in_the_constructor_is_refused() -> None:

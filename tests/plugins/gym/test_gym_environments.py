@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from importlib.util import find_spec
 
@@ -21,7 +22,7 @@ from rpd_core.plugin.registry import installed
 from rpd_gym.environments import GymEnvironment, PythonEnvironment, read_options
 from rpd_gym.layout import Layout
 from rpd_gym.names import find_id
-from rpd_gym.repeats import Care, care_for
+from rpd_gym.repeatability import Safeguards, find_safeguards
 
 needs_box2d = pytest.mark.skipif(find_spec("Box2D") is None, reason="Box2D is not installed")
 
@@ -77,8 +78,8 @@ def test_an_environment_that_remembers_is_made_anew_for_every_episode() -> None:
 
 
 def test_what_is_remembered_late_in_an_episode_is_found_and_a_new_space_is_no_memory() -> None:
-    assert care_for(lambda: Walk("late", size=100), "late") == Care(rebuild=True)
-    assert care_for(lambda: Walk("new space", size=100), "new space") == Care()
+    assert find_safeguards(lambda: Walk("late", size=100), "late") == Safeguards(rebuild=True)
+    assert find_safeguards(lambda: Walk("new space", size=100), "new space") == Safeguards()
 
 
 def test_a_reward_in_an_array_of_one_is_a_number() -> None:
@@ -88,8 +89,10 @@ def test_a_reward_in_an_array_of_one_is_a_number() -> None:
 
 @needs_box2d
 def test_bipedal_walker_must_be_made_anew_and_lunar_lander_need_not() -> None:
-    assert care_for(lambda: gymnasium.make("BipedalWalker-v3"), "walker") == Care(rebuild=True)
-    assert care_for(lambda: gymnasium.make("LunarLander-v3"), "lander") == Care()
+    assert find_safeguards(lambda: gymnasium.make("BipedalWalker-v3"), "walker") == Safeguards(
+        rebuild=True
+    )
+    assert find_safeguards(lambda: gymnasium.make("LunarLander-v3"), "lander") == Safeguards()
 
 
 def test_chance_outside_the_seed_is_refused_unless_the_user_insists() -> None:
@@ -272,18 +275,24 @@ def test_max_steps_replaces_the_limit_of_the_environment() -> None:
 @pytest.mark.parametrize(
     ("environment", "kind", "words"),
     [
-        (GymEnvironment("Acrobott-v1"), SpecError, "Did you mean 'Acrobot-v1'?"),
-        (GymEnvironment("Acrobot-v1", max_steps=-3), SpecError, "must be at least 1, got -3"),
-        (GymEnvironment("highway-v0"), ComponentError, "pip install highway-env"),
-        (GymEnvironment("PointMaze_UMaze-v3"), ComponentError, "pip install gymnasium-robotics"),
-        (GymEnvironment("mo-lunar-lander-v3"), ComponentError, "pip install mo-gymnasium"),
+        (
+            GymEnvironment("Acrobott-v1"),
+            SpecError,
+            "'Acrobot-v1'? Otherwise install the",
+        ),
+        (
+            GymEnvironment("dm_control/swingup-v0"),
+            SpecError,
+            "no environment is called 'dm_control/swingup-v0'. Install the package that registers "
+            "it and name its module: gym:module:dm_control/swingup-v0",
+        ),
         (GymEnvironment("nowhere:Foo-v0"), ComponentError, "No module named 'nowhere'"),
         (GymEnvironment("Blackjack-v1"), SpecError, "give a step cap"),
         (GymEnvironment("CartPole-v1", kwargs=("x",)), SpecError, "key=value"),
         (GymEnvironment("Acrobot-v1", kwargs=("wind=1",)), SpecError, "argument 'wind'"),
         (PythonEnvironment("own_worlds:Walk"), SpecError, "give a step cap"),
         (PythonEnvironment("own_worlds:Wlk"), SpecError, "cannot import"),
-        (PythonEnvironment(dict), SpecError, "must give a gymnasium.Env, got dict"),
+        (PythonEnvironment(dict), SpecError, "must return a gymnasium.Env, got dict"),
         (PythonEnvironment(lambda: 1 / 0), SpecError, "division by zero"),
     ],
 )
@@ -315,3 +324,48 @@ def test_lanes_draw_their_own_environment_or_say_that_it_draws_nothing() -> None
 def test_ids_that_are_registered_only_to_say_so_are_gone(old: str) -> None:
     today = f"{old[:-1]}5"
     assert find_id(old) == (today, f"{old} is gone: {today} is used, whose dynamics may differ")
+
+
+@pytest.mark.parametrize("wrong", [-3, 0, 10**9 + 1, 10**30])
+@pytest.mark.parametrize("name", ["cartpole", "gym:Acrobot-v1", "python:own_worlds:Walk"])
+def test_a_step_cap_that_no_episode_can_have_is_refused(name: str, wrong: int) -> None:
+    separator = "," if ":" in name else ":"
+    spec = f"{name}{separator}max_steps={wrong}"
+    words = rf"{name.partition(':')[0]}: max_steps must lie in 1\.\.1000000000, got {wrong}$"
+    with pytest.raises(SpecError, match=words):
+        installed().make("environment", spec)
+
+
+def test_a_limit_of_the_environment_beyond_what_can_be_stored_is_cut() -> None:
+    endless = Walk()
+    endless.max_steps = 10**30  # type: ignore[attr-defined]
+    assert PythonEnvironment(lambda: endless).task().max_steps == 10**9
+
+
+def test_a_number_too_long_to_be_read_stays_text() -> None:
+    digits = "9" * 5000
+    assert read_options((f"size={digits}",)) == {"size": digits}
+
+
+@pytest.mark.parametrize(
+    ("name", "imports"),
+    [
+        ("gym:Acrobot-v1", False),
+        ("gym:ALE/Pong-v5", False),
+        ("gym:my_envs:Mine-v0", True),
+        ("python:own_worlds:Walk", True),
+    ],
+)
+def test_an_environment_says_whether_it_runs_code_that_its_spec_names(
+    name: str, imports: bool
+) -> None:
+    assert installed().make("environment", name).runs_code is imports
+
+
+def test_ids_of_the_packages_that_rpd_depends_on_need_no_module() -> None:
+    program = (
+        "from rpd_gym.names import find_id; "
+        "print(find_id('MiniGrid-Empty-5x5-v0')[0], find_id('ALE/Pong-v5')[0])"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (run.stdout, run.stderr) == ("MiniGrid-Empty-5x5-v0 ALE/Pong-v5\n", "")

@@ -20,25 +20,25 @@ _WEIGHTS = np.array([0.15, 0.15, 0.4, 0.1, 0.05, 0.1, 0.05])
 
 
 def make_plain(name: str, **options: Any) -> gymnasium.Env[Any, Any]:
-    """Give a single environment."""
+    """Return a single environment."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return gymnasium.make(name, **options)
 
 
 def reset_plain(env: gymnasium.Env[Any, Any], seed: int) -> Any:
-    """Give the first observation; BabyAI prints while it searches."""
+    """Return the first observation; BabyAI prints while it searches."""
     with contextlib.redirect_stdout(io.StringIO()):
         return env.reset(seed=seed)[0]
 
 
 def playable_ids() -> list[str]:
-    """Give all registered ids but those whose map files the installed package lacks."""
+    """Return all registered ids but those whose map files the installed package lacks."""
     return [name for name in known_ids() if not name.startswith("MiniGrid-WFC")]
 
 
 def random_action(env: gymnasium.Env[Any, Any], chance: np.random.Generator) -> int:
-    """Give a random action, mostly forward."""
+    """Return a random action, mostly forward."""
     weights = _WEIGHTS[: env.action_space.n]
     return int(chance.choice(len(weights), p=weights / weights.sum()))
 

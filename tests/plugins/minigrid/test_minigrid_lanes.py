@@ -14,8 +14,7 @@ from minigrid.envs import EmptyEnv
 from minigrid.minigrid_env import MiniGridEnv
 from minigrid_plain import make_plain, reset_plain
 
-from rpd_core.errors import ComponentError, FitError
-from rpd_core.errors import LaneError
+from rpd_core.errors import ComponentError, FitError, LaneError
 from rpd_core.plugin.protocols import Opening
 from rpd_minigrid.environment import MiniGrid
 from rpd_minigrid.lanes import MISSION, MiniGridLanes

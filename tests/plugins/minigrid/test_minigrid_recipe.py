@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 from typing import Any
 
 import numpy as np
 import pytest
+from gymnasium import spaces
 
 from rpd_core.config.configuration import Request, resolve
 from rpd_core.errors import FitError, SpecError
@@ -14,10 +16,12 @@ from rpd_core.play.chance import Phase, episode_keys
 from rpd_core.play.loop import Plan, Player
 from rpd_core.plugin.protocols import Opening
 from rpd_core.plugin.registry import installed
-from rpd_minigrid.abstraction import COLOURS, KINDS, MiniGridView
+from rpd_minigrid.abstraction import MiniGridView
+from rpd_minigrid.drawing import COLOUR_VALUES
 from rpd_minigrid.environment import MiniGrid
 from rpd_minigrid.ids import full_id
 from rpd_minigrid.policy import MiniGridPolicy
+from rpd_minigrid.words import COLOURS, KINDS
 
 
 @pytest.mark.parametrize(
@@ -55,9 +59,9 @@ def test_tasks_of_other_packages_are_sent_to_gym() -> None:
         MiniGrid("CartPole-v1").task()
 
 
-@pytest.mark.parametrize("view", [1, 4, -3])
+@pytest.mark.parametrize("view", [1, 4, -3, 101, 10**30 + 1])
 def test_an_impossible_view_is_refused(view: int) -> None:
-    with pytest.raises(SpecError, match=f"odd number from 3 on, got {view}"):
+    with pytest.raises(SpecError, match=f"view must be an odd number in 3..99, got {view}$"):
         MiniGrid(view=view)
 
 
@@ -137,8 +141,60 @@ def test_a_state_is_shown_in_words_and_as_a_drawing() -> None:
     )
 
 
+def test_a_state_is_drawn_in_coloured_squares() -> None:
+    image = np.zeros((7, 7, 3), dtype=np.uint8)
+    image[:, 5:] = [1, 0, 0]
+    image[:, 4] = [2, 5, 0]
+    image[2, 4], image[3, 4], image[4, 4] = [4, 4, 0], [4, 4, 1], [4, 4, 2]
+    image[5, 5], image[6, 5] = [8, 1, 0], [9, 0, 0]
+    image[0, 5], image[1, 5], image[2, 5] = [5, 2, 0], [6, 2, 0], [7, 2, 0]
+    image[3, 6] = [5, 3, 0]
+    picture = MiniGridView().draw(np.append(image.reshape(-1), np.uint8(3)))
+    assert (picture.shape, picture.dtype) == ((56, 56, 3), np.uint8)
+    blue, yellow = [0, 0, 255], [255, 255, 0]
+    pixels = {
+        (0, 0): [50, 50, 50],  # out of sight
+        (39, 0): [150, 150, 150],  # wall
+        (32, 16): yellow, (36, 20): [0, 0, 0],  # an open door
+        (32, 24): yellow, (36, 28): [127, 127, 0],  # a closed one
+        (32, 32): yellow, (36, 36): yellow,  # a locked one
+        (42, 4): [0, 0, 0], (43, 4): blue,  # key
+        (41, 12): [0, 0, 0], (42, 12): blue,  # ball
+        (41, 20): blue, (42, 20): [0, 0, 0],  # box
+        (40, 40): [0, 200, 0], (47, 55): [255, 128, 0],  # goal, lava
+        (49, 27): [255, 0, 0], (49, 26): [0, 0, 0], (54, 24): [255, 0, 0],  # the agent
+        (52, 27): [112, 39, 195],  # what it carries
+    }  # fmt: skip
+    assert {place: picture[place].tolist() for place in pixels} == pixels
+
+
+def test_a_thing_of_an_unknown_kind_is_drawn_in_its_colour() -> None:
+    value = np.zeros(3 * 9 + 1, dtype=np.uint8)
+    value[:3] = 77, 4, 0
+    picture = MiniGridView().draw(value)
+    assert picture.shape == (24, 24, 3)
+    assert picture[7, 7].tolist() == [255, 255, 0]
+
+
+def test_our_colours_are_those_of_the_package() -> None:
+    from minigrid.core.constants import COLORS
+
+    assert [COLORS[name].tolist() for name in COLOURS] == [list(v) for v in COLOUR_VALUES]
+
+
+def test_the_shipped_policy_takes_subclasses_of_spaces_and_refuses_bits() -> None:
+    class Seven(spaces.Discrete):
+        pass
+
+    facts = MiniGrid().open(Opening(1)).facts
+    MiniGridPolicy().load(dataclasses.replace(facts, action_space=Seven(7)))
+    for wrong in (spaces.MultiBinary(7), spaces.Discrete(7, start=1)):
+        with pytest.raises(FitError, match="and 7 actions"):
+            MiniGridPolicy().load(dataclasses.replace(facts, action_space=wrong))
+
+
 def earned(sample: bool) -> float:
-    """Give the mean return of the shipped policy over 200 episodes."""
+    """Return the mean return of the shipped policy over 200 episodes."""
     setup = resolve(Request("minigrid", MiniGridPolicy(sample=sample), lanes=200), installed())
     index = np.arange(200)
     plan = Plan(index, episode_keys(11, Phase.PROBE, index))

@@ -1,4 +1,7 @@
-"""Train the CartPole policies that ship with rpd: `python -m rpd_gym.train_cartpole`.
+"""Train the CartPole policies that ship with rpd.
+
+Run `python tests/training/train_cartpole.py` from the project's root, with rpd installed: the
+policies in `plugins/rpd_gym/policies` are replaced; another folder may be named after the script.
 
 Proximal policy optimisation from stable-baselines3 on CartPole with 200 steps. While it trains,
 the greedy policy is measured; the weak policy is the first one whose mean return lies near 100,
@@ -17,12 +20,14 @@ import torch
 from stable_baselines3 import PPO
 from torch import nn
 
+import rpd_gym
 from rpd_core.play.chance import Phase, episode_keys
 from rpd_core.play.loop import Plan, Player
 from rpd_core.play.recipe import policy_alone
 from rpd_gym.cartpole import CartPole
 from rpd_gym.cartpole_policy import HIDDEN, Greedy
 
+POLICIES = Path(rpd_gym.__file__).parent / "policies"
 SEED = 3
 WEAK = (90.0, 110.0)
 """Mean return that counts as weak."""
@@ -32,7 +37,7 @@ EPISODES = 500
 """Episodes per measurement."""
 
 
-class _Given:
+class _InMemory:
     """A loader for a network that is already there."""
 
     def __init__(self, module: nn.Sequential) -> None:
@@ -43,8 +48,8 @@ class _Given:
 
 
 def returns_of(module: nn.Sequential, seed: int = 1) -> np.ndarray[Any, Any]:
-    """Play a network greedily and give the returns."""
-    recipe = policy_alone(CartPole(), _Given(module), EPISODES)
+    """Play a network greedily and return what each episode earned."""
+    recipe = policy_alone(CartPole(), _InMemory(module), EPISODES)
     index = np.arange(EPISODES)
     plan = Plan(index, episode_keys(seed, Phase.PROBE, index))
     played = Player(recipe).play(plan, lambda keys, position: np.ones(len(keys), dtype=bool))
@@ -52,7 +57,7 @@ def returns_of(module: nn.Sequential, seed: int = 1) -> np.ndarray[Any, Any]:
 
 
 def actor(model: PPO) -> nn.Sequential:
-    """Give the network behind the policy's preferences."""
+    """Return the network behind the policy's preferences."""
     hidden = list(model.policy.mlp_extractor.policy_net)
     return nn.Sequential(*hidden, model.policy.action_net).eval()
 
@@ -84,4 +89,4 @@ def main(folder: Path, seed: int = SEED) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "policies")
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else POLICIES)

@@ -1,4 +1,4 @@
-"""How single environments are started, closed and looked at, the same way everywhere."""
+"""How single environments are started, checked and closed, the same way everywhere."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def start(env: Env, seed: int) -> Any:
 
 
 @contextmanager
-def closed(env: Env) -> Iterator[Env]:
-    """Give an environment and close it in the end."""
+def closing(env: Env) -> Iterator[Env]:
+    """Close an environment at the end of a `with` block, whatever happens in it."""
     try:
         yield env
     finally:
@@ -38,13 +38,13 @@ def closed(env: Env) -> Iterator[Env]:
 
 
 def close(env: Env) -> None:
-    """Close an environment; what it raises over that changes no result."""
+    """Close an environment; an error while closing changes no result and is ignored."""
     with contextlib.suppress(Exception, SystemExit):
         env.close()
 
 
-def with_spaces(env: Env, name: str) -> Env:
-    """Give the environment, or say which of its spaces is missing."""
+def check_spaces(env: Env, name: str) -> None:
+    """Refuse an environment that does not know its spaces before the first reset."""
     for attribute in ("observation_space", "action_space"):
         space = getattr(env, attribute, None)
         if not isinstance(space, gymnasium.Space):
@@ -52,4 +52,3 @@ def with_spaces(env: Env, name: str) -> Env:
                 f"{name} has no {attribute} before its first reset (it is {space!r}): set it in "
                 "__init__"
             )
-    return env

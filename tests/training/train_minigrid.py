@@ -1,4 +1,7 @@
-"""Trains the MiniGrid policy that ships with rpd: `python -m rpd_minigrid.train`.
+"""Train the MiniGrid policy that ships with rpd.
+
+Run `python tests/training/train_minigrid.py` from the project's root, with rpd installed: the
+policy in `plugins/rpd_minigrid/policies` is replaced; `--out` names another file.
 
 Proximal policy optimisation on the lanes of `rpd_minigrid`, with one core in a few minutes. The
 file is replaced only by a policy whose sampled actions earn at least 0.9 over fresh episodes.
@@ -17,13 +20,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+import rpd_minigrid
 from rpd_core.errors import RpdError
 from rpd_core.plugin.protocols import Opening
 from rpd_minigrid.environment import MiniGrid
 from rpd_minigrid.lanes import MiniGridLanes
 from rpd_minigrid.network import HIDDEN, Network, as_tensors
 
-HERE = Path(__file__).parent / "policies" / "simple_crossing.npz"
+SHIPPED = Path(rpd_minigrid.__file__).parent / "policies" / "simple_crossing.npz"
 GOOD_ENOUGH = 0.9
 
 
@@ -56,7 +60,7 @@ class Settings:
 
 
 class Learner(nn.Module):
-    """The policy's network and, beside it, one that foretells the return."""
+    """The policy's network and, beside it, one that predicts the return."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,7 +69,7 @@ class Learner(nn.Module):
         self.value = nn.Linear(HIDDEN, 1)
 
     def forward(self, image: Tensor, direction: Tensor) -> tuple[Tensor, Tensor]:
-        """Give the logits of the actions and the expected return."""
+        """Return the logits of the actions and the expected return."""
         worth = self.value(self.critic.features(image, direction))
         return self.actor(image, direction), worth[:, 0]
 
@@ -111,7 +115,7 @@ class Collector:
 
     @torch.no_grad()
     def collect(self, learner: Learner) -> tuple[Steps, Tensor]:
-        """Play and give the steps, and the expected return of where they ended."""
+        """Play and return the steps, and the expected return of where they ended."""
         steps = Steps.blank(self.settings)
         every = np.ones(self.settings.lanes, dtype=bool)
         for time_step in range(self.settings.horizon):
@@ -134,12 +138,12 @@ class Collector:
 
 
 def chosen(logs: Tensor, actions: Tensor) -> Tensor:
-    """Give each row's entry for the action taken in it."""
+    """Return each row's entry for the action taken in it."""
     return logs.gather(1, actions[:, None])[:, 0]
 
 
 def advantages(steps: Steps, last: Tensor, settings: Settings) -> Tensor:
-    """Give how much better each step went than foretold (generalised advantage estimate)."""
+    """Return how much better each step went than predicted (generalised advantage estimate)."""
     found, following, after = torch.zeros_like(steps.values), torch.zeros_like(last), last
     for time_step in range(settings.horizon - 1, -1, -1):
         going_on = 1.0 - steps.ended[time_step]
@@ -178,7 +182,7 @@ def update(
 
 
 def train(settings: Settings) -> Network:
-    """Give a trained network."""
+    """Train and return a network."""
     torch.set_num_threads(1)
     torch.manual_seed(settings.seed)
     learner, collector = Learner(), Collector(settings)
@@ -196,7 +200,7 @@ def train(settings: Settings) -> Network:
 
 
 def mean_return(network: Network, sample: bool, episodes: int = 1024, seed: int = 10**6) -> float:
-    """Give the mean return over fresh episodes, all of them side by side."""
+    """Return the mean return over fresh episodes, all of them side by side."""
     lanes = MiniGrid().open(Opening(episodes))
     lanes.reset(np.arange(episodes), seed + np.arange(episodes))
     chance = torch.Generator().manual_seed(seed)
@@ -216,7 +220,7 @@ def mean_return(network: Network, sample: bool, episodes: int = 1024, seed: int 
 def main() -> None:
     """Train, measure, and store the weights if they are good enough."""
     parser = argparse.ArgumentParser(description="Train the MiniGrid policy that ships with rpd.")
-    parser.add_argument("--out", type=Path, default=HERE, help="file to write")
+    parser.add_argument("--out", type=Path, default=SHIPPED, help="file to write")
     parser.add_argument("--seed", type=int, default=0, help="seed of weights, maps and actions")
     given = parser.parse_args()
     network = train(Settings(seed=given.seed))

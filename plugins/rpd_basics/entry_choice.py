@@ -1,4 +1,4 @@
-"""Which entries of long vectors are worth having: they vary, and say what no other does."""
+"""Which entries of long vectors are informative: they vary, and do not repeat others."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from functools import cached_property
 
 import numpy as np
 
-from rpd_basics.batches import Array, Batch, parts, width
+from rpd_basics.batches import Array, Batch, as_rows, width
 
 TUNED = 24
-"""Entries that get bins at most; of longer vectors, those that say the most."""
+"""Entries that get bins at most; of longer vectors, the most informative."""
 JUDGED = 4096
 """Steps that entries are picked on at most, evenly chosen."""
 _AT_ONCE = 1024
 
 
-def telling_entries(values: Batch, most: int = TUNED) -> tuple[int, ...]:
-    """Pick the entries that vary and repeat one another least, numbered as `flat` does.
+def informative_entries(values: Batch, most: int = TUNED) -> tuple[int, ...]:
+    """Pick the entries that vary and repeat one another least, numbered as `flatten` does.
 
     Each is ranked by how evenly its mean splits the steps, and loses what it shares with one
-    picked before: cells of a grid and rays of a scanner tell the same story many times over.
+    picked before: cells of a grid and rays of a scanner often repeat one another.
     """
     if width(values) <= most:
         return tuple(range(width(values)))
@@ -46,7 +46,7 @@ class _Splits:
 
     @classmethod
     def of(cls, values: Batch) -> _Splits:
-        rows = parts(values)
+        rows = as_rows(values)
         count = len(rows[0])
         steps = min(count, JUDGED)
         chosen = slice(None) if steps == count else np.arange(steps) * count // steps
@@ -72,7 +72,7 @@ class _Splits:
         return np.asarray(self.true * (self.steps - self.true))
 
     def shared(self, entry: int) -> Array:
-        """Give how strongly every split is correlated with that of one entry, from 0 to 1."""
+        """Return how strongly every split is correlated with that of one entry, from 0 to 1."""
         common = _ones(self.bits & self.bits[entry])
         covariance = np.abs(common * self.steps - self.true * self.true[entry])
         scale = np.sqrt((self.spread * self.spread[entry]).astype(np.float64))

@@ -12,8 +12,8 @@ import numpy as np
 
 from rpd_core.errors import FitError, RpdError
 from rpd_gym.chance import OwnChance
-from rpd_gym.handling import closed, start
 from rpd_gym.layout import Layout
+from rpd_gym.lifecycle import closing, start
 
 SEED, OTHERS = 12, (34, 56, 78)
 STEPS, BETWEEN = 150, 25
@@ -26,25 +26,20 @@ Seen = list[bytes]
 
 
 @dataclass(frozen=True)
-class Care:
-    """What an environment needs so that its episodes hang on their seeds alone."""
+class Safeguards:
+    """What an environment needs so that its episodes depend on their seeds alone."""
 
     rebuild: bool = False
-    """Make it anew for every episode."""
+    """Make a new one for every episode."""
     own_chance: bool = False
-    """Keep the global generators apart for it: it seeds them and draws from them."""
+    """Keep its state of the global generators apart: it seeds them and draws from them."""
 
-    @classmethod
-    def told(cls, rebuild: bool) -> Care:
-        """Give what the user asks for, without a trial: all of it, or nothing."""
-        return cls(rebuild, own_chance=rebuild)
-
-    def of(self, factory: Factory) -> Factory:
-        """Give a factory of environments that are kept apart if need be."""
+    def apply(self, factory: Factory) -> Factory:
+        """Return a factory of environments whose random state is kept apart if need be."""
         return (lambda: OwnChance(factory())) if self.own_chance else factory
 
 
-def care_for(factory: Factory, name: str) -> Care:
+def find_safeguards(factory: Factory, name: str) -> Safeguards:
     """Find out what an environment needs, by playing one short episode again and again.
 
     First in one environment: when fresh, after another episode, and beside another environment
@@ -53,25 +48,26 @@ def care_for(factory: Factory, name: str) -> Care:
     """
     try:
         for own_chance in (False, True):
-            make = Care(own_chance=own_chance).of(factory)
-            first, *later = _in_one(make)
+            make = Safeguards(own_chance=own_chance).apply(factory)
+            first, *later = _play_in_one(make)
             if all(seen == first for seen in later):
-                return Care(False, own_chance)
-            if all(seen == first for seen in _in_fresh_ones(make)):
-                return Care(True, own_chance)
+                return Safeguards(False, own_chance)
+            if all(seen == first for seen in _play_in_fresh_ones(make)):
+                return Safeguards(True, own_chance)
     except RpdError:
         raise
     except (Exception, SystemExit):  # an environment may raise anything
-        return Care()
+        return Safeguards()
     raise FitError(
-        f"{name} plays different episodes for one seed, even when it is made anew: draw all its "
-        "chance from self.np_random after reset(seed=...), or write rebuild=false to go on as it is"
+        f"{name} plays different episodes for one seed, even when made afresh: draw all its "
+        "random numbers from self.np_random after reset(seed=...), or write rebuild=false to play "
+        "it as it is"
     )
 
 
-def _in_one(factory: Factory) -> list[Seen]:
-    """Give the episode as one environment plays it when fresh, later and beside another."""
-    with closed(factory()) as env:
+def _play_in_one(factory: Factory) -> list[Seen]:
+    """Play the episode in one environment when fresh, later and beside another."""
+    with closing(factory()) as env:
         seen = [_play(env, SEED, STEPS)]
         _play(env, OTHERS[0], BETWEEN)
         seen.append(_play(env, SEED, STEPS))
@@ -80,26 +76,26 @@ def _in_one(factory: Factory) -> list[Seen]:
             neighbour = factory()
         except RpdError:  # some can exist only once
             return seen
-        with closed(neighbour):
+        with closing(neighbour):
             seen.append(_play(env, SEED, STEPS, neighbour))
             seen.append(_play(neighbour, SEED, STEPS))
         return seen
 
 
-def _in_fresh_ones(factory: Factory) -> list[Seen]:
-    """Give the episode as two fresh environments play it: alone, and beside another."""
-    with closed(factory()) as alone, closed(factory()) as env, closed(factory()) as neighbour:
+def _play_in_fresh_ones(factory: Factory) -> list[Seen]:
+    """Play the episode in two fresh environments: alone, and beside another."""
+    with closing(factory()) as alone, closing(factory()) as env, closing(factory()) as neighbour:
         return [_play(alone, SEED, STEPS), _play(env, SEED, STEPS, neighbour)]
 
 
 def _play(env: Env, seed: int, steps: int, neighbour: Env | None = None) -> Seen:
-    """Give what an episode of fixed random actions shows, with or without a neighbour's steps."""
-    beside = _moves(neighbour, OTHERS[2]) if neighbour is not None else None
+    """Record what an episode of fixed random actions shows, with or without a neighbour."""
+    other = _moves(neighbour, OTHERS[2]) if neighbour is not None else None
     seen: Seen = []
     for number, shown in enumerate(_moves(env, seed)):
         seen.append(shown)
-        if beside is not None:
-            next(beside, None)
+        if other is not None:
+            next(other, None)
         if number == steps:
             break
     return seen
@@ -120,6 +116,6 @@ def _moves(env: Env, seed: int) -> Iterator[bytes]:
 
 def _bytes(layout: Layout, observation: Any) -> bytes:
     batch = layout.blank(1)
-    layout.put(batch, 0, observation)
+    layout.write(batch, 0, observation)
     parts = list(batch.values()) if isinstance(batch, dict) else [batch]
     return b"".join(part.tobytes() for part in parts)
