@@ -14,7 +14,7 @@ import gymnasium
 from gymnasium.envs import registration
 
 from rpd_core.errors import ComponentError, SpecError, nearest, one_line
-from rpd_core.plugin.importing import search_here
+from rpd_core.plugin.importing import working_directory_searched
 
 _ID = re.compile(r"(?P<name>.+?)-v(?P<version>\d+)")
 _OLD_ATARI = re.compile(
@@ -98,9 +98,9 @@ def atari_note(id: str) -> str:
 
 def import_by_name(module: str, text: str) -> None:
     """Import a module of the user's that registers an id, or explain what is wrong with it."""
-    search_here()
     try:
-        importlib.import_module(module)
+        with working_directory_searched():
+            importlib.import_module(module)
     except ImportError as error:
         itself = f"{module}.".startswith(f"{error.name}.")
         hint = f": pip install {error.name}" if error.name and not itself else ""

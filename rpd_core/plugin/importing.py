@@ -47,10 +47,3 @@ def source_of(target: str | object) -> tuple[Path, ...]:
     with working_directory_searched():
         path = source_file(target.partition(":")[0])
     return (path,) if path is not None and path.is_file() else ()
-
-
-def search_here() -> None:
-    """Let imports look in the working directory."""
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.append(here)

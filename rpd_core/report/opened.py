@@ -129,7 +129,7 @@ class Run:
 
     def top(self, count: int = 10, measure: Any = None) -> tuple[Decision, ...]:
         """Return the most important decisions in words, by a measure or the leading one."""
-        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        if count < 1:
             raise ConfigError(f"count must be a whole number of at least 1, got {count!r}")
         name = self.summary.top.measure if measure is None else measure
         return decisions_of(self.analysis, self.ranked(name), count)
