@@ -1,19 +1,29 @@
-"""An episode that cannot be finished can be played again."""
+"""Work for a worker: what is played, who acts, and what is said when an episode fails."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
 
-import rpd_core as rpd
+from rpd_core.config.resolve import resolve
+from rpd_core.config.settings import Request
 from rpd_core.errors import EpisodeError
-from rpd_core.play.chance import Phase
-from rpd_core.play.jobs import Evaluation
+from rpd_core.play.chance import Phase, episode_keys
+from rpd_core.play.deciders import coin
+from rpd_core.play.jobs import (
+    Evaluation,
+    EvaluationJob,
+    SuiteJob,
+    perform_evaluation,
+    perform_suite,
+)
+from rpd_core.play.loop import Plan
+from rpd_core.play.recipe import recipe_of
+from rpd_core.play.replay import play_again
+from rpd_core.plugin.registry import Registry
 
 
 class Fragile(gymnasium.Env[Any, Any]):
@@ -43,21 +53,27 @@ def make() -> Any:
     return gymnasium.wrappers.TimeLimit(Fragile(), 20)
 
 
-def test_a_failed_episode_breaks_again_in_the_plain_environment(tmp_path: Path) -> None:
+def test_a_failed_episode_breaks_again_when_it_is_played_alone(registry: Registry) -> None:
+    request = Request(make, alternate, episodes=200, condition="length>=9", lanes=7)
+    recipe = recipe_of(resolve(request, registry))
     with pytest.raises(EpisodeError) as caught:
-        rpd.run(make, alternate, out=tmp_path, episodes=200, condition="length>=9", lanes=7)
-    message = str(caught.value)
-    kept = tmp_path / "failed-episode.json"
-    assert message.endswith(f"; its actions are in {kept}")
-    failed = json.loads(kept.read_text())
-    assert message.startswith(failed["error"])
-    assert f"of episode {failed['index']} (environment seed {failed['seed']})" in message
-    plain = Fragile()
-    plain.reset(seed=failed["seed"])
-    for action in failed["actions"][:-1]:
-        plain.step(action)
-    with pytest.raises(RuntimeError, match="it broke"):
-        plain.step(failed["actions"][-1])
+        perform_suite(SuiteJob(recipe, 0, 0.2, 0, 199))
+    message, index = str(caught.value), caught.value.index
+    assert index is not None
+    assert f"of episode {index} (environment seed " in message
+    assert message.endswith("), a mutant")
+    again = Plan(np.array([index]), episode_keys(0, Phase.SUITE, np.array([index])))
+    with pytest.raises(EpisodeError) as repeated:
+        play_again(recipe, again, coin(again, 0.2))
+    assert f"{repeated.value}, a mutant" == message
+
+
+def test_a_failed_evaluation_says_who_acted(registry: Registry) -> None:
+    recipe = recipe_of(resolve(Request(make, alternate, episodes=200, lanes=7), registry))
+    keys = np.arange(5, dtype=np.uint64)
+    asked = Evaluation(recipe, 0, Phase.TEST, 0, (keys,), ((0, 5),), True, 30)
+    with pytest.raises(EpisodeError, match=r"\), the policy as it is$"):
+        perform_evaluation(EvaluationJob(asked, 0, 29))
 
 
 def test_an_evaluation_says_who_acts() -> None:
@@ -71,3 +87,5 @@ def test_an_evaluation_says_who_acts() -> None:
     assert actor(2, False) == "the policy in 2 of 5 states"
     assert actor(0, False) == "the default action everywhere"
     assert actor(5, True) == "the policy as it is"
+    reference = Evaluation(None, 0, Phase.REFERENCE, 0, (keys,), ((0, 5),), True, 10)  # type: ignore[arg-type]
+    assert reference.actor(3).startswith("random play, which gives the reference")
