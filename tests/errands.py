@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -113,3 +115,21 @@ def fail_peculiarly(number: int) -> None:
 def open_file(path: str) -> object:
     """Return something that cannot be sent."""
     return Path(path).open("w")
+
+
+def fail_to_pickle(number: int) -> None:
+    """Fail as work may that has nothing to do with being sent."""
+    raise pickle.PicklingError("Can't pickle the pear")
+
+
+class Locked(Exception):
+    """An error that holds what cannot be sent."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.lock = threading.Lock()
+
+
+def fail_with_a_lock(number: int) -> None:
+    """Fail with an error that cannot be pickled."""
+    raise Locked(f"no key for door {number}")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import pickle
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,26 +14,29 @@ import worlds
 from lines import Does, always
 
 from rpd_core.errors import EpisodeError, ExecutionError, SpecError
-from rpd_core.execute.local import (
+from rpd_core.execute.local import LocalProcesses
+from rpd_core.execute.running import (
     RETRIES,
-    LocalProcesses,
     as_rpd_error,
     can_be_shipped,
     run_items,
 )
-from rpd_core.plugin.protocols import Outcome, WorkItem
+from rpd_core.plugin.protocols import Outcome, WorkItem, WorkQueue
 
 
 def results(function: Callable[[Any], Any], arguments: list[Any], workers: int = 1) -> list[Any]:
-    found: list[tuple[int, Any]] = []
-    items = [WorkItem(function, argument, f"item {argument}") for argument in arguments]
-    run_items(
-        LocalProcesses(),
-        workers,
-        items,
-        lambda item, value: found.append((items.index(item), value)),
-    )
-    return [value for _, value in sorted(found)]
+    with LocalProcesses().open(workers) as engine:
+        return results_of(engine, function, arguments)
+
+
+def results_of(engine: Any, function: Callable[[Any], Any], arguments: list[Any]) -> list[Any]:
+    found: dict[str, Any] = {}
+    items = [
+        WorkItem(str(place), function, argument, f"item {argument}")
+        for place, argument in enumerate(arguments)
+    ]
+    run_items(engine, items, lambda item, value: found.setdefault(item.identity, value))
+    return [found[item.identity] for item in items]
 
 
 def test_one_worker_is_this_process() -> None:
@@ -41,9 +45,10 @@ def test_one_worker_is_this_process() -> None:
 
 
 def test_two_workers_are_other_processes_with_one_thread_each() -> None:
-    assert results(errands.double, list(range(12)), workers=2) == list(range(0, 24, 2))
-    assert os.getpid() not in results(errands.process_id, [1, 2, 3, 4], workers=2)
-    assert results(errands.threads, [1], workers=2) == ["1"]
+    with LocalProcesses().open(2) as engine:
+        assert results_of(engine, errands.double, list(range(12))) == list(range(0, 24, 2))
+        assert os.getpid() not in results_of(engine, errands.process_id, [1, 2, 3, 4])
+        assert results_of(engine, errands.threads, [1]) == ["1"]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -69,28 +74,45 @@ def test_work_that_cannot_be_sent_is_explained() -> None:
 
 
 class Losing:
-    """An executor that loses every item some times before it does it."""
+    """An engine that loses every item some times before it does it."""
 
     def __init__(self, losses: int) -> None:
         self.losses = losses
-        self.seen: dict[int, int] = {}
+        self.attempts: list[tuple[str, int]] = []
 
-    def execute(self, queue: Any, workers: int) -> Any:
+    def execute(self, queue: WorkQueue) -> Iterator[Outcome]:
         while (item := queue.take()) is not None:
-            self.seen[item.argument] = self.seen.get(item.argument, 0) + 1
-            if self.seen[item.argument] <= self.losses:
-                yield Outcome(item, lost=True)
+            item = pickle.loads(pickle.dumps(item))  # an item that has travelled is another object
+            self.attempts.append((item.identity, item.attempt))
+            if item.attempt < self.losses:
+                yield Outcome(item.identity, lost=True)
             else:
-                yield Outcome(item, value=item.function(item.argument))
+                yield Outcome(item.identity, item())
 
 
 def test_lost_work_is_tried_again_a_few_times_and_handed_on_once() -> None:
     found: list[int] = []
-    items = [WorkItem(errands.double, number) for number in (1, 2)]
-    run_items(Losing(RETRIES), 1, items, lambda item, value: found.append(value))
+    items = [WorkItem(str(number), errands.double, number) for number in (1, 2)]
+    engine = Losing(RETRIES)
+    run_items(engine, items, lambda item, value: found.append(value))
     assert sorted(found) == [2, 4]
+    assert engine.attempts == [(name, attempt) for attempt in range(4) for name in "12"]
     with pytest.raises(ExecutionError, match=rf"process died, {RETRIES + 1} times"):
-        run_items(Losing(RETRIES + 1), 1, items, lambda item, value: None)
+        run_items(Losing(RETRIES + 1), items, lambda item, value: None)
+
+
+def test_retries_are_counted_for_each_item_by_its_identity() -> None:
+    """Equal work under two names has all its retries twice."""
+    found: list[int] = []
+    items = [WorkItem(name, errands.double, 7) for name in ("a", "b", "c")]
+    run_items(Losing(RETRIES), items, lambda item, value: found.append(value))
+    assert found == [14, 14, 14]
+
+
+def test_two_items_of_one_identity_are_refused_before_any_work() -> None:
+    items = [WorkItem("same", errands.double, number) for number in (1, 2)]
+    with pytest.raises(ExecutionError, match=r"^two items of work have the same identity$"):
+        run_items(Losing(0), items, lambda item, value: None)
 
 
 def test_recipes_with_functions_are_not_shipped() -> None:
@@ -106,6 +128,28 @@ def test_an_error_that_mentions_no_shipping_is_left_alone() -> None:
         results(fails, [1])
 
 
-def test_an_error_of_ours_that_speaks_of_pickles_stays_as_it_is() -> None:
+def test_an_error_that_speaks_of_pickles_is_not_one_of_shipping() -> None:
     error = SpecError("a.pt is a bare pickle: save it again")
     assert as_rpd_error(error) is error
+
+    def fails(number: int) -> int:
+        raise TypeError("cannot pickle this cucumber")
+
+    with pytest.raises(TypeError, match="cannot pickle this cucumber"):
+        results(fails, [1])
+    with pytest.raises(pickle.PicklingError, match="Can't pickle the pear"):
+        results(errands.fail_to_pickle, [1], workers=2)
+
+
+def test_an_attempt_to_end_rpd_is_explained() -> None:
+    for workers in (1, 2):
+        with pytest.raises(ExecutionError, match=r"wants to end rpd \(SystemExit: 3\)$"):
+            results(errands.leave, [3], workers)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_error_that_cannot_be_pickled_is_told_by_its_text(workers: int) -> None:
+    with pytest.raises(ExecutionError, match=r"^Peculiar: fault 4 in the cellar$"):
+        results(errands.fail_peculiarly, [4], workers)
+    with pytest.raises(ExecutionError, match=r"^Locked: no key for door 5$"):
+        results(errands.fail_with_a_lock, [5], workers)
