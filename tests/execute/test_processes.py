@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import _thread
 import os
-import pickle
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
@@ -22,22 +21,38 @@ from watching import heed_signals, is_running, wait_until
 
 from rpd_core.errors import ExecutionError
 from rpd_core.execute import processes
-from rpd_core.execute.local import LocalProcesses, run_items
-from rpd_core.execute.processes import Crew, crew, dismiss_workers
+from rpd_core.execute.local import LocalProcesses
+from rpd_core.execute.processes import Crew
+from rpd_core.execute.running import packed, run_items
 from rpd_core.plugin.protocols import Outcome, WorkItem
+
+
+@contextmanager
+def crew(size: int) -> Iterator[Crew]:
+    made = Crew(size)
+    try:
+        yield made
+    finally:
+        made.dismiss()
 
 
 @pytest.fixture
 def gang() -> Iterator[Crew]:
-    with crew(2) as lent:
-        yield lent
+    with crew(2) as made:
+        yield made
 
 
 class Items:
     """A queue of items for one function."""
 
     def __init__(self, function: Callable[[Any], Any], *arguments: Any) -> None:
-        self.waiting = [WorkItem(function, argument) for argument in arguments]
+        self.waiting: list[WorkItem] = []
+        for argument in arguments:
+            self.add(function, argument)
+
+    def add(self, function: Callable[[Any], Any], argument: Any) -> None:
+        name = f"{len(self.waiting)} {getattr(function, '__name__', '')}"
+        self.waiting.append(WorkItem(name, function, argument))
 
     def take(self) -> WorkItem | None:
         return self.waiting.pop(0) if self.waiting else None
@@ -47,22 +62,29 @@ def outcomes(gang: Crew, function: Callable[[Any], Any], *arguments: Any) -> lis
     return list(gang.execute(Items(function, *arguments)))
 
 
+def value(outcome: Outcome) -> Any:
+    assert outcome.answer is not None
+    assert outcome.answer.error is None
+    return outcome.answer.value
+
+
 def only_error(function: Callable[[Any], Any], argument: Any) -> BaseException:
     with crew(2) as gang:
         (outcome,) = outcomes(gang, function, argument)
-    assert outcome.error is not None
-    return outcome.error
+    assert outcome.answer is not None
+    assert outcome.answer.error is not None
+    return outcome.answer.error
 
 
 def test_workers_that_end_in_the_middle_of_an_answer_hold_nobody_up() -> None:
     """Answers of 5 MB are on their way when the listener leaves, as with Ctrl-C."""
     for _ in range(3):
-        answers = LocalProcesses().execute(Items(errands.much, *[5_000_000] * 6), 2)
-        next(answers)
-        started = time.monotonic()
-        answers.close()  # type: ignore[attr-defined]
-        assert time.monotonic() - started < 30
         with crew(2) as gang:
+            answers = gang.execute(Items(errands.much, *[5_000_000] * 6))
+            next(answers)
+            started = time.monotonic()
+            answers.close()  # type: ignore[attr-defined]
+            assert time.monotonic() - started < 30
             assert not gang.workers
 
 
@@ -70,30 +92,28 @@ def test_only_as_many_workers_start_as_there_are_items_and_they_stay(gang: Crew)
     (first,) = outcomes(gang, errands.process_id, 1)
     assert len(gang.workers) == 1
     (second,) = outcomes(gang, errands.process_id, 1)
-    assert first.value == second.value
+    assert value(first) == value(second)
     outcomes(gang, errands.double, *range(9))
     assert len(gang.workers) == 2
 
 
 def test_a_worker_that_dies_takes_only_its_own_item_along(gang: Crew) -> None:
     queue = Items(errands.process_id, 1)
-    queue.waiting.append(WorkItem(errands.sleep, 0.5))
-    queue.waiting.append(WorkItem(errands.die, 1))
-    found = list(gang.execute(queue))
-    assert [(outcome.item.function, outcome.lost) for outcome in found if outcome.lost] == [
-        (errands.die, True)
-    ]
-    assert {outcome.value for outcome in found if outcome.item.function is errands.sleep} == {0.5}
+    queue.add(errands.sleep, 0.5)
+    queue.add(errands.die, 1)
+    found = {outcome.identity: outcome for outcome in gang.execute(queue)}
+    assert [name for name, outcome in found.items() if outcome.lost] == ["2 die"]
+    assert value(found["1 sleep"]) == 0.5
     assert len(gang.workers) == 1
 
 
 def test_a_worker_that_died_while_idle_is_replaced(gang: Crew) -> None:
     (before,) = outcomes(gang, errands.process_id, 1)
-    os.kill(before.value, signal.SIGKILL)
+    os.kill(value(before), signal.SIGKILL)
     assert wait_until(gang.workers[0].pipe.poll)  # its end of the pipe is closed
     (after,) = outcomes(gang, errands.process_id, 1)
-    assert after.value not in (None, before.value)
     assert not after.lost
+    assert value(after) not in (None, value(before))
 
 
 def test_a_dead_worker_is_noticed_though_a_process_it_forked_lives_on(
@@ -111,12 +131,12 @@ def test_a_dead_worker_is_noticed_though_a_process_it_forked_lives_on(
 def test_a_program_that_a_dead_worker_started_does_not_hold_its_pipe_open(gang: Crew) -> None:
     (program,) = outcomes(gang, errands.start_program, 60.0)
     (asked,) = outcomes(gang, errands.process_id, 1)
-    os.kill(asked.value, signal.SIGKILL)
+    os.kill(value(asked), signal.SIGKILL)
     try:
         assert wait_until(gang.workers[0].pipe.poll)
-        assert is_running(program.value)
+        assert is_running(value(program))
     finally:
-        os.kill(program.value, signal.SIGKILL)
+        os.kill(value(program), signal.SIGKILL)
 
 
 def test_how_a_worker_died_is_told(gang: Crew) -> None:
@@ -138,35 +158,36 @@ def test_errors_and_values_that_cannot_be_sent_are_told(tmp_path: Path) -> None:
     error = only_error(errands.fail_peculiarly, 1)
     assert isinstance(error, ExecutionError)
     assert str(error) == "Peculiar: fault 1 in the cellar"
-    assert "pickle" in str(only_error(errands.open_file, str(tmp_path / "open")))
+    told = str(only_error(errands.open_file, str(tmp_path / "open")))
+    assert told.startswith("the answer cannot be sent back (TypeError: cannot pickle ")
 
 
 def test_a_worker_that_refuses_to_end_is_killed(
     gang: Crew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processes, "PATIENCE", 0.2)
+    monkeypatch.setattr(processes, "GRACE", 0.2)
     marker = tmp_path / "marker"
     (asked,) = outcomes(gang, errands.process_id, 1)
-    gang.workers[0].give(WorkItem(errands.stay, None), _packed(errands.stay, str(marker)))
+    ask_to_stay(gang.workers[0], marker)
     assert wait_until(marker.exists)
     gang.dismiss()
-    assert not is_running(asked.value)
+    assert not is_running(value(asked))
 
 
 def test_workers_that_refuse_to_end_are_waited_for_all_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processes, "PATIENCE", 1.0)
+    monkeypatch.setattr(processes, "GRACE", 1.0)
     with crew(4) as gang:
         asked = outcomes(gang, errands.process_id, 1, 2, 3, 4)
         for number, worker in enumerate(gang.workers):
             marker = tmp_path / str(number)
-            worker.give(WorkItem(errands.stay, None), _packed(errands.stay, str(marker)))
+            ask_to_stay(worker, marker)
             assert wait_until(marker.exists)
         started = time.monotonic()
         gang.dismiss()
         assert 1 <= time.monotonic() - started < 3.5
-    assert not any(is_running(each.value) for each in asked)
+    assert not any(is_running(value(each)) for each in asked)
 
 
 def test_who_does_not_wait_at_exit_has_the_workers_killed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,11 +196,10 @@ def test_who_does_not_wait_at_exit_has_the_workers_killed(monkeypatch: pytest.Mo
 
     with crew(2) as gang:
         (asked,) = outcomes(gang, errands.process_id, 1)
-    with monkeypatch.context() as patch:
-        patch.setattr(Crew, "dismiss", interrupted)
-        processes._dismiss_all()
-    assert wait_until(lambda: not is_running(asked.value))
-    dismiss_workers()
+        with monkeypatch.context() as patch:
+            patch.setattr(Crew, "dismiss", interrupted)
+            processes._dismiss_all()
+        assert wait_until(lambda: not is_running(value(asked)))
 
 
 def test_a_worker_that_cannot_be_started_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,58 +221,72 @@ def test_a_copy_of_this_process_leaves_the_workers_to_it(gang: Crew) -> None:
         processes._dismiss_all()
         os._exit(len(gang.workers))
     assert os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1]) == 1
-    assert is_running(asked.value)
+    assert is_running(value(asked))
 
 
 def test_a_request_to_end_that_is_swallowed_is_heeded_after_the_item(gang: Crew) -> None:
     """As in an environment with a bare `except`."""
     (asked,) = outcomes(gang, errands.swallow_request, 1)
-    assert asked.value == 1
+    assert value(asked) == 1
     assert wait_until(lambda: gang.workers[0].speaks())
 
 
-def test_two_stages_at_once_have_a_crew_each_and_the_next_finds_one_of_them() -> None:
-    with crew(2) as one, crew(2) as other:
-        assert one is not other
-        (outcome,) = outcomes(other, errands.process_id, 1)
-    with crew(2) as again:
-        assert again is other
-        assert is_running(outcome.value)
-    dismiss_workers()
-    assert not is_running(outcome.value)
+def test_two_that_are_opened_at_once_have_workers_of_their_own() -> None:
+    local = LocalProcesses()
+    with local.open(2) as one, local.open(2) as other:
+        (first,) = one.execute(Items(errands.process_id, 1))
+        (second,) = other.execute(Items(errands.process_id, 1))
+        assert value(first) != value(second)
+        assert is_running(value(first))
+    assert not is_running(value(first))
+    assert not is_running(value(second))
+
+
+def test_workers_stay_from_one_stage_of_a_run_to_the_next() -> None:
+    with LocalProcesses().open(2) as engine:
+        found: list[int] = []
+        for stage in ("suite", "test"):
+            item = WorkItem(stage, errands.process_id, 1)
+            run_items(engine, [item], lambda item, answer: found.append(answer))
+    assert found[0] == found[1]
+    assert not is_running(found[0])
 
 
 def test_a_stage_that_breaks_off_ends_its_workers() -> None:
-    def found(item: WorkItem, value: int) -> None:
-        raise RuntimeError(str(value))
+    def handle(item: WorkItem, answer: int) -> None:
+        raise RuntimeError(str(answer))
 
-    with pytest.raises(RuntimeError) as caught:
-        run_items(LocalProcesses(), 2, [WorkItem(errands.process_id, 1)], found)
+    with pytest.raises(RuntimeError) as caught, LocalProcesses().open(2) as engine:
+        run_items(engine, [WorkItem("1", errands.process_id, 1)], handle)
     assert not is_running(int(str(caught.value)))
 
 
-def _packed(function: Callable[[Any], Any], argument: Any) -> bytes:
-    return pickle.dumps((function, argument))
+def ask_to_stay(worker: processes.Worker, marker: Path) -> None:
+    item = WorkItem("stay", errands.stay, str(marker))
+    worker.give(item, packed(item))
 
 
 PARENT = """
 import errands
-from rpd_core.execute.processes import crew
+from rpd_core.execute.processes import Crew
 from rpd_core.plugin.protocols import WorkItem
 
 class Queue:
-    items = [WorkItem(errands.process_id, 1), WorkItem(errands.process_id, 1)]
+    def __init__(self, function, argument):
+        self.items = [WorkItem(name, function, argument) for name in "ab"]
     def take(self):
         return self.items.pop() if self.items else None
 
 if __name__ == "__main__":
     print("starting", flush=True)
-    with crew(2) as gang:
-        for outcome in gang.execute(Queue()):
-            print(outcome.value, flush=True)
-        Queue.items = [WorkItem(errands.sleep, 600.0), WorkItem(errands.sleep, 600.0)]
+    gang = Crew(2)
+    try:
+        for outcome in gang.execute(Queue(errands.process_id, 1)):
+            print(outcome.answer.value, flush=True)
         print("busy", flush=True)
-        list(gang.execute(Queue()))
+        list(gang.execute(Queue(errands.sleep, 600.0)))
+    finally:
+        gang.dismiss()
 """
 
 
@@ -342,11 +376,11 @@ def test_workers_that_nobody_could_end_are_ended_at_exit(tmp_path: Path) -> None
 
 IMPATIENT = """
 import errands
-from rpd_core.execute.processes import Crew, crew
+from rpd_core.execute.processes import Crew
 from rpd_core.plugin.protocols import WorkItem
 
 class Queue:
-    items = [WorkItem(errands.process_id, 1)]
+    items = [WorkItem("a", errands.process_id, 1)]
     def take(self):
         return self.items.pop() if self.items else None
 
@@ -358,10 +392,13 @@ def dismiss_later(self):
 
 if __name__ == "__main__":
     Crew.dismiss = dismiss_later
-    with crew(2) as gang:
+    gang = Crew(2)
+    try:
         for outcome in gang.execute(Queue()):
-            print(outcome.value, flush=True)
+            print(outcome.answer.value, flush=True)
         raise KeyboardInterrupt
+    finally:
+        gang.dismiss()
 """
 
 

@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from gymnasium import spaces
+from lines import Line, always, plan, player
 
 from rpd_core.play.actions import action_check, first_action, random_actions
+from rpd_core.play.chance import Draws
+from rpd_core.play.recording import play_suite
 from rpd_core.plugin.protocols import Facts
 
 
@@ -50,6 +53,40 @@ def test_the_first_action_is_legal_and_does_as_little_as_can_be(
     action = first_action(facts)
     assert action.tolist() == first
     assert action_check(facts)(action[None], np.array([True])) is None
+
+
+class Buttons(spaces.Discrete):
+    """As environments have that give their actions names."""
+
+
+class Torques(spaces.Box):
+    """As environments have that give their actions units."""
+
+
+def test_spaces_of_a_stranger_s_class_are_what_they_derive_from() -> None:
+    buttons = Facts(None, Buttons(3, start=2), 2)
+    torques = Facts(None, Torques(-1, 1, (2,), np.float32), 2)
+    both = np.array([True, True])
+    assert first_action(buttons).tolist() == 2
+    assert first_action(torques).tolist() == [0, 0]
+    assert action_check(buttons)(np.array([2, 4]), both) is None
+    assert action_check(buttons)(np.array([2, 5]), both) == (
+        1,
+        "5, which is not in Discrete(3, start=2)",
+    )
+    assert action_check(torques)(np.zeros((2, 2)), both) is None
+    lane, complaint = action_check(torques)(np.array([[0, 0], [2, 0]]), both) or (-1, "")
+    assert (lane, complaint[:13]) == (1, "[2, 0], which")
+    draws = Draws(np.arange(50, dtype=np.uint64), np.arange(50))
+    assert set(random_actions(buttons.action_space, draws).tolist()) == {2, 3, 4}
+    assert all(row in torques.action_space for row in random_actions(torques.action_space, draws))
+
+
+def test_choices_of_a_stranger_s_discrete_space_are_counted() -> None:
+    line = Line(space=Buttons(3, start=1))
+    suite = play_suite(player(line, always(2), always(1), lanes=2), plan(4), 0.3)
+    assert suite.states.choices.shape == (len(suite.states), 3)
+    assert suite.states.choices[:, 1].sum() == suite.states.visits.sum() == 24
 
 
 def test_a_bound_in_single_precision_may_be_reached_in_double() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from rpd_core.errors import ComponentError, SpecError
+from rpd_core.plugin import discovery
 from rpd_core.plugin.discovery import BUNDLED, find_plugins, load_plugins
 from rpd_core.plugin.hookspecs import hookimpl
 from rpd_core.plugin.protocols import Component
@@ -48,11 +49,13 @@ def raising(error: BaseException) -> Callable[[], Any]:
     return load
 
 
-HEALTHY = Point("healthy", module(**offering(Component("fine", GOOD, "works"))), "healthy-dist")
+def healthy(api: int = 1) -> Point:
+    contents = offering(Component("fine", GOOD, "works"))
+    return Point("healthy", module(RPD_API=api, **contents), "healthy-dist")
 
 
-def registry_of(*points: Point) -> Registry:
-    return Registry(load_plugins([*points, HEALTHY]))
+def registry_of(*points: Point, healthy_api: int = 1) -> Registry:
+    return Registry(load_plugins([*points, healthy(healthy_api)]))
 
 
 def entry(registry: Registry, name: str, plugin: str = "odd") -> Registration:
@@ -96,7 +99,7 @@ def test_a_misspelt_hook_is_broken_with_the_nearest_name() -> None:
 def test_a_hook_without_its_mark_is_shown() -> None:
     registry = registry_of(Point("odd", module(rpd_measures=lambda: [Component("m", GOOD, "")])))
     found = entry(registry, "odd")
-    assert found.status == "broken"
+    assert (found.kind, found.status) == ("plugin", "note")
     assert found.reason == "rpd_measures is not decorated with @hookimpl and is ignored"
     with pytest.raises(SpecError, match="no measure is called 'm'"):
         registry.find("measure", "m")
@@ -148,15 +151,60 @@ def test_a_hook_that_raises_is_broken() -> None:
     assert_the_rest_works(registry)
 
 
-def test_another_api_version_is_shown() -> None:
+def test_a_plugin_for_an_older_contract_is_shown_and_not_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(discovery, "API_VERSION", 2)
     contents = offering(Component("m", GOOD, ""))
-    registry = registry_of(Point("odd", module(RPD_API=2, **contents)))
+    registry = registry_of(Point("odd", module(RPD_API=1, **contents)), healthy_api=2)
     found = entry(registry, "odd")
     assert found.status == "wrong API"
-    assert found.reason == "written for plugin API 2, this rpd has 1"
+    assert found.reason == "written for plugin API 1, this rpd has 2"
     assert_the_rest_works(registry)
-    same = registry_of(Point("odd", module(RPD_API=1, **contents)))
-    assert entry(same, "m").status == "ready"
+
+
+@pytest.mark.parametrize("stated", [{}, {"RPD_API": 1}, {"RPD_API": 2}])
+def test_a_plugin_for_this_contract_or_a_newer_one_is_used(stated: dict[str, int]) -> None:
+    registry = registry_of(Point("odd", module(**stated, **offering(Component("m", GOOD, "")))))
+    assert entry(registry, "m").status == "ready"
+    assert [one.component.name for one in registry.registrations if one.plugin == "odd"] == ["m"]
+
+
+@pytest.mark.parametrize("stated", [0, -1, "1", 1.0, None])
+def test_a_version_that_is_not_one_is_broken(stated: Any) -> None:
+    registry = registry_of(Point("odd", module(RPD_API=stated)))
+    found = entry(registry, "odd")
+    assert found.status == "broken"
+    assert found.reason == f"RPD_API must be a whole number such as 1: {stated!r}"
+    assert_the_rest_works(registry)
+
+
+def test_an_optional_hook_that_is_not_known_leaves_the_rest_of_its_plugin_usable() -> None:
+    def rpd_panels() -> list[Component]:
+        raise AssertionError("nobody calls it")
+
+    later = {"rpd_panels": hookimpl(optionalhook=True)(rpd_panels)}
+    registry = registry_of(Point("odd", module(**later, **offering(Component("m", GOOD, "")))))
+    assert entry(registry, "m").status == "ready"
+    note = entry(registry, "odd")
+    assert (note.kind, note.status) == ("plugin", "note")
+    assert note.reason == (
+        "rpd_panels is a hook of another version, which this rpd does not have; it is ignored"
+    )
+    with pytest.raises(SpecError, match=r"Known: fine, m\.$"):  # it is not called broken either
+        registry.find("measure", "zzz")
+
+
+def test_a_hook_of_a_newer_contract_leaves_the_rest_of_its_plugin_usable() -> None:
+    contents = offering(Component("m", GOOD, "")) | offering(hook="rpd_panels")
+    registry = registry_of(Point("odd", module(RPD_API=2, **contents)))
+    assert entry(registry, "m").status == "ready"
+    assert registry.make("measure", "m") is not None
+    note = entry(registry, "odd")
+    assert (note.kind, note.status) == ("plugin", "note")
+    assert note.reason == (
+        "rpd_panels is a hook of plugin API 2, which this rpd does not have; it is ignored"
+    )
 
 
 def test_a_missing_requirement_comes_with_its_install_command() -> None:
@@ -164,7 +212,9 @@ def test_a_missing_requirement_comes_with_its_install_command() -> None:
     registry = registry_of(Point("odd", module(**offering(component))))
     found = entry(registry, "m")
     assert (found.status, found.reason) == ("needs cobol_bridge.api", "pip install cobol>=2")
-    with pytest.raises(ComponentError, match=r"is needs cobol_bridge.api: pip install cobol>=2"):
+    with pytest.raises(
+        ComponentError, match=r"^measure 'm' needs cobol_bridge.api: pip install cobol>=2$"
+    ):
         registry.make("measure", "m")
     assert_the_rest_works(registry)
 
@@ -232,7 +282,9 @@ def test_a_target_that_fails_when_used_is_one_line(importable: Path) -> None:
         )
     )
     for name, reason in [("late", "No module named 'cobol_bridge'"), ("later", "division by zero")]:
-        with pytest.raises(ComponentError, match=f"{name}' of plugin 'odd' is broken: .*{reason}"):
+        with pytest.raises(
+            ComponentError, match=rf"{name}' of plugin 'odd' \(stranger\) is broken: .*{reason}"
+        ):
             registry.make("measure", name)
 
 
@@ -258,7 +310,7 @@ def test_of_several_strangers_none_wins() -> None:
         registry = registry_of(*order)
         assert {entry(registry, "same", name).status for name in "abc"} == {"clash"}
         with pytest.raises(
-            ComponentError, match=r"measure 'same' is clash: .* offers the same name"
+            ComponentError, match=r"measure 'same' cannot be used: .* offers the same name"
         ):
             registry.make("measure", "same")
         assert_the_rest_works(registry)
@@ -282,7 +334,7 @@ def test_an_unusable_component_takes_no_name() -> None:
 
 
 def test_an_entry_point_found_twice_counts_once() -> None:
-    registry = registry_of(HEALTHY)
+    registry = registry_of(healthy())
     assert entry(registry, "fine", "healthy").status == "ready"
 
 

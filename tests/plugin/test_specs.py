@@ -15,19 +15,27 @@ from rpd_core.errors import RpdError, SpecError
 from rpd_core.plugin.descriptions import Parameter, describe_target
 from rpd_core.plugin.protocols import PolicyLoader
 from rpd_core.plugin.registry import Registry
-from rpd_core.plugin.specs import Spec, convert, expand_comparison, parse, split_items, split_name
+from rpd_core.plugin.specs import (
+    Field,
+    Spec,
+    convert,
+    expand_comparison,
+    parse,
+    split_items,
+    split_name,
+)
 
 
-def fields(*names: str, first: str = "str") -> tuple[Parameter, ...]:
-    kinds = [first, *["str"] * len(names)]
-    return tuple(Parameter(name, kind, None, "") for name, kind in zip(names, kinds, strict=False))
+def fields(*names: str, first: Any = str) -> tuple[Field, ...]:
+    kinds = [first, *[str] * len(names)]
+    return tuple(Field(name, kind) for name, kind in zip(names, kinds, strict=False))
 
 
 FILE = fields("path", "deterministic", "device")
-NESTED = fields("policy", "epsilon", first="PolicyLoader")
+NESTED = fields("policy", "epsilon", first=PolicyLoader)
 
 
-def read(text: str, parameters: tuple[Parameter, ...] = FILE) -> Spec:
+def read(text: str, parameters: tuple[Field, ...] = FILE) -> Spec:
     return parse(*split_name(text, "policy"), parameters)
 
 
@@ -74,12 +82,12 @@ def test_a_quoted_nested_spec_leaves_room_for_parameters() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is no policy spec: expected name, name:value or name:key=value"),
-        (":a.zip", "is no policy spec"),
-        ("1abc", "is no policy spec"),
+        ("", "is not a policy spec: expected name, name:value or name:key=value"),
+        (":a.zip", "is not a policy spec"),
+        ("1abc", "is not a policy spec"),
         ("sb3:", "ends after the colon: give a value or leave the colon out"),
         ("sb3: ", "ends after the colon"),
-        ("sb3:a.zip,b.zip", "'b.zip' is no parameter of 'sb3'.*Quote a value that contains"),
+        ("sb3:a.zip,b.zip", "'b.zip' is not a parameter of 'sb3'.*Quote a value that contains"),
         ("sb3:a.zip,devise=cpu", "Did you mean 'device'\\?"),
         ("sb3:a.zip,path=b.zip", "got 'path' twice"),
         ("sb3:device=cpu,device=gpu", "got 'device' twice"),
@@ -149,7 +157,7 @@ def test_only_conditions_have_the_short_form(registry: Registry) -> None:
     assert expand_comparison("ended:terminated") == "ended:terminated"
     with pytest.raises(SpecError, match="Did you mean 'return>=5'"):
         registry.parse("condition", "return=>5")
-    with pytest.raises(SpecError, match="is no measure spec"):
+    with pytest.raises(SpecError, match="is not a measure spec"):
         registry.parse("measure", "tarantula>=2")
 
 
@@ -161,7 +169,7 @@ def test_only_conditions_have_the_short_form(registry: Registry) -> None:
         ("retrun>=3", "no condition is called 'retrun'. Did you mean 'return'"),
         ("return:op=>=", "condition 'return' needs 'bound'"),
         ("return:op==>,bound=3", "condition 'return': op must be one of >=, >, <=, <, got '=>'"),
-        ("return>=1,2", "'2' is no parameter of 'return'"),
+        ("return>=1,2", "'2' is not a parameter of 'return'"),
     ],
 )
 def test_a_wrong_comparison_says_what_is_wrong(text: str, message: str, registry: Registry) -> None:
@@ -241,7 +249,7 @@ def test_the_registry_makes_components_from_specs(registry: Registry) -> None:
         registry.make("abstraction", "select")
 
 
-def test_what_a_component_learns_is_no_parameter_of_it(registry: Registry) -> None:
+def test_what_a_component_learns_is_not_a_parameter(registry: Registry) -> None:
     for name, names in (
         ("bins", ["count", "kind"]),
         ("clusters", ["count"]),
@@ -249,15 +257,24 @@ def test_what_a_component_learns_is_no_parameter_of_it(registry: Registry) -> No
     ):
         parameters = registry.describe("abstraction", name).parameters
         assert [parameter.name for parameter in parameters] == names
-    with pytest.raises(SpecError, match=r"'edges=0' is no parameter of 'bins'\. It takes count, k"):
-        registry.make("abstraction", "bins:6,edges=0")
-    with pytest.raises(SpecError, match=r"must be a number, .*'levels' is no parameter of it"):
+    learned = "'edges' is learned from episodes and is not a parameter: leave it out"
+    for spec in ("bins:6,edges=0", "bins:edges=0", Spec("bins", {"edges": "0"}, "count")):
+        with pytest.raises(SpecError, match=rf"^'bins': {learned}$"):
+            registry.make("abstraction", spec)
+    with pytest.raises(SpecError, match=r"^'auto': 'levels' is learned"):
         registry.make("abstraction", "auto:levels=3")
-    with pytest.raises(SpecError, match=r"'bins': 'edges' is learned .* leave it out"):
-        registry.make("abstraction", Spec("bins", {"edges": "0"}, "count"))
+    with pytest.raises(SpecError, match=r"must be a number, .*'level' is not a parameter of it"):
+        registry.make("abstraction", "auto:level=3")
     python = registry.resolve("abstraction", "bins")(edges=((0.5,),))
     assert python.edges == ((0.5,),)
     assert registry.make("abstraction", "bins").edges == ()
+
+
+def test_a_spec_made_in_python_is_checked_like_a_typed_one(registry: Registry) -> None:
+    with pytest.raises(SpecError, match=r"^'cuont' is not a parameter of 'bins'. Did you mean 'co"):
+        registry.make("abstraction", Spec("bins", {"cuont": "3"}, "count"))
+    with pytest.raises(SpecError, match=r"^'x' is not a parameter of 'abs'. It takes none\.$"):
+        registry.make("abstraction", Spec("abs", {"x": "3"}))
 
 
 @pytest.mark.parametrize("call", ["learned(0)", "rpd.learned(0)", "rpd_core.plugin.learned(0)"])

@@ -12,17 +12,20 @@ import numpy as np
 import pytest
 import worlds
 from lines import Cell, Does, Gives, Line, always, by_step
-from rpd_core.execute.workshop import Workshop
 
 from rpd_core import pipeline
-from rpd_core.config.configuration import Request, RunConfig, resolve
+from rpd_core.config.configuration import Configuration
+from rpd_core.config.resolve import resolve
+from rpd_core.config.settings import Request
 from rpd_core.errors import StoreError
+from rpd_core.execute.local import ThisProcess
 from rpd_core.play import prepare
 from rpd_core.play.chance import Phase, environment_seeds, episode_keys
-from rpd_core.play.loop import Recipe
+from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.chain import Chain
 from rpd_core.plugin.registry import Registry, installed
 from rpd_core.store.directory import RunDirectory
+from rpd_core.store.session import Session
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +55,7 @@ def recipe(*links: Any) -> Recipe:
     return Recipe(Line(), Does(WALK), Chain(links), Gives(always(0)), 5, 6)
 
 
-def planned(seed: int) -> RunConfig:
+def planned(seed: int) -> Configuration:
     request = Request(worlds.Corridor(), worlds.Goes(), episodes=40, mutation_rate=0.25, seed=seed)
     return resolve(request, installed()).config
 
@@ -129,30 +132,31 @@ def test_a_sample_that_grows_too_large_is_thinned_evenly() -> None:
     assert len(set(np.diff(numbers))) == 1
 
 
-def opened(path: Path, registry: Registry, episodes: int = 40) -> Workshop:
-    request = Request(
-        worlds.Corridor(), worlds.Goes(), (Above(),), episodes=episodes, chunk=20, seed=2
-    )
-    shop = Workshop(resolve(request, registry), RunDirectory(path), registry)
-    pipeline.open_run(shop)
-    return shop
+def prepared(path: Path, registry: Registry, episodes: int = 40) -> Session:
+    chosen = {"abstraction": (Above(),), "episodes": episodes, "chunk": 20, "seed": 2}
+    setup = resolve(Request(worlds.Corridor(), worlds.Goes(), **chosen), registry)
+    session = Session(setup, RunDirectory(path), registry, ThisProcess())
+    session.directory.create(setup.config)
+    pipeline.prepare_run(session)
+    return session
 
 
 def test_what_was_fitted_is_stored_and_taken_up_again(tmp_path: Path, registry: Registry) -> None:
-    first = opened(tmp_path, registry)
+    first = prepared(tmp_path, registry)
     mean = first.recipe.abstraction.links[0].mean  # type: ignore[attr-defined]
     stored = first.directory.read_json("prepared.json")
     assert stored == prepare.sealed([{"mean": mean}])
     first.directory.write_json("prepared.json", prepare.sealed([{"mean": mean + 1}]))
-    again = opened(tmp_path, registry).recipe.abstraction.links[0].mean  # type: ignore[attr-defined]
+    again = prepared(tmp_path, registry).recipe.abstraction.links[0].mean  # type: ignore[attr-defined]
     assert again == mean + 1, "the stored value is used, nothing is fitted again"
-    assert len(pipeline.build_suite(opened(tmp_path, registry)).states) == 2
+    pipeline.build_suite(first := prepared(tmp_path, registry))
+    assert pipeline.suite_facts(first.directory)[0].states == 2
 
 
 def test_what_was_changed_since_it_was_learned_is_refused(
     tmp_path: Path, registry: Registry
 ) -> None:
-    directory = opened(tmp_path, registry).directory
+    directory = prepared(tmp_path, registry).directory
     stored = directory.read_json("prepared.json")
     assert stored is not None
     changed = {**stored, "fitted": [{"mean": stored["fitted"][0]["mean"] + 1e-9}]}
@@ -164,9 +168,9 @@ def test_what_was_changed_since_it_was_learned_is_refused(
     ):
         directory.write_json("prepared.json", content)
         with pytest.raises(StoreError, match=rf"prepared\.json' {fault}"):
-            opened(tmp_path, registry, episodes=60)
+            prepared(tmp_path, registry, episodes=60)
     directory.write_json("prepared.json", stored)
-    assert opened(tmp_path, registry, episodes=60).recipe is not None
+    assert prepared(tmp_path, registry, episodes=60).recipe is not None
 
 
 def test_a_digest_holds_for_whatever_json_makes_of_the_fields() -> None:
