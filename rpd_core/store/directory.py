@@ -109,13 +109,9 @@ class RunDirectory:
     def create(self, config: Configuration) -> None:
         """Write the configuration, unless the same is there; it may ask for more episodes."""
         self.check(config)
-        stored = self.read_json("run.json")
         asked = {"schema": SCHEMA_VERSION, **config.suite_json()}
         asked["process"] = PROCESS if config.live else ""
-        if stored is not None and self._holds_work():
-            held = self.stored().settings.episodes
-            asked["settings"]["episodes"] = max(asked["settings"]["episodes"], held)
-        if stored != asked:
+        if self.read_json("run.json") != asked:
             self.write_json("run.json", asked)
 
     def check(self, config: Configuration) -> None:
@@ -133,6 +129,12 @@ class RunDirectory:
                 f"{str(self.path)!r} holds another configuration "
                 f"({'; '.join(found[:SHOWN] + more)}): "
                 "choose another --out or repeat the stored one"
+            )
+        held = max((last + 1 for _, last in self.suite().covered()), default=0)
+        if held > config.settings.episodes:
+            raise StoreError(
+                f"{str(self.path)!r} holds {held} episodes, asked for {config.settings.episodes}: "
+                "a run can grow but not shrink; choose another --out"
             )
         if stored.live and stored.process != PROCESS:
             raise StoreError(

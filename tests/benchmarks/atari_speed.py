@@ -18,7 +18,8 @@ import numpy as np
 from ale_py import ALEInterface, LoggerMode
 
 from rpd_atari.games import rom_path
-from rpd_core.config.configuration import Request, resolve
+from rpd_core.config.resolve import resolve
+from rpd_core.config.settings import Request
 from rpd_core.play.jobs import SuiteJob, perform_suite, player_for
 from rpd_core.plugin.registry import installed
 

@@ -17,7 +17,8 @@ import numpy as np
 from rpd_core.execute.workshop import Workshop
 
 from rpd_core import pipeline
-from rpd_core.config.configuration import Request, resolve
+from rpd_core.config.resolve import resolve
+from rpd_core.config.settings import Request
 from rpd_core.execute.processes import dismiss_workers
 from rpd_core.plugin.registry import installed
 from rpd_core.pruning.curves import Curve, curve_from

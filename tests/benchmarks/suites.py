@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 
 from rpd_core.analysis.suite import merge
-from rpd_core.config.configuration import Request, resolve
+from rpd_core.config.resolve import resolve
+from rpd_core.config.settings import Request
 from rpd_core.play.jobs import SuiteJob, perform_suite, player_for
 from rpd_core.plugin.registry import installed
 

@@ -15,7 +15,8 @@ from lines import Cell, Does, Gives, Line, always
 from rpd_core.execute.workshop import Workshop
 
 from rpd_core.analysis.ranking import Ranking
-from rpd_core.config.configuration import Request, resolve
+from rpd_core.config.resolve import resolve
+from rpd_core.config.settings import Request
 from rpd_core.play.chance import canonical, state_keys
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.plugin.registry import Registry

@@ -14,7 +14,8 @@ from rpd_core.execute.workshop import Workshop
 
 from rpd_core import pipeline
 from rpd_core.analysis.ranking import Ranking
-from rpd_core.config.configuration import Request, resolve
+from rpd_core.config.resolve import resolve
+from rpd_core.config.settings import Request
 from rpd_core.errors import EvidenceError
 from rpd_core.play.chance import canonical, state_keys
 from rpd_core.plugin.registry import Registry

@@ -16,7 +16,8 @@ import pytest
 import worlds
 
 import rpd_core as rpd
-from rpd_core.config.configuration import Request, resolve
+from rpd_core.config.resolve import resolve
+from rpd_core.config.settings import Request
 from rpd_core.errors import RpdError
 from rpd_core.plugin.registry import installed
 

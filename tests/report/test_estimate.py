@@ -9,7 +9,8 @@ import pytest
 import worlds
 from rpd_core.execute.workshop import Workshop
 
-from rpd_core.config.configuration import Request, resolve
+from rpd_core.config.resolve import resolve
+from rpd_core.config.settings import Request
 from rpd_core.plugin.registry import Registry
 from rpd_core.report import cost as estimate
 from rpd_core.store.directory import RunDirectory
