@@ -258,7 +258,13 @@ def test_only_leftovers_of_our_own_are_tidied(tmp_path: Path) -> None:
     elsewhere = tmp_path.with_name(f"{tmp_path.name}-elsewhere")
     elsewhere.mkdir()
     ours = [".run.json.17.tmp", "suite/.part-000000000-000000019.parquet.99.tmp"]
-    theirs = ["notes.tmp", ".notes.tmp", "suite/.draft.txt.17.tmp", "run.json.17.tmp", ".a.json.tmp"]
+    theirs = [
+        "notes.tmp",
+        ".notes.tmp",
+        "suite/.draft.txt.17.tmp",
+        "run.json.17.tmp",
+        ".a.json.tmp",
+    ]
     (tmp_path / "suite").mkdir()
     (tmp_path / "mine").symlink_to(elsewhere)
     (elsewhere / ".run.json.17.tmp").write_text("behind a link")
