@@ -234,9 +234,20 @@ class RunDirectory:
             if key not in ("condition", "shares") and value != recommended.get(key):
                 words.append(file_stem(f"{key}-{_in_words(value, recommended.get(key))}"))
         name = "_".join(words)[:100]
+        return name if self._is_free(name, asked) else f"{name}_{short_digest(asked)}"
+
+    def refuse_taken(self, name: str, config: Configuration) -> None:
+        """Refuse a name that an analysis with another question has."""
+        if not self._is_free(name, config.analysis_json()):
+            raise ConfigError(
+                f"{str(self.path)!r} has an analysis {name!r} that asks something else: choose "
+                "another --analysis"
+            )
+
+    def _is_free(self, name: str, asked: Mapping[str, Any]) -> bool:
+        """Return whether no analysis has a name, or one that asks the same."""
         held = self.read_json(f"analyses/{name}/analysis.json")
-        same = held is None or held.get("settings") == asked
-        return name if same else f"{name}_{short_digest(asked)}"
+        return held is None or held.get("settings") == asked
 
 
 def _in_words(value: Any, usual: Any) -> str:
