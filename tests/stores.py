@@ -10,11 +10,13 @@ import worlds
 
 from rpd_core import pipeline
 from rpd_core.analysis.reading import StoredEpisodes
+from rpd_core.api import Call, carry_out
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.execute.local import ThisProcess
 from rpd_core.plugin.protocols import Suite
 from rpd_core.plugin.registry import installed
+from rpd_core.report.opened import Run
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.session import Session
 
@@ -60,3 +62,8 @@ def contents(path: Path, pattern: str = "*.parquet") -> dict[str, bytes]:
     """Return the files of a run by name."""
     files = (one for one in sorted(path.rglob(pattern)) if one.is_file())
     return {str(one.relative_to(path)): one.read_bytes() for one in files}
+
+
+def finish(path: Path, request: Request | None = None, **how: Any) -> Run:
+    """Do a whole small run on the corridor, or the one that is asked for."""
+    return carry_out(Call(**vars(request or corridor()), out=path, **how))

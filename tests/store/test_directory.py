@@ -91,7 +91,7 @@ def test_a_file_in_the_way_is_refused(tmp_path: Path, config: Configuration) -> 
 def test_an_unwritable_place_is_refused(config: Configuration) -> None:
     with pytest.raises(StoreError, match="choose another --out"):
         RunDirectory(Path("/proc/rpd/run")).lock().__enter__()
-    with pytest.raises(StoreError, match="cannot write '/proc/rpd/run/run.json'"):
+    with pytest.raises(StoreError, match=r"cannot write '/proc/rpd/run/run\.json'"):
         RunDirectory(Path("/proc/rpd/run")).create(config)
 
 
