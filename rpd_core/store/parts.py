@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -104,17 +105,30 @@ class Parts:
             start = max(start, last + 1)
         return gaps
 
+    def disjoint(self) -> list[tuple[int, int]]:
+        """Return the finished ranges; refuse parts that hold the same episodes."""
+        ranges = self.covered()
+        for (_, end), (first, last) in pairwise(ranges):
+            if first <= end:
+                raise StoreError(self._overlap(first, last))
+        return ranges
+
+    def _overlap(self, first: int, last: int) -> str:
+        path = str(self._record_file(first, last))
+        return f"{path!r} holds episodes that another part holds, too: {_PLAY_AGAIN}"
+
     def drop_bad(self) -> list[str]:
         """Remove the records of parts that are damaged, so that they are played again.
 
         Return what was wrong with each.
         """
-        complaints = []
+        complaints, end = [], -1
         for first, last in self.covered():
             try:
-                record = self.record(first, last)
-                for table in self.tables:
-                    self._content(table, record)
+                if first <= end:
+                    raise StoreError(self._overlap(first, last))
+                self.read(first, last)
+                end = last
             except StoreError as error:
                 complaints.append(str(error))
                 self._record_file(first, last).unlink(missing_ok=True)

@@ -53,7 +53,7 @@ def plain_loop(steps: int) -> tuple[float, float]:
 
 
 def measure() -> dict[str, float]:
-    """Interleave both and give the ratios."""
+    """Interleave both and return the ratios."""
     suite_speed("minigrid", 512)
     ratios, strict = [], []
     for _ in range(ROUNDS):

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 import worlds
-from rpd_core.execute.workshop import Workshop
 
-from rpd_core.config.configuration import Request, resolve
+from rpd_core.config.resolve import resolve
+from rpd_core.config.settings import Request
 from rpd_core.plugin.registry import Registry
 from rpd_core.report import cost as estimate
-from rpd_core.store.directory import RunDirectory
 
 
 @pytest.mark.parametrize(
@@ -26,11 +25,10 @@ def test_chunks_bound_the_suite_and_workers_the_pruning(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     request = Request(worlds.Corridor(), worlds.Goes(), episodes=400, chunk=100, test_episodes=20)
-    setup = resolve(request, registry)
-    shop = Workshop(setup, RunDirectory(tmp_path / "run"), registry, workers=workers)
+    monkeypatch.chdir(tmp_path)
     ticks = count(0.0, 64.0)  # the probe of 64 episodes takes 64 seconds
     monkeypatch.setattr("rpd_core.report.cost.time.perf_counter", lambda: next(ticks))
-    cost = estimate.estimate(shop)
+    cost = estimate.estimate(resolve(request, registry), workers)
     assert (cost.probe_episodes, cost.suite_episodes, cost.pruning_episodes) == (64, 400, 6500)
     assert cost.seconds == seconds
-    assert not (tmp_path / "run").exists()
+    assert list(tmp_path.iterdir()) == []

@@ -12,16 +12,17 @@ from rpd_core.play.jobs import RANKED_STEPS
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.curves import (
     Curve,
-    best_reach,
+    PrunedPoint,
     candidates,
     curve_from,
     cutoffs_for,
+    fewest_states,
+    fewest_steps,
     mean_curve,
     portfolio,
-    reach,
-    refuse_weak_policy,
-    target_return,
+    reaching,
 )
+from rpd_core.pruning.references import refuse_weak_policy, target_return
 
 SHARES = (0.0, 0.25, 0.5, 1.0)
 
@@ -63,37 +64,46 @@ def test_episodes_are_arranged_by_point() -> None:
     assert found.kept.tolist() == [0, 3, 6]
 
 
-def test_the_least_that_meets_a_target_is_found_on_each_axis_for_itself() -> None:
-    found = reach(A, 5)
-    assert found is not None
-    assert (found.point, found.states, found.kept, found.steps) == (1, 0.25, 2, 0.2)
-    exact = reach(A, 6.0)
-    assert exact is not None
-    assert (exact.states, exact.steps) == (0.25, 0.3), "meeting a target exactly is meeting it"
+def fewest(curves: list[Curve], target: float) -> tuple[PrunedPoint | None, PrunedPoint | None]:
+    points = reaching(curves, target)
+    return fewest_states(points), fewest_steps(points)
+
+
+def test_each_axis_has_its_own_pruned_policy_and_each_figure_belongs_to_it() -> None:
+    """Fewest states: 2, which take 30 % of the steps; fewest steps: 20 %, which 4 states take."""
+    states, steps = fewest([A], 5)
+    assert states == PrunedPoint("a", 2, 0.25, 0.3, 6.0)
+    assert steps == PrunedPoint("a", 4, 0.5, 0.2, 5.0)
+    exact, _ = fewest([A], 6.0)
+    assert exact == PrunedPoint("a", 2, 0.25, 0.3, 6.0), "meeting a target exactly is meeting it"
 
 
 def test_a_target_that_no_point_meets_is_never_reached() -> None:
-    assert reach(A, 10.1) is None
-    assert best_reach([A, B], 10.1) is None
-    assert best_reach([], 0) is None
+    assert fewest([A], 10.1) == (None, None)
+    assert fewest([A, B], 10.1) == (None, None)
+    assert fewest([], 0) == (None, None)
 
 
 def test_a_target_that_the_default_meets_needs_nothing() -> None:
-    found = reach(A, -1)
-    assert found is not None
-    assert (found.states, found.kept, found.steps) == (0.0, 0, 0.0)
+    nothing = PrunedPoint("a", 0, 0.0, 0.0, 0.0)
+    assert fewest([A], -1) == (nothing, nothing)
 
 
-def test_the_best_of_several_takes_the_least_of_each_axis() -> None:
-    found = best_reach([A, B], 5)
-    assert found is not None
-    assert (found.name, found.states, found.kept, found.steps) == ("a", 0.25, 2, 0.2)
-    found = best_reach([A, B], 9)
-    assert found is not None
-    assert (found.name, found.states, found.steps) == ("b", 0.5, 0.4)
-    alone = best_reach([B, curve("c", [0, 0, 0, 9], [0, 0, 0, 0.3])], 9)
-    assert alone is not None
-    assert (alone.name, alone.states, alone.steps) == ("b", 0.5, 0.3)
+def test_the_best_of_several_never_joins_figures_of_two_pruned_policies() -> None:
+    assert fewest([A, B], 9) == (PrunedPoint("b", 4, 0.5, 0.4, 9.0),) * 2
+    other = curve("c", [0, 0, 0, 9], [0, 0, 0, 0.3])
+    states, steps = fewest([B, other], 9)
+    assert states == PrunedPoint("b", 4, 0.5, 0.4, 9.0)
+    assert steps == PrunedPoint("c", 8, 1.0, 0.3, 9.0)
+
+
+def test_of_equals_the_one_that_is_smaller_on_the_other_axis_is_taken() -> None:
+    one, two = curve("one", [9] * 4, [0.4, 0.2, 0.2, 1]), curve("two", [9] * 4, [0.3, 0.2, 0.2, 1])
+    states, steps = fewest([one, two], 9)
+    assert states is not None
+    assert steps is not None
+    assert (states.measure, states.kept, states.steps) == ("two", 0, 0.3)
+    assert (steps.measure, steps.kept, steps.steps) == ("one", 2, 0.2)
 
 
 def test_the_mean_of_curves_pools_their_episodes() -> None:
@@ -143,9 +153,8 @@ def test_a_threshold_is_measured_from_the_reference(
 def test_with_negative_returns_a_worse_policy_misses_the_target() -> None:
     """90 % of -100 would be -90, better than the policy itself; from -500 it is -140."""
     target = target_return(0.9, -100, -500)
-    found = reach(curve("d", [-500, -141, -139, -100], [0, 0.2, 0.5, 1]), target)
-    assert found is not None
-    assert found.states == 0.5
+    found, _ = fewest([curve("d", [-500, -141, -139, -100], [0, 0.2, 0.5, 1])], target)
+    assert found == PrunedPoint("d", 4, 0.5, 0.5, -139.0)
 
 
 def test_a_policy_that_is_not_clearly_above_its_reference_is_refused() -> None:

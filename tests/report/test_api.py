@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import functools
+import json
+import shutil
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -16,9 +18,11 @@ import pytest
 import worlds
 
 import rpd_core as rpd
-from rpd_core.config.configuration import Request, resolve
+from rpd_core.config.resolve import resolve
+from rpd_core.config.settings import Request
 from rpd_core.errors import RpdError
 from rpd_core.plugin.registry import installed
+from rpd_core.pruning.evaluation import read_evaluation
 
 
 class Bridge(gymnasium.Env[Any, Any]):
@@ -70,32 +74,41 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> rpd.Run:
 
 def test_a_run_with_ones_own_environment_and_policy(finished: rpd.Run) -> None:
     summary = finished.summary
-    assert summary["original"]["return_mean"] == 1.0
-    assert summary["original"]["episodes"] == 10
-    assert summary["original"]["default_everywhere"] == 0.0
-    assert summary["original"]["reference_source"] == "random play"
-    assert 0 <= summary["original"]["reference"] < 1
-    assert summary["condition"] == "return>=1"
-    assert summary["suite"]["episodes"] == len(finished.suite.episodes) == 200
-    assert summary["suite"]["states"] == len(finished.suite.states) <= 6
-    assert summary["suite"]["steps"] == finished.suite.episodes.length.sum()
-    assert summary["seed"] == 0
-    assert summary["pass_rates"]["original"] == 1.0
+    assert summary.original.return_mean == 1.0
+    assert summary.original.episodes == 10
+    assert summary.original.default_everywhere == 0.0
+    assert summary.original.reference_source == "random play"
+    assert 0 <= summary.original.reference < 1
+    assert summary.condition == "return>=1"
+    assert summary.suite.episodes == len(finished.suite.episodes) == 200
+    assert summary.suite.states == len(finished.suite.states) <= 6
+    assert summary.suite.steps == finished.suite.episodes.length.sum()
+    assert summary.seed == 0
+    assert summary.pass_rates.original == 1.0
 
 
 def test_the_summary_has_the_promised_shape(finished: rpd.Run) -> None:
+    name = finished.analyses[0]
+    stored = json.loads((finished.path / "analyses" / name / "summary.json").read_text())
+    point = {"measure", "kept", "states", "steps", "return_mean"}
     for fraction in ("0.9", "0.5"):
-        entries = finished.summary["thresholds"][fraction]
+        entries = stored["thresholds"][fraction]
         assert set(entries) >= {
             "tarantula", "ochiai", "zoltar", "wong2", "freqvis", "portfolio", "random",
         }  # fmt: skip
         for entry in entries.values():
-            assert entry is None or set(entry) >= {"states", "steps", "kept", "confirmed"}
+            if entry is not None:
+                assert set(entry) == {"fewest_states", "fewest_steps", "confirmed"}
+                assert set(entry["fewest_states"]) == set(entry["fewest_steps"]) == point
+                confirmed = entry["confirmed"]
+                assert confirmed is None or set(confirmed) == {*point, "coverage", "met", "tries"}
+        assert entries["random"]["confirmed"] is None
     found = finished.threshold(0.9)
     # Every plank must be kept: mutated at one, the walker turns back for ever.
     assert found is not None
-    assert found["states"] == 1.0
-    assert found["confirmed"] is True
+    assert found.fewest_states.states == 1.0
+    assert found.confirmed is not None
+    assert found.confirmed.met
 
 
 def test_curves_start_with_the_default_and_end_with_the_policy(finished: rpd.Run) -> None:
@@ -135,13 +148,17 @@ def test_a_new_measure_costs_no_episode(finished: rpd.Run) -> None:
 
 
 def test_the_top_decisions_are_in_words(finished: rpd.Run) -> None:
-    rows = finished.top("tarantula", count=3)
-    assert [row["rank"] for row in rows] == [1, 2, 3]
-    assert all("x0" in row["state"] for row in rows)
+    rows = finished.top(3, "tarantula")
+    assert [row.rank for row in rows] == [1, 2, 3]
+    assert all("x0" in row.state for row in rows)
+    assert [row.key for row in rows] == finished.ranking("tarantula").columns["key"][:3].tolist()
+    assert finished.top(3) == finished.summary.top.decisions[:3]
 
 
 def test_rankings_lie_in_the_directory(finished: rpd.Run) -> None:
-    stored = pq.read_table(finished.path / "rankings" / "wong2.parquet")
+    stored = pq.read_table(
+        finished.path / "analyses" / finished.analyses[0] / "rankings" / "wong2.parquet"
+    )
     assert stored["key"].to_pylist() == finished.ranking("wong2").columns["key"].tolist()
 
 
@@ -176,7 +193,8 @@ def test_a_function_that_was_defined_anew_is_the_one_that_plays(tmp_path: Path) 
             )
             out, decide = tmp_path / str(action), vars(module)["decide"]
             done = rpd.run(make_bridge, decide, out=out, **{**SETTINGS, **changes})
-            lengths.append(done.results.references.original.length.mean())
+            parts = done.directory.evaluation(done.asked.evaluations["original"])
+            lengths.append(read_evaluation(parts).length.mean())
     finally:
         del sys.modules["my_notebook"]
     assert lengths[0] < 7
@@ -193,7 +211,7 @@ class Decides:
 @pytest.mark.parametrize("make", [Decides, lambda: functools.partial(goes_on)])
 def test_an_object_that_can_be_called_is_known_again(make: Any) -> None:
     first, second = (
-        resolve(Request(make_bridge, policy), installed()).config.as_json()
+        resolve(Request(make_bridge, policy), installed()).config.suite_json()
         for policy in (make(), make())
     )
     assert first == second
@@ -210,9 +228,9 @@ def test_recipes_made_in_python_run_too(tmp_path: Path) -> None:
         shares=[0, 0.5, 1],
         test_episodes=5,
     )
-    assert done.summary["original"]["return_mean"] == 3.5
-    assert done.summary["original"]["default_everywhere"] == 0.0
-    assert done.summary["suite"]["states"] == worlds.STATES
+    assert done.summary.original.return_mean == 3.5
+    assert done.summary.original.default_everywhere == 0.0
+    assert done.summary.suite.states == worlds.STATES
 
 
 def test_a_policy_no_better_than_its_reference_is_refused(tmp_path: Path) -> None:
@@ -227,15 +245,20 @@ def test_names_of_the_public_interface_exist() -> None:
         _ = rpd.nothing
 
 
-def test_two_functions_of_one_name_are_two_policies(tmp_path: Path) -> None:
-    registry = installed()
-    made = []
-    for pushes in (0, 1):
-        policy = lambda seen, pushes=pushes: np.full(len(seen), pushes)  # noqa: E731
-        made.append(resolve(Request("cartpole", policy), registry).config.suite)
-    assert made[0].policy == made[1].policy
-    assert made[0].identity() != made[1].identity()
-    assert made[0].digest() != made[1].digest()
+def test_a_run_made_of_functions_says_so_and_is_continued_by_no_other_process(
+    finished: rpd.Run, tmp_path: Path
+) -> None:
+    """Two functions of one name cannot be told apart; another process cannot know either."""
+    stored = finished.directory.stored()
+    assert stored.live
+    assert stored.policy.endswith(":goes_on")
+    copy = shutil.copytree(finished.path, tmp_path / "copy")
+    text = (copy / "run.json").read_text().replace(stored.process, "0" * 16)
+    (copy / "run.json").write_text(text)
+    with pytest.raises(RpdError, match="made from functions of a Python process that has ended"):
+        rpd.run(make_bridge, goes_on, out=copy, **SETTINGS)
+    assert rpd.open_run(copy).summary == finished.summary, "it can be read"
+    assert (copy / "run.json").read_text() == text
 
 
 def test_what_cannot_be_asked_is_refused_in_our_own_words(finished: rpd.Run) -> None:
@@ -244,8 +267,8 @@ def test_what_cannot_be_asked_is_refused_in_our_own_words(finished: rpd.Run) -> 
     with pytest.raises(RpdError, match="was not pruned"):
         finished.threshold(0.9, "nosuch")
     with pytest.raises(RpdError, match="no measure is called 'nosuch'"):
-        finished.top("nosuch")
-    assert len(finished.top("wong2:reading=mutation", count=2)) == 2
+        finished.top(measure="nosuch")
+    assert len(finished.top(2, "wong2:reading=mutation")) == 2
     with pytest.raises(RpdError, match="workers must be a whole number"):
         rpd.run(make_bridge, goes_on, workers=0)
     with pytest.raises(RpdError, match="environment must be a spec string"):

@@ -17,7 +17,7 @@ from rpd_core.analysis.conditions import weigh
 from rpd_core.analysis.ranking import evidence_for, rank
 from rpd_core.analysis.spectrum import count_spectrum
 from rpd_core.play.jobs import SuiteJob, perform_suite
-from rpd_core.play.loop import Recipe
+from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.protocols import Spectrum, Suite
 from rpd_core.plugin.registry import Registry
 
@@ -49,7 +49,7 @@ def estimated(registry: Registry) -> Estimated:
     recipe = Recipe(
         worlds.Corridor(), worlds.Goes(), worlds.Itself(), worlds.Drifts(), 3000, worlds.MAX_STEPS
     )
-    suite = perform_suite(SuiteJob(recipe, 11, worlds.MUTATION_RATE, 0, EPISODES - 1))
+    suite = perform_suite(SuiteJob(recipe, 11, worlds.MUTATION_RATE, 0, EPISODES - 1)).suite
     weights = weigh(registry.make("condition", worlds.CONDITION), suite.episodes)
     rows = np.searchsorted(suite.states.key, worlds.corridor_keys())
     return Estimated(suite, weights, count_spectrum(suite, weights), rows)
@@ -106,7 +106,10 @@ def test_measures_order_states_as_the_exact_table_does(
     name: str, gap: float, exact: worlds.ExactTable, estimated: Estimated, registry: Registry
 ) -> None:
     measure = registry.make("measure", name)
-    evidence = evidence_for(measure, estimated.suite, estimated.spectrum, estimated.weights)
+    suite = estimated.suite
+    evidence = evidence_for(
+        measure, estimated.spectrum, suite.states.key, estimated.weights, lambda: suite
+    )
     ranking = rank(name, measure, evidence)
     place = np.empty(worlds.STATES, dtype=int)
     place[ranking.order] = np.arange(worlds.STATES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -70,15 +69,24 @@ def test_a_measure_gets_the_suite_only_if_it_asks() -> None:
     class Wants:
         needs: ClassVar[tuple[str, ...]] = ("crystal ball",)
 
-    suite: Any = SimpleNamespace(states=SimpleNamespace(key=np.array([1], dtype=np.uint64)))
-    spectrum, weights = evidence([1]).spectrum, np.array([1.0])
+    read: list[str] = []
+    suite: Any = object()
+    keys, spectrum, weights = np.array([1], dtype=np.uint64), evidence([1]).spectrum, np.ones(1)
+
+    def whole() -> Any:
+        read.append("all of it")
+        return suite
+
     measure: Any = lambda given: given  # noqa: E731
-    assert evidence_for(measure, suite, spectrum, weights).suite is None
-    full = evidence_for(Asks(), suite, spectrum, weights)  # type: ignore[arg-type]
+    assert evidence_for(measure, spectrum, keys, weights, whole).suite is None
+    assert read == [], "reading all of a suite may take much memory"
+    asks: Any = Asks()
+    full = evidence_for(asks, spectrum, keys, weights, whole)
     assert full.suite is suite
     assert full.weights is weights
+    wants: Any = Wants()
     with pytest.raises(ComponentError, match="needs 'crystal ball'; only 'suite' is on offer"):
-        evidence_for(Wants(), suite, spectrum, weights)  # type: ignore[arg-type]
+        evidence_for(wants, spectrum, keys, weights, whole)
 
 
 def test_random_rankings_differ_by_seed_and_are_fixed_by_it() -> None:
