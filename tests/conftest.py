@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from rpd_core.execute.processes import dismiss_workers
 from rpd_core.execute.worker import one_thread
 from rpd_core.play.jobs import close_players
 from rpd_core.plugin.registry import Registry, installed
@@ -20,13 +19,12 @@ settings.load_profile("rpd")
 
 @pytest.fixture(scope="session")
 def registry() -> Registry:
-    """Give everything that is installed."""
+    """Return everything that is installed."""
     return installed()
 
 
 @pytest.fixture(autouse=True)
 def _nothing_left_open() -> Iterator[None]:
-    """Let no test work with environments or processes that another one opened."""
+    """Keep each test from working with environments that another one opened."""
     yield
-    dismiss_workers()
     close_players()

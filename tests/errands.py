@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def double(number: int) -> int:
-    """Give twice the number."""
+    """Return twice the number."""
     return 2 * number
 
 
@@ -66,17 +66,17 @@ def swallow_request(number: int) -> int:
 
 
 def process_id(number: int) -> int:
-    """Give the number of the process that did the work."""
+    """Return the number of the process that did the work."""
     return os.getpid()
 
 
 def threads(number: int) -> str | None:
-    """Give what a numerical library would read."""
+    """Return what a numerical library would read."""
     return os.environ.get("OMP_NUM_THREADS")
 
 
 def much(size: int) -> bytes:
-    """Give an answer that fills a pipe many times over."""
+    """Return an answer that fills a pipe many times over."""
     return bytes(size)
 
 
@@ -111,5 +111,5 @@ def fail_peculiarly(number: int) -> None:
 
 
 def open_file(path: str) -> object:
-    """Give something that cannot be sent."""
+    """Return something that cannot be sent."""
     return Path(path).open("w")

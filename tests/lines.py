@@ -10,8 +10,10 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from rpd_core.errors import LaneError
 from rpd_core.play.chance import Phase, episode_keys
-from rpd_core.play.loop import LaneError, Plan, Player, Recipe
+from rpd_core.play.loop import Plan, Player
+from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.protocols import (
     Choice,
     DefaultActor,
@@ -141,12 +143,12 @@ class Cell:
 
 
 def always(action: int) -> Callable[[Any], Array]:
-    """Give a function that acts the same way in every lane."""
+    """Return a function that acts the same way in every lane."""
     return lambda seen: np.full(len(seen.starts), action)
 
 
 def by_step(actions: list[int]) -> Callable[[PolicyInput], Array]:
-    """Give a policy that reads its actions from a list, by the number of the step."""
+    """Return a policy that reads its actions from a list, by the number of the step."""
     return lambda seen: np.array(actions)[seen.draws.within % len(actions)]
 
 
@@ -158,7 +160,7 @@ def player(line: Line, policy: Any, default: Any, lanes: int = 1, max_steps: int
 
 
 def plan(episodes: int, first: int = 0, seed: int = 0) -> Plan:
-    """Give a plan of suite episodes."""
+    """Return a plan of suite episodes."""
     index = np.arange(first, first + episodes)
     return Plan(index, episode_keys(seed, Phase.SUITE, index))
 

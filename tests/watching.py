@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def is_running(process: int) -> bool:
-    """Tell whether a process exists and has not ended (a zombie has)."""
+    """Return whether a process exists and has not ended (a zombie has)."""
     try:
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):
@@ -18,7 +18,7 @@ def is_running(process: int) -> bool:
 
 
 def wait_until(holds: Callable[[], bool], seconds: float = 30.0) -> bool:
-    """Tell whether something comes true in time."""
+    """Return whether something comes true in time."""
     deadline = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > deadline:

@@ -50,7 +50,7 @@ MUTATION_RATE = 0.3
 
 
 def rewards_of(states: Array, actions: Array, following: Array) -> Array:
-    """Give the rewards of a batch of steps."""
+    """Return the rewards of a batch of steps."""
     rewards = np.where(following == GOAL, GOAL_REWARD, 0.0)
     for state, prize in PRIZES.items():
         rewards = rewards + np.where((states == state) & (actions == 1), prize, 0.0)
@@ -153,7 +153,7 @@ class Itself:
 
 
 def corridor_keys() -> Array:
-    """Give the key of each of the fifteen states."""
+    """Return the key of each of the fifteen states."""
     return state_keys(canonical(np.arange(STATES, dtype=np.int64)[:, None]))
 
 
@@ -174,7 +174,7 @@ class ExactTable:
 
 
 def play_fates(mutated: Array, starts: Array) -> tuple[Array, Array]:
-    """Play one episode per row of fates; give returns and which states were visited."""
+    """Play one episode per row of fates; return the returns and which states were visited."""
     count = len(starts)
     rows, here = np.arange(count), starts.copy()
     returns, visited = np.zeros(count), np.zeros((count, STATES), dtype=bool)
