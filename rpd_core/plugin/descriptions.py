@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import inspect
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -58,13 +59,30 @@ def describe_target(target: str) -> Description:
 
 def defines(module: str, attribute: str) -> str:
     """Return why a module cannot offer an attribute, judged from its source; empty if it can."""
-    if source_file(module) is None:
+    path = source_file(module)
+    if path is None:
         return f"there is no module {module!r}"
     try:
+        if _is_compiled(path) and _defined_at_the_top(path, attribute):
+            return ""
         body = _body(module)
     except (OSError, UnicodeDecodeError, SyntaxError, ValueError) as error:
         return f"the source of {module!r} cannot be read ({error})"
     return "" if attribute in _bound_names(body) else f"{module!r} defines no {attribute!r}"
+
+
+def _is_compiled(path: Path) -> bool:
+    """Return whether Python, or pip, has compiled a source file since it was last changed."""
+    try:
+        return Path(importlib.util.cache_from_source(path)).stat().st_mtime >= path.stat().st_mtime
+    except (OSError, NotImplementedError):
+        return False
+
+
+def _defined_at_the_top(path: Path, attribute: str) -> bool:
+    """Return whether a definition begins a line; reading dozens of sources in full takes long."""
+    definition = rf"^(?:class|def) {re.escape(attribute)}\b"
+    return re.search(definition, path.read_text(encoding="utf-8"), re.MULTILINE) is not None
 
 
 @lru_cache(maxsize=256)
