@@ -100,8 +100,6 @@ class Player:
                 self.policy = recipe.policy.load(self.facts)
                 self.default = recipe.default_action.open(self.facts)
             self.views = self._wanted_views()
-            self.asked_twice = False
-            """Whether the policy was seen to give the same answer to the same question."""
         except BaseException:
             self.lanes.close()
             raise
@@ -225,21 +223,8 @@ class _Batch:
             observations, views, starts, self.memory, draws, self.previous, self.rewards
         )
         choice = self.player.policy(seen)
-        if not self.player.asked_twice:
-            self._ask_again(seen, choice)
         self.memory = choice.memory
         return replace(choice, actions=self._checked(choice.actions, "policy chose"))
-
-    def _ask_again(self, seen: PolicyInput, choice: Choice) -> None:
-        """Refuse a policy that answers differently to the same question, once per player."""
-        self.player.asked_twice = True
-        first = np.array(choice.actions)
-        second = np.asarray(self.player.policy(seen).actions)
-        if first.shape == second.shape and _rows_differ(first, second)[self.active].any():
-            raise FitError(
-                "the policy gave other actions when asked the same twice: it must depend on its "
-                "input, its memory and its draws alone, or an episode could not be repeated"
-            )
 
     def _default(
         self, observations: Batch, views: dict[str, Array], starts: BoolArray, keys: KeyArray

@@ -63,7 +63,7 @@ def defines(module: str, attribute: str) -> str:
     if path is None:
         return f"there is no module {module!r}"
     try:
-        if _is_compiled(path) and _defined_at_the_top(path, attribute):
+        if attribute and _is_compiled(path) and _defined_at_the_top(path, attribute):
             return ""
         body = _body(module)
     except (OSError, UnicodeDecodeError, SyntaxError, ValueError) as error:
