@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
-from minigrid.minigrid_env import MiniGridEnv
 
 from rpd_core.errors import SpecError, one_line
 from rpd_core.plugin.protocols import Lanes, Opening, Task
 from rpd_minigrid.ids import full_id, newer_id
-from rpd_minigrid.lanes import MiniGridLanes
 
 PAPER = "MiniGrid-SimpleCrossingS9N1-v0"
 WIDEST_VIEW = 99
@@ -61,9 +59,13 @@ class MiniGrid:
 
     def open(self, opening: Opening) -> Lanes:
         """Open the lanes."""
+        from rpd_minigrid.lanes import MiniGridLanes  # minigrid: only where it is played
+
         return MiniGridLanes(lambda: self._make(opening.render), opening.lanes, full_id(self.id))
 
     def _make(self, render: bool = False) -> gymnasium.Env[Any, Any]:
+        from minigrid.minigrid_env import MiniGridEnv  # as above
+
         name = full_id(self.id)
         options: dict[str, Any] = {} if self.view is None else {"agent_view_size": self.view}
         with warnings.catch_warnings():
