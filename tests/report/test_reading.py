@@ -177,10 +177,10 @@ def cartpole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Suites that the command line can continue: one finished run, one suite alone."""
     folder = tmp_path_factory.mktemp("cartpole")
     words = ["--env", "cartpole", "--policy", "random", "--episodes", 40, "--workers", 1]
-    more = ["--condition", "auto", "--test-episodes", 3]
     assert rpd_command("suite", *words, "--out", folder / "suite").exit_code == 0
     shutil.copytree(folder / "suite", folder / "run")
-    assert rpd_command("run", *words, *more, "--out", folder / "run").exit_code == 0
+    few = {"test_episodes": 3, "shares": [0, 0.5, 1], "random_rankings": 1}
+    rpd.run("cartpole", "random", episodes=40, condition="auto", out=folder / "run", **few)
     return folder
 
 
@@ -255,13 +255,19 @@ def test_a_pipe_in_place_of_a_file_is_named_and_waited_for_by_nobody(tmp_path: P
     assert rpd.open_run(tmp_path).top()
 
 
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("small") / "run"
+    finish(path)
+    return path
+
+
 @pytest.mark.parametrize("place", ["suite", "pruning", "analyses", "names.json", "prepared.json"])
 @pytest.mark.parametrize("kind", ["file", "folder", "pipe", "link out"])
 def test_something_else_in_a_place_of_ours_is_one_line(
-    tmp_path: Path, place: str, kind: str
+    tmp_path: Path, small: Path, place: str, kind: str
 ) -> None:
-    run, outside = tmp_path / "run", tmp_path / "outside"
-    finish(run)
+    run, outside = shutil.copytree(small, tmp_path / "run"), tmp_path / "outside"
     outside.mkdir()
     path = run / place
     if path.is_dir():
