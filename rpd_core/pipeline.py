@@ -35,14 +35,18 @@ _WORDS = 200_000
 
 def run(session: Session, name: str | None = None) -> Summary:
     """Do it all; whatever the directory already holds is not done again."""
+    if name is not None:
+        session.directory.refuse_taken(name, session.setup.config)
     prepare_run(session)
     evaluations = Evaluations(session)
-    references = measure_references(session, evaluations)
-    build_suite(session)
+    if _suite_is_there(session):  # a question that it cannot answer is refused before playing
+        analysis = _analyse_suite(session)
+        references = measure_references(session, evaluations)
+    else:  # and a policy that is no good before the long work
+        references = measure_references(session, evaluations)
+        analysis = _analyse_suite(session)
     setup, directory = session.setup, session.directory
-    text = setup.config.settings.condition
-    analysis = analyse(directory, setup.condition, text, setup.measures)
-    keep_condition(directory, text, analysis)
+    keep_condition(directory, setup.config.settings.condition, analysis)
     pruning = prune(evaluations, analysis.rankings, references)
     name = name or analysis_name(session)
     rates = pass_rates(analysis, references)
@@ -56,6 +60,19 @@ def run(session: Session, name: str | None = None) -> Summary:
     answer = summary.summarise(name, setup.config, references, analysis, pruning, rates, origins)
     store_answer(session, answer, analysis, evaluations)
     return answer
+
+
+def _suite_is_there(session: Session) -> bool:
+    settings = session.setup.config.settings
+    return not session.directory.suite().gaps(settings.episodes, settings.chunk)
+
+
+def _analyse_suite(session: Session) -> Analysis:
+    """Play the mutant episodes that are missing and rank their states."""
+    build_suite(session)
+    setup = session.setup
+    text = setup.config.settings.condition
+    return analyse(session.directory, setup.condition, text, setup.measures)
 
 
 def prepare_run(session: Session) -> None:

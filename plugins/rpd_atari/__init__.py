@@ -1,13 +1,17 @@
 """Atari games as in the paper, and abstractions of their screens and memory."""
 
-from rpd_core.plugin.hookspecs import hookimpl
-from rpd_core.plugin.protocols import Component
+from functools import partial
+
+from rpd_core import Component, hookimpl
+
+Safe = partial(Component, runs_code=False)
+"""A component whose input cannot make it run code, unless its recipe says otherwise."""
 
 
 @hookimpl
 def rpd_environments() -> list[Component]:
     return [
-        Component(
+        Safe(
             "atari",
             "rpd_atari.environment:Atari",
             "Any Atari game: atari:Pong",
@@ -20,8 +24,8 @@ def rpd_environments() -> list[Component]:
 @hookimpl
 def rpd_abstractions() -> list[Component]:
     return [
-        Component("atari", "rpd_atari.grid:AtariGrid", "The paper's generic Atari abstraction"),
-        Component("ram", "rpd_atari.memory:RamBytes", "Bytes of the console's memory: ram:49+54"),
-        Component("breakout", "rpd_atari.memory:Breakout", "Ball and paddle of Breakout"),
-        Component("pong", "rpd_atari.memory:Pong", "Ball and paddles of Pong"),
+        Safe("atari", "rpd_atari.grid:AtariGrid", "The paper's generic Atari abstraction"),
+        Safe("ram", "rpd_atari.memory:RamBytes", "Bytes of the console's memory: ram:49+54"),
+        Safe("breakout", "rpd_atari.memory:Breakout", "Ball and paddle of Breakout"),
+        Safe("pong", "rpd_atari.memory:Pong", "Ball and paddles of Pong"),
     ]

@@ -1,13 +1,17 @@
 """Policies of the Atari Zoo: frozen TensorFlow-1 graphs, read without TensorFlow."""
 
-from rpd_core.plugin.hookspecs import hookimpl
-from rpd_core.plugin.protocols import Component
+from functools import partial
+
+from rpd_core import Component, hookimpl
+
+Safe = partial(Component, runs_code=False)
+"""A component whose input cannot make it run code, unless its recipe says otherwise."""
 
 
 @hookimpl
 def rpd_policy_loaders() -> list[Component]:
     return [
-        Component(
+        Safe(
             "atari-zoo",
             "rpd_atari_zoo.loader:AtariZooFile",
             "Frozen TensorFlow-1 graph (.pb) of the Atari Zoo",

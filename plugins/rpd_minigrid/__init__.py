@@ -1,13 +1,17 @@
 """MiniGrid tasks: fast exact lanes, their abstraction, and a trained policy."""
 
-from rpd_core.plugin.hookspecs import hookimpl
-from rpd_core.plugin.protocols import Component
+from functools import partial
+
+from rpd_core import Component, hookimpl
+
+Safe = partial(Component, runs_code=False)
+"""A component whose input cannot make it run code, unless its recipe says otherwise."""
 
 
 @hookimpl
 def rpd_environments() -> list[Component]:
     return [
-        Component(
+        Safe(
             "minigrid",
             "rpd_minigrid.environment:MiniGrid",
             "Any MiniGrid or BabyAI task; SimpleCrossingS9N1 as in the paper if none is named",
@@ -20,7 +24,7 @@ def rpd_environments() -> list[Component]:
 @hookimpl
 def rpd_abstractions() -> list[Component]:
     return [
-        Component(
+        Safe(
             "minigrid",
             "rpd_minigrid.abstraction:MiniGridView",
             "What the agent sees and its direction, unchanged",
@@ -31,7 +35,7 @@ def rpd_abstractions() -> list[Component]:
 @hookimpl
 def rpd_policy_loaders() -> list[Component]:
     return [
-        Component(
+        Safe(
             "minigrid",
             "rpd_minigrid.policy:MiniGridPolicy",
             "The MiniGrid policy that ships with rpd: simple-crossing",

@@ -1,13 +1,17 @@
 """Policies saved by stable-baselines3 and sb3-contrib."""
 
-from rpd_core.plugin.hookspecs import hookimpl
-from rpd_core.plugin.protocols import Component
+from functools import partial
+
+from rpd_core import Component, hookimpl
+
+Safe = partial(Component, runs_code=False)
+"""A component whose input cannot make it run code, unless its recipe says otherwise."""
 
 
 @hookimpl
 def rpd_policy_loaders() -> list[Component]:
     return [
-        Component(
+        Safe(
             "sb3",
             "rpd_sb3.loader:Sb3File",
             "A stable-baselines3 or sb3-contrib .zip file",

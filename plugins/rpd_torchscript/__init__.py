@@ -1,13 +1,17 @@
 """Policies saved with torch: TorchScript modules and, for those who trust them, others."""
 
-from rpd_core.plugin.hookspecs import hookimpl
-from rpd_core.plugin.protocols import Component
+from functools import partial
+
+from rpd_core import Component, hookimpl
+
+Safe = partial(Component, runs_code=False)
+"""A component whose input cannot make it run code, unless its recipe says otherwise."""
 
 
 @hookimpl
 def rpd_policy_loaders() -> list[Component]:
     return [
-        Component(
+        Safe(
             "torchscript",
             "rpd_torchscript.loader:TorchScriptFile",
             "TorchScript module (.pt), feed-forward or recurrent",

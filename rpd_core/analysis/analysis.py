@@ -49,12 +49,16 @@ class Analysis:
         return self.stored.whole()
 
     def rank_by(self, name: str, measure: Measure) -> Ranking:
-        """Rank the states by a measure, once."""
+        """Rank the states by a measure that its name describes, once."""
         if name not in self.rankings:
-            keys, spectrum = self.counted.states.key, self.counted.spectrum
-            evidence = evidence_for(measure, spectrum, keys, self.weights, lambda: self.suite)
-            self.rankings[name] = rank(name, measure, evidence)
+            self.rankings[name] = self.rank_anew(name, measure)
         return self.rankings[name]
+
+    def rank_anew(self, name: str, measure: Measure) -> Ranking:
+        """Rank the states by a measure; two functions may have the same name."""
+        keys, spectrum = self.counted.states.key, self.counted.spectrum
+        evidence = evidence_for(measure, spectrum, keys, self.weights, lambda: self.suite)
+        return rank(name, measure, evidence)
 
 
 def analyse(

@@ -20,7 +20,7 @@ class StoredEpisodes:
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-        self.ranges = parts.covered()
+        self.ranges = parts.disjoint()
         if not self.ranges:
             run = str(parts.root)
             raise StoreError(f"{run!r} holds no episodes yet: run rpd suite {run} first")

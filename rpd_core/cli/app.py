@@ -20,6 +20,7 @@ from rpd_core.cli import (
     shared,
     show,
     suite,
+    verify,
 )
 
 app = typer.Typer(
@@ -38,6 +39,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "prune": prune.prune_command,
     "show": show.show_command,
     "replay": replay.replay_command,
+    "verify": verify.verify_command,
     "list-plugins": plugin_commands.list_plugins_command,
     "describe": describe.describe_command,
     "describe-policy": describe_policy.describe_policy_command,

@@ -34,7 +34,7 @@ class Worker:
 
     def start(self) -> None:
         """Start the process; if Ctrl-C breaks in, it ends when the pipe does."""
-        with _ctrl_c_waits(), _safe_path():
+        with _safe_path(), _ctrl_c_waits():  # which starts a process, too
             self._process.start()
         self._theirs.close()  # so that the pipe ends when the worker does
 

@@ -20,6 +20,7 @@ from rpd_core.play.chance import (
     state_keys,
 )
 from rpd_core.play.recipe import Recipe
+from rpd_core.play.threads import one_numeric_thread
 from rpd_core.plugin.chain import needs_of, opened
 from rpd_core.plugin.protocols import (
     Choice,
@@ -95,8 +96,9 @@ class Player:
             self.facts: Facts = self.lanes.facts
             self.complaint = action_check(self.facts)
             self.abstraction = opened(recipe.abstraction, self.facts)
-            self.policy = recipe.policy.load(self.facts)
-            self.default = recipe.default_action.open(self.facts)
+            with one_numeric_thread():
+                self.policy = recipe.policy.load(self.facts)
+                self.default = recipe.default_action.open(self.facts)
             self.views = self._wanted_views()
         except BaseException:
             self.lanes.close()
@@ -123,7 +125,8 @@ class Player:
         self, plan: Plan, keep: Keep, record: Record | None = None, watch: Watch | None = None
     ) -> Episodes:
         """Play every episode of the plan and return what became of each, in the plan's order."""
-        return _Batch(self, plan, keep, record, watch).play()
+        with one_numeric_thread():
+            return _Batch(self, plan, keep, record, watch).play()
 
     def close(self) -> None:
         """Close the environments."""

@@ -60,7 +60,7 @@ def export_pruned(run: Run, path: Path, fraction: float = 0.9) -> dict[str, Any]
         "inputs": _inputs(recipe),
         "played": to_plain(run.summary.played),
     }
-    ranked = run.ranked(chosen.measure).ranked_keys
+    ranked = run.ranked_as_stored(chosen.measure).ranked_keys
     write_whole(path, _packed(about, ranked[: chosen.kept], ranked))
     return about
 

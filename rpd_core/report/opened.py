@@ -125,14 +125,26 @@ class Run:
     def ranked(self, measure: Any) -> Ranking:
         """Rank by any measure; the order itself."""
         chosen = choose(installed(), "measure", measure)
-        return self.analysis.rank_by(chosen.text, chosen.recipe)
+        if isinstance(measure, str):
+            return self.analysis.rank_by(chosen.text, chosen.recipe)
+        return self.analysis.rank_anew(chosen.text, chosen.recipe)
+
+    def ranked_as_stored(self, name: str, trust: bool = False) -> Ranking:
+        """Rank by a measure that a file of the run names, which runs no code unless trusted."""
+        registry, named_by = installed(), f"analysis {self.name!r} of {str(self.path)!r}"
+        if self.setup is not None and name in self.setup.measures:
+            return self.analysis.rank_by(name, self.setup.measures[name])
+        if trust:
+            return self.ranked(name)
+        return self.analysis.rank_by(name, refuse_code("measure", name, registry, named_by))
 
     def top(self, count: int = 10, measure: Any = None) -> tuple[Decision, ...]:
         """Return the most important decisions in words, by a measure or the leading one."""
         if count < 1:
             raise ConfigError(f"count must be a whole number of at least 1, got {count!r}")
-        name = self.summary.top.measure if measure is None else measure
-        return decisions_of(self.analysis, self.ranked(name), count)
+        leading = self.summary.top.measure
+        ranking = self.ranked_as_stored(leading) if measure is None else self.ranked(measure)
+        return decisions_of(self.analysis, ranking, count)
 
     def threshold(self, fraction: float = 0.9, name: str = "portfolio") -> Threshold | None:
         """Return what keeps this fraction of the return; None: never reached."""

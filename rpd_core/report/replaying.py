@@ -96,7 +96,7 @@ class _Asked:
 
 def replay(run: Run, episode: str | int, frames: bool, trust: bool) -> Replay:
     """Play a stored episode again; the policy and the environment must be there."""
-    asked = _find(run, str(episode))
+    asked = _find(run, str(episode), trust)
     setup = run.setup or _stored_setup(run, trust)
     plan = Plan(np.zeros(1, dtype=np.int64), asked.identity)
     played = play_again(recipe_of(setup), plan, asked.keep(plan), frames)
@@ -112,7 +112,7 @@ def _stored_setup(run: Run, trust: bool) -> Setup:
     return setup if chain is None else dataclasses.replace(setup, abstraction=chain)
 
 
-def _find(run: Run, name: str) -> _Asked:
+def _find(run: Run, name: str, trust: bool) -> _Asked:
     match = _NAME.fullmatch(name.strip())
     if match is None:
         raise ConfigError(
@@ -127,7 +127,7 @@ def _find(run: Run, name: str) -> _Asked:
     if what == "default":
         return _evaluated(run, name, "default-everywhere", None, index)
     if what == "pruned":
-        return _confirmed(run, name, index)
+        return _confirmed(run, name, index, trust)
     measure, at, kept = what.rpartition("@")
     if not at:
         raise ConfigError(
@@ -180,7 +180,7 @@ def _never(keys: Any, position: Any) -> Any:
     return np.zeros(len(keys), dtype=bool)
 
 
-def _confirmed(run: Run, name: str, index: int) -> _Asked:
+def _confirmed(run: Run, name: str, index: int, trust: bool) -> _Asked:
     """Return a fresh episode of the pruned policy that was chosen."""
     threshold = run.threshold()
     chosen = threshold.confirmed if threshold else None
@@ -188,7 +188,7 @@ def _confirmed(run: Run, name: str, index: int) -> _Asked:
         raise ConfigError(f"{str(run.path)!r} has no chosen pruned policy to replay")
     settings, seed = run.asked.settings, run.directory.stored().settings.seed
     _refuse_beyond(name, index, settings.test_episodes)
-    ranked = run.ranked(chosen.measure).ranked_keys
+    ranked = run.ranked_as_stored(chosen.measure, trust).ranked_keys
     top = TopStates((ranked,), np.array([[0, chosen.kept]]), settings.unvisited == "policy")
     attempt = chosen.tries - 1
     identity = episode_keys(seed, Phase.CONFIRM, np.array([index]), attempt)

@@ -109,13 +109,9 @@ class RunDirectory:
     def create(self, config: Configuration) -> None:
         """Write the configuration, unless the same is there; it may ask for more episodes."""
         self.check(config)
-        stored = self.read_json("run.json")
         asked = {"schema": SCHEMA_VERSION, **config.suite_json()}
         asked["process"] = PROCESS if config.live else ""
-        if stored is not None and self._holds_work():
-            held = self.stored().settings.episodes
-            asked["settings"]["episodes"] = max(asked["settings"]["episodes"], held)
-        if stored != asked:
+        if self.read_json("run.json") != asked:
             self.write_json("run.json", asked)
 
     def check(self, config: Configuration) -> None:
@@ -133,6 +129,12 @@ class RunDirectory:
                 f"{str(self.path)!r} holds another configuration "
                 f"({'; '.join(found[:SHOWN] + more)}): "
                 "choose another --out or repeat the stored one"
+            )
+        held = max((last + 1 for _, last in self.suite().covered()), default=0)
+        if held > config.settings.episodes:
+            raise StoreError(
+                f"{str(self.path)!r} holds {held} episodes, asked for {config.settings.episodes}: "
+                "a run can grow but not shrink; choose another --out"
             )
         if stored.live and stored.process != PROCESS:
             raise StoreError(
@@ -232,9 +234,20 @@ class RunDirectory:
             if key not in ("condition", "shares") and value != recommended.get(key):
                 words.append(file_stem(f"{key}-{_in_words(value, recommended.get(key))}"))
         name = "_".join(words)[:100]
+        return name if self._is_free(name, asked) else f"{name}_{short_digest(asked)}"
+
+    def refuse_taken(self, name: str, config: Configuration) -> None:
+        """Refuse a name that an analysis with another question has."""
+        if not self._is_free(name, config.analysis_json()):
+            raise ConfigError(
+                f"{str(self.path)!r} has an analysis {name!r} that asks something else: choose "
+                "another --analysis"
+            )
+
+    def _is_free(self, name: str, asked: Mapping[str, Any]) -> bool:
+        """Return whether no analysis has a name, or one that asks the same."""
         held = self.read_json(f"analyses/{name}/analysis.json")
-        same = held is None or held.get("settings") == asked
-        return name if same else f"{name}_{short_digest(asked)}"
+        return held is None or held.get("settings") == asked
 
 
 def _in_words(value: Any, usual: Any) -> str:

@@ -54,7 +54,8 @@ def read_whole(path: Path, root: Path, largest: int | None = None) -> bytes | No
 
 
 def _refuse_outside(path: Path, root: Path) -> None:
-    if not os.path.realpath(path).startswith(os.path.realpath(root)):
+    inside = os.path.realpath(root)
+    if os.path.commonpath([os.path.realpath(path), inside]) != inside:
         raise StoreError(f"{str(path)!r} is a link out of the run directory: delete it")
 
 

@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from rpd_core.store.tables import check_schema
 _RECORD = re.compile(r"part-(\d{9,15})-(\d{9,15})\.json")
 _LARGEST_RECORD = 2**20
 _LARGEST_TABLE = 2**32
+_MOST_COLUMNS = 10_000
 
 
 @dataclass(frozen=True)
@@ -103,17 +105,30 @@ class Parts:
             start = max(start, last + 1)
         return gaps
 
+    def disjoint(self) -> list[tuple[int, int]]:
+        """Return the finished ranges; refuse parts that hold the same episodes."""
+        ranges = self.covered()
+        for (_, end), (first, last) in pairwise(ranges):
+            if first <= end:
+                raise StoreError(self._overlap(first, last))
+        return ranges
+
+    def _overlap(self, first: int, last: int) -> str:
+        path = str(self._record_file(first, last))
+        return f"{path!r} holds episodes that another part holds, too: {_PLAY_AGAIN}"
+
     def drop_bad(self) -> list[str]:
         """Remove the records of parts that are damaged, so that they are played again.
 
         Return what was wrong with each.
         """
-        complaints = []
+        complaints, end = [], -1
         for first, last in self.covered():
             try:
-                record = self.record(first, last)
-                for table in self.tables:
-                    self._content(table, record)
+                if first <= end:
+                    raise StoreError(self._overlap(first, last))
+                self.read(first, last)
+                end = last
             except StoreError as error:
                 complaints.append(str(error))
                 self._record_file(first, last).unlink(missing_ok=True)
@@ -142,7 +157,9 @@ class Parts:
     def _table(self, name: str, record: PartRecord) -> pa.Table:
         path = self._file(name, record.first, record.last)
         try:
-            table = pq.ParquetFile(io.BytesIO(self._content(name, record))).read()
+            file = pq.ParquetFile(io.BytesIO(self._content(name, record)))
+            _refuse_bomb(file.metadata, record.rows.get(name, 0), path)
+            table = file.read()
         except (pa.ArrowException, OSError) as error:
             raise StoreError(f"cannot read {str(path)!r}: {error}; {_PLAY_AGAIN}") from error
         check_schema(table, str(path))
@@ -162,6 +179,14 @@ class Parts:
         if hashlib.sha256(content).hexdigest() != record.digests.get(name):
             raise StoreError(f"{str(path)!r} was changed after it was written: {_PLAY_AGAIN}")
         return content
+
+
+def _refuse_bomb(metadata: pq.FileMetaData, rows: int, path: Path) -> None:
+    """Refuse a small file that says it unpacks to far more than its part can hold."""
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    size = sum(group.total_byte_size for group in groups)
+    if metadata.num_rows != rows or size > _LARGEST_TABLE or metadata.num_columns > _MOST_COLUMNS:
+        raise StoreError(f"{str(path)!r} does not hold what its record says: {_PLAY_AGAIN}")
 
 
 _PLAY_AGAIN = "rpd suite RUN or rpd prune RUN plays this part again"

@@ -150,8 +150,14 @@ def _refuse_other_distribution(before: Origin, now: Origin) -> None:
 
 
 def version_changes(before: Origin, now: Origin) -> list[str]:
-    """Return which versions differ between two origins, as `name: old -> new`."""
+    """Return which versions differ between two origins, as `name: old -> new`.
+
+    Where other components took part, as in random play, what only one of them needs is no change.
+    """
     pairs = {"python": (before.python, now.python), "machine": (before.machine, now.machine)}
-    for name in sorted({*before.distributions, *now.distributions}):
+    names = {*before.distributions} | {*now.distributions}
+    if {*before.components} != {*now.components}:
+        names = {*before.distributions} & {*now.distributions}
+    for name in sorted(names):
         pairs[name] = before.distributions.get(name, "none"), now.distributions.get(name, "none")
     return [f"{name}: {old} -> {new}" for name, (old, new) in pairs.items() if old != new]

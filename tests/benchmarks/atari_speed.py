@@ -18,8 +18,10 @@ import numpy as np
 from ale_py import ALEInterface, LoggerMode
 
 from rpd_atari.games import rom_path
-from rpd_core.config.configuration import Request, resolve
+from rpd_core.config.resolve import resolve
+from rpd_core.config.settings import Request
 from rpd_core.play.jobs import SuiteJob, perform_suite, player_for
+from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.registry import installed
 
 GAMES = ("Pong", "Breakout", "SpaceInvaders", "Seaquest")
@@ -38,7 +40,7 @@ class Bare:
         self.actions = self.ale.getMinimalActionSet()
 
     def play(self, steps: int) -> float:
-        """Step and return screens; give frames per second."""
+        """Step and return screens; return frames per second."""
         ale = self.ale
         chosen = np.random.default_rng(0).integers(len(self.actions), size=steps)
         start = time.process_time()
@@ -53,18 +55,18 @@ class Bare:
 
 
 def suite(game: str, seed: int) -> float:
-    """Play a chunk of mutant episodes; give frames per second."""
+    """Play a chunk of mutant episodes; return frames per second."""
     request = Request(env=f"atari:{game},max_steps={STEPS}", policy="random", episodes=EPISODES)
     setup = resolve(request, installed())
-    player_for(setup.recipe)
-    rate = setup.config.suite.mutation_rate
+    recipe, rate = recipe_of(setup), setup.config.settings.mutation_rate
+    player_for(recipe)
     start = time.process_time()
-    played = perform_suite(SuiteJob(setup.recipe, seed, rate, 0, EPISODES - 1))
+    played = perform_suite(SuiteJob(recipe, seed, rate, 0, EPISODES - 1)).suite
     return int(played.episodes.length.sum()) * SKIP / (time.process_time() - start)
 
 
 def measure(game: str) -> dict[str, float | str]:
-    """Interleave both and give the median ratio."""
+    """Interleave both and return the median ratio."""
     bare = Bare(game)
     suite(game, 0)  # loads the games
     pairs = [(bare.play(EPISODES * STEPS), suite(game, seed)) for seed in range(1, ROUNDS + 1)]

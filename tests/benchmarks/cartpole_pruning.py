@@ -18,15 +18,23 @@ NAMES = ("portfolio", "random", "random_best")
 
 
 def measure(seed: int) -> dict[str, float]:
-    """Give the shares of one seed; a threshold that is never reached counts as 1."""
+    """Return the shares of one seed; a threshold that is never reached counts as 1."""
     with tempfile.TemporaryDirectory() as folder:
         run = rpd.run("cartpole", out=Path(folder) / "run", seed=seed)
+        return shares_of(run)
+
+
+def shares_of(run: rpd.Run) -> dict[str, float]:
+    """Return the least shares of states and of steps, and those of the confirmed policy."""
     shares = {}
     for name in NAMES:
-        entry = run.threshold(0.9, name) or {"states": 1.0, "steps": 1.0}
-        shares[f"{name}_states"], shares[f"{name}_steps"] = entry["states"], entry["steps"]
-    confirmed = (run.threshold(0.9) or {}).get("confirmation") or {"states": 1.0}
-    shares["portfolio_states_confirmed"] = confirmed["states"]
+        entry = run.threshold(0.9, name)
+        shares[f"{name}_states"] = entry.fewest_states.states if entry else 1.0
+        shares[f"{name}_steps"] = entry.fewest_steps.steps if entry else 1.0
+    best = run.threshold(0.9)
+    confirmed = best.confirmed if best else None
+    shares["portfolio_states_confirmed"] = confirmed.states if confirmed else 1.0
+    shares["portfolio_steps_confirmed"] = confirmed.steps if confirmed else 1.0
     return shares
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from suites import suite_speed
 
-from rpd_gym.cartpole_policy import load_network
+from rpd_gym.cartpole_network import load_network
 
 PLAIN_STEPS = 20_000
 EPISODES = 5000
@@ -24,7 +24,7 @@ ROUNDS = 5
 
 
 def plain_loop(steps: int) -> float:
-    """Play with one environment and one observation at a time; give steps per second."""
+    """Play with one environment and one observation at a time; return steps per second."""
     env = gymnasium.make("CartPole-v1", max_episode_steps=200)
     module = load_network("good")
     observation, _ = env.reset(seed=0)
@@ -39,7 +39,7 @@ def plain_loop(steps: int) -> float:
 
 
 def measure() -> dict[str, float]:
-    """Interleave both and give the median ratio."""
+    """Interleave both and return the median ratio."""
     suite_speed("cartpole", 512)
     pairs = [(plain_loop(PLAIN_STEPS), suite_speed("cartpole", EPISODES)) for _ in range(ROUNDS)]
     ratios = [fast / slow for slow, fast in pairs]

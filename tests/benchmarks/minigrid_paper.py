@@ -14,30 +14,31 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from rpd_core.execute.workshop import Workshop
 
 from rpd_core import pipeline
-from rpd_core.config.configuration import Request, resolve
-from rpd_core.execute.processes import dismiss_workers
-from rpd_core.plugin.registry import installed
+from rpd_core.analysis.analysis import analyse
+from rpd_core.api import Call, session_for
 from rpd_core.pruning.curves import Curve, curve_from
-from rpd_core.pruning.evaluation import ask, evaluate
-from rpd_core.store.directory import RunDirectory
+from rpd_core.pruning.evaluation import Evaluations, ask
+from rpd_core.store.session import Session
 
 MEASURES = ("tarantula", "ochiai", "zoltar", "wong2")
 STATES_AT_A_TIME = 200
 FRACTIONS = (0.9, 0.5)
 
 
-def curves_of(shop: Workshop) -> dict[str, Curve]:
+def curves_of(session: Session) -> dict[str, Curve]:
     """Build a suite and test the pruned policies of each measure, no two on the same episodes."""
-    pipeline.open_run(shop)
-    analysis = pipeline.analyse(shop, pipeline.build_suite(shop))
-    states = len(analysis.suite.states)
+    pipeline.prepare_run(session)
+    pipeline.build_suite(session)
+    setup = session.setup
+    text = setup.config.settings.condition
+    analysis = analyse(session.directory, setup.condition, text, setup.measures)
+    states = len(analysis.counted.states)
     cutoffs = [*range(0, states, STATES_AT_A_TIME), states]
     asked = {
         f"{name}-{cutoff}": ask(
-            shop,
+            session,
             [analysis.rankings[name].ranked_keys],
             [(0, cutoff)],
             part=row * len(cutoffs) + column,
@@ -45,7 +46,7 @@ def curves_of(shop: Workshop) -> dict[str, Curve]:
         for row, name in enumerate(MEASURES)
         for column, cutoff in enumerate(cutoffs)
     }
-    played = evaluate(shop, "pruning", asked)
+    played = Evaluations(session).play("pruning", asked)
     shares = [cutoff / states for cutoff in cutoffs]
     return {
         key: curve_from(key, [share], [cutoff], played[key])
@@ -56,7 +57,7 @@ def curves_of(shop: Workshop) -> dict[str, Curve]:
 
 
 def thresholds(points: list[Curve], original: float) -> dict[str, float]:
-    """Give the least share of states and of steps whose return exceeds each fraction."""
+    """Return the least share of states and of steps whose return exceeds each fraction."""
     found: dict[str, float] = {}
     for fraction in FRACTIONS:
         enough = [point for point in points if point.mean_return[0] > fraction * original]
@@ -67,14 +68,13 @@ def thresholds(points: list[Curve], original: float) -> dict[str, float]:
 
 
 def measure(policy: str, seed: int, workers: int) -> dict[str, float]:
-    """Give the thresholds of one seed, for the portfolio and for Tarantula alone."""
-    registry = installed()
-    setup = resolve(Request(env="minigrid", policy=policy, seed=seed), registry)
+    """Return the thresholds of one seed, for the portfolio and for Tarantula alone."""
     with tempfile.TemporaryDirectory() as folder:
-        shop = Workshop(setup, RunDirectory(Path(folder) / "run"), registry, workers=workers)
-        points = curves_of(shop)
-        nothing = np.zeros(0, dtype=np.uint64)
-        played = evaluate(shop, "original", {"all": ask(shop, [nothing], [(0, 0)], True)})
+        call = Call("minigrid", policy, seed=seed, out=Path(folder) / "run", workers=workers)
+        with session_for(call) as session:
+            points = curves_of(session)
+            everywhere = ask(session, [np.zeros(0, dtype=np.uint64)], [(0, 0)], True)
+            played = Evaluations(session).play("original", {"all": everywhere})
     original = float(played["all"].total_return.mean())
     alone = [point for key, point in points.items() if key.startswith("tarantula")]
     row = {"seed": seed, "return": original, **thresholds(list(points.values()), original)}
@@ -94,7 +94,6 @@ def main() -> None:
     for seed in range(options.first, options.first + options.seeds):
         rows.append(measure(options.policy, seed, options.workers))
         print(json.dumps(rows[-1]), flush=True)
-    dismiss_workers()
     means = {key: float(np.mean([row[key] for row in rows])) for key in rows[0] if key != "seed"}
     print(json.dumps({"means": means}))
 

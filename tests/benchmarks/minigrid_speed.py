@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from suites import suite_speed
 
-from rpd_minigrid.policy import load_network
+from rpd_minigrid.network import load_network
 
 PLAIN_STEPS = 4_000
 EPISODES = 5000
@@ -53,7 +53,7 @@ def plain_loop(steps: int) -> tuple[float, float]:
 
 
 def measure() -> dict[str, float]:
-    """Interleave both and give the ratios."""
+    """Interleave both and return the ratios."""
     suite_speed("minigrid", 512)
     ratios, strict = [], []
     for _ in range(ROUNDS):

@@ -39,7 +39,7 @@ def loaded_policy(model: PPO) -> Any:
 
 
 def batched(policy: Any, rows: Any) -> Callable[[], Any]:
-    """Give one step of all lanes."""
+    """Return one step of all lanes."""
     roots, number = np.arange(LANES, dtype=np.uint64), np.zeros(LANES, dtype=np.int64)
     starts, zeros = np.zeros(LANES, dtype=bool), np.zeros(LANES)
     memory = None
@@ -55,7 +55,7 @@ def batched(policy: Any, rows: Any) -> Callable[[], Any]:
 
 
 def seconds(function: Callable[[], Any], times: int) -> float:
-    """Give the seconds that one call takes."""
+    """Return the seconds that one call takes."""
     start = time.perf_counter()
     for _ in range(times):
         function()
@@ -63,7 +63,7 @@ def seconds(function: Callable[[], Any], times: int) -> float:
 
 
 def measure() -> dict[str, float]:
-    """Interleave both and give the median ratio."""
+    """Interleave both and return the median ratio."""
     torch.set_num_threads(1)
     model = PPO("MlpPolicy", gymnasium.make("CartPole-v1"), seed=0, device="cpu")
     rows = np.random.default_rng(0).normal(size=(LANES, 4)).astype(np.float32)

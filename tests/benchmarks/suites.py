@@ -5,21 +5,23 @@ from __future__ import annotations
 import time
 
 from rpd_core.analysis.suite import merge
-from rpd_core.config.configuration import Request, resolve
+from rpd_core.config.resolve import resolve
+from rpd_core.config.settings import Request
 from rpd_core.play.jobs import SuiteJob, perform_suite, player_for
+from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.registry import installed
 
 
 def suite_speed(env: str, episodes: int) -> float:
-    """Build the suite of an environment; give steps per second of processor time."""
+    """Build the suite of an environment; return steps per second of processor time."""
     setup = resolve(Request(env=env, episodes=episodes), installed())
-    config = setup.config
-    player_for(setup.recipe)
+    settings, recipe = setup.config.settings, recipe_of(setup)
+    player_for(recipe)
     start = time.process_time()
     parts = []
-    for first in range(0, episodes, config.chunk):
-        last = min(first + config.chunk, episodes) - 1
-        job = SuiteJob(setup.recipe, config.suite.seed, config.suite.mutation_rate, first, last)
-        parts.append(perform_suite(job))
+    for first in range(0, episodes, settings.chunk):
+        last = min(first + settings.chunk, episodes) - 1
+        job = SuiteJob(recipe, settings.seed, settings.mutation_rate, first, last)
+        parts.append(perform_suite(job).suite)
     steps = int(merge(parts).episodes.length.sum())
     return steps / (time.process_time() - start)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rpd_core.analysis.conditions import refuse_one_sided, resolve_condition, weigh
+from rpd_core.analysis.conditions import (
+    fit_condition,
+    in_words,
+    learned_fields,
+    refuse_one_sided,
+    restore_condition,
+    weigh,
+)
 from rpd_core.errors import ComponentError, EvidenceError
 from rpd_core.plugin.protocols import ENDINGS, Episodes
 from rpd_core.plugin.registry import Registry, installed
@@ -81,7 +89,8 @@ def test_an_unknown_key_of_info_names_the_stored_ones() -> None:
 
 
 def cut(returns: list[float]) -> str:
-    return resolve_condition("auto", episodes(returns), installed())
+    fitted = fit_condition(installed().make("condition", "auto"), episodes(returns))
+    return in_words(fitted, "auto")
 
 
 @pytest.mark.parametrize(
@@ -123,8 +132,33 @@ def test_auto_refuses_returns_that_are_all_the_same() -> None:
         cut([7, 7, 7])
 
 
-def test_other_conditions_are_resolved_to_themselves(registry: Registry) -> None:
-    assert resolve_condition("return>=3", episodes([1]), registry) == "return>=3"
+def test_what_auto_has_learned_survives_being_stored(registry: Registry) -> None:
+    plain = registry.make("condition", "auto")
+    assert in_words(plain, "auto") == "auto"
+    fitted = fit_condition(plain, episodes([0.1, 0.30000000000000004]))
+    stored = json.loads(json.dumps(learned_fields(fitted)))
+    assert stored == {"cut": 0.30000000000000004}
+    again = restore_condition(plain, stored)
+    assert again == fitted
+    assert weigh(again, episodes([0.1, 0.2, 0.3, 0.30000000000000004])).tolist() == [0, 0, 0, 1]
+
+
+def test_other_conditions_learn_nothing_and_are_called_as_asked(registry: Registry) -> None:
+    condition = registry.make("condition", "return>=3")
+    assert fit_condition(condition, episodes([1])) is condition
+    assert in_words(condition, "return>=3") == "return>=3"
+
+
+def test_a_condition_that_fits_into_something_else_is_refused() -> None:
+    class Forgetful:
+        def fit(self, some: Episodes) -> int:
+            return 3
+
+        def __call__(self, some: Episodes) -> Any:
+            return np.ones(len(some))
+
+    with pytest.raises(ComponentError, match=r"fit\(\) of condition Forgetful returned a int"):
+        fit_condition(Forgetful(), episodes([1, 2]))
 
 
 # ------------------------------------------------------------------------- checks

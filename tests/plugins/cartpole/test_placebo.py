@@ -9,6 +9,7 @@ import pytest
 
 import rpd_core as rpd
 from rpd_core.config.configuration import THRESHOLDS
+from rpd_core.pruning.evaluation import read_evaluation
 
 
 @pytest.fixture(scope="module")
@@ -29,23 +30,33 @@ def placebo(tmp_path_factory: pytest.TempPathFactory) -> rpd.Run:
 
 
 def test_every_pruned_return_equals_the_originals_exactly(placebo: rpd.Run) -> None:
-    original = placebo.results.references.original.total_return
-    pruning = placebo.results.pruning
+    folders = placebo.asked.evaluations
+    played = {
+        name: read_evaluation(placebo.directory.evaluation(folder)).total_return
+        for name, folder in folders.items()
+        if not name.startswith("confirm") and name != "random-play"
+    }
+    original = played["original"]
     assert len(np.unique(original)) > 5, "the weak policy's returns vary"
-    for curve in (*pruning.curves.values(), *pruning.random_curves):
-        for returns in curve.returns:
-            np.testing.assert_array_equal(returns, original)
-    everywhere = placebo.results.references.default_everywhere.total_return
-    np.testing.assert_array_equal(everywhere, original)
+    assert len([name for name in played if name.startswith("random:")]) == 4
+    assert {"tarantula", "default-everywhere", "coverage"} <= set(played)
+    for name, returns in played.items():
+        for row in returns.reshape(-1, len(original)):
+            np.testing.assert_array_equal(row, original, name)
 
 
 def test_no_measure_beats_random_ranking(placebo: rpd.Run) -> None:
     for fraction in THRESHOLDS:
-        entries = placebo.summary["thresholds"][f"{fraction:g}"]
+        entries = placebo.summary.thresholds[f"{fraction:g}"]
         for name, entry in entries.items():
-            assert (entry["states"], entry["kept"], entry["steps"]) == (0, 0, 0), name
+            assert entry is not None, name
+            for point in (entry.fewest_states, entry.fewest_steps):
+                assert (point.states, point.kept, point.steps) == (0, 0, 0), name
         for name in ("portfolio", "tarantula", "ochiai", "zoltar", "wong2", "freqvis"):
-            assert entries[name]["confirmed"] is True
+            entry = entries[name]
+            assert entry is not None
+            assert entry.confirmed is not None
+            assert entry.confirmed.met, name
 
 
 def test_the_mutant_episodes_are_the_original_ones(placebo: rpd.Run) -> None:
@@ -58,7 +69,7 @@ def test_the_mutant_episodes_are_the_original_ones(placebo: rpd.Run) -> None:
 
 def test_the_risk_when_mutated_is_the_risk_when_kept(placebo: rpd.Run) -> None:
     """Per state the difference is noise: its z-scores have mean 0 and standard deviation 1."""
-    spectrum = placebo.results.analysis.spectrum
+    spectrum = placebo.analysis.counted.spectrum
     mf, mp, kf, kp = (np.asarray(cell) for cell in vars(spectrum).values())
     enough = (mf + mp >= 50) & (kf + kp >= 50)
     assert enough.sum() >= 20
@@ -71,8 +82,9 @@ def test_the_risk_when_mutated_is_the_risk_when_kept(placebo: rpd.Run) -> None:
 
 
 def test_the_cut_of_auto_was_resolved_once_and_stored(placebo: rpd.Run) -> None:
-    stored = placebo.shop.directory.read_json("conditions.json")
+    stored = placebo.directory.read_json("conditions.json")
     assert stored is not None
-    assert stored["auto"]["resolved"] == placebo.summary["condition"]
-    assert placebo.summary["condition"].startswith("return>=")
-    assert 0.4 < placebo.summary["pass_rates"]["suite"] < 0.6
+    cut = stored["auto"]["learned"]["cut"]
+    assert placebo.summary.condition == f"return>={cut:g}"
+    assert placebo.summary.condition_asked == "auto"
+    assert 0.4 < placebo.summary.pass_rates.suite < 0.6

@@ -1,0 +1,175 @@
+"""Curves and thresholds on numbers made by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rpd_core.errors import EvidenceError
+from rpd_core.play.jobs import RANKED_STEPS
+from rpd_core.plugin.protocols import Episodes
+from rpd_core.pruning.curves import (
+    Curve,
+    PrunedPoint,
+    candidates,
+    curve_from,
+    cutoffs_for,
+    fewest_states,
+    fewest_steps,
+    mean_curve,
+    portfolio,
+    reaching,
+)
+from rpd_core.pruning.references import refuse_weak_policy, target_return
+
+SHARES = (0.0, 0.25, 0.5, 1.0)
+
+
+def curve(name: str, means: list[float], steps: list[float], kept: Any = (0, 2, 4, 8)) -> Curve:
+    """Two episodes of ten steps per point, one above the mean and one below."""
+    returns = np.array([[mean - 1, mean + 1] for mean in means], dtype=float)
+    used = np.array([[share * 20, 0] for share in steps]).astype(np.int64)
+    lengths = np.full_like(used, 10)
+    ranked = np.full(used.shape, 4.0)
+    return Curve(name, np.array(SHARES), np.array(kept), returns, lengths, used, ranked)
+
+
+A = curve("a", [0, 6, 5, 10], [0, 0.3, 0.2, 1.0])
+B = curve("b", [0, 2, 9, 10], [0, 0.1, 0.4, 0.9])
+
+
+def episodes(returns: Any, lengths: Any, policy_steps: Any) -> Episodes:
+    count = len(returns)
+    index = np.arange(count)
+    info = {RANKED_STEPS: np.array(policy_steps) + 1.0}
+    columns = np.array(returns, float), np.array(lengths), index * 0, np.array(policy_steps)
+    return Episodes(index, index, *columns, info)
+
+
+def test_shares_become_numbers_of_states_rounded_up() -> None:
+    assert cutoffs_for((0, 0.01, 0.1, 0.5, 1), 15) == (0, 1, 2, 8, 15)
+    assert cutoffs_for((0.07, 0.14, 0.29, 0.57), 100) == (7, 14, 29, 57)
+    assert cutoffs_for((0.1, 0.3, 0.7), 1_000_000) == (100_000, 300_000, 700_000)
+
+
+def test_episodes_are_arranged_by_point() -> None:
+    played = episodes([1, 2, 3, 4, 5, 6], [10, 30, 5, 5, 8, 2], [1, 9, 5, 0, 8, 2])
+    found = curve_from("m", (0, 0.5, 1), (0, 3, 6), played)
+    assert found.mean_return.tolist() == [1.5, 3.5, 5.5]
+    assert found.step_shares.tolist() == [10 / 40, 5 / 10, 1.0], "the ratio of totals"
+    assert found.coverage.tolist() == [12 / 40, 7 / 10, 12 / 10]
+    assert found.returns.tolist() == [[1, 2], [3, 4], [5, 6]]
+    assert found.kept.tolist() == [0, 3, 6]
+
+
+def fewest(curves: list[Curve], target: float) -> tuple[PrunedPoint | None, PrunedPoint | None]:
+    points = reaching(curves, target)
+    return fewest_states(points), fewest_steps(points)
+
+
+def test_each_axis_has_its_own_pruned_policy_and_each_figure_belongs_to_it() -> None:
+    """Fewest states: 2, which take 30 % of the steps; fewest steps: 20 %, which 4 states take."""
+    states, steps = fewest([A], 5)
+    assert states == PrunedPoint("a", 2, 0.25, 0.3, 6.0)
+    assert steps == PrunedPoint("a", 4, 0.5, 0.2, 5.0)
+    exact, _ = fewest([A], 6.0)
+    assert exact == PrunedPoint("a", 2, 0.25, 0.3, 6.0), "meeting a target exactly is meeting it"
+
+
+def test_a_target_that_no_point_meets_is_never_reached() -> None:
+    assert fewest([A], 10.1) == (None, None)
+    assert fewest([A, B], 10.1) == (None, None)
+    assert fewest([], 0) == (None, None)
+
+
+def test_a_target_that_the_default_meets_needs_nothing() -> None:
+    nothing = PrunedPoint("a", 0, 0.0, 0.0, 0.0)
+    assert fewest([A], -1) == (nothing, nothing)
+
+
+def test_the_best_of_several_never_joins_figures_of_two_pruned_policies() -> None:
+    assert fewest([A, B], 9) == (PrunedPoint("b", 4, 0.5, 0.4, 9.0),) * 2
+    other = curve("c", [0, 0, 0, 9], [0, 0, 0, 0.3])
+    states, steps = fewest([B, other], 9)
+    assert states == PrunedPoint("b", 4, 0.5, 0.4, 9.0)
+    assert steps == PrunedPoint("c", 8, 1.0, 0.3, 9.0)
+
+
+def test_of_equals_the_one_that_is_smaller_on_the_other_axis_is_taken() -> None:
+    one, two = curve("one", [9] * 4, [0.4, 0.2, 0.2, 1]), curve("two", [9] * 4, [0.3, 0.2, 0.2, 1])
+    states, steps = fewest([one, two], 9)
+    assert states is not None
+    assert steps is not None
+    assert (states.measure, states.kept, states.steps) == ("two", 0, 0.3)
+    assert (steps.measure, steps.kept, steps.steps) == ("one", 2, 0.2)
+
+
+def test_the_mean_of_curves_pools_their_episodes() -> None:
+    found = mean_curve("random", [A, B])
+    assert found.mean_return.tolist() == [0, 4, 7, 10]
+    assert found.step_shares.tolist() == pytest.approx([0, 0.2, 0.3, 0.95])
+    assert found.returns.shape == (4, 4)
+
+
+def test_candidates_are_listed_by_share_with_the_best_curve_at_each() -> None:
+    found = candidates([A, B], 5)
+    assert [(one.name, one.point, one.share, one.kept) for one in found] == [
+        ("a", 1, 0.25, 2),
+        ("b", 2, 0.5, 4),
+        ("a", 3, 1.0, 8),
+    ]
+    assert candidates([A, B], 11) == []
+
+
+def test_a_pruned_policy_is_a_candidate_once_however_many_shares_lead_to_it() -> None:
+    """With few states several shares keep the same ones: trying again would be fishing."""
+    few = curve("few", [9, 9, 9, 10], [0.1] * 4, kept=(1, 1, 1, 2))
+    assert [one.kept for one in candidates([few], 8)] == [1, 2]
+    assert [one.share for one in candidates([few], 8)] == [0.0, 1.0]
+
+
+# ------------------------------------------------------------------------- thresholds
+
+
+@pytest.mark.parametrize(
+    ("fraction", "original", "reference", "expected"),
+    [
+        (0.9, 200.0, 0.0, 180.0),
+        (0.5, -100.0, -500.0, -300.0),
+        (0.9, -80.0, -500.0, -122.0),
+        (0.9, 21.0, -21.0, 16.8),
+        (1.0, -7.0, -9.0, -7.0),
+        (0.0, -7.0, -9.0, -9.0),
+    ],
+)
+def test_a_threshold_is_measured_from_the_reference(
+    fraction: float, original: float, reference: float, expected: float
+) -> None:
+    assert target_return(fraction, original, reference) == pytest.approx(expected, rel=1e-12)
+
+
+def test_with_negative_returns_a_worse_policy_misses_the_target() -> None:
+    """90 % of -100 would be -90, better than the policy itself; from -500 it is -140."""
+    target = target_return(0.9, -100, -500)
+    found, _ = fewest([curve("d", [-500, -141, -139, -100], [0, 0.2, 0.5, 1])], target)
+    assert found == PrunedPoint("d", 4, 0.5, 0.5, -139.0)
+
+
+def test_a_policy_that_is_not_clearly_above_its_reference_is_refused() -> None:
+    returns = np.array([8.0, 12.0, 8.0, 12.0])  # mean 10, standard error 1.1547
+    refuse_weak_policy(returns, 7.6, "given")
+    with pytest.raises(EvidenceError) as caught:
+        refuse_weak_policy(returns, 7.8, "random play")
+    assert str(caught.value).startswith(
+        "the policy's return 10 +- 1.2 is not clearly above the reference 7.8 (random play)"
+    )
+    with pytest.raises(EvidenceError):
+        refuse_weak_policy(np.full(5, 3.0), 3.0, "given")
+    refuse_weak_policy(np.array([3.0]), 2.0, "given")
+
+
+def test_the_portfolio_is_made_of_the_papers_measures_at_hand() -> None:
+    curves = {"a": A, "b": B, "tarantula": A}
+    assert portfolio(curves, ("tarantula", "ochiai")) == [A]

@@ -1,0 +1,146 @@
+"""Executors that lose work: named, nothing concluded from the rest, and the rest kept."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stores import build, contents, corridor, finish, session_at, tree
+
+import rpd_core as rpd
+from rpd_core.errors import ExecutionError, RpdError, StoreError
+from rpd_core.testing.hostile import Hostile
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Everything but run.json of a run that nothing happened to."""
+    path = tmp_path_factory.mktemp("unbroken") / "run"
+    finish(path)
+    return contents(path, "*")
+
+
+def test_a_run_whose_executor_loses_work_concludes_nothing(tmp_path: Path) -> None:
+    """The first things it plays are the two references, each one item: it loses the second."""
+    with pytest.raises(ExecutionError) as caught:
+        finish(tmp_path, executor=Hostile("loses the last"))
+    assert str(caught.value) == (
+        "the executor ended without episodes 0 to 4 of default-everywhere: what came back is "
+        "stored; run the same command again, maybe with another --executor"
+    )
+    assert list(tmp_path.rglob("summary.json")) == []
+    assert not (tmp_path / "analyses").exists()
+    assert len(list(tmp_path.glob("pruning/original-*/part-*.json"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "lost", "kept"),
+    [
+        ("loses the last", (40, 59), [(0, 19), (20, 39)]),
+        ("skips one", (20, 39), [(0, 19), (40, 59)]),
+    ],
+)
+def test_lost_mutant_episodes_are_named_and_the_others_used_by_the_next_try(
+    tmp_path: Path, fault: Any, lost: tuple[int, int], kept: Any, unbroken: dict[str, bytes]
+) -> None:
+    with Hostile(fault).open(1) as engine:
+        session = session_at(tmp_path, corridor(), engine=engine)
+        with pytest.raises(ExecutionError, match=f"ended without episodes {lost[0]} to {lost[1]}:"):
+            build(session)
+    assert session.directory.suite().covered() == kept
+    before = contents(tmp_path / "suite")
+    assert list(tmp_path.rglob("summary.json")) == []
+    played: list[tuple[str, int, int]] = []
+    again = finish(tmp_path, progress=lambda *told: played.append(told))
+    assert [told for told in played if told[0] == "suite"] == [("suite", 40, 60), ("suite", 60, 60)]
+    after = contents(tmp_path / "suite")
+    assert {name: after[name] for name in before} == before
+    assert contents(tmp_path, "*") == unbroken, "as if nothing had happened"
+    assert again.progress == (60, 60)
+
+
+def test_tries_with_an_executor_that_always_loses_the_last_item_still_get_on(
+    tmp_path: Path, unbroken: dict[str, bytes]
+) -> None:
+    """Each try of a stage with n items leaves one undone, until that is all there is to do."""
+    held = []
+    for _ in range(6):
+        held.append(len(list(tmp_path.rglob("part-*.json"))))
+        with pytest.raises(RpdError, match="ended without"):
+            finish(tmp_path, executor=Hostile("loses the last"))
+    assert held[1] > held[0]
+    assert sorted(held) == held
+    assert list(tmp_path.rglob("summary.json")) == []
+    finish(tmp_path)
+    assert contents(tmp_path, "*") == unbroken
+
+
+@pytest.mark.parametrize("fault", ["repeats", "swaps", "invents"])
+def test_answers_that_cannot_be_relied_on_are_refused_and_leave_nothing_wrong(
+    tmp_path: Path, fault: Any, unbroken: dict[str, bytes]
+) -> None:
+    with pytest.raises(ExecutionError, match="cannot be relied on"):
+        finish(tmp_path, executor=Hostile(fault))
+    assert list(tmp_path.rglob("summary.json")) == []
+    finish(tmp_path)
+    assert contents(tmp_path, "*") == unbroken
+
+
+@pytest.mark.parametrize("fault", ["copies", "dies once", "drains once"])
+def test_what_is_only_tried_again_ends_with_the_same_bytes(
+    tmp_path: Path, fault: Any, unbroken: dict[str, bytes]
+) -> None:
+    finish(tmp_path, executor=Hostile(fault))
+    assert contents(tmp_path, "*") == unbroken
+
+
+def test_a_worker_that_always_dies_is_given_up_with_its_episodes(tmp_path: Path) -> None:
+    with pytest.raises(ExecutionError, match=r"4 times, while doing episodes 0 to 4 of original$"):
+        finish(tmp_path, executor=Hostile("dies always"))
+
+
+def test_an_answer_with_other_episodes_is_refused(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    session = session_at(tmp_path, corridor())
+    execute = session.engine.execute
+
+    class Shifting:
+        def execute(self, queue: Any) -> Any:
+            for outcome in execute(queue):
+                chunk = outcome.answer.value
+                episodes = replace(chunk.suite.episodes, index=chunk.suite.episodes.index + 1)
+                wrong = replace(chunk, suite=replace(chunk.suite, episodes=episodes))
+                yield replace(outcome, answer=replace(outcome.answer, value=wrong))
+
+    session.engine = Shifting()
+    with pytest.raises(StoreError, match=r"^episodes 0 to 19 came back with other episodes"):
+        build(session)
+    assert session.directory.suite().covered() == []
+
+
+# ------------------------------------------------------------------------- nothing is rewritten
+
+
+def test_a_repeated_run_writes_neither_run_json_nor_any_part(tmp_path: Path) -> None:
+    finish(tmp_path)
+    files = [tmp_path / "run.json", *tmp_path.rglob("part-*")]
+    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
+    finish(tmp_path)
+    assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in files} == before
+
+
+def test_readers_write_nothing_at_all(tmp_path: Path) -> None:
+    finish(tmp_path)
+    before = tree(tmp_path)
+    run = rpd.open_run(tmp_path)
+    assert run.top()
+    assert run.ranking("ochiai").columns["score"][0] >= 0
+    assert run.curves["wong2"].returns.shape == (3, 5)
+    assert run.threshold() is not None
+    assert run.progress == (60, 60)
+    assert len(run.suite.episodes) == 60
+    assert re.match(r"Run\('.*', analysis='return-ge-2.5", repr(run))
+    assert tree(tmp_path) == before
