@@ -37,6 +37,7 @@ def run(session: Session, name: str | None = None) -> Summary:
     """Do it all; whatever the directory already holds is not done again."""
     if name is not None:
         session.directory.refuse_taken(name, session.setup.config)
+    session.remember_origins(session.directory.suite())
     prepare_run(session)
     evaluations = Evaluations(session)
     if _suite_is_there(session):  # a question that it cannot answer is refused before playing

@@ -108,16 +108,15 @@ def evaluation_table(asked: Evaluation, episodes: Episodes) -> Any:
     return table.append_column("test_episode", [episodes.index % asked.test_episodes])
 
 
-def read_evaluation(parts: Parts, total: int | None = None) -> Episodes:
-    """Read the episodes of an evaluation; refuse one that is not complete."""
+def read_evaluation(parts: Parts, total: int) -> Episodes:
+    """Read the `total` episodes of an evaluation; refuse one that is not complete."""
     read = [parts.read(first, last)["episodes"] for first, last in parts.covered()]
     if not read:
         raise StoreError(f"{str(parts.path)!r} holds no episodes: run rpd prune again")
     episodes = concat_episodes([tables.read_episodes(table) for table in read])
-    expected = len(episodes) if total is None else total
-    if not np.array_equal(episodes.index, np.arange(expected)):
+    if not np.array_equal(episodes.index, np.arange(total)):
         raise StoreError(
-            f"{str(parts.path)!r} holds {len(episodes)} of {expected} episodes: run rpd prune again"
+            f"{str(parts.path)!r} holds {len(episodes)} of {total} episodes: run rpd prune again"
         )
     return episodes
 

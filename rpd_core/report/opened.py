@@ -109,12 +109,15 @@ class Run:
         states = self.summary.suite.states
         cutoffs = cutoffs_for(settings.shares, states)
         shares = [cutoff / states for cutoff in cutoffs]
-        return {
-            name: curve_from(
-                name, shares, cutoffs, read_evaluation(self.directory.evaluation(folders[name]))
-            )
+        stored = {
+            name: self.directory.evaluation(folders[name])
             for name in settings.measures
             if name in folders
+        }
+        total = len(cutoffs) * settings.test_episodes
+        return {
+            name: curve_from(name, shares, cutoffs, read_evaluation(parts, total))
+            for name, parts in stored.items()
         }
 
     def ranking(self, measure: Any = "tarantula") -> RankingTable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,9 @@ def write_whole(path: Path, content: Any, root: Path | None = None) -> None:
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         if root is not None:
             _refuse_outside(path.parent, root)
+        path.parent.mkdir(parents=True, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
         with os.fdopen(os.open(temporary, flags, 0o666), "wb") as stream:
             stream.write(content)
@@ -27,7 +28,8 @@ def write_whole(path: Path, content: Any, root: Path | None = None) -> None:
             os.fsync(stream.fileno())
         os.replace(temporary, path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # it may never have been there
+            temporary.unlink()
         raise StoreError(f"cannot write {str(path)!r}: {error.strerror}") from error
 
 

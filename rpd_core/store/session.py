@@ -86,9 +86,16 @@ class Session:
             self.note(f"{complaint.partition(': rpd ')[0]}; it is played again")
 
     def remember_origins(self, parts: Parts) -> None:
-        """Note once if other versions played what is stored, and refuse other distributions."""
-        for record in parts.records():
-            self.check_origin(record.origin)
+        """Note once if other versions played what is stored, and refuse other distributions.
+
+        Parts that cannot be read are left to `repair`.
+        """
+        for first, last in parts.covered():
+            try:
+                origin = parts.record(first, last).origin
+            except StoreError:
+                continue
+            self.check_origin(origin)
 
     def check_origin(self, origin: Origin) -> None:
         """Refuse a part whose components come from another distribution than those before it."""

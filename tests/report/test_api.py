@@ -194,7 +194,7 @@ def test_a_function_that_was_defined_anew_is_the_one_that_plays(tmp_path: Path) 
             out, decide = tmp_path / str(action), vars(module)["decide"]
             done = rpd.run(make_bridge, decide, out=out, **{**SETTINGS, **changes})
             parts = done.directory.evaluation(done.asked.evaluations["original"])
-            lengths.append(read_evaluation(parts).length.mean())
+            lengths.append(read_evaluation(parts, 10).length.mean())
     finally:
         del sys.modules["my_notebook"]
     assert lengths[0] < 7
