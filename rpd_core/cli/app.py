@@ -66,6 +66,7 @@ def _main(
 
 def start() -> int:
     """Do what the command line says and return the exit code."""
+    shared.show_warnings()
     if len(sys.argv) == 1:
         sys.argv.append("--help")
     try:

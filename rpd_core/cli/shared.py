@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -123,7 +124,21 @@ def progress_bars(hidden: bool = False) -> Iterator[Progress]:
 
 def show_note(text: str) -> None:
     """Show what the user should know."""
-    errors().print(f"rpd: note: {text}", markup=False)
+    errors().print(f"rpd: note: {tidied(text)}", markup=False)
+
+
+class _Notes(logging.Handler):
+    """Shows warnings of the core as notes."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        show_note(record.getMessage())
+
+
+def show_warnings() -> None:
+    """Show warnings of the core, for example of work that makes no progress."""
+    log = logging.getLogger("rpd")
+    if not any(isinstance(handler, _Notes) for handler in log.handlers):
+        log.addHandler(_Notes())
 
 
 def print_json(value: Any) -> None:
