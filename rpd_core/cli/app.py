@@ -71,6 +71,11 @@ def start() -> int:
         sys.argv.append("--help")
     try:
         code = typer.main.get_command(app).main(prog_name="rpd", standalone_mode=False)
+    except OSError as error:
+        if error.errno not in shared.FULL:
+            raise
+        shared.errors().print(f"rpd: cannot write: {error.strerror}", style="red", markup=False)
+        return shared.BAD_INPUT
     except Exception as error:
         told = getattr(error, "format_message", None)  # of a wrong option or argument
         if told is None:
