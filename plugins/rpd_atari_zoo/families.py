@@ -63,7 +63,7 @@ def recognise(graph: Graph, wanted: str) -> Family:
 
 
 def missing(graph: Graph, nodes: str) -> FitError:
-    """Say which output nodes a graph does not have, and which it does."""
+    """Build the error for output nodes that a graph does not have; it names those it has."""
     return FitError(
         f"the graph misses the node {nodes}; it ends in {', '.join(ends(graph))}: give the node "
         "with one number per action as node=..."
@@ -71,7 +71,7 @@ def missing(graph: Graph, nodes: str) -> FitError:
 
 
 def ends(graph: Graph, most: int = 5) -> list[str]:
-    """Give the names of nodes that no other node reads."""
+    """Return the names of nodes that no other node reads."""
     read = {source_name(source)[0] for node in graph.values() for source in node.inputs}
     return [repr(name) for name, node in graph.items() if name not in read and node.op != "Const"][
         -most:
@@ -79,7 +79,7 @@ def ends(graph: Graph, most: int = 5) -> list[str]:
 
 
 def find_feed(graph: Graph, family: Family) -> Node:
-    """Give the node where pictures enter."""
+    """Return the node where pictures enter."""
     if family.enter in graph:
         return graph[family.enter]
     fed = [n for n in nodes_behind(graph, family.output) if n.op.startswith("Placeholder")]
@@ -94,7 +94,7 @@ def find_feed(graph: Graph, family: Family) -> Node:
 
 
 def takes_bytes(graph: Graph, feed: Node) -> bool:
-    """Tell whether the graph itself divides by 255, so that it wants pixels of 0 to 255."""
+    """Return whether the graph itself divides by 255, so that it wants pixels of 0 to 255."""
     typed = feed.op.startswith("Placeholder") and "dtype" in feed.attributes
     if typed and np.dtype(feed.dtype("dtype")).kind in "iu":
         return True

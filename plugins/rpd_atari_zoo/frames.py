@@ -63,7 +63,7 @@ class Framing:
     def __call__(
         self, observations: Any, views: Mapping[str, Array], starts: Array, memory: Any
     ) -> tuple[Array, Any]:
-        """Give the input in the network's axis order (0 to 255) and what to remember."""
+        """Return the input in the network's axis order (0 to 255) and what to remember."""
         seen = views["screen"] if self.view else np.asarray(observations)
         if self.source == "stack":
             stack = np.moveaxis(seen, -1, 1)
@@ -74,7 +74,7 @@ class Framing:
         return (np.moveaxis(stack, 1, -1) if self.picture.last else stack), memory
 
     def _small(self, seen: Array) -> Array:
-        """Give one small grey frame per lane."""
+        """Return one small grey frame per lane."""
         if self.source == "frame":
             return seen.reshape(len(seen), self.picture.height, self.picture.width)
         if self.source == "pair":
@@ -100,7 +100,7 @@ class Framing:
         return np.where(starts[:, None, None, None], first, shifted)
 
     def describe(self) -> str:
-        """Say what is done to the observation."""
+        """Return in words what is done to the observation."""
         size = f"{self.picture.height}x{self.picture.width}"
         return {
             "stack": "stack of frames, as it is",
@@ -130,7 +130,7 @@ def fit_frames(facts: Facts, picture: Picture, family: Family) -> Framing:
 
 
 def source_of(shape: tuple[int, ...], picture: Picture) -> Source | None:
-    """Tell what observations of a shape are to a network; None: nothing that fits."""
+    """Return what observations of a shape are to a network; None: nothing that fits."""
     small = (picture.height, picture.width)
     known: dict[tuple[int, ...], Source] = {
         (*small, picture.frames): "stack",
@@ -153,14 +153,14 @@ def source_of(shape: tuple[int, ...], picture: Picture) -> Source | None:
 def shrink_matrices(
     height: int, width: int, picture: Picture, family: Family
 ) -> tuple[Array, Array]:
-    """Give the two matrices that make a frame smaller the way the family was trained."""
+    """Return the two matrices that make a frame smaller the way the family was trained."""
     weights = {"area": area_weights, "corners": corner_weights, "triangle": triangle_weights}
     make = weights[family.resize]
     return make(height, picture.height), np.ascontiguousarray(make(width, picture.width).T)
 
 
 def area_weights(before: int, after: int) -> Array:
-    """Give the share of each old pixel in each new one: the mean over the area it covers."""
+    """Return the share of each old pixel in each new one: the mean over the area it covers."""
     step = before / after
     edges = np.arange(after)[:, None] * step
     old = np.arange(before)[None]

@@ -54,27 +54,27 @@ class Node:
     """AttrValue messages by name."""
 
     def text(self, name: str, default: str) -> str:
-        """Give a text attribute, for example the padding."""
+        """Return a text attribute, for example the padding."""
         return self.attributes[name].s.decode() if name in self.attributes else default
 
     def number(self, name: str, default: int) -> int:
-        """Give a whole-number attribute."""
+        """Return a whole-number attribute."""
         return int(self.attributes[name].i) if name in self.attributes else default
 
     def real(self, name: str, default: float) -> float:
-        """Give a floating-point attribute."""
+        """Return a floating-point attribute."""
         return float(self.attributes[name].f) if name in self.attributes else default
 
     def flag(self, name: str) -> bool:
-        """Give a truth-value attribute, false where it is not given."""
+        """Return a truth-value attribute, false where it is not given."""
         return bool(self.attributes[name].b) if name in self.attributes else False
 
     def numbers(self, name: str) -> list[int]:
-        """Give a list of whole numbers, empty where it is not given."""
+        """Return a list of whole numbers, empty where it is not given."""
         return [int(i) for i in self.attributes[name].list.i] if name in self.attributes else []
 
     def dtype(self, name: str) -> Any:
-        """Give the NumPy type that a type attribute names."""
+        """Return the NumPy type that a type attribute names."""
         number = self.attributes[name].type if name in self.attributes else 0
         if number not in DTYPES:
             raise FitError(
@@ -83,7 +83,7 @@ class Node:
         return DTYPES[number]
 
     def shape(self) -> list[int] | None:
-        """Give a placeholder's shape, -1 where a size is open; None if it says nothing."""
+        """Return a placeholder's shape, -1 where a size is open; None if it says nothing."""
         if "shape" not in self.attributes or self.attributes["shape"].shape.unknown_rank:
             return None
         return [int(dim.size) for dim in self.attributes["shape"].shape.dim] or None
@@ -129,7 +129,7 @@ def source_name(reference: str) -> tuple[str, int]:
 
 
 def find_node(graph: Graph, name: str, reader: str | None = None) -> Node:
-    """Give a node, or say that it is missing and who wanted it."""
+    """Return a node, or say that it is missing and who wanted it."""
     if name in graph:
         return graph[name]
     wanted = f", which {reader!r} reads" if reader else ""
@@ -137,7 +137,7 @@ def find_node(graph: Graph, name: str, reader: str | None = None) -> Node:
 
 
 def constant(node: Node) -> Array:
-    """Give the value of a Const node."""
+    """Return the value of a Const node."""
     if "value" not in node.attributes:
         raise FitError(f"the constant {node.name!r} has no value")
     tensor = node.attributes["value"].tensor

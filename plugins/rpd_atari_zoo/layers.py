@@ -11,7 +11,7 @@ from rpd_core.errors import FitError
 
 
 def _spatial(node: Node, numbers: list[int]) -> tuple[int, int]:
-    """Give height and width of a list with one number per axis; 1, 1 where it is missing."""
+    """Return height and width of a list with one number per axis; 1, 1 where it is missing."""
     if not numbers:
         return 1, 1
     first = 2 if node.text("data_format", "NHWC") == "NCHW" else 1
@@ -19,13 +19,13 @@ def _spatial(node: Node, numbers: list[int]) -> tuple[int, int]:
 
 
 def channels_first(node: Node, picture: Tensor) -> Tensor:
-    """Give a batch of pictures with the channels in front, as torch wants it."""
+    """Return a batch of pictures with the channels in front, as torch wants it."""
     if node.text("data_format", "NHWC") == "NCHW":
         return picture
     return picture.permute(0, 3, 1, 2)
 
 
-def as_before(node: Node, picture: Tensor) -> Tensor:
+def restore_layout(node: Node, picture: Tensor) -> Tensor:
     """Put the channels back where the graph has them."""
     if node.text("data_format", "NHWC") == "NCHW":
         return picture
@@ -33,13 +33,13 @@ def as_before(node: Node, picture: Tensor) -> Tensor:
 
 
 def same_padding(size: int, kernel: int, stride: int, dilation: int = 1) -> tuple[int, int]:
-    """Give TensorFlow's SAME padding before and after; the odd one goes after."""
+    """Return TensorFlow's SAME padding before and after; the odd one goes after."""
     reach = (kernel - 1) * dilation + 1
     total = max((-(-size // stride) - 1) * stride + reach - size, 0)
     return total // 2, total - total // 2
 
 
-def padded(
+def pad(
     node: Node,
     picture: Tensor,
     kernel: tuple[int, int],
@@ -62,14 +62,14 @@ def convolution(node: Node, picture: Tensor, weights: Tensor) -> Tensor:
     """Convolve; TensorFlow keeps weights as height, width, in, out."""
     stride = _spatial(node, node.numbers("strides"))
     kernel = weights.shape[0], weights.shape[1]
-    whole = padded(node, channels_first(node, picture), kernel, stride)
+    whole = pad(node, channels_first(node, picture), kernel, stride)
     result = F.conv2d(
         whole,
         weights.permute(3, 2, 0, 1),
         stride=stride,
         dilation=_spatial(node, node.numbers("dilations")),
     )
-    return as_before(node, result)
+    return restore_layout(node, result)
 
 
 def add_bias(node: Node, values: Tensor, bias: Tensor) -> Tensor:
@@ -82,8 +82,8 @@ def add_bias(node: Node, values: Tensor, bias: Tensor) -> Tensor:
 def max_pool(node: Node, picture: Tensor) -> Tensor:
     """Take the largest value of each window."""
     kernel, stride = (_spatial(node, node.numbers(name)) for name in ("ksize", "strides"))
-    whole = padded(node, channels_first(node, picture), kernel, stride, float("-inf"))
-    return as_before(node, F.max_pool2d(whole, kernel, stride))
+    whole = pad(node, channels_first(node, picture), kernel, stride, float("-inf"))
+    return restore_layout(node, F.max_pool2d(whole, kernel, stride))
 
 
 def average_pool(node: Node, picture: Tensor) -> Tensor:
@@ -91,16 +91,16 @@ def average_pool(node: Node, picture: Tensor) -> Tensor:
     kernel, stride = (_spatial(node, node.numbers(name)) for name in ("ksize", "strides"))
     first = channels_first(node, picture)
     ones = torch.ones_like(first[:1, :1])
-    total = F.avg_pool2d(padded(node, first, kernel, stride), kernel, stride)
-    share = F.avg_pool2d(padded(node, ones, kernel, stride), kernel, stride)
-    return as_before(node, total / share)
+    total = F.avg_pool2d(pad(node, first, kernel, stride), kernel, stride)
+    share = F.avg_pool2d(pad(node, ones, kernel, stride), kernel, stride)
+    return restore_layout(node, total / share)
 
 
 def image_patches(node: Node, picture: Tensor) -> Tensor:
     """Lay out the window around each place as one row: height, width, channel, in this order."""
     kernel, stride = (_spatial(node, node.numbers(name)) for name in ("ksizes", "strides"))
     rates = _spatial(node, node.numbers("rates"))
-    whole = padded(node, picture.permute(0, 3, 1, 2), kernel, stride)
+    whole = pad(node, picture.permute(0, 3, 1, 2), kernel, stride)
     rows = (whole.shape[2] - (kernel[0] - 1) * rates[0] - 1) // stride[0] + 1
     columns = (whole.shape[3] - (kernel[1] - 1) * rates[1] - 1) // stride[1] + 1
     pieces = [
@@ -125,4 +125,4 @@ def batch_norm(node: Node, *inputs: Tensor) -> Tensor:
     picture, scale, offset, mean, variance = inputs
     epsilon = node.real("epsilon", 1e-4)
     first = channels_first(node, picture)
-    return as_before(node, F.batch_norm(first, mean, variance, scale, offset, eps=epsilon))
+    return restore_layout(node, F.batch_norm(first, mean, variance, scale, offset, eps=epsilon))

@@ -58,7 +58,7 @@ class AtariZooFile:
         return ZooPolicy(rows, fit_frames(facts, picture, family), facts, sample, self.epsilon)
 
     def describe(self) -> dict[str, str]:
-        """Give what the file says about the policy, without an environment."""
+        """Return what the file says about the policy, without an environment."""
         graph = read_graph(self.path)
         family = self._family(graph)
         feed = find_feed(graph, family)
@@ -107,7 +107,7 @@ def fit_rows(network: FrozenNetwork, feed: Node, picture: Picture, raw: bool) ->
 
 
 def check_actions(rows: Rows, facts: Facts, path: Path) -> None:
-    """Say so if the network decides between another number of actions than there are."""
+    """Refuse a network that decides between another number of actions than there are."""
     count = getattr(facts.action_space, "n", None)
     if count is None or int(count) != rows.actions:
         advice = ": play with the full set of actions" if rows.actions == 18 else ""

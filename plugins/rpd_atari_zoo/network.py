@@ -15,7 +15,7 @@ _FED = ("Placeholder", "PlaceholderWithDefault")
 
 
 def nodes_behind(graph: Graph, output: str, feed: str = "") -> list[Node]:
-    """Give the nodes that an output depends on, inputs first, stopping at the feed."""
+    """Return the nodes that an output depends on, inputs first, stopping at the feed."""
     done: dict[str, Node] = {}
     waiting = [(output, "", False)]
     entered: set[str] = set()

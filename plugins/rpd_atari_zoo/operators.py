@@ -18,7 +18,7 @@ Operator = Callable[..., Any]
 
 
 def torch_type(dtype: Any) -> torch.dtype:
-    """Give torch's type for a NumPy type."""
+    """Return torch's type for a NumPy type."""
     return torch.from_numpy(np.zeros(1, dtype=dtype)).dtype
 
 

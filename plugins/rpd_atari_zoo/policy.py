@@ -90,7 +90,7 @@ class ZooPolicy:
         return np.where(noise[:, 0] < self.epsilon, other, picked)
 
     def describe(self) -> dict[str, str]:
-        """Say what was loaded and how it is used."""
+        """Return what was loaded and how it is used."""
         network, family = self.rows.network, self.framing.family
         return {
             **describe_network(network, family),
@@ -104,7 +104,7 @@ class ZooPolicy:
 
 
 def describe_network(network: FrozenNetwork, family: Family) -> dict[str, str]:
-    """Say what a file holds, as far as it is known without an environment."""
+    """Return what a file holds, as far as it is known without an environment."""
     count = sum(buffer.numel() for buffer in network.buffers())
     return {
         "format": "frozen TensorFlow-1 graph",

@@ -46,11 +46,11 @@ class Archive:
     """The version of stable-baselines3 that saved it."""
 
     def error(self, text: str) -> SpecError:
-        """Give an error that names the file."""
+        """Return an error that names the file."""
         return SpecError(f"{self.path.name}: {printable(text)}")
 
     def pickled(self, field: str) -> bytes:
-        """Give the pickle of a setting."""
+        """Return the pickle of a setting."""
         entry = self.data.get(field)
         if not isinstance(entry, dict) or not isinstance(entry.get(":serialized:"), str):
             raise self.error(f"holds no {field!r}: save the model again with model.save")
@@ -60,7 +60,7 @@ class Archive:
             raise self.error(f"the {field!r} in it is damaged: save the model again") from error
 
     def refused(self, field: str, error: Refused) -> SpecError:
-        """Give the error for a pickle that was not read."""
+        """Return the error for a pickle that was not read."""
         return self.error(f"the {field} in it was not read: {error}; {TRUST}")
 
 
@@ -128,7 +128,7 @@ def _cut_short(path: Path) -> str:
 
 
 def _first_member(path: Path) -> str:
-    """Give the name with which the file itself begins, whatever its directory says."""
+    """Return the name with which the file itself begins, whatever its directory says."""
     with path.open("rb") as stream:
         header = stream.read(30)
         length = int.from_bytes(header[26:28], "little")

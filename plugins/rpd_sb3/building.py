@@ -60,7 +60,7 @@ def build(archive: Archive, algo: str | None, extractor: str | None) -> Model:
 
 
 def saved_space(archive: Archive, field: str) -> Any:
-    """Give one of the spaces of the file."""
+    """Return one of the spaces of the file."""
     raw = archive.pickled(field)
     try:
         return read_space(raw)
@@ -71,7 +71,7 @@ def saved_space(archive: Archive, field: str) -> Any:
 
 
 def saved_epsilon(archive: Archive) -> float:
-    """Give the exploration rate at which training stopped; 0 if there is none."""
+    """Return the exploration rate at which training stopped; 0 if there is none."""
     rate = archive.data.get("exploration_rate", 0.0)
     return float(rate) if isinstance(rate, int | float) and 0 <= rate <= 1 else 0.0
 
@@ -79,7 +79,7 @@ def saved_epsilon(archive: Archive) -> float:
 def policy_arguments(
     archive: Archive, space: Any, option: str | None
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Give the arguments of the policy class, and notes on what stands in for missing classes."""
+    """Return the arguments of the policy class, and notes on what stands in for missing classes."""
     found = {k: v for k, v in _stored_arguments(archive).items() if k not in _TRAINING}
     notes: tuple[str, ...] = ()
     reference = found.pop("features_extractor_class", None)

@@ -49,7 +49,7 @@ class MiniGridNet(torch_layers.BaseFeaturesExtractor):
         self.linear = nn.Sequential(nn.Linear(flat, features_dim), nn.ReLU())
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
-        """Give the features of a batch of images."""
+        """Return the features of a batch of images."""
         features: torch.Tensor = self.linear(self.cnn(observations))
         return features
 
@@ -57,7 +57,7 @@ class MiniGridNet(torch_layers.BaseFeaturesExtractor):
 def extractor_for(
     archive: Archive, reference: Reference, space: Any, option: str | None
 ) -> tuple[type[Any], dict[str, Any] | None]:
-    """Give the extractor class that a file names, and its arguments if they are known better."""
+    """Return the extractor class that a file names, and its arguments if they are known better."""
     if option:
         return imported_extractor(option), None
     if str(reference) in OWN:
@@ -74,7 +74,7 @@ def extractor_for(
 
 
 def extractor_weights(weights: Weights) -> Weights:
-    """Give the weights of the feature extractor that acts, named as inside it."""
+    """Return the weights of the feature extractor that acts, named as inside it."""
     for prefix in ("", "actor.", "q_net.", "quantile_net."):
         start = f"{prefix}features_extractor."
         found = {
@@ -88,7 +88,7 @@ def extractor_weights(weights: Weights) -> Weights:
 
 
 def is_minigrid_net(weights: Weights, space: Any) -> bool:
-    """Tell whether weights have the names and shapes of `MiniGridNet` on the space's images."""
+    """Return whether weights have the names and shapes of `MiniGridNet` on the space's images."""
     if set(weights) != _PARTS or not isinstance(space, spaces.Box) or len(space.shape) != 3:
         return False
     features = int(weights["linear.0.bias"].shape[0])

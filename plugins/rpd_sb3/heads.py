@@ -47,7 +47,7 @@ class Head(Protocol):
 
 
 def head_for(model: Model, deterministic: bool) -> Head:
-    """Give the head that belongs to the algorithm."""
+    """Return the head that belongs to the algorithm."""
     policy, name = model.policy, model.algorithm.name
     if decides_by_itself(policy):
         if not deterministic:
@@ -71,7 +71,7 @@ def head_for(model: Model, deterministic: bool) -> Head:
 
 
 def decides_by_itself(policy: Any) -> bool:
-    """Tell whether a policy class of the author's own changes how actions are chosen.
+    """Return whether a policy class of the author's own changes how actions are chosen.
 
     Such classes come only from files that are loaded in full.
     """
@@ -170,7 +170,7 @@ class RecurrentHead:
 
 
 def features_of(policy: Any, observations: Tensors) -> torch.Tensor:
-    """Give what the actor's feature extractor makes of the observations."""
+    """Return what the actor's feature extractor makes of the observations."""
     found: torch.Tensor = BaseModel.extract_features(
         policy, observations, policy.pi_features_extractor
     )
@@ -178,7 +178,7 @@ def features_of(policy: Any, observations: Tensors) -> torch.Tensor:
 
 
 def normal(seen: PolicyInput, columns: int) -> torch.Tensor:
-    """Give standard normal draws in the precision of the networks."""
+    """Return standard normal draws in the precision of the networks."""
     return torch.from_numpy(seen.draws.normal(columns).astype(np.float32))
 
 
@@ -189,7 +189,7 @@ Chooser = Callable[[torch.Tensor, torch.Tensor, PolicyInput, Any], Output]
 
 
 def chooser_for(policy: Any, space: Any, deterministic: bool) -> Chooser:
-    """Give the way of choosing that the action space asks for."""
+    """Return the way of choosing that the action space asks for."""
     if isinstance(space, spaces.Discrete):
         return Categorical(deterministic)
     if isinstance(space, spaces.MultiDiscrete):

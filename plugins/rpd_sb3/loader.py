@@ -10,9 +10,9 @@ import torch
 from rpd_core.plugin.protocols import Facts
 from rpd_sb3.archive import open_archive
 from rpd_sb3.building import Model, build
-from rpd_sb3.fitting import Wishes, fit
+from rpd_sb3.fitting import FitOptions, fit
 from rpd_sb3.heads import head_for
-from rpd_sb3.policy import Sb3Policy, check_actions, describe_model, masks_of
+from rpd_sb3.policy import Sb3Policy, check_actions, describe_model, mask_views
 from rpd_sb3.statistics import Statistics, check_forgotten, find, read_statistics
 from rpd_sb3.trusted import load_in_full
 
@@ -43,7 +43,7 @@ class Sb3File:
     """Load the file in full and run the code in it; only for files that you trust."""
 
     def inputs(self) -> tuple[Path, ...]:
-        """Give the statistics found beside the zip: they decide what the policy does, too."""
+        """Return the statistics found beside the zip: they decide what the policy does, too."""
         found = self._found_statistics()
         return (found,) if found is not None else ()
 
@@ -53,14 +53,14 @@ class Sb3File:
         model = self._model()
         check_actions(facts, model)
         statistics = self._statistics()
-        wishes = Wishes(self.key, self.stack, self.mission, statistics)
-        fitting = fit(facts, model.observation_space, wishes)
+        options = FitOptions(self.key, self.stack, self.mission, statistics)
+        fitting = fit(facts, model.observation_space, options)
         notes = (*model.notes, *((f"statistics of {statistics.source}",) if statistics else ()))
         head = head_for(model, self.deterministic)
-        return Sb3Policy(model, fitting, head, masks_of(facts, model), notes)
+        return Sb3Policy(model, fitting, head, mask_views(facts, model), notes)
 
     def describe(self) -> dict[str, str]:
-        """Give what the file says about the policy, without an environment."""
+        """Return what the file says about the policy, without an environment."""
         return describe_model(self._model())
 
     def _model(self) -> Model:

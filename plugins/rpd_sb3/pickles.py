@@ -25,7 +25,7 @@ _DEEPEST = 50
 
 
 def printable(text: str, longest: int = 800) -> str:
-    """Give text from a file without line breaks and control characters."""
+    """Return text from a file without line breaks and control characters."""
     kept = "".join(letter if letter.isprintable() else "?" for letter in text)
     return kept if len(kept) <= longest else kept[:longest] + "..."
 
@@ -215,7 +215,7 @@ class _Reader(pickle.Unpickler):
 
 
 def read(raw: bytes, more: Mapping[str, Any] | None = None, lenient: bool = False) -> Any:
-    """Give what a pickle holds, or raise `Refused` with the name of what it wanted.
+    """Return what a pickle holds, or raise `Refused` with the name of what it wanted.
 
     A lenient reading turns names that are not on the list into `Reference`s instead of refusing
     them; a pickle that goes on to call one is refused all the same.
@@ -233,7 +233,7 @@ def read(raw: bytes, more: Mapping[str, Any] | None = None, lenient: bool = Fals
 
 
 def _plain(value: Any, depth: int, done: dict[int, Any]) -> Any:
-    """Give finished arrays for those in the making, at all depths, each part once."""
+    """Return finished arrays for those in the making, at all depths, each part once."""
     if id(value) in done:
         return done[id(value)]
     if depth > _DEEPEST:

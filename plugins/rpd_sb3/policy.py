@@ -35,19 +35,19 @@ class Sb3Policy:
     def __call__(self, seen: PolicyInput) -> Choice:
         frames, memory = seen.memory or (None, None)
         observations, frames = self.fitting(seen.observations, seen.starts, frames)
-        out = self.head(tensors(observations), seen, memory)
-        actions = finished(self.model, out.actions)
+        out = self.head(to_tensors(observations), seen, memory)
+        actions = to_action_space(self.model, out.actions)
         return Choice(actions, out.action_values, out.probabilities, (frames, out.memory))
 
     def describe(self) -> dict[str, str]:
-        """Give what a person wants to know about the policy."""
+        """Return what a person wants to know about the policy."""
         return describe_model(self.model) | {
             "adapted": "; ".join((*self.fitting.notes, *self.notes)) or "nothing"
         }
 
 
 def describe_model(model: Model) -> dict[str, str]:
-    """Give what is known of a model without an environment."""
+    """Return what is known of a model without an environment."""
     count = sum(parameter.numel() for parameter in model.policy.parameters())
     return {
         "algorithm": model.algorithm.title,
@@ -58,20 +58,20 @@ def describe_model(model: Model) -> dict[str, str]:
     }
 
 
-def tensors(observations: Batch) -> Tensors:
-    """Give arrays as tensors."""
+def to_tensors(observations: Batch) -> Tensors:
+    """Return arrays as tensors."""
     if isinstance(observations, dict):
-        return {name: torch.from_numpy(_own(part)) for name, part in observations.items()}
-    return torch.from_numpy(_own(observations))
+        return {name: torch.from_numpy(_writable(part)) for name, part in observations.items()}
+    return torch.from_numpy(_writable(observations))
 
 
-def _own(values: Array) -> Array:
-    """Torch warns of arrays that it may not write to."""
+def _writable(values: Array) -> Array:
+    """Return an array that may be written to: torch warns of others."""
     found: Array = np.require(values, requirements=("C", "W"))
     return found
 
 
-def finished(model: Model, actions: Array) -> Array:
+def to_action_space(model: Model, actions: Array) -> Array:
     """Bring raw actions into the model's action space, as `predict` does."""
     space = model.action_space
     if not isinstance(space, spaces.Box):
@@ -107,7 +107,7 @@ def _fits(ours: Any, theirs: Any) -> bool:
     return True
 
 
-def masks_of(facts: Facts, model: Model) -> tuple[str, ...]:
-    """Give the view with action masks, if there is one and the algorithm heeds masks."""
+def mask_views(facts: Facts, model: Model) -> tuple[str, ...]:
+    """Return the view with action masks, if there is one and the algorithm heeds masks."""
     heeds = model.algorithm.name == "ppo_mask" and isinstance(model.action_space, spaces.Discrete)
     return (MASK_VIEW,) if heeds and MASK_VIEW in facts.views else ()

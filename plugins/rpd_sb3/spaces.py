@@ -14,7 +14,7 @@ Space = spaces.Space[Any]
 
 
 def read_space(raw: bytes) -> Space:
-    """Give the Gymnasium space that a pickled gym or gymnasium space stands for."""
+    """Return the Gymnasium space that a pickled gym or gymnasium space stands for."""
     held = read(raw)
     try:
         return _space(held, 0)
@@ -48,7 +48,7 @@ def _dtype(held: Any) -> Any:
 
 
 def show(space: Any) -> str:
-    """Give a space in a few words: `Box(3, 7, 7) uint8 0..255`."""
+    """Return a space in a few words: `Box(3, 7, 7) uint8 0..255`."""
     if isinstance(space, spaces.Dict):
         return "{" + ", ".join(f"{name}: {show(part)}" for name, part in space.items()) + "}"
     if isinstance(space, spaces.Box):

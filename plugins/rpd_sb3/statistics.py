@@ -40,7 +40,7 @@ class Normal:
         return self.mean.shape
 
     def __call__(self, values: Array) -> Array:
-        """Give the values in units of the spread, cut off at the clip."""
+        """Return the values in units of the spread, cut off at the clip."""
         scaled = np.clip((values - self.mean) / self.scale, -self.clip, self.clip)
         return scaled.astype(np.float32)
 
@@ -54,14 +54,14 @@ class Statistics:
     parts: Mapping[str, Normal] | None = None
 
     def of(self, key: str | None) -> Normal | None:
-        """Give the statistics of one part of a dictionary, or of the whole observation."""
+        """Return the statistics of one part of a dictionary, or of the whole observation."""
         if key is not None and self.parts is not None:
             return self.parts.get(key)
         return self.whole
 
 
 def candidates(path: Path) -> list[Path]:
-    """Give the places where the statistics of a zip are kept by common tools, nearest first."""
+    """Return the places where the statistics of a zip are kept by common tools, nearest first."""
     stem, folder = path.stem, path.parent
     names = [f"{stem}.vecnormalize", f"{stem}_vecnormalize", f"{stem}.vec_normalize"]
     checkpoint = _CHECKPOINT.fullmatch(stem)
@@ -76,7 +76,7 @@ def candidates(path: Path) -> list[Path]:
 
 
 def find(path: Path) -> Path | None:
-    """Give the statistics that lie beside a zip, if any do."""
+    """Return the statistics that lie beside a zip, if any do."""
     return next((place for place in candidates(path) if place.is_file()), None)
 
 

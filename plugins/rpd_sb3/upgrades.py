@@ -10,7 +10,7 @@ _SHARED = "mlp_extractor.shared_net."
 
 
 def plain_architecture(arch: Any, shared: bool) -> Any:
-    """Give `net_arch` as today's classes take it: no layers shared by actor and critic.
+    """Return `net_arch` as today's classes take it: no layers shared by actor and critic.
 
     Before 1.8 a list could start with shared layers and end with a dictionary; without a
     dictionary all of its layers were shared.
@@ -23,12 +23,12 @@ def plain_architecture(arch: Any, shared: bool) -> Any:
 
 
 def has_shared_layers(weights: Weights) -> bool:
-    """Tell whether actor and critic share layers, as they could before 1.8."""
+    """Return whether actor and critic share layers, as they could before 1.8."""
     return any(name.startswith(_SHARED) for name in weights)
 
 
 def upgraded(weights: Weights, expected: set[str]) -> Weights:
-    """Give the weights under the names that today's class expects."""
+    """Return the weights under the names that today's class expects."""
     found = _unshared(weights) if has_shared_layers(weights) else dict(weights)
     for name in expected - set(found):  # before 1.7 the extractor was stored once
         for prefix in ("pi_features_extractor.", "vf_features_extractor."):

@@ -35,7 +35,7 @@ FOUR = spaces.Discrete(4)
 
 @pytest.fixture
 def gym(monkeypatch: pytest.MonkeyPatch) -> dict[str, type]:
-    """Give stand-ins for the space classes of gym, importable while files are written."""
+    """Return stand-ins for the space classes of gym, importable while files are written."""
     found = {}
     for package in ("gym", "gym.spaces"):
         monkeypatch.setitem(sys.modules, package, types.ModuleType(package))

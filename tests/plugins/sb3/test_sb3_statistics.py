@@ -21,7 +21,7 @@ PARTS = spaces.Dict({"a": VECTOR, "b": spaces.Box(-1.0, 1.0, (2,), np.float32)})
 
 
 def normalizer(space: Any = VECTOR, **settings: Any) -> VecNormalize:
-    """Give statistics gathered over a few steps."""
+    """Return statistics gathered over a few steps."""
     env = VecNormalize(DummyVecEnv([lambda: Toy(space, TWO)]), clip_obs=0.8, **settings)
     env.seed(1)
     env.reset()
