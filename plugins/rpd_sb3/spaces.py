@@ -7,10 +7,20 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from rpd_core.errors import SpecError
-from rpd_sb3.pickles import Holder, Reference, Refused, read
+from rpd_core.errors import SpecError, one_line
+from rpd_sb3.boundary import printable
+from rpd_sb3.machine import Refused
+from rpd_sb3.pickles import Holder, Reference, read
 
 Space = spaces.Space[Any]
+
+
+_KINDS = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary, spaces.Dict)
+
+
+def same_kind(left: Any, right: Any) -> bool:
+    """Return whether one class of Gymnasium's spaces is the base of both."""
+    return any(isinstance(left, kind) and isinstance(right, kind) for kind in _KINDS)
 
 
 def read_space(raw: bytes) -> Space:
@@ -18,8 +28,10 @@ def read_space(raw: bytes) -> Space:
     held = read(raw)
     try:
         return _space(held, 0)
-    except (KeyError, TypeError, ValueError, AssertionError, OverflowError) as error:
-        raise SpecError(f"it lacks parts of a space ({error})") from error
+    except Refused:
+        raise
+    except Exception as error:  # Gymnasium checks what it is given in many ways
+        raise SpecError(f"it lacks parts of a space ({printable(one_line(error), 200)})") from error
 
 
 def _space(held: Any, depth: int) -> Space:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rpd_sb3.archive import Weights
+from rpd_sb3.weights import Weights
 
 _SHARED = "mlp_extractor.shared_net."
 
@@ -30,6 +30,9 @@ def has_shared_layers(weights: Weights) -> bool:
 def upgraded(weights: Weights, expected: set[str]) -> Weights:
     """Return the weights under the names that today's class expects."""
     found = _unshared(weights) if has_shared_layers(weights) else dict(weights)
+    for kind in ("weight", "bias"):  # the linear policy of ARS in sb3-contrib 1.3
+        if f"action_net.0.{kind}" in expected and f"action_net.{kind}" in found:
+            found[f"action_net.0.{kind}"] = found.pop(f"action_net.{kind}")
     for name in expected - set(found):  # before 1.7 the extractor was stored once
         for prefix in ("pi_features_extractor.", "vf_features_extractor."):
             if name.startswith(prefix):

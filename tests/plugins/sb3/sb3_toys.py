@@ -39,7 +39,8 @@ class Toy(gymnasium.Env[Any, Any]):
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
-        self.observation_space.seed(seed)
+        if seed is not None:  # None would draw a new seed, and every training would differ
+            self.observation_space.seed(seed)
         self.steps = 0
         return self.observation_space.sample(), {}
 
