@@ -30,7 +30,7 @@ from rpd_sb3.adapters import (
     value_bounds,
 )
 from rpd_sb3.encodings import constant_mission, flat_size, is_view
-from rpd_sb3.spaces import show
+from rpd_sb3.spaces import same_kind, show
 from rpd_sb3.statistics import Normal, Statistics
 
 Batch = Array | dict[str, Array]
@@ -146,7 +146,7 @@ def _candidates(
     name: str | None, part: Any, wanted: Any, options: FitOptions, key: str | None
 ) -> Iterator[Adapter | None]:
     """Return the adapters that lead from one part to the model's input, None where one does not."""
-    if type(part) is not type(wanted) and not isinstance(wanted, spaces.Box):
+    if not same_kind(part, wanted) and not isinstance(wanted, spaces.Box):
         return
     statistics = options.statistics
     low, high = value_bounds(part)

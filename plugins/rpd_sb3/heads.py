@@ -16,7 +16,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from stable_baselines3.common.policies import BaseModel
 
-from rpd_core.errors import FitError
+from rpd_core.errors import EpisodeError, FitError
 from rpd_core.plugin.protocols import PolicyInput
 from rpd_sb3.building import Model
 from rpd_sb3.noise import ExplorationNoise
@@ -100,7 +100,7 @@ class ValueHead:
     epsilon: float
 
     def __call__(self, observations: Tensors, seen: PolicyInput, memory: Any) -> Output:
-        values = self.values(observations).numpy()
+        values = finite(self.values(observations), "action values").numpy()
         actions = values.argmax(axis=1)
         if self.epsilon > 0:
             chance = seen.draws.uniform(2)
@@ -116,7 +116,7 @@ class DirectHead:
     network: Callable[[Tensors], torch.Tensor]
 
     def __call__(self, observations: Tensors, seen: PolicyInput, memory: Any) -> Output:
-        return Output(self.network(observations).numpy())
+        return Output(finite(self.network(observations), "actions").numpy())
 
 
 class SquashedHead:
@@ -134,6 +134,7 @@ class SquashedHead:
             mean = mean + shift
         elif not self.deterministic:
             mean = mean + log_std.exp() * normal(seen, mean.shape[1])
+        mean = finite(mean, "actions")
         return Output(torch.tanh(mean).numpy(), memory=memory)
 
 
@@ -167,6 +168,17 @@ class RecurrentHead:
         latent = self.policy.mlp_extractor.forward_actor(hidden[0])
         chosen = self.chooser(self.policy.action_net(latent), latent, seen, noise)
         return Output(chosen.actions, None, chosen.probabilities, (states, chosen.memory))
+
+
+def finite(values: torch.Tensor, output: str) -> torch.Tensor:
+    """Return what a network computed, or refuse numbers that an action cannot come from."""
+    if not bool(torch.isfinite(values).all()):
+        lane = int((~torch.isfinite(values.reshape(len(values), -1))).any(dim=1).nonzero()[0])
+        raise EpisodeError(
+            f"the policy's {output} are not all finite numbers (lane {lane}): its observation is "
+            "not finite or too large for it; check the environment and the normalisation statistics"
+        )
+    return values
 
 
 def features_of(policy: Any, observations: Tensors) -> torch.Tensor:
@@ -210,6 +222,7 @@ class Categorical:
     def __call__(
         self, raw: torch.Tensor, latent: torch.Tensor, seen: PolicyInput, memory: Any
     ) -> Output:
+        raw = finite(raw, "logits")
         mask = seen.views.get(MASK_VIEW)
         if mask is not None:
             raw = torch.where(torch.from_numpy(np.asarray(mask, dtype=bool)), raw, _MASKED)
@@ -229,7 +242,7 @@ class ManyCategorical:
     def __call__(
         self, raw: torch.Tensor, latent: torch.Tensor, seen: PolicyInput, memory: Any
     ) -> Output:
-        split = torch.split(raw, list(self.sizes), dim=1)
+        split = torch.split(finite(raw, "logits"), list(self.sizes), dim=1)
         parts = [torch.softmax(part, dim=-1).numpy() for part in split]
         if self.deterministic:
             chosen = [part.argmax(axis=1) for part in parts]
@@ -247,7 +260,7 @@ class Binary:
     def __call__(
         self, raw: torch.Tensor, latent: torch.Tensor, seen: PolicyInput, memory: Any
     ) -> Output:
-        chances = torch.sigmoid(raw)
+        chances = torch.sigmoid(finite(raw, "logits"))
         if self.deterministic:
             on = torch.round(chances).numpy() > 0
         else:
@@ -272,4 +285,5 @@ class Gaussian:
             raw = raw + shift
         elif not self.deterministic:
             raw = raw + self.policy.log_std.exp() * normal(seen, raw.shape[1])
+        raw = finite(raw, "actions")
         return Output((torch.tanh(raw) if self.squashed else raw).numpy(), memory=memory)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,14 @@ import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from rpd_core.errors import FitError
+from rpd_core.errors import EpisodeError, FitError
 from rpd_core.plugin.protocols import Choice, Facts, PolicyInput
+from rpd_sb3.boundary import boundary, printable
 from rpd_sb3.building import Model
 from rpd_sb3.fitting import Batch, Fitting
 from rpd_sb3.heads import MASK_VIEW, Head, Tensors
-from rpd_sb3.spaces import show
+from rpd_sb3.spaces import same_kind, show
+from rpd_sb3.threads import one_thread
 
 Array = NDArray[Any]
 
@@ -24,6 +27,8 @@ Array = NDArray[Any]
 class Sb3Policy:
     """A policy of stable-baselines3 that decides for all lanes at once."""
 
+    path: Path
+    """The file, for messages."""
     model: Model
     fitting: Fitting
     head: Head
@@ -31,8 +36,11 @@ class Sb3Policy:
     """The action masks, if the algorithm uses them and the environment offers them."""
     notes: tuple[str, ...] = field(default=())
 
-    @torch.inference_mode()
     def __call__(self, seen: PolicyInput) -> Choice:
+        with boundary(self.path, EpisodeError), one_thread(), torch.inference_mode():
+            return self._decide(seen)
+
+    def _decide(self, seen: PolicyInput) -> Choice:
         frames, memory = seen.memory or (None, None)
         observations, frames = self.fitting(seen.observations, seen.starts, frames)
         out = self.head(to_tensors(observations), seen, memory)
@@ -42,7 +50,7 @@ class Sb3Policy:
     def describe(self) -> dict[str, str]:
         """Return what a person wants to know about the policy."""
         return describe_model(self.model) | {
-            "adapted": "; ".join((*self.fitting.notes, *self.notes)) or "nothing"
+            "adapted": printable("; ".join((*self.fitting.notes, *self.notes))) or "nothing"
         }
 
 
@@ -52,8 +60,8 @@ def describe_model(model: Model) -> dict[str, str]:
     return {
         "algorithm": model.algorithm.title,
         "policy class": type(model.policy).__name__,
-        "observation space": show(model.observation_space),
-        "action space": show(model.action_space),
+        "observation space": printable(show(model.observation_space)),
+        "action space": printable(show(model.action_space)),
         "parameters": f"{count:,}",
     }
 
@@ -85,7 +93,7 @@ def to_action_space(model: Model, actions: Array) -> Array:
 def check_actions(facts: Facts, model: Model) -> None:
     """Refuse a model whose actions are not those of the environment."""
     ours, theirs = facts.action_space, model.action_space
-    if type(ours) is type(theirs) and _fits(ours, theirs):
+    if same_kind(ours, theirs) and _fits(ours, theirs):
         return
     where = facts.description or "the environment"
     raise FitError(
