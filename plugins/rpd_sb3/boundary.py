@@ -32,8 +32,11 @@ def file_name(path: Path) -> str:
     return printable(path.name or str(path), 100)
 
 
+DAMAGED = "it is damaged or was not written by model.save; copy it or save the model again"
+
+
 @contextmanager
-def boundary(path: Path, kind: type[RpdError] = SpecError) -> Iterator[None]:
+def boundary(path: Path, kind: type[RpdError] = SpecError, advice: str = DAMAGED) -> Iterator[None]:
     """Turn every error into one line of an `RpdError`.
 
     Damaged files make zlib, zipfile, json, NumPy, torch and stable-baselines3 raise anything, even
@@ -51,10 +54,7 @@ def boundary(path: Path, kind: type[RpdError] = SpecError) -> Iterator[None]:
         raise kind(f"{file_name(path)} cannot be read ({reason}): check the path") from error
     except Exception as error:
         reason = printable(one_line(error), 300)
-        raise kind(
-            f"{file_name(path)} cannot be used ({reason}): it is damaged or was not written by "
-            "model.save; copy it or save the model again"
-        ) from error
+        raise kind(f"{file_name(path)} cannot be used ({reason}): {advice}") from error
 
 
 def check_regular(path: Path, hint: str) -> None:

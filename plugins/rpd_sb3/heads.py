@@ -60,8 +60,10 @@ def head_for(model: Model, deterministic: bool) -> Head:
         return ValueHead(policy.q_net, 0.0 if deterministic else model.epsilon)
     if name == "qrdqn":
         return ValueHead(_mean_quantile(policy), 0.0 if deterministic else model.epsilon)
-    if name in ("td3", "ddpg", "ars"):
-        return DirectHead(policy.actor if hasattr(policy, "actor") else policy)
+    if name in ("td3", "ddpg"):
+        return DirectHead(policy.actor)
+    if name == "ars":
+        return DirectHead(_linear_actions(policy, model.action_space))
     if name in ("sac", "tqc", "crossq"):
         return SquashedHead(policy.actor, deterministic)
     chooser = chooser_for(policy, model.action_space, deterministic)
@@ -90,6 +92,17 @@ def _mean_quantile(policy: Any) -> Callable[[Tensors], torch.Tensor]:
         return quantiles.mean(dim=1)
 
     return values
+
+
+def _linear_actions(policy: Any, space: Any) -> Callable[[Tensors], torch.Tensor]:
+    def actions(observations: Tensors) -> torch.Tensor:
+        features = policy.extract_features(observations, policy.features_extractor)
+        raw: torch.Tensor = policy.action_net(features)
+        if not isinstance(space, spaces.Discrete):
+            return raw
+        return finite(raw, "logits").argmax(dim=1)
+
+    return actions
 
 
 @dataclass

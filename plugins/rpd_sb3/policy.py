@@ -37,7 +37,8 @@ class Sb3Policy:
     notes: tuple[str, ...] = field(default=())
 
     def __call__(self, seen: PolicyInput) -> Choice:
-        with boundary(self.path, EpisodeError), one_thread(), torch.inference_mode():
+        edge = boundary(self.path, EpisodeError, "check that it belongs to the environment")
+        with edge, one_thread(), torch.inference_mode():
             return self._decide(seen)
 
     def _decide(self, seen: PolicyInput) -> Choice:

@@ -85,13 +85,20 @@ def candidates(path: Path) -> list[Path]:
 
 def find(path: Path) -> Path | None:
     """Return the statistics that lie beside a zip, if any do."""
-    return next((place for place in candidates(path) if place.is_file()), None)
+    return next((place for place in candidates(path) if _is_file(place)), None)
+
+
+def _is_file(place: Path) -> bool:
+    try:
+        return place.is_file()
+    except OSError:  # the name of a neighbour may be too long for the file system
+        return False
 
 
 def check_forgotten(path: Path) -> None:
     """Refuse a model whose training configuration asks for statistics that are not there."""
     for place in (path.parent / path.stem / "config.yml", path.with_suffix(".config.yml")):
-        if not place.is_file():
+        if not _is_file(place):
             continue
         with place.open(errors="replace") as stream:
             setting = _SETTING.search(stream.read(_LONGEST_CONFIGURATION))
