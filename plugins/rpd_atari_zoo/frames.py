@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from gymnasium import spaces
 from numpy.typing import NDArray
 
 from rpd_atari_zoo.families import Family
@@ -21,6 +22,7 @@ from rpd_core.plugin.protocols import Facts
 
 Array = NDArray[Any]
 _GREY = np.array([0.299, 0.587, 0.114], dtype=np.float32)
+_LARGEST_SIDE = 512
 Source = Literal["stack", "stack-first", "frame", "screen", "pair"]
 
 
@@ -40,6 +42,11 @@ def picture_of(shape: list[int] | None) -> Picture:
     sizes = (shape or [])[-3:]
     if len(sizes) < 3 or min(sizes) < 1:
         return Picture()
+    if max(sizes) > _LARGEST_SIDE:
+        raise FitError(
+            f"the placeholder takes pictures of {' x '.join(map(str, sizes))}, larger than any "
+            "screen: the file is damaged"
+        )
     if sizes[0] < sizes[2]:
         return Picture(sizes[1], sizes[2], sizes[0], last=False)
     return Picture(sizes[0], sizes[1], sizes[2])
@@ -83,7 +90,7 @@ class Framing:
         if grey.ndim == 4:
             grey = (grey * _GREY).sum(axis=3) if grey.shape[3] == 3 else grey[..., 0]
         matrices = shrink_matrices(grey.shape[1], grey.shape[2], self.picture, self.family)
-        # torch keeps to one thread, NumPy's products would use all cores
+        # torch computes with one thread here, NumPy's products would use all cores
         left, middle, right = map(torch.from_numpy, (matrices[0], grey, matrices[1]))
         small: Array = (left @ middle @ right).numpy()
         return small if self.family.resize == "corners" else np.rint(small)
@@ -115,7 +122,8 @@ class Framing:
 
 def fit_frames(facts: Facts, picture: Picture, family: Family) -> Framing:
     """Compare what the environment shows with what the network takes."""
-    shape = tuple(getattr(facts.observation_space, "shape", None) or ())
+    space = facts.observation_space
+    shape = space.shape if isinstance(space, spaces.Box) else ()
     source = source_of(shape, picture)
     if source is not None:
         return Framing(source, picture, family)

@@ -6,16 +6,27 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from rpd_atari_zoo.boundary import quoted
 from rpd_atari_zoo.graph import Node
 from rpd_core.errors import FitError
 
+_LARGEST = 256
+"""Largest kernel, stride or rate: pictures have some 84 rows."""
 
-def _spatial(node: Node, numbers: list[int]) -> tuple[int, int]:
-    """Return height and width of a list with one number per axis; 1, 1 where it is missing."""
+
+def _spatial(node: Node, attribute: str) -> tuple[int, int]:
+    """Return height and width of an attribute with one number per axis; 1, 1 if it is missing."""
+    numbers = node.numbers(attribute)
     if not numbers:
         return 1, 1
     first = 2 if node.text("data_format", "NHWC") == "NCHW" else 1
-    return numbers[first], numbers[first + 1]
+    height, width = numbers[first], numbers[first + 1]
+    if not (1 <= height <= _LARGEST and 1 <= width <= _LARGEST):
+        raise FitError(
+            f"node {quoted(node.name)} ({node.op}) has {attribute} of {height} and {width} where "
+            f"1 to {_LARGEST} are possible: the file is damaged"
+        )
+    return height, width
 
 
 def channels_first(node: Node, picture: Tensor) -> Tensor:
@@ -51,8 +62,10 @@ def pad(
     if padding == "VALID":
         return picture
     if padding != "SAME":
-        raise FitError(f"node {node.name!r} ({node.op}) has padding {padding!r}: not supported")
-    dilation = _spatial(node, node.numbers("dilations") or node.numbers("rates"))
+        raise FitError(
+            f"node {quoted(node.name)} ({node.op}) has padding {padding!r}: not supported"
+        )
+    dilation = _spatial(node, "dilations" if "dilations" in node.attributes else "rates")
     top, bottom = same_padding(picture.shape[2], kernel[0], stride[0], dilation[0])
     left, right = same_padding(picture.shape[3], kernel[1], stride[1], dilation[1])
     return F.pad(picture, (left, right, top, bottom), value=value)
@@ -60,14 +73,14 @@ def pad(
 
 def convolution(node: Node, picture: Tensor, weights: Tensor) -> Tensor:
     """Convolve; TensorFlow keeps weights as height, width, in, out."""
-    stride = _spatial(node, node.numbers("strides"))
+    stride = _spatial(node, "strides")
     kernel = weights.shape[0], weights.shape[1]
     whole = pad(node, channels_first(node, picture), kernel, stride)
     result = F.conv2d(
         whole,
         weights.permute(3, 2, 0, 1),
         stride=stride,
-        dilation=_spatial(node, node.numbers("dilations")),
+        dilation=_spatial(node, "dilations"),
     )
     return restore_layout(node, result)
 
@@ -81,14 +94,14 @@ def add_bias(node: Node, values: Tensor, bias: Tensor) -> Tensor:
 
 def max_pool(node: Node, picture: Tensor) -> Tensor:
     """Take the largest value of each window."""
-    kernel, stride = (_spatial(node, node.numbers(name)) for name in ("ksize", "strides"))
+    kernel, stride = (_spatial(node, name) for name in ("ksize", "strides"))
     whole = pad(node, channels_first(node, picture), kernel, stride, float("-inf"))
     return restore_layout(node, F.max_pool2d(whole, kernel, stride))
 
 
 def average_pool(node: Node, picture: Tensor) -> Tensor:
     """Take the mean of each window; padding does not count."""
-    kernel, stride = (_spatial(node, node.numbers(name)) for name in ("ksize", "strides"))
+    kernel, stride = (_spatial(node, name) for name in ("ksize", "strides"))
     first = channels_first(node, picture)
     ones = torch.ones_like(first[:1, :1])
     total = F.avg_pool2d(pad(node, first, kernel, stride), kernel, stride)
@@ -98,9 +111,10 @@ def average_pool(node: Node, picture: Tensor) -> Tensor:
 
 def image_patches(node: Node, picture: Tensor) -> Tensor:
     """Lay out the window around each place as one row: height, width, channel, in this order."""
-    kernel, stride = (_spatial(node, node.numbers(name)) for name in ("ksizes", "strides"))
-    rates = _spatial(node, node.numbers("rates"))
+    kernel, stride = (_spatial(node, name) for name in ("ksizes", "strides"))
+    rates = _spatial(node, "rates")
     whole = pad(node, picture.permute(0, 3, 1, 2), kernel, stride)
+    _check_inside(node, whole, kernel, rates)
     rows = (whole.shape[2] - (kernel[0] - 1) * rates[0] - 1) // stride[0] + 1
     columns = (whole.shape[3] - (kernel[1] - 1) * rates[1] - 1) // stride[1] + 1
     pieces = [
@@ -116,11 +130,19 @@ def image_patches(node: Node, picture: Tensor) -> Tensor:
     return torch.cat(pieces, dim=3)
 
 
+def _check_inside(
+    node: Node, picture: Tensor, kernel: tuple[int, int], rates: tuple[int, int]
+) -> None:
+    reach = [(size - 1) * rate + 1 for size, rate in zip(kernel, rates, strict=True)]
+    if reach[0] > picture.shape[2] or reach[1] > picture.shape[3]:
+        raise FitError(f"node {quoted(node.name)} ({node.op}) looks at more than the picture has")
+
+
 def batch_norm(node: Node, *inputs: Tensor) -> Tensor:
     """Normalise with the stored mean and variance."""
     if node.flag("is_training"):
         raise FitError(
-            f"node {node.name!r} ({node.op}) is frozen in training mode: freeze it again"
+            f"node {quoted(node.name)} ({node.op}) is frozen in training mode: freeze it again"
         )
     picture, scale, offset, mean, variance = inputs
     epsilon = node.real("epsilon", 1e-4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor
 
 from rpd_atari_zoo import layers
+from rpd_atari_zoo.boundary import quoted
 from rpd_atari_zoo.graph import Node
 from rpd_core.errors import FitError
 
@@ -22,13 +24,37 @@ def torch_type(dtype: Any) -> torch.dtype:
     return torch.from_numpy(np.zeros(1, dtype=dtype)).dtype
 
 
+_MOST_SIZES = 64
+_MOST_PARTS = 1024
+_LARGEST = 2**28
+"""Numbers in one result whose size depends on what the graph computes, not on its nodes alone."""
+
+
+def _sizes(node: Node, values: Tensor) -> list[Any]:
+    """Return the whole numbers that say how to cut, turn or repeat something."""
+    if values.numel() > _MOST_SIZES:
+        raise FitError(
+            f"node {quoted(node.name)} ({node.op}) is given {values.numel():,} sizes or places "
+            f"where at most {_MOST_SIZES} make sense: the file is damaged"
+        )
+    listed: list[Any] = values.tolist()
+    return listed
+
+
+def _check_size(node: Node, count: int) -> None:
+    if not 0 <= count <= _LARGEST:
+        raise FitError(
+            f"node {quoted(node.name)} ({node.op}) asks for {count:,} numbers: the file is damaged"
+        )
+
+
 def _plain(function: Callable[..., Tensor]) -> Operator:
     """Make an operator of a function that needs no attributes."""
     return lambda node, *inputs: function(*inputs)
 
 
-def _axes(indices: Tensor, dimensions: int) -> list[int]:
-    return sorted(int(axis) % dimensions for axis in indices.reshape(-1).tolist())
+def _axes(node: Node, indices: Tensor, dimensions: int) -> list[int]:
+    return sorted({int(axis) % dimensions for axis in _sizes(node, indices.reshape(-1))})
 
 
 def _reduction(function: Callable[..., Tensor]) -> Operator:
@@ -36,7 +62,7 @@ def _reduction(function: Callable[..., Tensor]) -> Operator:
 
     def reduce(node: Node, values: Tensor, indices: Tensor) -> Tensor:
         keep = node.flag("keep_dims")
-        for axis in reversed(_axes(indices, values.dim())):
+        for axis in reversed(_axes(node, indices, values.dim())):
             values = function(values, dim=axis, keepdim=keep)
         return values
 
@@ -60,7 +86,7 @@ def _squeeze(node: Node, values: Tensor) -> Tensor:
 
 def _strided_slice(node: Node, values: Tensor, *bounds: Tensor) -> Tensor:
     """Index as TensorFlow's slices do; masks say which bounds are open or drop their axis."""
-    begin, end, stride = (bound.tolist() for bound in bounds)
+    begin, end, stride = (_sizes(node, bound) for bound in bounds)
     masks = {
         name: node.number(f"{name}_mask", 0)
         for name in ("begin", "end", "shrink_axis", "new_axis", "ellipsis")
@@ -76,7 +102,9 @@ def _strided_slice(node: Node, values: Tensor, *bounds: Tensor) -> Tensor:
             index.append(begin[place])
         else:
             if stride[place] < 1:
-                raise FitError(f"node {node.name!r} (StridedSlice) goes backwards: not supported")
+                raise FitError(
+                    f"node {quoted(node.name)} (StridedSlice) goes backwards: not supported"
+                )
             start = None if masks["begin"] & bit else begin[place]
             stop = None if masks["end"] & bit else end[place]
             index.append(slice(start, stop, stride[place]))
@@ -84,16 +112,20 @@ def _strided_slice(node: Node, values: Tensor, *bounds: Tensor) -> Tensor:
 
 
 def _slice(node: Node, values: Tensor, begin: Tensor, size: Tensor) -> Tensor:
-    parts = zip(begin.tolist(), size.tolist(), strict=True)
+    parts = zip(_sizes(node, begin), _sizes(node, size), strict=True)
     return values[tuple(slice(b, None if n < 0 else b + n) for b, n in parts)]
 
 
 def _linspace(node: Node, start: Tensor, stop: Tensor, count: Tensor) -> Tensor:
+    _check_size(node, int(count))
     return torch.linspace(float(start), float(stop), int(count), dtype=start.dtype)
 
 
 def _pad(node: Node, values: Tensor, amounts: Tensor) -> Tensor:
-    flat = [number for pair in reversed(amounts.tolist()) for number in pair]
+    pairs = _sizes(node, amounts)
+    sizes = zip(values.shape, pairs, strict=True)
+    _check_size(node, math.prod(max(size + before + after, 0) for size, (before, after) in sizes))
+    flat = [number for pair in reversed(pairs) for number in pair]
     return torch.nn.functional.pad(values, flat)
 
 
@@ -111,12 +143,36 @@ def _divide(node: Node, left: Tensor, right: Tensor) -> Tensor:
     return torch.div(left, right, rounding_mode="floor")
 
 
+def _tile(node: Node, values: Tensor, counts: Tensor) -> Tensor:
+    times = _sizes(node, counts)
+    _check_size(node, values.numel() * math.prod(times))
+    return values.repeat(times)
+
+
+def _fill(node: Node, shape: Tensor, value: Tensor) -> Tensor:
+    sizes = _sizes(node, shape)
+    _check_size(node, math.prod(sizes))
+    return value.expand(sizes)
+
+
 def _split(node: Node, axis: Tensor, values: Tensor) -> list[Tensor]:
-    return list(values.chunk(node.number("num_split", 1), dim=int(axis)))
+    count = node.number("num_split", 1)
+    _check_parts(node, count)
+    return list(values.chunk(count, dim=int(axis)))
 
 
 def _unpack(node: Node, values: Tensor) -> list[Tensor]:
-    return list(values.unbind(node.number("axis", 0)))
+    axis = node.number("axis", 0)
+    _check_parts(node, values.shape[axis])
+    return list(values.unbind(axis))
+
+
+def _check_parts(node: Node, count: int) -> None:
+    if not 1 <= count <= _MOST_PARTS:
+        raise FitError(
+            f"node {quoted(node.name)} ({node.op}) makes {count:,} parts where 1 to {_MOST_PARTS} "
+            "are possible: the file is damaged"
+        )
 
 
 _SAME_VALUE = ("Identity", "StopGradient", "PreventGradient", "Snapshot", "CheckNumerics")
@@ -139,7 +195,7 @@ OPERATORS: dict[str, Operator] = {
     "Exp": _plain(torch.exp),
     "ExpandDims": lambda node, value, axis: value.unsqueeze(int(axis)),
     "ExtractImagePatches": layers.image_patches,
-    "Fill": lambda node, shape, value: value.expand(shape.tolist()),
+    "Fill": _fill,
     "FloorDiv": _plain(lambda left, right: torch.div(left, right, rounding_mode="floor")),
     "FusedBatchNorm": layers.batch_norm,
     "FusedBatchNormV2": layers.batch_norm,
@@ -166,7 +222,7 @@ OPERATORS: dict[str, Operator] = {
     "RealDiv": _plain(torch.true_divide),
     "Relu": _plain(torch.relu),
     "Relu6": _plain(torch.nn.functional.relu6),
-    "Reshape": lambda node, value, shape: value.reshape(shape.tolist()),
+    "Reshape": lambda node, value, shape: value.reshape(_sizes(node, shape)),
     "Rsqrt": _plain(torch.rsqrt),
     "Shape": _shape,
     "Sigmoid": _plain(torch.sigmoid),
@@ -182,8 +238,8 @@ OPERATORS: dict[str, Operator] = {
     "Sub": _plain(torch.sub),
     "Sum": _reduction(torch.sum),
     "Tanh": _plain(torch.tanh),
-    "Tile": lambda node, value, counts: value.repeat(counts.tolist()),
-    "Transpose": lambda node, value, order: value.permute(order.tolist()),
+    "Tile": _tile,
+    "Transpose": lambda node, value, order: value.permute(_sizes(node, order)),
     "Unpack": _unpack,
 }
 """Every operation that networks of the zoo are made of."""
