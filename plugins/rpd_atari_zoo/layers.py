@@ -14,7 +14,7 @@ _LARGEST = 256
 """Largest kernel, stride or rate: pictures have some 84 rows."""
 
 
-def _spatial(node: Node, attribute: str) -> tuple[int, int]:
+def spatial(node: Node, attribute: str) -> tuple[int, int]:
     """Return height and width of an attribute with one number per axis; 1, 1 if it is missing."""
     numbers = node.numbers(attribute)
     if not numbers:
@@ -65,7 +65,7 @@ def pad(
         raise FitError(
             f"node {quoted(node.name)} ({node.op}) has padding {padding!r}: not supported"
         )
-    dilation = _spatial(node, "dilations" if "dilations" in node.attributes else "rates")
+    dilation = spatial(node, "dilations" if "dilations" in node.attributes else "rates")
     top, bottom = same_padding(picture.shape[2], kernel[0], stride[0], dilation[0])
     left, right = same_padding(picture.shape[3], kernel[1], stride[1], dilation[1])
     return F.pad(picture, (left, right, top, bottom), value=value)
@@ -73,14 +73,14 @@ def pad(
 
 def convolution(node: Node, picture: Tensor, weights: Tensor) -> Tensor:
     """Convolve; TensorFlow keeps weights as height, width, in, out."""
-    stride = _spatial(node, "strides")
+    stride = spatial(node, "strides")
     kernel = weights.shape[0], weights.shape[1]
     whole = pad(node, channels_first(node, picture), kernel, stride)
     result = F.conv2d(
         whole,
         weights.permute(3, 2, 0, 1),
         stride=stride,
-        dilation=_spatial(node, "dilations"),
+        dilation=spatial(node, "dilations"),
     )
     return restore_layout(node, result)
 
@@ -94,14 +94,14 @@ def add_bias(node: Node, values: Tensor, bias: Tensor) -> Tensor:
 
 def max_pool(node: Node, picture: Tensor) -> Tensor:
     """Take the largest value of each window."""
-    kernel, stride = (_spatial(node, name) for name in ("ksize", "strides"))
+    kernel, stride = (spatial(node, name) for name in ("ksize", "strides"))
     whole = pad(node, channels_first(node, picture), kernel, stride, float("-inf"))
     return restore_layout(node, F.max_pool2d(whole, kernel, stride))
 
 
 def average_pool(node: Node, picture: Tensor) -> Tensor:
     """Take the mean of each window; padding does not count."""
-    kernel, stride = (_spatial(node, name) for name in ("ksize", "strides"))
+    kernel, stride = (spatial(node, name) for name in ("ksize", "strides"))
     first = channels_first(node, picture)
     ones = torch.ones_like(first[:1, :1])
     total = F.avg_pool2d(pad(node, first, kernel, stride), kernel, stride)
@@ -111,8 +111,8 @@ def average_pool(node: Node, picture: Tensor) -> Tensor:
 
 def image_patches(node: Node, picture: Tensor) -> Tensor:
     """Lay out the window around each place as one row: height, width, channel, in this order."""
-    kernel, stride = (_spatial(node, name) for name in ("ksizes", "strides"))
-    rates = _spatial(node, "rates")
+    kernel, stride = (spatial(node, name) for name in ("ksizes", "strides"))
+    rates = spatial(node, "rates")
     whole = pad(node, picture.permute(0, 3, 1, 2), kernel, stride)
     _check_inside(node, whole, kernel, rates)
     rows = (whole.shape[2] - (kernel[0] - 1) * rates[0] - 1) // stride[0] + 1

@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from gymnasium import spaces
 
-from rpd_atari_zoo.allowance import Allowance
 from rpd_atari_zoo.boundary import boundary, file_name, quoted
 from rpd_atari_zoo.families import Family, Meaning, find_feed, missing, recognise, takes_bytes
 from rpd_atari_zoo.frames import Picture, fit_frames, picture_of
@@ -73,10 +72,8 @@ class AtariZooFile:
         rows = fit_rows(network, feed, picture, takes_bytes(graph, feed))
         check_actions(rows, facts, self.path)
         framing = fit_frames(facts, picture, family)
-        rehearse(rows, random_pictures(picture, facts.lanes))
-        return ZooPolicy(
-            self.path, rows, framing, facts, self._is_deterministic(family), self.epsilon
-        )
+        deterministic = self._is_deterministic(family)
+        return ZooPolicy(self.path, rows, framing, facts, deterministic, self.epsilon)
 
     def _is_deterministic(self, family: Family) -> bool:
         if self.deterministic is None:
@@ -136,9 +133,8 @@ def random_pictures(picture: Picture, rows: int) -> Array:
 
 
 def rehearse(rows: Rows, pictures: Array) -> Array:
-    """Compute rows within the allowance of memory and work, and check the numbers."""
-    with Allowance(len(pictures)):
-        numbers = rows(pictures)
+    """Compute rows and check that they are numbers."""
+    numbers = rows(pictures)
     if not np.isfinite(numbers).all():
         raise FitError(not_finite(rows.network.output))
     return numbers

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from rpd_atari_zoo.boundary import printable, quoted
+from rpd_atari_zoo.budget import Budget
 from rpd_atari_zoo.graph import Graph, Node, constant, find_node, source_name
 from rpd_atari_zoo.operators import OPERATORS
 from rpd_core.errors import FitError, RpdError, nearest, one_line
@@ -86,13 +87,13 @@ class FrozenNetwork(nn.Module):
             self.buffer_of[node.name] = f"constant_{number}"
             self.register_buffer(f"constant_{number}", torch.from_numpy(values))
 
-    def forward(self, observations: Tensor) -> Tensor:
+    def forward(self, observations: Tensor, budget: Budget) -> Tensor:
         """Compute the output for a batch, as the graph says, node by node."""
         values: dict[str, Any] = {self.feed: observations}
         for name, buffer in self.buffer_of.items():
             values[name] = getattr(self, buffer)
         for node, spent in zip(self.steps, self.spent, strict=True):
-            values[node.name] = _compute(node, values)
+            values[node.name] = _compute(node, values, budget)
             for name in spent:
                 del values[name]
         result = values[self.output]
@@ -111,9 +112,10 @@ def _spent_after(steps: list[Node], output: str) -> list[list[str]]:
     return spent
 
 
-def _compute(node: Node, values: dict[str, Any]) -> Any:
+def _compute(node: Node, values: dict[str, Any], budget: Budget) -> Any:
     try:
         inputs = [_input(reference, values) for reference in node.inputs]
+        budget.spend(node, inputs)
         return OPERATORS[node.op](node, *inputs)
     except RpdError:
         raise

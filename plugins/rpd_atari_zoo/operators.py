@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -26,11 +25,9 @@ def torch_type(dtype: Any) -> torch.dtype:
 
 _MOST_SIZES = 64
 _MOST_PARTS = 1024
-_LARGEST = 2**28
-"""Numbers in one result whose size depends on what the graph computes, not on its nodes alone."""
 
 
-def _sizes(node: Node, values: Tensor) -> list[Any]:
+def list_sizes(node: Node, values: Tensor) -> list[Any]:
     """Return the whole numbers that say how to cut, turn or repeat something."""
     if values.numel() > _MOST_SIZES:
         raise FitError(
@@ -41,20 +38,13 @@ def _sizes(node: Node, values: Tensor) -> list[Any]:
     return listed
 
 
-def _check_size(node: Node, count: int) -> None:
-    if not 0 <= count <= _LARGEST:
-        raise FitError(
-            f"node {quoted(node.name)} ({node.op}) asks for {count:,} numbers: the file is damaged"
-        )
-
-
 def _plain(function: Callable[..., Tensor]) -> Operator:
     """Make an operator of a function that needs no attributes."""
     return lambda node, *inputs: function(*inputs)
 
 
 def _axes(node: Node, indices: Tensor, dimensions: int) -> list[int]:
-    return sorted({int(axis) % dimensions for axis in _sizes(node, indices.reshape(-1))})
+    return sorted({int(axis) % dimensions for axis in list_sizes(node, indices.reshape(-1))})
 
 
 def _reduction(function: Callable[..., Tensor]) -> Operator:
@@ -86,7 +76,7 @@ def _squeeze(node: Node, values: Tensor) -> Tensor:
 
 def _strided_slice(node: Node, values: Tensor, *bounds: Tensor) -> Tensor:
     """Index as TensorFlow's slices do; masks say which bounds are open or drop their axis."""
-    begin, end, stride = (_sizes(node, bound) for bound in bounds)
+    begin, end, stride = (list_sizes(node, bound) for bound in bounds)
     masks = {
         name: node.number(f"{name}_mask", 0)
         for name in ("begin", "end", "shrink_axis", "new_axis", "ellipsis")
@@ -112,20 +102,16 @@ def _strided_slice(node: Node, values: Tensor, *bounds: Tensor) -> Tensor:
 
 
 def _slice(node: Node, values: Tensor, begin: Tensor, size: Tensor) -> Tensor:
-    parts = zip(_sizes(node, begin), _sizes(node, size), strict=True)
+    parts = zip(list_sizes(node, begin), list_sizes(node, size), strict=True)
     return values[tuple(slice(b, None if n < 0 else b + n) for b, n in parts)]
 
 
 def _linspace(node: Node, start: Tensor, stop: Tensor, count: Tensor) -> Tensor:
-    _check_size(node, int(count))
     return torch.linspace(float(start), float(stop), int(count), dtype=start.dtype)
 
 
 def _pad(node: Node, values: Tensor, amounts: Tensor) -> Tensor:
-    pairs = _sizes(node, amounts)
-    sizes = zip(values.shape, pairs, strict=True)
-    _check_size(node, math.prod(max(size + before + after, 0) for size, (before, after) in sizes))
-    flat = [number for pair in reversed(pairs) for number in pair]
+    flat = [number for pair in reversed(list_sizes(node, amounts)) for number in pair]
     return torch.nn.functional.pad(values, flat)
 
 
@@ -141,18 +127,6 @@ def _divide(node: Node, left: Tensor, right: Tensor) -> Tensor:
     if left.is_floating_point():
         return left / right
     return torch.div(left, right, rounding_mode="floor")
-
-
-def _tile(node: Node, values: Tensor, counts: Tensor) -> Tensor:
-    times = _sizes(node, counts)
-    _check_size(node, values.numel() * math.prod(times))
-    return values.repeat(times)
-
-
-def _fill(node: Node, shape: Tensor, value: Tensor) -> Tensor:
-    sizes = _sizes(node, shape)
-    _check_size(node, math.prod(sizes))
-    return value.expand(sizes)
 
 
 def _split(node: Node, axis: Tensor, values: Tensor) -> list[Tensor]:
@@ -195,7 +169,7 @@ OPERATORS: dict[str, Operator] = {
     "Exp": _plain(torch.exp),
     "ExpandDims": lambda node, value, axis: value.unsqueeze(int(axis)),
     "ExtractImagePatches": layers.image_patches,
-    "Fill": _fill,
+    "Fill": lambda node, shape, value: value.expand(list_sizes(node, shape)),
     "FloorDiv": _plain(lambda left, right: torch.div(left, right, rounding_mode="floor")),
     "FusedBatchNorm": layers.batch_norm,
     "FusedBatchNormV2": layers.batch_norm,
@@ -222,7 +196,7 @@ OPERATORS: dict[str, Operator] = {
     "RealDiv": _plain(torch.true_divide),
     "Relu": _plain(torch.relu),
     "Relu6": _plain(torch.nn.functional.relu6),
-    "Reshape": lambda node, value, shape: value.reshape(_sizes(node, shape)),
+    "Reshape": lambda node, value, shape: value.reshape(list_sizes(node, shape)),
     "Rsqrt": _plain(torch.rsqrt),
     "Shape": _shape,
     "Sigmoid": _plain(torch.sigmoid),
@@ -238,8 +212,8 @@ OPERATORS: dict[str, Operator] = {
     "Sub": _plain(torch.sub),
     "Sum": _reduction(torch.sum),
     "Tanh": _plain(torch.tanh),
-    "Tile": _tile,
-    "Transpose": lambda node, value, order: value.permute(_sizes(node, order)),
+    "Tile": lambda node, value, counts: value.repeat(list_sizes(node, counts)),
+    "Transpose": lambda node, value, order: value.permute(list_sizes(node, order)),
     "Unpack": _unpack,
 }
 """Every operation that networks of the zoo are made of."""

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from rpd_atari_zoo.boundary import boundary, quoted
+from rpd_atari_zoo.budget import Budget
 from rpd_atari_zoo.families import Family
 from rpd_atari_zoo.frames import Framing
 from rpd_atari_zoo.network import FrozenNetwork
@@ -41,10 +42,11 @@ class Rows:
         values = torch.from_numpy(np.ascontiguousarray(pictures)).to(self.dtype)
         if self.divisor != 1.0:
             values = values / self.divisor
+        budget = Budget.for_rows(len(values), self.one_by_one)
         if self.one_by_one:
-            result = torch.vmap(lambda row: self.network(row[None]).reshape(-1))(values)
+            result = torch.vmap(lambda row: self.network(row[None], budget).reshape(-1))(values)
         else:
-            result = self.network(values)
+            result = self.network(values, budget)
         if result.dim() < 2 or result.numel() != len(values) * result.shape[-1]:
             raise FitError(
                 f"the node {quoted(self.network.output)} gives shape {tuple(result.shape)} for "

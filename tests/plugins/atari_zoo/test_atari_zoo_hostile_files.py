@@ -124,7 +124,7 @@ def test_results_that_grow_without_measure_are_refused_before_they_are_made(
     tmp_path: Path, op: str
 ) -> None:
     line = complaint(changed(tmp_path, lambda builder: grown(builder, op)))
-    assert "numbers: the file is damaged" in line or "computes far more than" in line
+    assert "beyond what networks of the zoo compute" in line
 
 
 def test_hours_of_work_are_refused_before_they_begin(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_hours_of_work_are_refused_before_they_begin(tmp_path: Path) -> None:
         builder.node("Add", "both", last, "Online/Cast")
         rerouted(builder, "Online/div", "both")
 
-    assert "computes far more than a network of the zoo" in complaint(changed(tmp_path, change))
+    assert "beyond what networks of the zoo compute" in complaint(changed(tmp_path, change))
 
 
 def test_constants_that_repeat_one_value_cannot_fill_the_memory(tmp_path: Path) -> None:
