@@ -117,6 +117,8 @@ def read_statistics(path: Path, trust: bool) -> Statistics | None:
     try:
         if path.suffix == ".npz":
             held = read_arrays(raw, _ARRAYS)
+            if not {"mean", "var"} <= set(held):
+                raise Flaw(f"it has no arrays mean and var: {_ADVICE}")
             return _statistics(name, held, held)
         state = _pickled_state(name, raw, trust)
         return _statistics(name, state, state.get("obs_rms"))
@@ -161,6 +163,8 @@ def _statistics(source: str, settings: Mapping[str, Any], moments: Any) -> Stati
         raise Flaw(f"its clip_obs is {clip}, which is not a number above 0: save it again")
     if isinstance(moments, Mapping) and "mean" not in moments:
         keys = settings.get("norm_obs_keys") or list(moments)
+        if not keys:
+            raise Flaw(f"it has no statistics of observations: {_ADVICE}")
         parts = {str(key): _normal(str(key), moments[key], epsilon, clip) for key in keys}
         return Statistics(source, parts=parts)
     return Statistics(source, whole=_normal("obs_rms", moments, epsilon, clip))
