@@ -8,13 +8,16 @@ from typing import Literal
 
 import numpy as np
 import torch
+from gymnasium import spaces
 
+from rpd_atari_zoo.boundary import boundary, file_name, quoted
 from rpd_atari_zoo.families import Family, Meaning, find_feed, missing, recognise, takes_bytes
 from rpd_atari_zoo.frames import Picture, fit_frames, picture_of
-from rpd_atari_zoo.graph import Graph, Node, read_graph
+from rpd_atari_zoo.graph import Array, Graph, Node, read_graph, similar_node
 from rpd_atari_zoo.network import FrozenNetwork
-from rpd_atari_zoo.policy import Rows, ZooPolicy, describe_network
-from rpd_core.errors import ConfigError, FitError, nearest
+from rpd_atari_zoo.policy import Rows, ZooPolicy, describe_network, not_finite
+from rpd_atari_zoo.threads import one_thread
+from rpd_core.errors import ConfigError, FitError
 from rpd_core.plugin.protocols import Facts, Policy
 
 
@@ -33,8 +36,8 @@ class AtariZooFile:
     """Node with one number per action, for graphs with names of their own."""
     output: Literal["auto", "q", "logits", "scores"] = "auto"
     """What the numbers are: action values, logits, or scores that only compare."""
-    sample: bool | None = None
-    """Draw the action (true) or take the best (false); none: draw from logits only."""
+    deterministic: bool | None = None
+    """Take the best action (true) or draw one (false); none: draw from logits only."""
     epsilon: float = 0.0
     """Share of steps with a random action; Dopamine's evaluation uses 0.001."""
 
@@ -42,9 +45,25 @@ class AtariZooFile:
         if not 0.0 <= self.epsilon <= 1.0:
             raise ConfigError(f"epsilon must lie between 0 and 1, got {self.epsilon}")
 
+    @property
+    def runs_code(self) -> bool:
+        """Return whether, with these parameters, code of the file's author may run."""
+        return False  # a graph is data
+
     def load(self, facts: Facts) -> Policy:
         """Read the graph and fit it to the environment."""
-        torch.set_num_threads(1)  # results must not depend on the number of cores
+        with boundary(self.path), one_thread():
+            return self._load(facts)
+
+    def describe(self) -> dict[str, str]:
+        """Return what the file says about the policy, without an environment."""
+        with boundary(self.path), one_thread():
+            graph = read_graph(self.path)
+            family = self._family(graph)
+            feed = find_feed(graph, family)
+            return describe_network(FrozenNetwork(graph, feed.name, family.output), family)
+
+    def _load(self, facts: Facts) -> Policy:
         graph = read_graph(self.path)
         family = self._family(graph)
         feed = find_feed(graph, family)
@@ -52,24 +71,27 @@ class AtariZooFile:
         network = FrozenNetwork(graph, feed.name, family.output).eval()
         rows = fit_rows(network, feed, picture, takes_bytes(graph, feed))
         check_actions(rows, facts, self.path)
-        if self.sample and family.meaning != "logits":
-            raise FitError(f"sample=true needs logits, {family.output!r} gives {family.meaning}")
-        sample = family.meaning == "logits" if self.sample is None else self.sample
-        return ZooPolicy(rows, fit_frames(facts, picture, family), facts, sample, self.epsilon)
+        framing = fit_frames(facts, picture, family)
+        deterministic = self._is_deterministic(family)
+        return ZooPolicy(self.path, rows, framing, facts, deterministic, self.epsilon)
 
-    def describe(self) -> dict[str, str]:
-        """Give what the file says about the policy, without an environment."""
-        graph = read_graph(self.path)
-        family = self._family(graph)
-        feed = find_feed(graph, family)
-        return describe_network(FrozenNetwork(graph, feed.name, family.output), family)
+    def _is_deterministic(self, family: Family) -> bool:
+        if self.deterministic is None:
+            return family.meaning != "logits"
+        if not self.deterministic and family.meaning != "logits":
+            raise FitError(
+                f"deterministic=false needs logits, {quoted(family.output)} gives {family.meaning}"
+            )
+        return self.deterministic
 
     def _family(self, graph: Graph) -> Family:
         if self.node is None:
             family = recognise(graph, self.family)
         else:
             if self.node not in graph:
-                raise FitError(f"{missing(graph, repr(self.node))}{nearest(self.node, graph)}")
+                raise FitError(
+                    f"{missing(graph, quoted(self.node))}{similar_node(graph, self.node)}"
+                )
             known = "auto" if self.family == "auto" else self.family
             family = Family(known, self.node, _assumed(self.node))
         return family if self.output == "auto" else replace(family, meaning=self.output)
@@ -87,31 +109,43 @@ def fit_rows(network: FrozenNetwork, feed: Node, picture: Picture, raw: bool) ->
     """Try the network on two pictures and choose how to compute many rows at once."""
     integer = feed.op.startswith("Placeholder") and "dtype" in feed.attributes
     dtype = torch.uint8 if integer and feed.dtype("dtype") is np.uint8 else torch.float32
-    size = (picture.height, picture.width, picture.frames)
-    shape = size if picture.last else (size[2], *size[:2])
-    generator = np.random.default_rng(0)
-    pictures = generator.integers(0, 256, (2, *shape)).astype(np.float32)
+    pictures = random_pictures(picture, 2)
     single = Rows(network, dtype, 1.0 if raw else 255.0, one_by_one=True)
     together = replace(single, one_by_one=False)
     try:
-        expected = single(pictures)
+        expected = rehearse(single, pictures)
     except FitError:
-        together(pictures)  # its own words, if that fails, too
+        rehearse(together, pictures)  # its own words, if that fails, too
         return together
     try:
-        found = together(pictures)
+        found = rehearse(together, pictures)
     except FitError:  # a batch size is baked into the graph
         return single
     same = found.shape == expected.shape and np.allclose(found, expected, rtol=1e-3, atol=1e-3)
     return together if same else single
 
 
+def random_pictures(picture: Picture, rows: int) -> Array:
+    """Return noise in the shape that a network takes."""
+    size = (picture.height, picture.width, picture.frames)
+    shape = size if picture.last else (size[2], *size[:2])
+    return np.random.default_rng(0).integers(0, 256, (rows, *shape)).astype(np.float32)
+
+
+def rehearse(rows: Rows, pictures: Array) -> Array:
+    """Compute rows and check that they are numbers."""
+    numbers = rows(pictures)
+    if not np.isfinite(numbers).all():
+        raise FitError(not_finite(rows.network.output))
+    return numbers
+
+
 def check_actions(rows: Rows, facts: Facts, path: Path) -> None:
-    """Say so if the network decides between another number of actions than there are."""
-    count = getattr(facts.action_space, "n", None)
-    if count is None or int(count) != rows.actions:
+    """Refuse a network that decides between another number of actions than there are."""
+    space = facts.action_space
+    if not isinstance(space, spaces.Discrete) or int(space.n) != rows.actions:
         advice = ": play with the full set of actions" if rows.actions == 18 else ""
         raise FitError(
-            f"{path.name} chooses between {rows.actions} actions, "
-            f"{facts.description or 'the environment'} has {facts.action_space}{advice}"
+            f"{file_name(path)} chooses between {rows.actions} actions, "
+            f"{facts.description or 'the environment'} has {space}{advice}"
         )
