@@ -17,7 +17,7 @@ INDIRECT = "a name that only running the pickle would show"
 _LONGEST_NAME = 500
 _MEMBER = re.compile(
     r"(data|constants|attributes|traced_inputs)\.pkl|version|byteorder|model\.json"
-    r"|\.(data/serialization_id|format_version|storage_alignment)"
+    r"|\.(data/(serialization_id|version)|format_version|storage_alignment)"
     r"|(data|constants|traced_inputs)/\d+|extra/[\w.-]+|code/__torch__[\w./]*\.py(\.debug_pkl)?"
 )
 """What torch calls the members of a TorchScript file, below the name of the archive."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
-from rpd_torchscript.limits import Fault, Meter
+from rpd_torchscript.functions.function import Function
+from rpd_torchscript.limits import Fault
 from rpd_torchscript.values import kind_of
 
 Values = list[Any]
@@ -15,13 +16,32 @@ Values = list[Any]
 Run = Callable[[Values], None]
 
 
-@dataclass
+@dataclass(frozen=True)
+class Call:
+    """What a step calls, if it is one plain call."""
+
+    function: Function
+    places: tuple[int, ...]
+    out: int
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a step chooses from, if it is a branch."""
+
+    condition: int
+    yes: Block
+    no: Block
+
+
+@dataclass(frozen=True)
 class Step:
     """One deed, which values it reads and which it makes."""
 
     run: Run
     reads: frozenset[int]
     writes: frozenset[int]
+    deed: Call | Choice | None = None
 
 
 @dataclass
@@ -32,9 +52,15 @@ class Block:
     nodes: int = 0
     """Nodes of code behind the steps."""
 
-    def add(self, run: Run, reads: Sequence[int], writes: Sequence[int]) -> None:
+    def add(
+        self,
+        run: Run,
+        reads: Iterable[int],
+        writes: Iterable[int],
+        deed: Call | Choice | None = None,
+    ) -> None:
         """Add a step."""
-        self.steps.append(Step(run, frozenset(reads), frozenset(writes)))
+        self.steps.append(Step(run, frozenset(reads), frozenset(writes), deed))
 
     def runs(self) -> list[Run]:
         """Return what the steps do."""
@@ -158,66 +184,3 @@ def while_loop(condition: int, body: Block) -> Run:
                 step(values)
 
     return run
-
-
-@dataclass(frozen=True)
-class Program:
-    """A compiled function."""
-
-    steps: tuple[Run, ...] = field(repr=False)
-    start: tuple[Any, ...] = field(repr=False)
-    """The values before a call: constants and weights in their places."""
-    arguments: dict[str, int]
-    """Where the arguments belong."""
-    required: frozenset[str]
-    result: int
-    writes: bool
-    """Whether anything is changed in place, so that inputs must be copied."""
-    last: tuple[str, ...]
-    """The operators at the end of the first output, the last one first."""
-
-    def __call__(self, given: dict[str, Any], frozen: frozenset[int]) -> Any:
-        """Run the program once; the memory that begins at `frozen` must not be changed."""
-        values = list(self.start)
-        values[0] = Meter(frozen)
-        missing = self.required - set(given)
-        if missing or set(given) - set(self.arguments):
-            raise Fault(f"forward takes {', '.join(self.arguments)}")
-        for name, value in given.items():
-            values[self.arguments[name]] = value
-        for step in self.steps:
-            step(values)
-        return values[self.result]
-
-
-def with_releases(steps: Sequence[Step], kept: frozenset[int]) -> tuple[Run, ...]:
-    """Return the runs of top-level steps, each of which drops what nobody reads any more."""
-    last: dict[int, int] = {}
-    for number, step in enumerate(steps):
-        for place in step.reads | step.writes:
-            last[place] = number
-    dying: dict[int, list[int]] = {}
-    for place, number in last.items():
-        if place not in kept:
-            dying.setdefault(number, []).append(place)
-    return tuple(_releasing(step.run, dying.get(n, [])) for n, step in enumerate(steps))
-
-
-def _releasing(run: Run, places: list[int]) -> Run:
-    if not places:
-        return run
-    if len(places) == 1:
-        place = places[0]
-
-        def run_and_drop(values: Values) -> None:
-            run(values)
-            values[place] = None
-
-        return run_and_drop
-
-    def run_and_drop_all(values: Values) -> None:
-        run(values)
-        for place in places:
-            values[place] = None
-
-    return run_and_drop_all

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from rpd_torchscript import blocks
-from rpd_torchscript.blocks import Block
+from rpd_torchscript.blocks import Block, Call
 from rpd_torchscript.functions.table import Function
 from rpd_torchscript.limits import Meter
 
@@ -45,7 +45,7 @@ class Builder:
         self.start: list[Any] = [None]
         self.block = Block()
         self.nodes = 0
-        self.writes = False
+        self.writes = self.reads = False
         self.constants: dict[Any, int] = {}
         self.makers: dict[int, tuple[str, tuple[Binding, ...]]] = {}
         """Which operator made a value, and of what."""
@@ -87,22 +87,24 @@ class Builder:
         if done is not None:
             return done
         self.writes = self.writes or function.writes
+        self.reads = self.reads or function.reads
         places = [self.place_of(binding) for binding in arguments]
         options = {key: self.place_of(binding) for key, binding in named.items()}
         out = self.place()
         if options:
             run = blocks.call_named(function.call, places, options, out)
+            self.block.add(run, [*places, *options.values()], [out])
         else:
-            run = blocks.call(function.call, places, out)
-        self.block.add(run, [*places, *options.values()], [out])
+            deed = Call(function, tuple(places), out)
+            self.block.add(blocks.call(function.call, places, out), places, [out], deed)
         self.makers[out] = name, tuple(arguments)
         return out
 
     def unpack(self, source: Binding, count: int) -> list[Binding]:
         """Spread a tuple or a list over several values."""
-        if isinstance(source, Known) and isinstance(source.value, tuple | list):
-            if len(source.value) == count:
-                return [Known(item) for item in source.value]
+        items = source.value if isinstance(source, Known) else None
+        if isinstance(items, tuple | list) and len(items) == count:
+            return [Known(item) for item in items]
         place, outs = self.place_of(source), [self.place() for _ in range(count)]
         self.block.add(blocks.unpack(place, outs), [place], outs)
         made = self.makers.get(place)

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from rpd_torchscript import blocks
-from rpd_torchscript.blocks import Block, Program, with_releases
+from rpd_torchscript.blocks import Block, Choice
 from rpd_torchscript.builder import Binding, Builder, Known
 from rpd_torchscript.expressions import Expressions, GradMode
 from rpd_torchscript.functions.table import Table
 from rpd_torchscript.limits import Refused, damaged, refused
+from rpd_torchscript.program import Program
 from rpd_torchscript.syntax import Library
 from rpd_torchscript.values import Module
 
@@ -62,12 +63,14 @@ class Compiler:
         out = self.builder.place_of(result)
         kept = frozenset({0, out, *self.builder.constants.values()})
         return Program(
-            with_releases(self.builder.block.steps, kept),
+            self.builder.block,
             tuple(self.builder.start),
             places,
             frozenset(required),
             out,
+            kept,
             self.builder.writes,
+            self.builder.reads,
             self.builder.last_operators(result),
         )
 
@@ -193,6 +196,7 @@ class Compiler:
             blocks.choose(place, yes, no),
             [place, *yes.reads, *no.reads],
             [*yes.writes, *no.writes],
+            Choice(place, yes, no),
         )
 
     def _branch(self, statements: Sequence[ast.stmt]) -> tuple[Block, Scope]:
@@ -212,7 +216,9 @@ class Compiler:
             and len(call.args) == 1
         )
         if not is_range or not isinstance(target, ast.Name) or node.orelse:
-            raise self.strange("has a 'for' in its code that does not count, which rpd does not run")
+            raise self.strange(
+                "has a 'for' in its code that does not count, which rpd does not run"
+            )
         assert isinstance(call, ast.Call)
         times = self.builder.place_of(self.expressions.compile(call.args[0]))
         carried = self._carry(node.body)

@@ -140,11 +140,13 @@ class Expressions:
             keys = [self.compile(key) for key in node.keys if key is not None]
             return self._add("prim::DictConstruct", [*keys, *map(self.compile, node.values)])
         items = [self.compile(item) for item in node.elts]
+        known = all(isinstance(item, Known) for item in items)
+        values = [item.value for item in items if isinstance(item, Known)]
         if isinstance(node, ast.List):
+            if known and not self.library.changes_lists:
+                return Known(StoredList(values))
             return self._add("prim::ListConstruct", items)
-        if all(isinstance(item, Known) for item in items):
-            return Known(tuple(item.value for item in items if isinstance(item, Known)))
-        return self._add("prim::TupleConstruct", items)
+        return Known(tuple(values)) if known else self._add("prim::TupleConstruct", items)
 
     def _item(self, node: ast.Subscript) -> Binding:
         owner = self.compile(node.value)
@@ -153,12 +155,12 @@ class Expressions:
             places = [Known(None) if b is None else self.compile(b) for b in bounds]
             return self._add("prim::TupleSlice", [owner, *places])
         key = self.compile(node.slice)
-        if isinstance(owner, Known) and isinstance(key, Known):
-            if isinstance(owner.value, tuple | StoredList | StoredDict):
-                try:
-                    return Known(owner.value[key.value])
-                except (LookupError, TypeError):
-                    pass  # the place may never be reached: let the call fail there
+        items = owner.value if isinstance(owner, Known) else None
+        if isinstance(key, Known) and isinstance(items, tuple | StoredList | StoredDict):
+            try:
+                return Known(items[key.value])
+            except (LookupError, TypeError):
+                pass  # the place may never be reached: let the call fail there
         return self._add("aten::__getitem__", [owner, key])
 
     # ---------------------------------------------------------------------- calls
@@ -243,15 +245,11 @@ class Expressions:
 
     def _argument(self, node: ast.expr, function: Function) -> Binding:
         """Compile an argument; a list of known values is made once where nobody keeps it."""
-        literal = node
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            if node.func.id == "annotate" and len(node.args) == 2:
-                literal = node.args[1]
-        if isinstance(literal, ast.List) and not function.keeps:
+        if isinstance(node, ast.List) and not function.keeps:
             self.compiler.visit()
-            items = [self.compile(item) for item in literal.elts]
+            items = [self.compile(item) for item in node.elts]
             if all(isinstance(item, Known) for item in items):
-                return Known([item.value for item in items if isinstance(item, Known)])
+                return Known(StoredList(item.value for item in items if isinstance(item, Known)))
             return self._add("prim::ListConstruct", items)
         return self.compile(node)
 

@@ -160,7 +160,9 @@ def state_shapes(network: Network, settings: Settings) -> Iterator[StateShape | 
     """Return the shapes that the hidden state may have: declared, or read off the weights."""
     if not network.signature.states:
         if settings.hidden:
-            raise FitError(f"hidden={_plus(settings.hidden)} is given, but the module takes no state")
+            raise FitError(
+                f"hidden={_plus(settings.hidden)} is given, but the module takes no state"
+            )
         yield None
     elif settings.hidden:
         yield StateShape(settings.hidden, settings.hidden_axis)

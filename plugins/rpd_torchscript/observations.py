@@ -122,7 +122,7 @@ class Stack:
     count: int
 
     def __call__(self, rows: Array, starts: Array, memory: Array | None) -> Array:
-        """Return the frames (lane, frame, ...); where an episode starts, copies of the first one."""
+        """Return the frames (lane, frame, ...); copies of the first one where an episode starts."""
         first = np.repeat(rows[:, None], self.count, axis=1)
         if memory is None:
             return first

@@ -15,11 +15,11 @@ from torch import Tensor
 
 from rpd_core.errors import EpisodeError, one_line
 from rpd_torchscript.archive import Archive
-from rpd_torchscript.blocks import Program
 from rpd_torchscript.compiler import compile_method
 from rpd_torchscript.functions.table import Table
 from rpd_torchscript.limits import Exhausted, Fault, Forbidden, Refused, damaged, refused
 from rpd_torchscript.pickles import BadPickle, Record, TensorNote, read_pickle
+from rpd_torchscript.program import Program
 from rpd_torchscript.signature import Argument, Loaded, argument_of, leaves_in
 from rpd_torchscript.syntax import BadCode, Library, read_code
 from rpd_torchscript.tensors import TensorShelf, unusual_values
@@ -53,7 +53,7 @@ def load_script(archive: Archive) -> Loaded:
 
 
 def _version(path: Path, members: Mapping[str, bytes]) -> int:
-    text = members.get("version", b"").strip()
+    text = (members.get("version") or members.get(".data/version", b"")).strip()
     if not text:
         return _TODAY
     if not text.isdigit() or len(text) > 9:
@@ -154,9 +154,7 @@ def _parameters(library: Library, root: Module) -> dict[str, Tensor]:
     return found
 
 
-def _check_numbers(
-    path: Path, library: Library, root: Module, constants: tuple[Any, ...]
-) -> None:
+def _check_numbers(path: Path, library: Library, root: Module, constants: tuple[Any, ...]) -> None:
     weights = {id(tensor) for tensor in _parameters(library, root).values()}
     for name, tensor in _tensors(root, constants):
         unusual = unusual_values(tensor, id(tensor) in weights)

@@ -22,12 +22,16 @@ _TOKEN = re.compile(
     r"|(?P<name>[A-Za-z_]\w*)|(?P<sign>->|[()\[\]{},:.=-])",
     re.ASCII,
 )
-_FORBIDDEN_WORDS = frozenset(
+_NEVER = (
     "and as assert async await break continue del elif except finally global is lambda nonlocal "
-    "not or raise try yield match case".split()
+    "not or raise try yield match case"
 )
-_STATEMENTS = frozenset("if else for while with class def return pass import from".split())
+_FORBIDDEN_WORDS = frozenset(_NEVER.split())
+_FIRST = "if else for while with class def return pass import from"
+_STATEMENTS = frozenset(_FIRST.split())
 """Words that stand only at the start of a line: `x if y else z` would nest without brackets."""
+_CHANGING = "_set_item append clear extend insert pop remove reverse sort Delete"
+_CHANGING_LISTS = tuple(f"torch.{name}(".encode() for name in _CHANGING.split())
 _LONGEST_NUMBER = 40
 
 
@@ -61,6 +65,8 @@ class Library:
 
     classes: dict[str, Class]
     functions: dict[str, ast.FunctionDef]
+    changes_lists: bool = False
+    """Whether any code changes a list in place, so that every list must be made anew."""
 
 
 def read_code(members: Mapping[str, bytes]) -> Library:
@@ -72,7 +78,8 @@ def read_code(members: Mapping[str, bytes]) -> Library:
     }
     if sum(map(len, sources.values())) > CODE_BYTES:
         raise BadCode(f"its code is longer than {CODE_BYTES >> 20} MB")
-    library = Library({}, {})
+    changing = any(word in data for data in sources.values() for word in _CHANGING_LISTS)
+    library = Library({}, {}, changing)
     for name, data in sources.items():
         _add(library, name.removeprefix("code/").removesuffix(".py").replace("/", "."), data)
     return library

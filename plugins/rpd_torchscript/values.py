@@ -80,8 +80,11 @@ def check_ints(value: Any) -> list[int]:
     """Return a list of whole numbers; one number stands for a list of it."""
     if type(value) is int:
         return [value]
-    if not isinstance(value, list | tuple) or any(type(item) is not int for item in value):
+    if not isinstance(value, list | tuple):
         raise Fault(f"a list of whole numbers is needed where the code has {kind_of(value)}")
+    for item in value:
+        if type(item) is not int:
+            raise Fault(f"a list of whole numbers has {kind_of(item)} in it")
     return list(value)
 
 
@@ -108,3 +111,13 @@ def memory_format_of(code: Any) -> torch.memory_format | None:
     if type(code) is not int or code not in _FORMATS:
         raise Fault(f"the memory format {str(code)[:20]} is not supported")
     return _FORMATS[code]
+
+
+def frozen(value: Any) -> Any:
+    """Return a value that can be a key: lists become tuples."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+def shape_of(tensor: Any) -> tuple[int, ...] | None:
+    """Return the shape of a tensor that may be missing."""
+    return None if tensor is None else check_tensor(tensor).shape

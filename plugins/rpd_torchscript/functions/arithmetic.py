@@ -188,6 +188,7 @@ def _logic(name: str, plain: Plain) -> Callable[..., Any]:
     return _binary(name, _numbers(plain))
 
 
+_IN_PLACE = "add_ eq_ ge_ gt_ le_ lt_ mul_ multiply_ ne_ pow_ sub_ subtract_"
 _floor_div = _numbers(operator.floordiv)
 _BINARY = {
     "aten::__and__": _logic("bitwise_and", operator.and_),
@@ -213,16 +214,20 @@ _BINARY = {
     "aten::subtract": _binary("sub", _numbers(operator.sub)),
     "aten::true_divide": _divide,
 }
+_RAW: dict[str, Callable[..., Any]] = {
+    "aten::add": torch.add,
+    "aten::div": torch.div,
+    "aten::mul": torch.mul,
+    "aten::pow": torch.pow,
+    "aten::sub": torch.sub,
+}
 FUNCTIONS = {
-    **{name: Function(call, folds="plain") for name, call in _BINARY.items()},
-    **{
-        f"aten::{name}": Function(in_place(name), writes=True)
-        for name in "add_ eq_ ge_ gt_ le_ lt_ mul_ multiply_ ne_ pow_ sub_ subtract_".split()
-    },
+    **{name: Function(call, folds="plain", raw=_RAW.get(name)) for name, call in _BINARY.items()},
+    **{f"aten::{name}": Function(in_place(name), writes=True) for name in _IN_PLACE.split()},
     "aten::__round_to_zero_floordiv": Function(_round_to_zero, folds="plain"),
-    "aten::allclose": Function(_all_close),
+    "aten::allclose": Function(_all_close, reads=True),
     "aten::div_": Function(_divide_in_place, writes=True),
-    "aten::equal": Function(_same_size),
-    "aten::where": Function(_where),
+    "aten::equal": Function(_same_size, reads=True),
+    "aten::where": Function(_where, raw=torch.where),
     "prim::abs": Function(_absolute, folds="plain"),
 }

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rpd_torchscript.functions.elementwise import broadcast_count
+from rpd_torchscript.functions.elementwise import broadcast_count, torch_function
 from rpd_torchscript.functions.function import Function
 from rpd_torchscript.limits import Fault, Forbidden, Meter, check_count
 from rpd_torchscript.values import check_int, check_number, check_tensor
@@ -39,18 +39,19 @@ def _scaled_dot_product(
     weights = (*q.shape[:-2], q.size(-2), k.size(-2))
     check_count(stacks * q.size(-2) * max(k.size(-2), v.size(-1)))
     if mask is not None:
-        if is_causal or broadcast_count([tuple(check_tensor(mask).shape), weights]) != (
-            stacks * q.size(-2) * k.size(-2)
-        ) or mask.dim() > q.dim():
+        if (
+            is_causal
+            or broadcast_count([tuple(check_tensor(mask).shape), weights])
+            != (stacks * q.size(-2) * k.size(-2))
+            or mask.dim() > q.dim()
+        ):
             raise Fault(f"attention does not take a mask of shape {tuple(mask.shape)}")
         if mask.dtype not in (torch.bool, q.dtype):
             raise Fault(f"attention does not take a mask of {mask.dtype}")
     meter.worked(stacks * q.size(-2) * k.size(-2) * (q.size(-1) + v.size(-1) + 20))
     factor = None if scale is None else float(check_number(scale))
     return meter.made(
-        torch._C._nn.scaled_dot_product_attention(
-            q, k, v, mask, 0.0, bool(is_causal), scale=factor
-        )
+        torch._C._nn.scaled_dot_product_attention(q, k, v, mask, 0.0, bool(is_causal), scale=factor)
     )
 
 
@@ -165,7 +166,7 @@ def _encoder_layer(
     _spend(meter, rows, heads, 4 * width * width + 2 * width * inner)
     weights = (qkv_weight, qkv_bias, out_weight, out_bias)
     flags = (bool(use_gelu), bool(norm_first), float(check_number(eps)))
-    made = torch._transformer_encoder_layer_fwd(
+    made = torch_function("_transformer_encoder_layer_fwd")(
         rows, width, heads, *weights, *flags, *rest[:8], mask, mask_type
     )
     return meter.made(made)

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from rpd_torchscript.functions.elementwise import torch_function
 from rpd_torchscript.functions.function import Function
 from rpd_torchscript.limits import Fault, Meter, check_count, check_sizes
-from rpd_torchscript.values import check_ints, check_number, check_tensor
+from rpd_torchscript.values import (
+    check_int,
+    check_ints,
+    check_number,
+    check_tensor,
+    frozen,
+    shape_of,
+)
 
+Shape = tuple[int, ...]
 _WIDEST = 2**20
 """Pixels of padding, steps and the like."""
 
@@ -27,48 +36,78 @@ def spread(value: Any, axes: int, low: int, what: str) -> list[int]:
     return numbers
 
 
-def _check_layer(value: Any, weight: Any, bias: Any, axes: int) -> tuple[Tensor, Tensor]:
-    picture, kernel = check_tensor(value), check_tensor(weight)
-    if kernel.dim() != axes + 2 or picture.dim() not in (axes + 1, axes + 2):
+@dataclass(frozen=True)
+class _Plan:
+    """A layer whose sizes were found to be good."""
+
+    work: int
+    settings: tuple[Any, ...]
+    """What torch is told besides the tensors."""
+
+
+def _check_shapes(picture: Shape, kernel: Shape, bias: Shape | None, axes: int) -> None:
+    if len(kernel) != axes + 2 or len(picture) not in (axes + 1, axes + 2):
         raise Fault(
-            f"a convolution over {axes} axes does not fit a picture of shape "
-            f"{tuple(picture.shape)} and weights of shape {tuple(kernel.shape)}"
+            f"a convolution over {axes} axes does not fit a picture of shape {tuple(picture)} and "
+            f"weights of shape {tuple(kernel)}"
         )
-    if bias is not None and check_tensor(bias).dim() != 1:
+    if bias is not None and len(bias) != 1:
         raise Fault("the bias of a convolution needs one axis")
-    if 0 in kernel.shape or 0 in picture.shape[-axes - 1 :]:
+    if 0 in kernel or 0 in picture[-axes - 1 :]:
         raise Fault("a convolution has no numbers to work on")
-    return picture, kernel
 
 
-def _batch(picture: Tensor, axes: int) -> int:
-    return picture.size(0) if picture.dim() == axes + 2 else 1
+def _lanes(picture: Shape, axes: int) -> int:
+    return picture[0] if len(picture) == axes + 2 else 1
 
 
-def _check_convolution(
-    meter: Meter, picture: Tensor, kernel: Tensor, geometry: Sequence[Sequence[int]], groups: int
-) -> None:
+def _check_groups(groups: Any, picture: Shape, axes: int) -> int:
+    count = check_int(groups)
+    if not 1 <= count <= picture[-axes - 1]:
+        raise Fault(f"a convolution in {count} groups is not to be had")
+    return count
+
+
+@lru_cache(maxsize=256)
+def _plan_convolution(
+    axes: int,
+    picture: Shape,
+    kernel: Shape,
+    bias: Shape | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: Any,
+) -> _Plan:
     """Refuse a convolution whose result, or whose windows laid out, are too large."""
-    stride, padding, dilation = geometry
-    axes = len(stride)
-    if not 1 <= groups <= picture.size(-axes - 1):
-        raise Fault(f"a convolution in {groups} groups is not to be had")
-    sizes = []
-    for place in range(axes):
-        window = dilation[place] * (kernel.size(place + 2) - 1) + 1
-        free = picture.size(place - axes) + 2 * padding[place] - window
+    _check_shapes(picture, kernel, bias, axes)
+    steps = spread(stride, axes, 1, "stride")
+    gaps = spread(dilation, axes, 1, "dilation")
+    count = _check_groups(groups, picture, axes)
+    edges, border = _edges(padding, kernel, gaps)
+    places = 1
+    for axis in range(axes):
+        window = gaps[axis] * (kernel[axis + 2] - 1) + 1
+        free = picture[axis - axes] + 2 * edges[axis] - window
         if free < 0:
             raise Fault("a convolution's window is larger than the picture")
-        sizes.append(free // stride[place] + 1)
-    _check_cost(meter, picture, kernel, sizes)
+        places *= free // steps[axis] + 1
+    check_count(_lanes(picture, axes) * kernel[0] * places)
+    check_count(picture[-axes - 1] * prod(kernel[2:]) * places)
+    work = _lanes(picture, axes) * places * prod(kernel)
+    return _Plan(work, (steps, border, gaps, count))
 
 
-def _check_cost(meter: Meter, picture: Tensor, kernel: Tensor, sizes: Sequence[int]) -> None:
-    axes = len(sizes)
-    lanes, places = _batch(picture, axes), prod(sizes)
-    check_count(lanes * kernel.size(0) * places)
-    check_count(picture.size(-axes - 1) * prod(kernel.shape[2:]) * places)
-    meter.worked(lanes * places * kernel.numel())
+def _edges(padding: Any, kernel: Shape, gaps: list[int]) -> tuple[list[int], Any]:
+    """Return the most that is added on each side, and what torch is told."""
+    if not isinstance(padding, str):
+        edges = spread(padding, len(gaps), 0, "padding")
+        return edges, edges
+    if padding == "valid":
+        return [0] * len(gaps), padding
+    if padding != "same":
+        raise Fault("a convolution is padded in an unknown way")
+    return [gap * (size - 1) // 2 + 1 for gap, size in zip(gaps, kernel[2:], strict=True)], padding
 
 
 def _convolution(axes: int) -> Callable[..., Tensor]:
@@ -84,21 +123,41 @@ def _convolution(axes: int) -> Callable[..., Tensor]:
         dilation: Any = 1,
         groups: Any = 1,
     ) -> Tensor:
-        picture, kernel = _check_layer(value, weight, bias, axes)
-        steps = spread(stride, axes, 1, "stride")
-        gaps = spread(dilation, axes, 1, "dilation")
-        if isinstance(padding, str):
-            if padding not in ("same", "valid"):
-                raise Fault("a convolution is padded in an unknown way")
-            edges, border = [0] * axes, padding
-            if padding == "same":
-                edges = [gaps[i] * (kernel.size(i + 2) - 1) // 2 + 1 for i in range(axes)]
-        else:
-            edges = border = spread(padding, axes, 0, "padding")
-        _check_convolution(meter, picture, kernel, (steps, edges, gaps), check_ints(groups)[0])
-        return meter.made(function(picture, kernel, bias, steps, border, gaps, groups))
+        shapes = check_tensor(value).shape, check_tensor(weight).shape, shape_of(bias)
+        layout = frozen(stride), frozen(padding), frozen(dilation), groups
+        plan = _plan_convolution(axes, *shapes, *layout)
+        meter.worked(plan.work)
+        return meter.made(function(value, weight, bias, *plan.settings))
 
     return call
+
+
+@lru_cache(maxsize=256)
+def _plan_transposed(
+    axes: int,
+    picture: Shape,
+    kernel: Shape,
+    bias: Shape | None,
+    stride: Any,
+    padding: Any,
+    output_padding: Any,
+    groups: Any,
+    dilation: Any,
+) -> _Plan:
+    _check_shapes(picture, kernel, bias, axes)
+    steps = spread(stride, axes, 1, "stride")
+    edges = spread(padding, axes, 0, "padding")
+    more = spread(output_padding, axes, 0, "padding")
+    gaps = spread(dilation, axes, 1, "dilation")
+    count = _check_groups(groups, picture, axes)
+    sizes = [
+        (picture[i - axes] - 1) * steps[i] + gaps[i] * kernel[i + 2] + more[i] for i in range(axes)
+    ]
+    pixels = prod(picture[-axes:])
+    check_count(_lanes(picture, axes) * kernel[1] * count * prod(sizes))
+    check_count(kernel[1] * count * prod(kernel[2:]) * pixels)
+    work = _lanes(picture, axes) * pixels * prod(kernel)
+    return _Plan(work, (steps, edges, more, count, gaps))
 
 
 def _transposed(axes: int) -> Callable[..., Tensor]:
@@ -115,22 +174,11 @@ def _transposed(axes: int) -> Callable[..., Tensor]:
         groups: Any = 1,
         dilation: Any = 1,
     ) -> Tensor:
-        picture, kernel = _check_layer(value, weight, bias, axes)
-        steps = spread(stride, axes, 1, "stride")
-        edges = spread(padding, axes, 0, "padding")
-        more = spread(output_padding, axes, 0, "padding")
-        gaps = spread(dilation, axes, 1, "dilation")
-        count = check_ints(groups)[0]
-        if not 1 <= count <= picture.size(-axes - 1):
-            raise Fault(f"a convolution in {count} groups is not to be had")
-        sizes = [
-            (picture.size(i - axes) - 1) * steps[i] + gaps[i] * kernel.size(i + 2) + more[i]
-            for i in range(axes)
-        ]
-        check_count(_batch(picture, axes) * kernel.size(1) * count * prod(sizes))
-        check_count(kernel.size(1) * count * prod(kernel.shape[2:]) * prod(picture.shape[-axes:]))
-        meter.worked(_batch(picture, axes) * prod(picture.shape[-axes:]) * kernel.numel())
-        return meter.made(function(picture, kernel, bias, steps, edges, more, count, gaps))
+        shapes = check_tensor(value).shape, check_tensor(weight).shape, shape_of(bias)
+        layout = map(frozen, (stride, padding, output_padding, groups, dilation))
+        plan = _plan_transposed(axes, *shapes, *layout)
+        meter.worked(plan.work)
+        return meter.made(function(value, weight, bias, *plan.settings))
 
     return call
 
@@ -158,51 +206,48 @@ def _traced_convolution(
     return _CONVOLUTIONS[axes](meter, value, weight, bias, stride, padding, dilation, groups)
 
 
-def _same_padded(axes: int) -> Callable[..., Tensor]:
-    """Return the operator that `padding="same"` had in older files."""
-
-    def call(
-        meter: Meter,
-        value: Any,
-        weight: Any,
-        bias: Any,
-        stride: Any,
-        padding: Any,
-        dilation: Any,
-        groups: Any,
-    ) -> Tensor:
-        options = (stride, padding, dilation, groups)
-        return _CONVOLUTIONS[axes](meter, value, weight, bias, *options)
-
-    return call
+def _named_padding(meter: Meter, value: Any, weight: Any, *rest: Any) -> Tensor:
+    """Run the operator that `padding="same"` has in some files."""
+    axes = check_tensor(weight).dim() - 2
+    if axes not in (1, 2, 3):
+        raise Fault(f"a convolution over {axes} axes is not supported")
+    return _CONVOLUTIONS[axes](meter, value, weight, *rest)
 
 
 # -------------------------------------------------------------------------- pooling
 
 
-def _pooled(
-    meter: Meter, value: Any, axes: int, kernel: Any, stride: Any, padding: Any, dilation: Any = 1
-) -> tuple[Tensor, list[list[int]]]:
-    """Check a pooling layer and return its picture and its shape, one list per setting."""
-    picture = check_tensor(value)
-    if picture.dim() not in (axes + 1, axes + 2) or 0 in picture.shape[-axes:]:
-        raise Fault(f"pooling over {axes} axes does not fit shape {tuple(picture.shape)}")
+@lru_cache(maxsize=256)
+def _plan_pooling(
+    axes: int, picture: Shape, kernel: Any, stride: Any, padding: Any, dilation: Any
+) -> _Plan:
+    if len(picture) not in (axes + 1, axes + 2) or 0 in picture[-axes:]:
+        raise Fault(f"pooling over {axes} axes does not fit shape {tuple(picture)}")
     window = spread(kernel, axes, 1, "window")
-    steps = window if stride in (None, [], ()) else spread(stride, axes, 1, "stride")
+    steps = window if stride in (None, ()) else spread(stride, axes, 1, "stride")
     edges = spread(padding, axes, 0, "padding")
     gaps = spread(dilation, axes, 1, "dilation")
     if any(2 * edge > width for edge, width in zip(edges, window, strict=True)):
         raise Fault(f"a pooling window of {window} has a padding of {edges}")
     sizes = [
-        (picture.size(i - axes) + 2 * edges[i] - gaps[i] * (window[i] - 1) - 1) // steps[i] + 2
+        (picture[i - axes] + 2 * edges[i] - gaps[i] * (window[i] - 1) - 1) // steps[i] + 2
         for i in range(axes)
     ]
     if min(sizes) < 1:
         raise Fault("a pooling window is larger than the picture")
-    count = prod(picture.shape[:-axes]) * prod(sizes)
+    count = prod(picture[:-axes]) * prod(sizes)
     check_count(count)
-    meter.worked(count * prod(window))
-    return picture, [window, steps, edges, gaps]
+    return _Plan(count * prod(window), (window, steps, edges, gaps))
+
+
+def _pooling(
+    meter: Meter, value: Any, axes: int, kernel: Any, stride: Any, padding: Any, dilation: Any = 1
+) -> tuple[Any, ...]:
+    """Check a pooling layer; return its window, stride, padding and dilation."""
+    layout = frozen(kernel), frozen(stride), frozen(padding), frozen(dilation)
+    plan = _plan_pooling(axes, check_tensor(value).shape, *layout)
+    meter.worked(plan.work)
+    return plan.settings
 
 
 def _max_pool(axes: int, name: str) -> Callable[..., Any]:
@@ -217,8 +262,8 @@ def _max_pool(axes: int, name: str) -> Callable[..., Any]:
         dilation: Any = 1,
         ceil_mode: Any = False,
     ) -> Any:
-        picture, shape = _pooled(meter, value, axes, kernel, stride, padding, dilation)
-        made = function(picture, *shape, bool(ceil_mode))
+        shape = _pooling(meter, value, axes, kernel, stride, padding, dilation)
+        made = function(value, *shape, bool(ceil_mode))
         return meter.made(made) if type(made) is Tensor else tuple(map(meter.made, made))
 
     return call
@@ -237,13 +282,13 @@ def _average_pool(axes: int) -> Callable[..., Tensor]:
         count_include_pad: Any = True,
         divisor_override: Any = None,
     ) -> Tensor:
-        picture, shape = _pooled(meter, value, axes, kernel, stride, padding)
+        shape = _pooling(meter, value, axes, kernel, stride, padding)
         flags: list[Any] = [bool(ceil_mode), bool(count_include_pad)]
         if divisor_override is not None:
             if not check_number(divisor_override):
                 raise Fault("a pooling layer divides by zero")
             flags.append(divisor_override)
-        return meter.made(function(picture, *shape[:3], *flags))
+        return meter.made(function(value, *shape[:3], *flags))
 
     return call
 
@@ -264,6 +309,20 @@ def _adaptive_pool(axes: int, name: str) -> Callable[..., Any]:
     return call
 
 
+def _average_pool_1d(
+    meter: Meter,
+    value: Any,
+    kernel: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: Any = False,
+    count_include_pad: Any = True,
+) -> Tensor:
+    shape = _pooling(meter, value, 1, kernel, stride, padding)
+    flags = bool(ceil_mode), bool(count_include_pad)
+    return meter.made(torch_function("avg_pool1d")(value, *shape[:3], *flags))
+
+
 _CONVOLUTIONS = {axes: _convolution(axes) for axes in (1, 2, 3)}
 _CALLS: dict[str, Callable[..., Any]] = {
     **{f"aten::conv{axes}d": call for axes, call in _CONVOLUTIONS.items()},
@@ -276,26 +335,12 @@ _CALLS: dict[str, Callable[..., Any]] = {
         for axes in (1, 2, 3)
     },
     "aten::_convolution": _traced_convolution,
-    "aten::_convolution_mode": lambda meter, value, weight, *rest: _same_padded(
-        check_tensor(weight).dim() - 2
-    )(meter, value, weight, *rest),
-    "aten::avg_pool1d": lambda meter, value, *rest: _average_pool_1d(meter, value, *rest),
+    "aten::_convolution_mode": _named_padding,
+    "aten::avg_pool1d": _average_pool_1d,
     "aten::max_pool2d_with_indices": _max_pool(2, "max_pool2d_with_indices"),
 }
-
-
-def _average_pool_1d(
-    meter: Meter,
-    value: Any,
-    kernel: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: Any = False,
-    count_include_pad: Any = True,
-) -> Tensor:
-    picture, shape = _pooled(meter, value, 1, kernel, stride, padding)
-    made = torch.avg_pool1d(picture, *shape[:3], bool(ceil_mode), bool(count_include_pad))
-    return meter.made(made)
-
-
-FUNCTIONS = {name: Function(call) for name, call in _CALLS.items()}
+_RAW = {
+    f"aten::{name}": torch_function(name)
+    for name in ("conv1d", "conv2d", "conv3d", "avg_pool2d", "max_pool1d", "max_pool2d")
+}
+FUNCTIONS = {name: Function(call, raw=_RAW.get(name)) for name, call in _CALLS.items()}

@@ -221,7 +221,7 @@ def _number_to_tensor(meter: Meter, value: Any) -> Tensor:
     return torch.tensor(check_number(value))
 
 
-_CALLS = {
+_CALLS: dict[str, Callable[..., Any]] = {
     "aten::arange": _arange,
     "aten::as_tensor": _tensor,
     "aten::empty": _sized(0),

@@ -90,10 +90,13 @@ def elementwise(name: str) -> Callable[..., Any]:
             if alone is None or type(first) not in (int, float) or rest:
                 raise needs_tensor(first)
             return alone(first)
-        if rest:
-            check_operands((first, *rest))
         if options:
             check_operands(options.values())
+        if len(rest) == 1 and type(rest[0]) is Tensor:  # by far the most frequent
+            if first.numel() * rest[0].numel() > NUMBERS:
+                check_operands((first, *rest))
+        elif rest:
+            check_operands((first, *rest))
         return meter.made(function(first, *rest, **options))
 
     return call
@@ -119,13 +122,14 @@ def _copy(meter: Meter, target: Any, source: Any, non_blocking: Any = False) -> 
     return meter.own(target).copy_(source)
 
 
-_NEW = {f"aten::{name}": elementwise(name) for name in f"{_ONE} {_ACTIVATIONS} {_SEVERAL}".split()}
-_CHANGING = {
-    f"aten::{name}": in_place(name)
-    for name in f"{_ONE_IN_PLACE} {_ACTIVATIONS_IN_PLACE} {_SEVERAL_IN_PLACE}".split()
-}
 FUNCTIONS = {
-    **{name: Function(call, folds="plain") for name, call in _NEW.items()},
-    **{name: Function(call, writes=True) for name, call in _CHANGING.items()},
+    **{
+        f"aten::{name}": Function(elementwise(name), folds="plain", raw=torch_function(name))
+        for name in f"{_ONE} {_ACTIVATIONS} {_SEVERAL}".split()
+    },
+    **{
+        f"aten::{name}": Function(in_place(name), writes=True)
+        for name in f"{_ONE_IN_PLACE} {_ACTIVATIONS_IN_PLACE} {_SEVERAL_IN_PLACE}".split()
+    },
     "aten::copy_": Function(_copy, writes=True),
 }

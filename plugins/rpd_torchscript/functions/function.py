@@ -19,3 +19,7 @@ class Function:
     """Whether it changes its first argument in place."""
     keeps: bool = False
     """Whether a list among its arguments lives on in its result."""
+    reads: bool = False
+    """Whether numbers in a tensor decide over plain values or over the shape of the result."""
+    raw: Callable[..., Any] | None = None
+    """The same without checks and meter, for tensors whose shapes were checked before."""

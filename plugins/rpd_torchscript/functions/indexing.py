@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -42,9 +43,7 @@ def _index(meter: Meter, value: Any, indices: Any) -> Tensor:
     return meter.made(tensor[places])
 
 
-def _index_put(
-    meter: Meter, value: Any, indices: Any, new: Any, accumulate: Any = False
-) -> Tensor:
+def _index_put(meter: Meter, value: Any, indices: Any, new: Any, accumulate: Any = False) -> Tensor:
     tensor, chosen = check_tensor(value), _indices(indices)
     _check_indexed(tensor, chosen)
     made = meter.made(tensor.clone())
@@ -59,9 +58,7 @@ def _index_put_in_place(
     return _put(meter.own(tensor), chosen, check_tensor(new), accumulate)
 
 
-def _put(
-    target: Tensor, indices: list[Tensor | None], new: Tensor, accumulate: Any
-) -> Tensor:
+def _put(target: Tensor, indices: list[Tensor | None], new: Tensor, accumulate: Any) -> Tensor:
     if accumulate is not False:
         raise Fault("adding up at indices is not supported")
     places: Any = tuple(slice(None) if item is None else item for item in indices)
@@ -75,9 +72,7 @@ def _index_select(meter: Meter, value: Any, dim: Any, index: Any) -> Tensor:
     return meter.made(torch.index_select(tensor, dim, chosen))
 
 
-def _gather(
-    meter: Meter, value: Any, dim: Any, index: Any, *, sparse_grad: Any = False
-) -> Tensor:
+def _gather(meter: Meter, value: Any, dim: Any, index: Any, *, sparse_grad: Any = False) -> Tensor:
     return meter.made(torch.gather(check_tensor(value), check_int(dim), check_tensor(index)))
 
 
@@ -119,17 +114,17 @@ def _one_hot(meter: Meter, value: Any, classes: Any = -1) -> Tensor:
     return meter.made(torch.nn.functional.one_hot(tensor, count))
 
 
-_CALLS = {
+_CALLS: dict[str, Callable[..., Any]] = {
     "aten::embedding": _embedding,
     "aten::gather": _gather,
-    "aten::index": _index,
     "aten::index_put": _index_put,
     "aten::index_select": _index_select,
-    "aten::one_hot": _one_hot,
     "aten::scatter": _scatter,
 }
 FUNCTIONS = {
     **{name: Function(call) for name, call in _CALLS.items()},
+    "aten::index": Function(_index, reads=True),
+    "aten::one_hot": Function(_one_hot, reads=True),
     "aten::index_put_": Function(_index_put_in_place, writes=True),
     "aten::scatter_": Function(_scatter_in_place, writes=True),
 }

@@ -16,6 +16,7 @@ from rpd_torchscript.limits import Fault, Forbidden, Meter, check_sizes
 from rpd_torchscript.values import check_int, check_ints, check_number, check_tensor
 
 _NORMALISING = 10
+_DROPOUTS = "alpha_dropout dropout dropout_ feature_alpha_dropout feature_dropout"
 _DEEPEST_PAD = 2**20
 
 
@@ -25,9 +26,7 @@ def _channel_values(picture: Tensor, *values: Any) -> list[Tensor | None]:
         raise Fault(f"shape {tuple(picture.shape)} has no channels to normalise")
     for value in values:
         if value is not None and tuple(check_tensor(value).shape) != (picture.size(1),):
-            raise Fault(
-                f"{tuple(value.shape)} numbers normalise {picture.size(1)} channels"
-            )
+            raise Fault(f"{tuple(value.shape)} numbers normalise {picture.size(1)} channels")
     return list(values)
 
 
@@ -45,17 +44,16 @@ def _batch_norm(
 ) -> Tensor:
     if training:
         raise Forbidden(
-            "normalises over the lanes of a batch ('aten::batch_norm' in training mode), so that an "
-            "episode would depend on the others; call eval() before saving it"
+            "normalises over the lanes of a batch ('aten::batch_norm' in training mode), so that "
+            "an episode would depend on the others; call eval() before saving it"
         )
     picture = check_tensor(value)
     weights = _channel_values(picture, weight, bias, mean, variance)
     if mean is None or variance is None:
         raise Fault("a batch normalisation lacks its statistics")
     meter.worked(_NORMALISING * picture.numel())
-    return meter.made(
-        torch.batch_norm(picture, *weights, False, 0.0, float(check_number(eps)), False)  # type: ignore[arg-type]
-    )
+    settings = (False, 0.0, float(check_number(eps)), False)
+    return meter.made(torch_function("batch_norm")(picture, *weights, *settings))
 
 
 def _instance_norm(
@@ -77,10 +75,8 @@ def _instance_norm(
     if not use_input_stats and (mean is None or variance is None):
         raise Fault("an instance normalisation lacks its statistics")
     meter.worked(_NORMALISING * picture.numel())
-    made = torch.instance_norm(
-        picture, *weights, bool(use_input_stats), 0.0, float(check_number(eps)), False  # type: ignore[arg-type]
-    )
-    return meter.made(made)
+    settings = (bool(use_input_stats), 0.0, float(check_number(eps)), False)
+    return meter.made(torch_function("instance_norm")(picture, *weights, *settings))
 
 
 def _check_normalised(value: Any, shape: Any, weights: tuple[Any, ...]) -> tuple[Tensor, list[int]]:
@@ -104,7 +100,9 @@ def _layer_norm(
 ) -> Tensor:
     tensor, sizes = _check_normalised(value, shape, (weight, bias))
     meter.worked(_NORMALISING * tensor.numel())
-    return meter.made(torch.layer_norm(tensor, sizes, weight, bias, float(check_number(eps)), False))
+    return meter.made(
+        torch.layer_norm(tensor, sizes, weight, bias, float(check_number(eps)), False)
+    )
 
 
 def _rms_norm(meter: Meter, value: Any, shape: Any, weight: Any = None, eps: Any = None) -> Tensor:
@@ -128,7 +126,9 @@ def _group_norm(
     if count < 1 or not picture.size(1) or picture.size(1) % count:
         raise Fault(f"{picture.size(1)} channels are not normalised in {count} groups")
     meter.worked(_NORMALISING * picture.numel())
-    return meter.made(torch.group_norm(picture, count, weight, bias, float(check_number(eps)), False))
+    return meter.made(
+        torch.group_norm(picture, count, weight, bias, float(check_number(eps)), False)
+    )
 
 
 def _dropout(meter: Meter, value: Any, rate: Any, train: Any) -> Tensor:
@@ -209,6 +209,15 @@ def _factors(settings: list[Any], axes: int) -> list[float] | None:
     return numbers
 
 
+def _unsupported(name: str) -> Callable[..., Tensor]:
+    """Return a function that is refused where it is reached, not where it is written."""
+
+    def call(meter: Meter, *arguments: Any) -> Tensor:
+        raise Forbidden(f"uses the operator {name!r}, which rpd does not run")
+
+    return call
+
+
 def _pixel_shuffle(meter: Meter, value: Any, factor: Any) -> Tensor:
     tensor, count = check_tensor(value), check_int(factor)
     if not 1 <= count <= 1000:
@@ -216,11 +225,16 @@ def _pixel_shuffle(meter: Meter, value: Any, factor: Any) -> Tensor:
     return meter.made(torch.pixel_shuffle(tensor, count))
 
 
+_SMOOTH = {
+    "upsample_linear1d": 1,
+    "upsample_bilinear2d": 2,
+    "upsample_bicubic2d": 2,
+    "upsample_trilinear3d": 3,
+}
+_RARE = ("_upsample_bicubic2d_aa", "_upsample_bilinear2d_aa", "_upsample_lanczos2d_aa")
+"""Operators that stand in the code of every resizing, where hardly any module gets to them."""
 _CALLS: dict[str, Callable[..., Any]] = {
-    **{
-        f"aten::{name}": _dropout
-        for name in "alpha_dropout dropout dropout_ feature_alpha_dropout feature_dropout".split()
-    },
+    **{f"aten::{name}": _dropout for name in _DROPOUTS.split()},
     **{
         f"aten::{mode}_pad{axes}d": _fixed_pad(name)
         for mode, name in (("reflection", "reflect"), ("replication", "replicate"))
@@ -234,9 +248,15 @@ _CALLS: dict[str, Callable[..., Any]] = {
     "aten::pad": _pad,
     "aten::pixel_shuffle": _pixel_shuffle,
     "aten::rms_norm": _rms_norm,
-    "aten::upsample_bilinear2d": _resize(2, "upsample_bilinear2d", True),
-    "aten::upsample_linear1d": _resize(1, "upsample_linear1d", True),
-    "aten::upsample_nearest1d": _resize(1, "upsample_nearest1d", False),
-    "aten::upsample_nearest2d": _resize(2, "upsample_nearest2d", False),
+    **{f"aten::{name}": _resize(axes, name, True) for name, axes in _SMOOTH.items()},
+    **{
+        f"aten::{name}{axes}d": _resize(axes, f"{name}{axes}d", False)
+        for name in ("upsample_nearest", "_upsample_nearest_exact")
+        for axes in (1, 2, 3)
+    },
+    **{f"aten::{name}": _unsupported(f"aten::{name}") for name in _RARE},
 }
-FUNCTIONS = {name: Function(call) for name, call in _CALLS.items()}
+_RAW = {
+    f"aten::{name}": torch_function(name) for name in ("batch_norm", "group_norm", "layer_norm")
+}
+FUNCTIONS = {name: Function(call, raw=_RAW.get(name)) for name, call in _CALLS.items()}

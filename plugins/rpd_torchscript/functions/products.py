@@ -103,4 +103,11 @@ _CALLS: dict[str, Callable[..., Any]] = {
     "aten::mm": _product(torch.mm),
     "aten::mv": _product(torch.mv),
 }
-FUNCTIONS = {name: Function(call) for name, call in _CALLS.items()}
+_RAW: dict[str, Callable[..., Any]] = {
+    "aten::addmm": torch.addmm,
+    "aten::bmm": torch.bmm,
+    "aten::linear": _linear,
+    "aten::matmul": torch.matmul,
+    "aten::mm": torch.mm,
+}
+FUNCTIONS = {name: Function(call, raw=_RAW.get(name)) for name, call in _CALLS.items()}

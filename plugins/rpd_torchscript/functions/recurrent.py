@@ -50,7 +50,7 @@ def _layers(name: str) -> Callable[..., Any]:
         bidirectional: Any = None,
         batch_first: Any = None,
     ) -> Any:
-        if batch_first is None or type(states) is Tensor and name == "lstm":
+        if batch_first is None or (type(states) is Tensor and name == "lstm"):
             raise Fault("packed sequences are not supported")
         if train and dropout:
             raise Forbidden(f"leaves numbers out at random ('aten::{name}' in training mode)")
@@ -83,7 +83,13 @@ def _cell(name: str, gates: int) -> Callable[..., Any]:
     function = torch_function(name)
 
     def call(
-        meter: Meter, value: Any, states: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None
+        meter: Meter,
+        value: Any,
+        states: Any,
+        w_ih: Any,
+        w_hh: Any,
+        b_ih: Any = None,
+        b_hh: Any = None,
     ) -> Any:
         rows = check_tensor(value)
         hidden = check_tensors(states) if name == "lstm_cell" else [check_tensor(states)]
@@ -109,10 +115,11 @@ def _cell(name: str, gates: int) -> Callable[..., Any]:
     return call
 
 
+_CELLS = {"gru_cell": 3, "lstm_cell": 4, "rnn_relu_cell": 1, "rnn_tanh_cell": 1}
 FUNCTIONS = {
     **{f"aten::{name}": Function(_layers(name)) for name in _GATES},
-    "aten::gru_cell": Function(_cell("gru_cell", 3)),
-    "aten::lstm_cell": Function(_cell("lstm_cell", 4)),
-    "aten::rnn_relu_cell": Function(_cell("rnn_relu_cell", 1)),
-    "aten::rnn_tanh_cell": Function(_cell("rnn_tanh_cell", 1)),
+    **{
+        f"aten::{name}": Function(_cell(name, gates), raw=torch_function(name))
+        for name, gates in _CELLS.items()
+    },
 }

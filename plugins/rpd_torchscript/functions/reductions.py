@@ -35,9 +35,10 @@ def _typed(name: str) -> Callable[..., Any]:
     def call(meter: Meter, value: Any, *rest: Any, dtype: Any = None) -> Any:
         tensor = check_tensor(value)
         meter.worked(_REDUCING * tensor.numel())
-        places = [_axes(item) for item in rest if item is not None or len(rest) > 1]
-        options = {} if dtype is None else {"dtype": dtype_of(dtype)}
-        return meter.made(function(tensor, *places, **options))
+        places = () if rest == (None,) else map(_axes, rest)
+        if dtype is None:
+            return meter.made(function(tensor, *places))
+        return meter.made(function(tensor, *places, dtype=dtype_of(dtype)))
 
     return call
 
@@ -51,6 +52,19 @@ def _plain(name: str, cost: int = _REDUCING) -> Callable[..., Any]:
         meter.worked(cost * tensor.numel())
         check_operands(options.values())
         return _results(meter, function(tensor, *map(_axes, rest), **options))
+
+    return call
+
+
+def _quantifier(name: str, plain: Callable[[list[bool]], bool]) -> Callable[..., Any]:
+    """Return `all` or `any`, of a tensor or of a list of truth values."""
+    tensors = _plain(name)
+
+    def call(meter: Meter, value: Any, *rest: Any) -> Any:
+        if isinstance(value, list):
+            meter.stepped(len(value) // 10)
+            return plain([bool(check_number(item)) for item in value])
+        return tensors(meter, value, *rest)
 
     return call
 
@@ -105,7 +119,13 @@ def _spread(name: str) -> Callable[..., Any]:
 
 
 def _norm(
-    meter: Meter, value: Any, p: Any = 2, dim: Any = None, keepdim: Any = False, *, dtype: Any = None
+    meter: Meter,
+    value: Any,
+    p: Any = 2,
+    dim: Any = None,
+    keepdim: Any = False,
+    *,
+    dtype: Any = None,
 ) -> Tensor:
     tensor = check_tensor(value)
     meter.worked(2 * _REDUCING * tensor.numel())
@@ -154,13 +174,18 @@ def _cosine_similarity(
     return meter.made(torch.cosine_similarity(left, right, check_int(dim), check_number(eps)))
 
 
+_TYPED = "sum mean prod nansum cumsum cumprod"
+_PLAIN = "amax amin aminmax argmax argmin count_nonzero logsumexp"
+_SORTED = "argsort median sort"
+_SPREAD = "std std_mean var var_mean"
+_BARE = "sum mean amax amin argmax argmin softmax log_softmax"
 _CALLS: dict[str, Callable[..., Any]] = {
-    **{f"aten::{name}": _typed(name) for name in "sum mean prod nansum".split()},
-    **{f"aten::{name}": _typed(name) for name in "cumsum cumprod".split()},
-    **{f"aten::{name}": _plain(name) for name in "all any amax amin aminmax argmax".split()},
-    **{f"aten::{name}": _plain(name) for name in "argmin count_nonzero logsumexp".split()},
-    **{f"aten::{name}": _plain(name, _SORTING) for name in "argsort median sort".split()},
-    **{f"aten::{name}": _spread(name) for name in "std std_mean var var_mean".split()},
+    **{f"aten::{name}": _typed(name) for name in _TYPED.split()},
+    **{f"aten::{name}": _plain(name) for name in _PLAIN.split()},
+    **{f"aten::{name}": _plain(name, _SORTING) for name in _SORTED.split()},
+    **{f"aten::{name}": _spread(name) for name in _SPREAD.split()},
+    "aten::all": _quantifier("all", all),
+    "aten::any": _quantifier("any", any),
     "aten::cosine_similarity": _cosine_similarity,
     "aten::linalg_vector_norm": _vector_norm,
     "aten::log_softmax": _softmax("log_softmax"),
@@ -170,4 +195,5 @@ _CALLS: dict[str, Callable[..., Any]] = {
     "aten::softmax": _softmax("softmax"),
     "aten::topk": _topk,
 }
-FUNCTIONS = {name: Function(call) for name, call in _CALLS.items()}
+_RAW = {f"aten::{name}": torch_function(name) for name in _BARE.split()}
+FUNCTIONS = {name: Function(call, raw=_RAW.get(name)) for name, call in _CALLS.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -190,13 +191,7 @@ def ceil(value: Any) -> int:
     return int(bounded(math.ceil(check_number(value))))
 
 
-_FOLDING = {
-    "aten::Bool": _to_bool,
-    "aten::Float": _to_float,
-    "aten::FloatImplicit": _implicit,
-    "aten::Int": _to_int,
-    "aten::IntImplicit": _implicit,
-    "aten::ScalarImplicit": _implicit,
+_FOLDING: dict[str, Callable[..., Any]] = {
     "aten::__derive_index": _derive_index,
     "aten::__is__": _is,
     "aten::__isnot__": _is_not,
@@ -225,10 +220,19 @@ _FOLDING = {
     "prim::requires_grad": _false,
     "prim::type": _device_type,
 }
+_READING: dict[str, Callable[..., Any]] = {
+    "aten::Bool": _to_bool,
+    "aten::Float": _to_float,
+    "aten::FloatImplicit": _implicit,
+    "aten::Int": _to_int,
+    "aten::IntImplicit": _implicit,
+    "aten::ScalarImplicit": _implicit,
+}
 FUNCTIONS = {
     **{name: Function(call, folds="always") for name, call in _FOLDING.items()},
+    **{name: Function(call, folds="always", reads=True) for name, call in _READING.items()},
     "aten::_unwrap_optional": Function(_unwrap, keeps=True),
-    "aten::item": Function(_item),
+    "aten::item": Function(_item, reads=True),
     "aten::warn": Function(_warn),
     "prim::RaiseException": Function(_raise),
 }

@@ -13,6 +13,7 @@ from rpd_torchscript.functions.elementwise import broadcast_count, torch_functio
 from rpd_torchscript.functions.function import Function
 from rpd_torchscript.limits import Fault, Meter, check_count, check_sizes
 from rpd_torchscript.values import (
+    TYPE_OF_CODE,
     check_int,
     check_ints,
     check_tensor,
@@ -35,12 +36,11 @@ def _scalar_or_ints(value: Any) -> Any:
 
 def view(name: str) -> Callable[..., Any]:
     """Return a checked version of a function that makes no more numbers than there are."""
-    function = torch_function(name)
+    function, copies = torch_function(name), name in ("flatten", "ravel")
 
     def call(meter: Meter, value: Any, *rest: Any) -> Tensor:
         result: Tensor = function(check_tensor(value), *map(_scalar_or_ints, rest))
-        check_sizes(result.shape)
-        return meter.made(result) if name in ("flatten", "ravel") else result
+        return meter.made(result) if copies else result
 
     return call
 
@@ -79,7 +79,8 @@ def _expand_as(meter: Meter, value: Any, other: Any) -> Tensor:
 def _broadcast_tensors(meter: Meter, values: Any) -> list[Tensor]:
     tensors = check_tensors(values)
     check_count(broadcast_count(tuple(tensor.shape) for tensor in tensors))
-    return list(torch.broadcast_tensors(*tensors))
+    made = torch_function("broadcast_tensors")(*tensors)
+    return list(made)
 
 
 def _repeat(meter: Meter, value: Any, repeats: Any) -> Tensor:
@@ -130,10 +131,10 @@ def _split(meter: Meter, value: Any, size: Any, dim: Any = 0) -> list[Tensor]:
     tensor, axis = check_tensor(value), check_int(dim)
     if type(size) is int:
         _pieces(meter, tensor, tensor.size(axis) // max(size, 1) + 1)
-        return list(tensor.split(size, axis))
-    sizes = check_ints(size)
-    _pieces(meter, tensor, len(sizes))
-    return list(tensor.split(sizes, axis))
+    else:
+        _pieces(meter, tensor, len(check_ints(size)))
+    split: Any = tensor.split
+    return list(split(size, axis))
 
 
 def _unbind(meter: Meter, value: Any, dim: Any = 0) -> list[Tensor]:
@@ -263,4 +264,16 @@ _CALLS: dict[str, Callable[..., Any]] = {
     "aten::vstack": _joined(torch.vstack),
     "prim::data": _same,
 }
-FUNCTIONS = {name: Function(call) for name, call in _CALLS.items()}
+
+
+def _raw_to(value: Tensor, code: int) -> Tensor:
+    return value.to(TYPE_OF_CODE[code])
+
+
+_RAW: dict[str, Callable[..., Any]] = {
+    **{f"aten::{name}": torch_function(name) for name in _VIEWS.split()},
+    "aten::reshape": torch.reshape,
+    "aten::to": _raw_to,
+    "aten::view": Tensor.view,
+}
+FUNCTIONS = {name: Function(call, raw=_RAW.get(name)) for name, call in _CALLS.items()}

@@ -47,13 +47,11 @@ ALLOWED: dict[str, Function] = {
 }
 """Every operator that is run without `trust=true`."""
 
-RANDOM = frozenset(
-    f"aten::{word}"
-    for word in (
-        "bernoulli bernoulli_ exponential_ multinomial normal normal_ rand rand_like randint "
-        "randint_like randn randn_like randperm uniform uniform_"
-    ).split()
+_RANDOM = (
+    "bernoulli bernoulli_ exponential_ multinomial normal normal_ rand rand_like randint "
+    "randint_like randn randn_like randperm uniform uniform_"
 )
+RANDOM = frozenset(f"aten::{word}" for word in _RANDOM.split())
 """Operators that draw random numbers; refused with a better hint than the others."""
 
 

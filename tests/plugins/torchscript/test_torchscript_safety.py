@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from rpd_core.errors import FitError
 from rpd_torchscript.archive import read_archive
-from rpd_torchscript.operators import ALLOWED, RANDOM
+from rpd_torchscript.functions.table import ALLOWED, RANDOM
 
 
 class Writes(Linear):
