@@ -16,9 +16,9 @@ CODE_BYTES = 2**21
 """Bytes of code in all members together."""
 PICKLE_BYTES = 2**22
 """Bytes in one pickle."""
-NUMBERS = 2**28
+NUMBERS = 2**27
 """Numbers in one tensor."""
-CALL_BYTES = 2**32
+CALL_BYTES = 2**31
 """Bytes of tensors that one call may make."""
 CALL_WORK = 3 * 10**10
 """Multiplications (and the like) in one call."""

@@ -80,6 +80,13 @@ def check_operands(values: Iterable[Any]) -> None:
         check_count(broadcast_count(tuple(tensor.shape) for tensor in tensors))
 
 
+def check_options(options: dict[str, Any]) -> None:
+    """Refuse options that are no scalars: a tensor there would be written to."""
+    for value in options.values():
+        if not isinstance(value, _SCALARS):
+            raise Fault(f"an option is {kind_of(value)}, which is not supported")
+
+
 def elementwise(name: str) -> Callable[..., Any]:
     """Return a checked version of a function that makes one new tensor."""
     function = torch_function(name)
@@ -91,7 +98,7 @@ def elementwise(name: str) -> Callable[..., Any]:
                 raise needs_tensor(first)
             return alone(first)
         if options:
-            check_operands(options.values())
+            check_options(options)
         if len(rest) == 1 and type(rest[0]) is Tensor:  # by far the most frequent
             if first.numel() * rest[0].numel() > NUMBERS:
                 check_operands((first, *rest))
@@ -110,7 +117,7 @@ def in_place(name: str) -> Callable[..., Any]:
         if type(target) is not Tensor:
             raise needs_tensor(target)
         check_operands(rest)
-        check_operands(options.values())
+        check_options(options)
         return function(meter.own(target), *rest, **options)
 
     return call

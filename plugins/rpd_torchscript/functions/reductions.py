@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rpd_torchscript.functions.elementwise import check_operands, torch_function
+from rpd_torchscript.functions.elementwise import check_operands, check_options, torch_function
 from rpd_torchscript.functions.function import Function
 from rpd_torchscript.limits import Fault, Meter
 from rpd_torchscript.values import check_int, check_ints, check_number, check_tensor, dtype_of
@@ -50,7 +50,7 @@ def _plain(name: str, cost: int = _REDUCING) -> Callable[..., Any]:
     def call(meter: Meter, value: Any, *rest: Any, **options: Any) -> Any:
         tensor = check_tensor(value)
         meter.worked(cost * tensor.numel())
-        check_operands(options.values())
+        check_options(options)
         return _results(meter, function(tensor, *map(_axes, rest), **options))
 
     return call

@@ -241,7 +241,7 @@ class Numbers(nn.Module):
             size / 4,
             abs(-size),
             float(max(size, 2)) ** 0.5,
-            rows.shape[1] in [2, 4] and not text == "x",
+            rows.shape[1] in [2, 4] and text != "x",
             highest + len(text) - (size // -3),
             round(2.5) + 2**3,
         )
@@ -362,11 +362,11 @@ class WithoutGradients(nn.Module):
         return found
 
 
-def before(self: Any, input: tuple[Tensor]) -> tuple[Tensor]:  # noqa: A002
+def before(self: Any, input: tuple[Tensor]) -> tuple[Tensor]:
     return (input[0] * 2,)
 
 
-def after(self: Any, input: tuple[Tensor], output: Tensor) -> Tensor:  # noqa: A002
+def after(self: Any, input: tuple[Tensor], output: Tensor) -> Tensor:
     return output + input[0].sum()
 
 
