@@ -211,6 +211,14 @@ def test_the_loader_is_found_by_its_name(tmp_path: Path) -> None:
     assert made == TorchScriptFile(path, output="q", hidden=(2, 8), trust=True)
 
 
+def test_sampling_has_the_same_word_as_in_other_loaders(tmp_path: Path) -> None:
+    path = save(Linear(), tmp_path / "a.pt")
+    made = installed().make("policy", f"torchscript:{path},deterministic=true")
+    assert made == TorchScriptFile(path, deterministic=True)
+    with pytest.raises(RpdError, match="sample"):
+        installed().make("policy", f"torchscript:{path},sample=true")
+
+
 def test_describe_names_module_size_and_use(tmp_path: Path) -> None:
     described = loaded(save(Linear(), tmp_path / "a.pt"), facts(box())).describe()
     assert described["module"] == "Linear"
