@@ -13,7 +13,7 @@ from rpd_core.plugin.protocols import Facts, Policy
 from rpd_torchscript.inputs import find_sources
 from rpd_torchscript.loading import load_module
 from rpd_torchscript.meaning import Output, expected_shapes, resolve_output
-from rpd_torchscript.network import Network, Wishes, fit_network
+from rpd_torchscript.network import Network, Settings, fit_network
 from rpd_torchscript.observations import part_names
 from rpd_torchscript.policy import ScriptPolicy, describe_module
 from rpd_torchscript.signature import read_signature
@@ -23,16 +23,16 @@ from rpd_torchscript.signature import read_signature
 class TorchScriptFile:
     """A TorchScript module, feed-forward or recurrent, for example `torchscript:policy.pt`.
 
-    Before its first call every operator is compared with a list of harmless ones; a file that
-    wants more is refused unless `trust=true`.
+    rpd reads the file and evaluates its network itself, with a list of harmless operators; a file
+    that wants more is refused unless `trust=true`, which hands it to torch.
     """
 
     path: Path
     """The `.pt` file; with trust=true also a torch.export program or a pickled module."""
     output: Literal["auto", "logits", "q", "probabilities", "action"] = "auto"
     """What the module returns; `auto` goes by its last operators and its name, else logits."""
-    sample: bool | None = None
-    """Draw the action (true) or take the best (false); none: draw unless they are action values."""
+    deterministic: bool | None = None
+    """Take the best action (true) or draw (false); none: draw unless they are action values."""
     hidden: tuple[int, ...] = ()
     """Size of the hidden state of one lane, where the weights do not show it."""
     hidden_axis: int = 0
@@ -64,29 +64,30 @@ class TorchScriptFile:
 
     def load(self, facts: Facts) -> Policy:
         """Load the module and fit it to the environment."""
-        torch.set_num_threads(1)  # results must not depend on the number of cores
         loaded = load_module(self.path, self.trust)
-        signature = read_signature(loaded.module, tuple(part_names(facts)), bool(self.hidden))
+        signature = read_signature(loaded, tuple(part_names(facts)), bool(self.hidden))
         sources = find_sources(facts, signature, self.preprocess, self.stack)
-        wishes = Wishes(
+        settings = Settings(
             self.layout, self.divide, self.hidden, self.hidden_axis, expected_shapes(facts)
         )
         where = facts.description or "the environment"
-        network = fit_network(Network(loaded, signature, sources), wishes, facts.lanes, where)
+        network = fit_network(Network(loaded, signature, sources), settings, facts.lanes, where)
         blanks = [source.blank(facts.lanes) for source in sources]
         result = network(blanks, network.start(facts.lanes))[0][0]
         output = resolve_output(self.output, loaded, result, facts)
-        return ScriptPolicy(network, output, facts, self._sampled(output, result), self.epsilon)
+        return ScriptPolicy(network, output, facts, self._takes_best(output, result), self.epsilon)
 
     def describe(self) -> dict[str, str]:
-        """Give what the file says about the policy, without an environment."""
+        """Return what the file says about the policy, without an environment."""
         loaded = load_module(self.path, self.trust)
         return describe_module(loaded)
 
-    def _sampled(self, output: Output, result: torch.Tensor) -> bool:
+    def _takes_best(self, output: Output, result: torch.Tensor) -> bool:
         drawn = output.meaning in ("logits", "probabilities")
-        if self.sample and not drawn:
-            raise FitError(f"sample=true needs logits or probabilities, these are {output.meaning}")
+        if self.deterministic is False and not drawn:
+            raise FitError(
+                f"deterministic=false needs logits or probabilities, these are {output.meaning}"
+            )
         if output.meaning == "probabilities":
             totals = result.sum(dim=1)
             if bool((result < 0).any()) or bool(((totals - 1.0).abs() > 1e-3).any()):
@@ -94,4 +95,4 @@ class TorchScriptFile:
                     f"output=probabilities needs rows that sum to 1, a row sums to "
                     f"{float(totals[0]):g}: try output=logits"
                 )
-        return drawn if self.sample is None else self.sample
+        return not drawn if self.deterministic is None else self.deterministic
