@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from stores import contents, corridor, finish
+from stores import contents, corridor, finish, ready
 
 import rpd_core as rpd
 from rpd_core.errors import StoreError
@@ -29,9 +29,7 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("whole") / "run"
-    finish(path)
-    return path
+    return ready(tmp_path_factory.mktemp("whole") / "run").path
 
 
 @pytest.fixture(scope="module")

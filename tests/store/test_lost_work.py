@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stores import build, contents, corridor, finish, session_at, tree
+from stores import build, contents, corridor, finish, ready, session_at, tree
 
 import rpd_core as rpd
 from rpd_core.errors import ExecutionError, RpdError, StoreError
@@ -17,9 +17,7 @@ from rpd_core.testing.hostile import Hostile
 @pytest.fixture(scope="module")
 def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """Everything but run.json of a run that nothing happened to."""
-    path = tmp_path_factory.mktemp("unbroken") / "run"
-    finish(path)
-    return contents(path, "*")
+    return contents(ready(tmp_path_factory.mktemp("unbroken") / "run").path, "*")
 
 
 def test_a_run_whose_executor_loses_work_concludes_nothing(tmp_path: Path) -> None:
@@ -125,7 +123,7 @@ def test_an_answer_with_other_episodes_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_repeated_run_writes_neither_run_json_nor_any_part(tmp_path: Path) -> None:
-    finish(tmp_path)
+    ready(tmp_path)
     files = [tmp_path / "run.json", *tmp_path.rglob("part-*")]
     before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
     finish(tmp_path)
@@ -133,7 +131,7 @@ def test_a_repeated_run_writes_neither_run_json_nor_any_part(tmp_path: Path) -> 
 
 
 def test_readers_write_nothing_at_all(tmp_path: Path) -> None:
-    finish(tmp_path)
+    ready(tmp_path)
     before = tree(tmp_path)
     run = rpd.open_run(tmp_path)
     assert run.top()
