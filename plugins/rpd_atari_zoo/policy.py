@@ -15,9 +15,9 @@ from rpd_atari_zoo.budget import Budget
 from rpd_atari_zoo.families import Family
 from rpd_atari_zoo.frames import Framing
 from rpd_atari_zoo.network import FrozenNetwork
-from rpd_atari_zoo.threads import one_thread
 from rpd_core.errors import EpisodeError, FitError
 from rpd_core.play.chance import Draws
+from rpd_core.play.threads import one_numeric_thread
 from rpd_core.plugin.protocols import Choice, Facts, PolicyInput
 
 Array = NDArray[Any]
@@ -74,7 +74,7 @@ class ZooPolicy:
 
     def __call__(self, seen: PolicyInput) -> Choice:
         edge = boundary(self.path, EpisodeError, "check that it belongs to the environment")
-        with edge, one_thread():
+        with edge, one_numeric_thread():
             return self._decide(seen)
 
     def _decide(self, seen: PolicyInput) -> Choice:

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from rpd_core.plugin.protocols import Facts
-from rpd_sb3.archive import open_archive
-from rpd_sb3.boundary import boundary
-from rpd_sb3.building import Model, build
-from rpd_sb3.fitting import FitOptions, fit
-from rpd_sb3.heads import head_for
-from rpd_sb3.policy import Sb3Policy, check_actions, describe_model, mask_views
-from rpd_sb3.statistics import Statistics, check_forgotten, find, read_statistics
-from rpd_sb3.threads import one_thread
-from rpd_sb3.trusted import load_in_full
+from rpd_core.plugin.protocols import Facts, Policy, permission
 
 
 @dataclass(frozen=True)
@@ -39,7 +30,7 @@ class Sb3File:
     """How many observations the model sees at once; none: what its space says."""
     mission: str | None = None
     """The mission text, for MiniGrid models that read it."""
-    trust: bool = field(default=False, metadata={"not_identity": True})
+    trust: bool = permission()
     """Load the file in full and run the code in it; only for files that you trust."""
 
     def __post_init__(self) -> None:
@@ -52,48 +43,22 @@ class Sb3File:
 
     def inputs(self) -> tuple[Path, ...]:
         """Return the statistics found beside the zip: they decide what the policy does, too."""
-        with boundary(self.path):
-            statistics = self._found_statistics()
-            return (statistics,) if statistics is not None else ()
+        from rpd_sb3.assembly import statistics_beside  # stable-baselines3 takes seconds to import
 
-    def load(self, facts: Facts) -> Sb3Policy:
+        statistics = statistics_beside(self)
+        return (statistics,) if statistics is not None else ()
+
+    def load(self, facts: Facts) -> Policy:
         """Load the policy and fit it to the environment."""
-        with boundary(self.path), one_thread():
-            return self._load(facts)
+        from rpd_sb3.assembly import load_policy  # stable-baselines3 takes seconds to import
+
+        return load_policy(self, facts)
 
     def describe(self) -> dict[str, str]:
         """Return what the file says about the policy, without an environment."""
-        with boundary(self.path), one_thread():
-            return describe_model(self._model())
+        from rpd_sb3.assembly import describe_file  # stable-baselines3 takes seconds to import
 
-    def _load(self, facts: Facts) -> Sb3Policy:
-        model = self._model()
-        check_actions(facts, model)
-        statistics = self._statistics()
-        options = FitOptions(self.key, self.stack, self.mission, statistics)
-        fitting = fit(facts, model.observation_space, options)
-        notes = (*model.notes, *((f"statistics of {statistics.source}",) if statistics else ()))
-        head = head_for(model, self.deterministic)
-        return Sb3Policy(self.path, model, fitting, head, mask_views(facts, model), notes)
-
-    def _model(self) -> Model:
-        archive = open_archive(self.path)
-        make = load_in_full if self.trust else build
-        return make(archive, self.algo, self.extractor)
-
-    def _statistics(self) -> Statistics | None:
-        if not self.normalize:
-            return None
-        path = self.vecnormalize or self._found_statistics()
-        if path is None:
-            check_forgotten(self.path)
-            return None
-        return read_statistics(path, self.trust)
-
-    def _found_statistics(self) -> Path | None:
-        if self.vecnormalize is not None or not self.normalize:
-            return None
-        return find(self.path)
+        return describe_file(self)
 
 
 def _with_suffix(path: Path) -> Path:

@@ -12,13 +12,13 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from rpd_core.errors import EpisodeError, FitError
+from rpd_core.play.threads import one_numeric_thread
 from rpd_core.plugin.protocols import Choice, Facts, PolicyInput
 from rpd_sb3.boundary import boundary, printable
 from rpd_sb3.building import Model
 from rpd_sb3.fitting import Batch, Fitting
 from rpd_sb3.heads import MASK_VIEW, Head, Tensors
 from rpd_sb3.spaces import same_kind, show
-from rpd_sb3.threads import one_thread
 
 Array = NDArray[Any]
 
@@ -38,7 +38,7 @@ class Sb3Policy:
 
     def __call__(self, seen: PolicyInput) -> Choice:
         edge = boundary(self.path, EpisodeError, "check that it belongs to the environment")
-        with edge, one_thread(), torch.inference_mode():
+        with edge, one_numeric_thread(), torch.inference_mode():
             return self._decide(seen)
 
     def _decide(self, seen: PolicyInput) -> Choice:

@@ -1,4 +1,4 @@
-"""The policy loader `torchscript`."""
+"""The recipe behind `torchscript:policy.pt`."""
 
 from __future__ import annotations
 
@@ -6,17 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import torch
-
-from rpd_core.errors import ConfigError, FitError
-from rpd_core.plugin.protocols import Facts, Policy
-from rpd_torchscript.inputs import find_sources
-from rpd_torchscript.loading import load_module
-from rpd_torchscript.meaning import Output, expected_shapes, resolve_output
-from rpd_torchscript.network import Network, Settings, fit_network
-from rpd_torchscript.observations import part_names
-from rpd_torchscript.policy import ScriptPolicy, describe_module
-from rpd_torchscript.signature import read_signature
+from rpd_core.errors import ConfigError
+from rpd_core.plugin.protocols import Facts, Policy, permission
 
 
 @dataclass(frozen=True)
@@ -47,7 +38,7 @@ class TorchScriptFile:
     """`baby-a3c`: 80x80 frames from the view `screen`, as that project makes them."""
     epsilon: float = 0.0
     """Share of steps with a random action."""
-    trust: bool = False
+    trust: bool = permission()
     """Load the file in full, whatever it wants to run."""
 
     def __post_init__(self) -> None:
@@ -59,40 +50,22 @@ class TorchScriptFile:
             raise ConfigError(f"divide must be above 0, got {self.divide}")
 
     @property
+    def runs_code(self) -> bool:
+        """Whether code of the file's author may run: only if it is trusted."""
+        return self.trust
+
+    @property
     def needs(self) -> tuple[str, ...]:
         return ("screen",) if self.preprocess == "baby-a3c" else ()
 
     def load(self, facts: Facts) -> Policy:
         """Load the module and fit it to the environment."""
-        loaded = load_module(self.path, self.trust)
-        signature = read_signature(loaded, tuple(part_names(facts)), bool(self.hidden))
-        sources = find_sources(facts, signature, self.preprocess, self.stack)
-        settings = Settings(
-            self.layout, self.divide, self.hidden, self.hidden_axis, expected_shapes(facts)
-        )
-        where = facts.description or "the environment"
-        network = fit_network(Network(loaded, signature, sources), settings, facts.lanes, where)
-        blanks = [source.blank(facts.lanes) for source in sources]
-        result = network(blanks, network.start(facts.lanes))[0][0]
-        output = resolve_output(self.output, loaded, result, facts)
-        return ScriptPolicy(network, output, facts, self._takes_best(output, result), self.epsilon)
+        from rpd_torchscript.assembly import load_policy  # torch takes seconds to import
+
+        return load_policy(self, facts)
 
     def describe(self) -> dict[str, str]:
         """Return what the file says about the policy, without an environment."""
-        loaded = load_module(self.path, self.trust)
-        return describe_module(loaded)
+        from rpd_torchscript.assembly import describe_file  # torch takes seconds to import
 
-    def _takes_best(self, output: Output, result: torch.Tensor) -> bool:
-        drawn = output.meaning in ("logits", "probabilities")
-        if self.deterministic is False and not drawn:
-            raise FitError(
-                f"deterministic=false needs logits or probabilities, these are {output.meaning}"
-            )
-        if output.meaning == "probabilities":
-            totals = result.sum(dim=1)
-            if bool((result < 0).any()) or bool(((totals - 1.0).abs() > 1e-3).any()):
-                raise FitError(
-                    f"output=probabilities needs rows that sum to 1, a row sums to "
-                    f"{float(totals[0]):g}: try output=logits"
-                )
-        return not drawn if self.deterministic is None else self.deterministic
+        return describe_file(self)

@@ -11,11 +11,11 @@ from typing import Any
 import torch
 
 from rpd_core.errors import EpisodeError, FitError, one_line
+from rpd_core.play.threads import one_numeric_thread
 from rpd_torchscript.inputs import Source
 from rpd_torchscript.limits import Fault, Refused
 from rpd_torchscript.observations import Fit, Layout, ambiguous_pixels, fits
 from rpd_torchscript.signature import Loaded, Signature, leaves_of
-from rpd_torchscript.threads import one_thread
 
 _STACKED = re.compile(r"weight_hh_l\d+$")
 _CELL = re.compile(r"weight_hh$")
@@ -55,7 +55,7 @@ class Network:
         self, arrays: Sequence[Any], states: Sequence[torch.Tensor]
     ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
         """Return the outputs and the hidden states after the step."""
-        with one_thread():
+        with one_numeric_thread():
             tensors = [fit(array) for fit, array in zip(self.fits, arrays, strict=True)]
             result = self.loaded.call(self._arguments(tensors, list(states)))
         leaves = leaves_of(result)
@@ -143,7 +143,7 @@ def _try(
     if shape[:1] != (lanes,) or shape[1:] not in expected:
         wanted = " or ".join(str((lanes, *rest)) for rest in expected)
         return f"it returns shape {shape} where {wanted} is needed"
-    shapes = [tuple(s.shape) if isinstance(s, torch.Tensor) else None for s in after]
+    shapes = [tuple(state.shape) for state in after]
     if shapes != [tuple(s.shape) for s in states]:
         return f"it returns hidden states of shape {shapes}"
     return None
