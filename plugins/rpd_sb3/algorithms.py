@@ -90,7 +90,7 @@ def algorithm_named(word: str) -> Algorithm:
             return algorithm
     names = [algorithm.name for algorithm in ALGORITHMS]
     hint = nearest(word, names) or f" It can be {', '.join(names)}."
-    raise SpecError(f"algo={word} is no algorithm of stable-baselines3 or sb3-contrib.{hint}")
+    raise SpecError(f"algo={word} is not an algorithm of stable-baselines3 or sb3-contrib.{hint}")
 
 
 def policy_reference(archive: Archive) -> Reference | None:
@@ -116,7 +116,7 @@ def recognise(archive: Archive, reference: Reference | None, given: str | None) 
     if wished is None:
         if found is None:
             names = ", ".join(algorithm.name for algorithm in ALGORITHMS)
-            raise archive.error(f"its algorithm is not recognised: say algo=..., one of {names}")
+            raise archive.error(f"its algorithm is not recognised: set algo=..., one of {names}")
         return found
     if found is not None and found != wished:
         raise archive.error(f"algo={given} is wrong, the file was made by {found.title}: drop it")

@@ -30,7 +30,7 @@ class Archive:
 
     path: Path
     data: dict[str, Any]
-    """The settings; values that are no JSON carry a pickle that is only read when needed."""
+    """The settings; values that are not JSON carry a pickle that is only read when needed."""
     weights: Weights
     """The state dict of the policy, on the CPU."""
     version: str

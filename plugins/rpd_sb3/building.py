@@ -153,8 +153,8 @@ def _construct(
     unknown = [name for name in kwargs if name not in accepted and kwargs[name] is not None]
     if unknown:
         raise archive.error(
-            f"{kind.__name__} of the installed version takes no {unknown[0]!r}, which the file "
-            f"(saved with {archive.version}) sets; {TRUST}"
+            f"{kind.__name__} of the installed version does not take {unknown[0]!r}, which the "
+            f"file (saved with {archive.version}) sets; {TRUST}"
         )
     kwargs = {name: value for name, value in kwargs.items() if name in accepted}
     if "lr_schedule" in accepted:

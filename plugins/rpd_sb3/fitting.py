@@ -120,7 +120,7 @@ def _adapter(
 ) -> Adapter:
     if options.key is not None and key is None:
         if options.key not in parts:
-            raise _mismatch(facts, wanted, f"key={options.key} is no part of it")
+            raise _mismatch(facts, wanted, f"key={options.key} is not a part of it")
         parts = {options.key: parts[options.key]}
     mission = options.mission or constant_mission(facts.observation_space)
     options = replace(options, mission=mission)
@@ -186,7 +186,7 @@ def _reason(parts: dict[str | None, Any], wanted: Any, options: FitOptions) -> s
         if is_view(part) and tuple(wanted.shape) == (flat_size(part.shape),):
             return (
                 "the model reads the mission text, too (FlatObsWrapper), which is not part of the "
-                "observations here and may differ between episodes: if it is always the same, say "
+                "observations here and may differ between episodes: if it is always the same, set "
                 "mission='...'"
             )
     if options.stack:
@@ -195,7 +195,7 @@ def _reason(parts: dict[str | None, Any], wanted: Any, options: FitOptions) -> s
         size = int(np.prod(part.shape))
         if len(part.shape) == len(wanted.shape) == 1 and wanted.shape[0] % size == 0:
             count = wanted.shape[0] // size
-            return f"if the model was trained on frame stacks, say stack={count}"
+            return f"if the model was trained on frame stacks, set stack={count}"
     return "nothing unambiguous leads from one to the other"
 
 
@@ -212,5 +212,5 @@ def _unfit_statistics(statistics: Statistics | None, normal: Normal, wanted: Any
     source = statistics.source if statistics else "the file"
     return FitError(
         f"the statistics in {source} are for observations of shape {normal.shape}, the model sees "
-        f"{show(wanted)}: give the right ones as vecnormalize=FILE or say normalize=false"
+        f"{show(wanted)}: give the right ones as vecnormalize=FILE or normalize=false"
     )

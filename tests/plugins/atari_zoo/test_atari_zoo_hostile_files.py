@@ -24,7 +24,7 @@ GROWTH = 2**30
 
 @pytest.fixture(autouse=True)
 def _little_memory() -> Iterator[None]:
-    """Let whoever asks for much memory fail at once instead of filling the machine."""
+    """Limit the memory, so that asking for much fails at once instead of filling the machine."""
     if not Path("/proc/self/statm").exists():
         yield
         return
@@ -194,8 +194,8 @@ def test_a_chain_of_thousands_of_nodes_takes_seconds_and_little_memory(tmp_path:
             last = builder.node("Identity" if number % 2 else "Neg", f"link{number}", last)
         rerouted(builder, "Online/div", last)
 
-    policy = AtariZooFile(changed(tmp_path, change)).load(facts(rows=64))
-    policy(seen(pictures(64)))
+    policy = AtariZooFile(changed(tmp_path, change)).load(facts(rows=256))
+    policy(seen(pictures(256)))
 
 
 def test_a_long_chain_of_shapes_is_looked_through_once(tmp_path: Path) -> None:

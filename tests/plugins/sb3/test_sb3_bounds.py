@@ -46,7 +46,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _little_memory() -> Iterator[None]:
-    """Let whoever asks for much memory fail at once instead of filling the machine."""
+    """Limit the memory, so that asking for much fails at once instead of filling the machine."""
     if not Path("/proc/self/statm").exists():
         yield
         return

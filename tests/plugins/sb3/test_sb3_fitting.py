@@ -106,7 +106,7 @@ def test_images_are_stacked_as_the_library_does() -> None:
 
 def test_unbounded_vectors_are_stacked_only_on_demand() -> None:
     endless = spaces.Box(-np.inf, np.inf, (2,), np.float32)
-    with pytest.raises(FitError, match="say stack=3"):
+    with pytest.raises(FitError, match="set stack=3"):
         stack_matches(endless, 3)
     stack_matches(endless, 3, stack=3)
 

@@ -147,7 +147,7 @@ def test_flat_observations_need_a_mission_that_is_known() -> None:
     rows = {"image": np.stack([plain["image"] for plain, _ in pairs])}
     wanted = np.stack([made for _, made in pairs])
     space = wrapped.observation_space
-    with pytest.raises(FitError, match=r"reads the mission text.*say mission="):
+    with pytest.raises(FitError, match=r"reads the mission text.*set mission="):
         fit(facts_of(GRID, SEVEN), space, FitOptions())
     told = fit(facts_of(GRID, SEVEN), space, FitOptions(mission=pairs[0][0]["mission"]))
     known = fit(facts_of(env.observation_space, SEVEN), space, FitOptions())
