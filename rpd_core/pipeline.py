@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,11 @@ from rpd_core.analysis.ranking import ranking_columns
 from rpd_core.analysis.reading import StoredEpisodes
 from rpd_core.analysis.spectrum import tally
 from rpd_core.errors import StoreError
+from rpd_core.execute.running import run_items
 from rpd_core.play import prepare
 from rpd_core.play.jobs import SuiteChunk, SuiteJob, perform_suite
 from rpd_core.plugin.chain import Chain
-from rpd_core.plugin.protocols import ShowsValues, States, WorkItem
+from rpd_core.plugin.protocols import States, WorkItem
 from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.pruning.references import References, measure_references
 from rpd_core.pruning.sweep import prune
@@ -27,6 +27,7 @@ from rpd_core.report.tables import RankingTable
 from rpd_core.store import tables
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.files import file_stem
+from rpd_core.store.prepared import keep_prepared, prepared_chain
 from rpd_core.store.session import PartWork, Session
 
 _WORDS = 200_000
@@ -81,10 +82,20 @@ def prepare_run(session: Session) -> None:
     if not prepare.needs_fit(session.recipe) or restore_prepared(session):
         return
     session.progress("prepare", 0, 1)
-    recipe = prepare.fit(session.recipe, session.setup.config)
-    learned = prepare.sealed(prepare.fitted_fields(recipe))
-    session.directory.write_json("prepared.json", learned)
-    session.use(recipe)
+    config, recipe = session.setup.config, session.recipe
+    item = WorkItem(
+        f"{config.digest()}/prepare",
+        prepare.perform_fit,
+        prepare.FitJob(recipe, config),
+        "fitting the abstraction",
+        session.files(recipe),
+    )
+
+    def store(item: WorkItem, learned: Any) -> None:
+        keep_prepared(session.directory, learned)
+
+    run_items(session.engine, [item], store)
+    restore_prepared(session)
     session.progress("prepare", 1, 1)
 
 
@@ -95,19 +106,6 @@ def restore_prepared(session: Session) -> bool:
         return False
     session.use(prepare.with_links(session.recipe, chain.links))
     return True
-
-
-def prepared_chain(directory: RunDirectory, chain: Chain) -> Chain | None:
-    """Return abstractions with what they have learned for a run; None if it stores nothing."""
-    stored = directory.read_json("prepared.json")
-    if stored is None:
-        return None
-    path = directory.path / "prepared.json"
-    fitted = prepare.unsealed(stored, path)
-    try:
-        return prepare.restore_fitted(chain, fitted)
-    except (TypeError, ValueError) as error:
-        raise StoreError(f"{str(path)!r} does not fit the abstraction ({error})") from error
 
 
 def build_suite(session: Session) -> None:
@@ -165,7 +163,7 @@ class _WordsOf:
     """Puts states into words, each key once."""
 
     def __init__(self, chain: Chain) -> None:
-        self.show = show_with(chain)
+        self.show = chain.show
         self.known: dict[int, str] = {}
 
     def __call__(self, states: States) -> list[str]:
@@ -175,19 +173,6 @@ class _WordsOf:
             if key not in self.known:
                 self.known[key] = self.show(states.value[row])
         return [self.known[key] for key in states.key.tolist()]
-
-
-def show_with(chain: Chain) -> Callable[[Any], str]:
-    """Return what turns a value into words: the last abstraction's own way, or plain numbers."""
-    last = chain.links[-1]
-    return last.show if isinstance(last, ShowsValues) else plain_value
-
-
-def plain_value(value: Any) -> str:
-    """Return a value as numbers; long ones are cut."""
-    flat = np.ravel(value).tolist()
-    text = ", ".join(f"{number:g}" for number in flat[:12])
-    return f"{text}, ... ({len(flat)} numbers)" if len(flat) > 12 else text
 
 
 def pass_rates(analysis: Analysis, references: References) -> PassRates:

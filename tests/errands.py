@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 
@@ -113,3 +117,48 @@ def fail_peculiarly(number: int) -> None:
 def open_file(path: str) -> object:
     """Return something that cannot be sent."""
     return Path(path).open("w")
+
+
+def fail_to_pickle(number: int) -> None:
+    """Fail as work may that has nothing to do with being sent."""
+    raise pickle.PicklingError("Can't pickle the pear")
+
+
+class Locked(Exception):
+    """An error that holds what cannot be sent."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.lock = threading.Lock()
+
+
+def fail_with_a_lock(number: int) -> None:
+    """Fail with an error that cannot be pickled."""
+    raise Locked(f"no key for door {number}")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Names files as a loader does."""
+
+    paths: tuple[Path, ...]
+
+
+def read_all(reader: Reader) -> list[tuple[str, str]]:
+    """Return where each file is and what is in it."""
+    return [(str(path), path.read_text()) for path in reader.paths]
+
+
+OFTEN_SHADOWED = ("pickle", "random", "socket")
+
+
+def module_files(number: int) -> list[str]:
+    """Return where modules come from that a careless user has files named after."""
+    time.sleep(0.3)  # so that both workers have something to do
+    return [str(importlib.import_module(name).__file__) for name in OFTEN_SHADOWED]
+
+
+def safe_path(number: int) -> tuple[str, ...]:
+    """Return what a program started here knows of the guard of worker processes."""
+    shown = "import os, sys; print(sys.flags.safe_path, os.environ.get('PYTHONSAFEPATH'))"
+    return tuple(subprocess.check_output([sys.executable, "-c", shown], text=True).split())

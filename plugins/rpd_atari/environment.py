@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from rpd_atari.games import find_game, id_note, rom_path
-from rpd_atari.lanes import AtariLanes
 from rpd_core.errors import SpecError
 from rpd_core.plugin.protocols import Lanes, Opening, Task
 
@@ -70,6 +68,8 @@ class Atari:
 
     def task(self) -> Task:
         """Return the paper's settings."""
+        from rpd_atari.games import find_game, id_note, rom_path  # the emulator is large
+
         game = find_game(self.game)
         rom_path(game)
         note = id_note(self.game, game)
@@ -89,5 +89,8 @@ class Atari:
 
     def open(self, opening: Opening) -> Lanes:
         """Switch on one console per lane."""
+        from rpd_atari.games import find_game, rom_path  # the emulator is large
+        from rpd_atari.lanes import AtariLanes
+
         game = find_game(self.game)
         return AtariLanes(game, rom_path(game), self, opening.lanes)

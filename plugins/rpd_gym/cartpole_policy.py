@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Literal
 
-import numpy as np
-import torch
 from gymnasium.spaces import Discrete
-from torch import nn
 
 from rpd_core.errors import FitError
-from rpd_core.plugin.protocols import Choice, Facts, Policy, PolicyInput
-
-HIDDEN = 32
-
-
-def network() -> nn.Sequential:
-    """Build the untrained network: an observation in, a preference for each action out."""
-    return nn.Sequential(
-        nn.Linear(4, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, 2)
-    )
+from rpd_core.plugin.protocols import Facts, Policy
 
 
 @dataclass(frozen=True)
@@ -40,26 +27,6 @@ class CartPolePolicy:
                 f"policy 'cartpole' takes vectors of 4 and 2 actions, {facts.description} has "
                 f"{facts.observation_space} and {facts.action_space}"
             )
+        from rpd_gym.cartpole_network import Greedy, load_network  # torch takes seconds to import
+
         return Greedy(load_network(self.which))
-
-
-def load_network(which: str) -> nn.Sequential:
-    """Read the weights that ship with the package."""
-    torch.set_num_threads(1)  # results must not depend on the number of cores
-    path = files("rpd_gym").joinpath("policies", f"cartpole_{which}.npz")
-    module = network()
-    with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-        module.load_state_dict({name: torch.from_numpy(stored[name]) for name in stored.files})
-    return module.eval()
-
-
-@dataclass
-class Greedy:
-    """Takes the action that the network prefers."""
-
-    module: nn.Sequential
-
-    @torch.inference_mode()
-    def __call__(self, seen: PolicyInput) -> Choice:
-        preferences = self.module(torch.from_numpy(np.asarray(seen.observations))).numpy()
-        return Choice((preferences[:, 1] > preferences[:, 0]).astype(np.int64))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,11 @@ from typing import Any
 import gymnasium
 
 from rpd_core.errors import ComponentError, RpdError, SpecError, one_line
-from rpd_core.plugin.importing import import_attribute, source_of
+from rpd_core.plugin.importing import (
+    import_attribute,
+    source_of,
+    working_directory_searched,
+)
 from rpd_core.plugin.protocols import Lanes, Opening, Task
 from rpd_gym.lanes import GymLanes
 from rpd_gym.lifecycle import check_spaces, closing
@@ -103,6 +108,10 @@ class GymEnvironment:
         make = safeguards.apply(partial(self._make, opening.render))
         return GymLanes(make, opening.lanes, self.id, safeguards.rebuild)
 
+    def _imports(self) -> AbstractContextManager[None]:
+        """Return a context for imports: what a user's module registers may lie beside it."""
+        return working_directory_searched() if self.runs_code else nullcontext()
+
     def _make(self, render: bool = False) -> Env:
         name, _ = find_id(self.id)
         options = {**old_options(self.id), **read_options(self.kwargs)}
@@ -111,7 +120,7 @@ class GymEnvironment:
         if render:
             options["render_mode"] = "rgb_array"
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), self._imports():
                 warnings.simplefilter("ignore", DeprecationWarning)  # the user chose the version
                 env: Env = gymnasium.make(name, disable_env_checker=True, **options)
             check_spaces(env, self.id)
@@ -169,7 +178,8 @@ class PythonEnvironment:
 
     def _make(self) -> Env:
         try:
-            env: Env = self._factory()(**read_options(self.kwargs))
+            with working_directory_searched():  # a factory may import what lies beside it
+                env: Env = self._factory()(**read_options(self.kwargs))
         except RpdError:
             raise
         except (Exception, SystemExit) as error:  # a factory may raise anything

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import gymnasium
-from minigrid.minigrid_env import MiniGridEnv
-
-from rpd_core.errors import SpecError, one_line
+from rpd_core.errors import SpecError
 from rpd_core.plugin.protocols import Lanes, Opening, Task
-from rpd_minigrid.ids import full_id, newer_id
-from rpd_minigrid.lanes import MiniGridLanes
+
+if TYPE_CHECKING:
+    import gymnasium
 
 PAPER = "MiniGrid-SimpleCrossingS9N1-v0"
 WIDEST_VIEW = 99
 """More than any map of the package is wide, looked at from either end."""
-_MOST_WALKS = 8
-"""Walks across the map that the longest BabyAI instructions ask for."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +33,10 @@ class MiniGrid:
 
     def task(self) -> Task:
         """Return the paper's settings."""
-        name, env = full_id(self.id), self._make()
+        from rpd_minigrid.ids import full_id, newer_id  # minigrid takes a second to import
+        from rpd_minigrid.tasks import make_task, step_limit
+
+        name, env = full_id(self.id), make_task(self.id, self.view)
         try:
             max_steps = step_limit(env.unwrapped)
         finally:
@@ -61,29 +59,11 @@ class MiniGrid:
 
     def open(self, opening: Opening) -> Lanes:
         """Open the lanes."""
-        return MiniGridLanes(lambda: self._make(opening.render), opening.lanes, full_id(self.id))
+        from rpd_minigrid.ids import full_id  # minigrid takes a second to import
+        from rpd_minigrid.lanes import MiniGridLanes
+        from rpd_minigrid.tasks import make_task
 
-    def _make(self, render: bool = False) -> gymnasium.Env[Any, Any]:
-        name = full_id(self.id)
-        options: dict[str, Any] = {} if self.view is None else {"agent_view_size": self.view}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # the task's notes mention it
-            try:
-                env = gymnasium.make(
-                    name,
-                    render_mode="rgb_array" if render else None,
-                    disable_env_checker=True,
-                    **options,
-                )
-            except (gymnasium.error.Error, TypeError, AssertionError) as error:
-                raise SpecError(f"cannot make {name!r}: {one_line(error)}") from error
-        if not isinstance(env.unwrapped, MiniGridEnv):
-            raise SpecError(f"{name!r} is not a MiniGrid task: use gym:{name}")
-        return env
+        def make() -> gymnasium.Env[Any, Any]:
+            return make_task(self.id, self.view, opening.render)
 
-
-def step_limit(env: Any) -> int:
-    """Return the task's own limit; BabyAI sets one at every reset, so return a bound for all."""
-    if env.max_steps > 0:
-        return int(env.max_steps)
-    return int(_MOST_WALKS * env.room_size**2 * env.num_rows * env.num_cols)
+        return MiniGridLanes(make, opening.lanes, full_id(self.id))

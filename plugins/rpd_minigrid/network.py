@@ -1,14 +1,18 @@
-"""The network of the MiniGrid policy that ships with rpd."""
+"""The network behind the MiniGrid policy that ships with rpd."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-SIZE = 7
-ACTIONS = 7
+from rpd_core.plugin.protocols import Choice, PolicyInput
+from rpd_minigrid.policy import ACTIONS, SIZE
+
 HIDDEN = 64
 
 
@@ -36,3 +40,28 @@ class Network(nn.Module):
 def as_tensors(observations: Any) -> tuple[Tensor, Tensor]:
     """Return image and direction of a batch."""
     return torch.from_numpy(observations["image"]), torch.from_numpy(observations["direction"])
+
+
+def load_network(which: str) -> Network:
+    """Read the weights that ship with the package."""
+    path = files("rpd_minigrid").joinpath("policies", f"{which.replace('-', '_')}.npz")
+    network = Network()
+    with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
+        network.load_state_dict({name: torch.from_numpy(stored[name]) for name in stored.files})
+    return network.eval()
+
+
+@dataclass
+class NetworkPolicy:
+    """Acts by the network's preferences."""
+
+    network: Network
+    deterministic: bool
+
+    @torch.inference_mode()
+    def __call__(self, seen: PolicyInput) -> Choice:
+        logits = self.network(*as_tensors(seen.observations))
+        probabilities = torch.softmax(logits, dim=1).numpy()
+        if self.deterministic:
+            return Choice(probabilities.argmax(axis=1), probabilities=probabilities)
+        return Choice(seen.draws.choose(probabilities), probabilities=probabilities)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Literal
 
-import numpy as np
-import torch
 from gymnasium.spaces import Dict, Discrete
 
 from rpd_core.errors import FitError
-from rpd_core.plugin.protocols import Choice, Facts, Policy, PolicyInput
-from rpd_minigrid.network import ACTIONS, SIZE, Network, as_tensors
+from rpd_core.plugin.protocols import Facts, Policy
+
+SIZE = 7
+ACTIONS = 7
 
 
 @dataclass(frozen=True)
@@ -21,8 +20,8 @@ class MiniGridPolicy:
 
     which: Literal["simple-crossing"] = "simple-crossing"
     """Which of the shipped policies."""
-    sample: bool = True
-    """Draw actions with the network's probabilities; else take the likeliest."""
+    deterministic: bool = False
+    """Take the likeliest action; else draw one with the network's probabilities."""
 
     def load(self, facts: Facts) -> Policy:
         """Load the weights."""
@@ -36,30 +35,6 @@ class MiniGridPolicy:
                 f"{ACTIONS} actions, {facts.description or 'the environment'} has "
                 f"{facts.observation_space} and {facts.action_space}"
             )
-        return NetworkPolicy(load_network(self.which), self.sample)
+        from rpd_minigrid.network import NetworkPolicy, load_network  # torch takes seconds
 
-
-def load_network(which: str) -> Network:
-    """Read the weights that ship with the package."""
-    torch.set_num_threads(1)  # results must not depend on the number of cores
-    path = files("rpd_minigrid").joinpath("policies", f"{which.replace('-', '_')}.npz")
-    network = Network()
-    with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-        network.load_state_dict({name: torch.from_numpy(stored[name]) for name in stored.files})
-    return network.eval()
-
-
-@dataclass
-class NetworkPolicy:
-    """Acts by the network's preferences."""
-
-    network: Network
-    sample: bool
-
-    @torch.inference_mode()
-    def __call__(self, seen: PolicyInput) -> Choice:
-        logits = self.network(*as_tensors(seen.observations))
-        probabilities = torch.softmax(logits, dim=1).numpy()
-        if self.sample:
-            return Choice(seen.draws.choose(probabilities), probabilities=probabilities)
-        return Choice(probabilities.argmax(axis=1), probabilities=probabilities)
+        return NetworkPolicy(load_network(self.which), self.deterministic)

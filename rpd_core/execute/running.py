@@ -11,6 +11,7 @@ from typing import Any
 
 from rpd_core.errors import ExecutionError, RpdError, one_line
 from rpd_core.plugin.protocols import Answer, Engine, Outcome, WorkItem
+from rpd_core.plugin.specs import shortened
 
 RETRIES = 3
 """How often work whose process died is tried again."""
@@ -36,8 +37,13 @@ class _Pending:
         self.taken.add(item.identity)
         return item
 
-    def returned(self, outcome: Outcome) -> WorkItem:
+    def returned(self, outcome: object) -> WorkItem:
         """Return the item behind an outcome; refuse one that was not asked for, or came twice."""
+        if not isinstance(outcome, Outcome):
+            raise ExecutionError(
+                f"the executor returned {shortened(repr(outcome))}, which is not an Outcome: use "
+                "another executor"
+            )
         item = self.expected.get(outcome.identity)
         if item is None or outcome.identity not in self.taken:
             raise ExecutionError(
@@ -78,17 +84,21 @@ def _receive(
     if outcome.error is not None:
         raise as_rpd_error(outcome.error)
     if not isinstance(outcome.answer, Answer) or outcome.answer.identity != item.identity:
-        given = (
-            "nothing" if outcome.answer is None else f"the result of {outcome.answer.identity!r}"
-        )
         raise ExecutionError(
-            f"the executor returned {given} for {item.identity!r}: its results cannot be relied "
-            "on; use another executor"
+            f"the executor returned {_in_words(outcome.answer)} for {item.identity!r}: its "
+            "results cannot be relied on; use another executor"
         )
     if outcome.answer.error is not None:
         raise as_rpd_error(outcome.answer.error)
     del pending.expected[item.identity]
     handle(item, outcome.answer.value)
+
+
+def _in_words(answer: object) -> str:
+    """Describe what an executor returned as the answer to another item, or as no answer at all."""
+    if isinstance(answer, Answer):
+        return f"the result of {answer.identity!r}"
+    return "nothing" if answer is None else shortened(repr(answer))
 
 
 def _not_returned(pending: _Pending) -> str:

@@ -17,6 +17,7 @@ from rpd_core.play.deciders import TopStates
 from rpd_core.play.loop import Plan, Player
 from rpd_core.play.recipe import Recipe
 from rpd_core.play.recording import play_suite
+from rpd_core.play.repeatable import refuse_moody_policy
 from rpd_core.plugin.origins import Origin, origin_of
 from rpd_core.plugin.protocols import Episodes, Facts, Suite
 
@@ -173,7 +174,13 @@ def player_for(recipe: Recipe) -> OpenPlayer:
     if name not in players:
         while len(players) >= _PLAYERS:
             players.popitem(last=False)[1].player.close()
-        players[name] = OpenPlayer(Player(recipe), origin_of(recipe.components()))
+        player = Player(recipe)
+        try:
+            refuse_moody_policy(player)
+        except BaseException:
+            player.close()
+            raise
+        players[name] = OpenPlayer(player, origin_of(recipe.components()))
     players.move_to_end(name)
     return players[name]
 

@@ -19,7 +19,9 @@ from rpd_core.play.chance import (
     environment_seeds,
     state_keys,
 )
+from rpd_core.play.heartbeat import beat
 from rpd_core.play.recipe import Recipe
+from rpd_core.play.threads import one_numeric_thread
 from rpd_core.plugin.chain import needs_of, opened
 from rpd_core.plugin.protocols import (
     Choice,
@@ -95,8 +97,9 @@ class Player:
             self.facts: Facts = self.lanes.facts
             self.complaint = action_check(self.facts)
             self.abstraction = opened(recipe.abstraction, self.facts)
-            self.policy = recipe.policy.load(self.facts)
-            self.default = recipe.default_action.open(self.facts)
+            with one_numeric_thread():
+                self.policy = recipe.policy.load(self.facts)
+                self.default = recipe.default_action.open(self.facts)
             self.views = self._wanted_views()
         except BaseException:
             self.lanes.close()
@@ -123,7 +126,8 @@ class Player:
         self, plan: Plan, keep: Keep, record: Record | None = None, watch: Watch | None = None
     ) -> Episodes:
         """Play every episode of the plan and return what became of each, in the plan's order."""
-        return _Batch(self, plan, keep, record, watch).play()
+        with one_numeric_thread():
+            return _Batch(self, plan, keep, record, watch).play()
 
     def close(self) -> None:
         """Close the environments."""
@@ -189,11 +193,15 @@ class _Batch:
         self.rewards[lanes] = 0.0
         self.total[lanes] = 0.0
         self.decided[lanes] = 0
+        first = int(positions[0])
+        beat(int(self.plan.index[first]), int(self.seeds[first]))
         with self._blame():
             self.player.lanes.reset(lanes, self.seeds[positions])
 
     def _step(self) -> None:
         player = self.player
+        first = int(self.position[int(self.active.argmax())])
+        beat(int(self.plan.index[first]), int(self.seeds[first]))
         with self._blame():
             observations = player.lanes.observe()
             views = {name: player.lanes.view(name) for name in player.views}

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from rpd_core.plugin.protocols.optional import ShowsValues
+
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Abstraction, Array, Batch, Facts
 
@@ -29,13 +31,29 @@ class Chain:
             values = link(values, views)
         return values  # type: ignore[return-value]  # a chain has at least one link
 
+    def show(self, value: Array) -> str:
+        """Return a value in the words of the last link, or as plain numbers."""
+        last = self.links[-1]
+        return last.show(value) if isinstance(last, ShowsValues) else plain_value(value)
+
+
+_SHOWN = 12
+"""Numbers of a value that are shown."""
+
+
+def plain_value(value: Array) -> str:
+    """Return a value as numbers; long ones are cut."""
+    flat = value.ravel().tolist()
+    text = ", ".join(f"{number:g}" for number in flat[:_SHOWN])
+    return f"{text}, ... ({len(flat)} numbers)" if len(flat) > _SHOWN else text
+
 
 def opened(abstraction: Abstraction, facts: Facts) -> Abstraction:
-    """Give the abstraction at work."""
+    """Return the abstraction at work."""
     opener = getattr(abstraction, "open", None)
     return opener(facts) if opener else abstraction
 
 
 def needs_of(component: object) -> tuple[str, ...]:
-    """Give the views that a component declares it needs."""
+    """Return the views that a component declares it needs."""
     return tuple(getattr(component, "needs", ()))

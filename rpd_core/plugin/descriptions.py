@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import inspect
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -58,13 +59,30 @@ def describe_target(target: str) -> Description:
 
 def defines(module: str, attribute: str) -> str:
     """Return why a module cannot offer an attribute, judged from its source; empty if it can."""
-    if source_file(module) is None:
+    path = source_file(module)
+    if path is None:
         return f"there is no module {module!r}"
     try:
+        if attribute and _is_compiled(path) and _defined_at_the_top(path, attribute):
+            return ""
         body = _body(module)
     except (OSError, UnicodeDecodeError, SyntaxError, ValueError) as error:
         return f"the source of {module!r} cannot be read ({error})"
     return "" if attribute in _bound_names(body) else f"{module!r} defines no {attribute!r}"
+
+
+def _is_compiled(path: Path) -> bool:
+    """Return whether Python, or pip, has compiled a source file since it was last changed."""
+    try:
+        return Path(importlib.util.cache_from_source(path)).stat().st_mtime >= path.stat().st_mtime
+    except (OSError, NotImplementedError):
+        return False
+
+
+def _defined_at_the_top(path: Path, attribute: str) -> bool:
+    """Return whether a definition begins a line; reading dozens of sources in full takes long."""
+    definition = rf"^(?:class|def) {re.escape(attribute)}\b"
+    return re.search(definition, path.read_text(encoding="utf-8"), re.MULTILINE) is not None
 
 
 @lru_cache(maxsize=256)
@@ -144,20 +162,42 @@ def _own_fields(node: ast.ClassDef) -> dict[str, Parameter | None]:
         if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
             continue
         name, annotation = statement.target.id, ast.unparse(statement.annotation)
-        if annotation.split("[")[0].rpartition(".")[2] == "ClassVar" or _is_learned(statement):
+        class_variable = annotation.split("[")[0].rpartition(".")[2] == "ClassVar"
+        if class_variable or not _can_be_set(statement.value):
             fields[name] = None
             continue
-        default = ast.unparse(statement.value) if statement.value else None
         help_text = _string_after(node.body, position)
-        fields[name] = Parameter(name, annotation, default, help_text)
+        fields[name] = Parameter(name, annotation, _default(statement.value), help_text)
     return fields
 
 
-def _is_learned(statement: ast.AnnAssign) -> bool:
-    """Tell whether a default is a call of `rpd_core.learned`."""
-    if not isinstance(statement.value, ast.Call):
-        return False
-    return ast.unparse(statement.value.func).rpartition(".")[2] == "learned"
+def _can_be_set(value: ast.expr | None) -> bool:
+    """Return whether a field with this default is a parameter: `fit` sets those of `learned`."""
+    called, keywords = _call(value)
+    init = keywords.get("init")
+    hidden = isinstance(init, ast.Constant) and init.value is False
+    return called != "learned" and not (called == "field" and hidden)
+
+
+def _default(value: ast.expr | None) -> str | None:
+    """Return the source text of a default, also of one inside `field`; None if there is none."""
+    called, keywords = _call(value)
+    if called == "permission":
+        return "False"
+    if called == "field":
+        factory = keywords.get("default_factory")
+        if factory is not None:
+            return f"{ast.unparse(factory)}()"
+        value = keywords.get("default")
+    return None if value is None else ast.unparse(value)
+
+
+def _call(value: ast.expr | None) -> tuple[str, dict[str, ast.expr]]:
+    """Return the plain name and the keywords of a call; nothing of another expression."""
+    if not isinstance(value, ast.Call):
+        return "", {}
+    name = ast.unparse(value.func).rpartition(".")[2]
+    return name, {one.arg: one.value for one in value.keywords if one.arg}
 
 
 def _string_after(body: list[ast.stmt], position: int) -> str:

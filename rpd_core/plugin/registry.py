@@ -140,6 +140,7 @@ class Registry:
         spec = self.parse(kind, chosen) if isinstance(chosen, str) else chosen
         target = self.resolve(kind, spec.name)
         fields = {field.name: field for field in self.fields(kind, spec.name)}
+        specs.check_keys(spec, fields, learned_names(target))
         values = {}
         for key, text in spec.values.items():
             try:

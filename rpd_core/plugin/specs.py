@@ -116,10 +116,7 @@ def parse(
     for position, item in enumerate(split_items(rest)):
         key, equals, text = item.partition("=")
         if equals and key.strip() in learned:
-            raise SpecError(
-                f"{name!r}: {key.strip()!r} is learned from episodes and is not a parameter: "
-                "leave it out"
-            )
+            raise SpecError(_learned(name, key.strip()))
         if not (equals and key.strip() in names):
             key, text = _positional(name, item, position, names), item
         key = key.strip()
@@ -129,6 +126,20 @@ def parse(
     return Spec(
         name, {key: given[key] for key in names if key in given}, names[0] if names else "", nested
     )
+
+
+def check_keys(spec: Spec, names: Collection[str], learned: Collection[str]) -> None:
+    """Refuse a spec, maybe one made in Python, that gives what its component does not take."""
+    for key in spec.values:
+        if key in learned:
+            raise SpecError(_learned(spec.name, key))
+        if key not in names:
+            hint = nearest(key, names) or f" It takes {', '.join(names) or 'none'}."
+            raise SpecError(f"{key!r} is not a parameter of {spec.name!r}.{hint}")
+
+
+def _learned(name: str, key: str) -> str:
+    return f"{name!r}: {key!r} is learned from episodes and is not a parameter: leave it out"
 
 
 def takes_spec(annotation: Any) -> bool:

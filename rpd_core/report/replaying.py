@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +14,6 @@ from rpd_core.analysis.reading import StoredEpisodes
 from rpd_core.config.resolve import Setup, resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import ConfigError
-from rpd_core.pipeline import prepared_chain, show_with
 from rpd_core.play.chance import Phase, episode_keys
 from rpd_core.play.deciders import TopStates, always, coin
 from rpd_core.play.loop import Keep, Plan
@@ -22,6 +22,7 @@ from rpd_core.play.replay import PlayedAgain, play_again
 from rpd_core.plugin.registry import installed
 from rpd_core.pruning.evaluation import stored_table
 from rpd_core.report.stored import stored_request
+from rpd_core.store.prepared import prepared_chain
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array
@@ -108,11 +109,7 @@ def _stored_setup(run: Run, trust: bool) -> Setup:
     setup = resolve(request, installed(), trust)
     run.directory.check(setup.config)
     chain = prepared_chain(run.directory, setup.abstraction)
-    if chain is None:
-        return setup
-    from dataclasses import replace as replaced
-
-    return replaced(setup, abstraction=chain)
+    return setup if chain is None else dataclasses.replace(setup, abstraction=chain)
 
 
 def _find(run: Run, name: str, trust: bool) -> _Asked:
@@ -222,8 +219,6 @@ def _stored(
 
 
 def _described(asked: _Asked, played: PlayedAgain, setup: Setup, names: tuple[str, ...]) -> Replay:
-    show = show_with(setup.abstraction)
-
     def named(action: Any) -> str:
         known = isinstance(action, int) and 0 <= action < len(names)
         return names[action] if known else str(action)
@@ -232,7 +227,7 @@ def _described(asked: _Asked, played: PlayedAgain, setup: Setup, names: tuple[st
         DescribedStep(
             step.number,
             step.key,
-            show(step.value),
+            setup.abstraction.show(step.value),
             "policy" if step.policy_decided else "default",
             named(step.action),
             named(step.default_action if step.policy_decided else step.policy_action),

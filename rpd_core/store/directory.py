@@ -253,4 +253,6 @@ class RunDirectory:
 def _in_words(value: Any, usual: Any) -> str:
     if isinstance(value, list):
         return "+".join(str(item) for item in value if item not in (usual or ()))
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:g}".replace("e+", "e")  # file names have no plus: it would become a minus
+    return str(value)

@@ -23,6 +23,7 @@ from rpd_core.store.tables import check_schema
 _RECORD = re.compile(r"part-(\d{9,15})-(\d{9,15})\.json")
 _LARGEST_RECORD = 2**20
 _LARGEST_TABLE = 2**32
+_MOST_COLUMNS = 10_000
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,9 @@ class Parts:
     def _table(self, name: str, record: PartRecord) -> pa.Table:
         path = self._file(name, record.first, record.last)
         try:
-            table = pq.ParquetFile(io.BytesIO(self._content(name, record))).read()
+            file = pq.ParquetFile(io.BytesIO(self._content(name, record)))
+            _refuse_bomb(file.metadata, record.rows.get(name, 0), path)
+            table = file.read()
         except (pa.ArrowException, OSError) as error:
             raise StoreError(f"cannot read {str(path)!r}: {error}; {_PLAY_AGAIN}") from error
         check_schema(table, str(path))
@@ -176,6 +179,14 @@ class Parts:
         if hashlib.sha256(content).hexdigest() != record.digests.get(name):
             raise StoreError(f"{str(path)!r} was changed after it was written: {_PLAY_AGAIN}")
         return content
+
+
+def _refuse_bomb(metadata: pq.FileMetaData, rows: int, path: Path) -> None:
+    """Refuse a small file that says it unpacks to far more than its part can hold."""
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    size = sum(group.total_byte_size for group in groups)
+    if metadata.num_rows != rows or size > _LARGEST_TABLE or metadata.num_columns > _MOST_COLUMNS:
+        raise StoreError(f"{str(path)!r} does not hold what its record says: {_PLAY_AGAIN}")
 
 
 _PLAY_AGAIN = "rpd suite RUN or rpd prune RUN plays this part again"

@@ -47,14 +47,16 @@ def _check_in(abstraction: Abstraction, scene: Scene) -> Iterator[str]:
         at_work = opened(fitted, scene.facts)
     values = _Values(at_work)
     yield from _check_values(values, scene, needs)
-    yield from _check_show(fitted, values(scene.rows(LANES, 1, needs)))
+    shown = values(scene.rows(LANES, 1, needs))
+    yield from _check_show(fitted, shown)
+    yield from _check_draw(fitted, shown)
 
 
 # --------------------------------------------------------------------- fitting
 
 
 def fit_sample(scene: Scene, needs: tuple[str, ...]) -> FitSample:
-    """Give a small sample as `fit` gets it."""
+    """Return a small sample as `fit` gets it."""
     count = FIT_EPISODES * FIT_STEPS
     rows = scene.rows(count, 3, needs)
     draws = Draws(np.arange(count, dtype=np.uint64), np.zeros(count))
@@ -140,7 +142,7 @@ def _check_values(values: _Values, scene: Scene, needs: tuple[str, ...]) -> Iter
 
 
 def _rows_mix(values: _Values, given: Rows, scene: Scene, needs: tuple[str, ...]) -> bool:
-    """Tell whether a row's value changes with what stands beside it."""
+    """Return whether a row's value changes with what stands beside it."""
     odd = np.arange(LANES) % 2 == 1
     kept = values(given)[~odd]
     others = (scene.rows(LANES, seed, needs) for seed in range(2, 2 + NEIGHBOURS))
@@ -163,4 +165,26 @@ def _check_show(fitted: Any, values: Array) -> Iterator[str]:
             return
         if not isinstance(shown, str):
             yield "has a show() that does not give text"
+            return
+
+
+def _check_draw(fitted: Any, values: Array) -> Iterator[str]:
+    draw = getattr(fitted, "draw", None)
+    if draw is None:
+        return
+    for value in values:
+        try:
+            drawn = draw(value)
+        except Exception as error:
+            yield f"its draw() raised {one_line(error)}"
+            return
+        if not isinstance(drawn, np.ndarray):
+            yield f"has a draw() that gives a {type(drawn).__name__} where an array is needed"
+            return
+        picture = drawn.ndim == 3 and drawn.shape[2] == 3 and drawn.size > 0
+        if drawn.dtype != np.uint8 or not picture:
+            yield (
+                f"has a draw() that gives {drawn.dtype} {drawn.shape}, where a picture is uint8 "
+                "(height, width, 3)"
+            )
             return

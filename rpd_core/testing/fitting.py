@@ -42,7 +42,7 @@ def attempt(what: str) -> Iterator[None]:
 
 
 def check_in_scenes(check: CheckIn, scenes: Sequence[Scene]) -> Iterator[str]:
-    """Give the faults found in all scenes that the component fits, each once with its scene."""
+    """Yield the faults found in all scenes that the component fits, each once with its scene."""
     seen: set[str] = set()
     refusals = []
     for scene in scenes:
@@ -92,7 +92,7 @@ _MISSING = "needs the view"
 
 
 def require_views(component: object, scene: Scene) -> tuple[str, ...]:
-    """Give the views that a component needs; one that the scene lacks counts as a refusal."""
+    """Return the views that a component needs; one that the scene lacks counts as a refusal."""
     stated = getattr(component, "needs", ())
     if isinstance(stated, str) or not all(isinstance(name, str) for name in stated):
         raise Faulty(f"its needs must be a tuple of names, got {stated!r}")
@@ -105,7 +105,7 @@ def require_views(component: object, scene: Scene) -> tuple[str, ...]:
 def at_work(
     recipe: object, start: Callable[[Facts], Any], what: str, scene: Scene
 ) -> tuple[Any, tuple[str, ...]]:
-    """Give what a recipe makes of the scene's facts, and the views that either of them needs."""
+    """Return what a recipe makes of the scene's facts, and the views that either of them needs."""
     needs = require_views(recipe, scene)
     with attempt(what):
         made = start(scene.facts)

@@ -138,10 +138,19 @@ def _check_made(kind: str, recipe: Any, scenes: Sequence[Scene]) -> list[str]:
 
 def _check_recipe_shape(kind: str, recipe: Any) -> Iterator[str]:
     protocol = KINDS[kind].protocol
-    if not isinstance(recipe, protocol):
-        yield f"lacks a method of the protocol {protocol.__name__}: {KINDS[kind].method}"
+    lacking = [name for name in _methods(protocol) if not callable(getattr(recipe, name, None))]
+    if lacking:
+        yield (
+            f"lacks {' and '.join(lacking)} of the protocol {protocol.__name__}, which asks for "
+            f"{KINDS[kind].method}"
+        )
     if not dataclasses.is_dataclass(recipe):
         yield "is not a dataclass"
     elif not getattr(recipe, "__dataclass_params__").frozen:  # noqa: B009 (unknown to mypy)
         yield "is not frozen: write @dataclass(frozen=True)"
     yield from check_pickling(recipe)
+
+
+def _methods(protocol: type) -> list[str]:
+    """Return the methods that a protocol asks for."""
+    return [name for name in vars(protocol) if name == "__call__" or not name.startswith("_")]

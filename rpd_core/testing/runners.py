@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import queue
 import signal
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,7 +14,12 @@ from typing import Any
 from rpd_core.errors import RpdError, one_line
 from rpd_core.plugin.protocols import Answer, Engine, Executor, Outcome, WorkItem
 
-WORKERS = 2
+WORKERS = (2, 1)
+"""Numbers of workers that an executor is opened with, one after the other."""
+PATIENCE = 120.0
+"""Seconds after which a check that has not come back is given up."""
+_MOST = 50
+"""Outcomes after which an engine that goes on and on is stopped."""
 
 
 class UnpicklableError(Exception):
@@ -51,52 +59,118 @@ def item(function: Callable[[int], Any], number: int) -> WorkItem:
 
 
 class Queue:
-    """A queue that says None now and then, and once more before its last item."""
+    """A queue that says None now and then while work is under way, and has more at the very end.
+
+    Late items arrive one by one, each when everything before it has come back: as lost work does.
+    """
 
     def __init__(self, items: list[WorkItem], late: list[WorkItem]) -> None:
-        self.items, self.late = list(items), list(late)
+        self.waiting, self.late = list(items), list(late)
+        self.running = 0
         self.paused = False
-        self.outcomes = 0
+        self.threads: set[int] = set()
+        """Where items were taken."""
 
     def take(self) -> WorkItem | None:
-        if self.items:
-            self.paused = not self.paused
-            return self.items.pop(0) if not self.paused or not self.outcomes else None
-        ready = self.late and self.outcomes > 0
-        return self.late.pop(0) if ready else None
+        """Return the next item, or None."""
+        self.threads.add(threading.get_ident())
+        if not self.waiting:
+            return None
+        self.paused = self.running > 0 and not self.paused
+        if self.paused:
+            return None
+        self.running += 1
+        return self.waiting.pop(0)
+
+    def came_back(self) -> None:
+        """Count an outcome; when it was the last one, the next late item arrives."""
+        self.running -= 1
+        if self.running <= 0 and not self.waiting and self.late:
+            self.waiting.append(self.late.pop(0))
+
+
+class _TakenElsewhere(Exception):
+    """An engine took work in a thread of its own."""
+
+
+class _Stage(str):
+    """What is being checked, for the case that it never ends."""
+
+    __slots__ = ()
 
 
 def check_executor(executor: Executor) -> Iterator[str]:
     """Check that every item comes back once, failures as answers, late and lost items too."""
+    for workers in WORKERS:
+        faults = list(_within_patience(_stages(executor, workers)))
+        yield from (f"{fault} (opened with workers={workers})" for fault in faults)
+        if faults:
+            return  # fewer workers would show the same
+
+
+def _stages(executor: Executor, workers: int) -> Iterator[str]:
+    yield _Stage("when it is opened")
     try:
-        with executor.open(WORKERS) as engine:
-            for check in (_check_results, _check_failures, _check_odd_errors, _check_second_queue):
+        with executor.open(workers) as engine:
+            for stage, check in _CHECKS.items():
+                yield _Stage(stage)
                 yield from check(engine)
-            elsewhere = _run(engine, [item(process_number, 0)])[0]
-            if elsewhere and elsewhere[0].value != os.getpid():
-                yield from _check_death(engine)
+            yield _Stage("when it is closed")
+    except _TakenElsewhere:
+        yield "takes work in another thread than the one that asks for outcomes"
     except RpdError as error:
         yield f"cannot be opened here: {one_line(error)}"
+
+
+def _within_patience(stages: Iterator[str]) -> Iterator[str]:
+    """Yield what the checks find; give up on one that hangs, and leave it behind in its thread."""
+    heard: queue.SimpleQueue[str | BaseException | None] = queue.SimpleQueue()
+
+    def listen() -> None:
+        try:
+            for line in stages:
+                heard.put(line)
+            heard.put(None)
+        except BaseException as error:  # raised again where it is waited for
+            heard.put(error)
+
+    threading.Thread(target=listen, daemon=True).start()
+    stage = ""
+    while True:
+        try:
+            line = heard.get(timeout=PATIENCE)
+        except queue.Empty:
+            yield f"did not come back within {PATIENCE:g} seconds {stage}"
+            return
+        if isinstance(line, BaseException):
+            raise line
+        if line is None:
+            return
+        if isinstance(line, _Stage):
+            stage = line
+        else:
+            yield line
 
 
 def _run(
     engine: Engine, items: list[WorkItem], late: list[WorkItem] | None = None
 ) -> tuple[list[Answer], list[Outcome]]:
-    """Run items and return the answers, and the outcomes that have none."""
-    queue = Queue(items, late or [])
+    """Run items and return the answers, and the outcomes that have none or another's."""
+    work = Queue(items, late or [])
     answers, others = [], []
-    for outcome in engine.execute(queue):
-        queue.outcomes += 1
+    for outcome in itertools.islice(engine.execute(work), _MOST):
+        work.came_back()
         if isinstance(outcome.answer, Answer):
             answers.append(outcome.answer)
-            if outcome.identity != outcome.answer.identity:
-                others.append(outcome)
-        else:
+        if not isinstance(outcome.answer, Answer) or outcome.identity != outcome.answer.identity:
             others.append(outcome)
+    if work.threads - {threading.get_ident()}:
+        raise _TakenElsewhere
     return answers, others
 
 
 def _check_results(engine: Engine) -> Iterator[str]:
+    """Check that each of several items comes back once, with its own result."""
     items, late = [item(square, n) for n in (1, 2, 3)], [item(square, n) for n in (100, 200)]
     answers, others = _run(engine, items, late)
     counts = Counter(answer.identity for answer in answers)
@@ -127,6 +201,7 @@ def _check_failures(engine: Engine) -> Iterator[str]:
 
 
 def _check_odd_errors(engine: Engine) -> Iterator[str]:
+    """Check that an error is an answer even if it cannot be made again elsewhere."""
     answers, others = _run(engine, [item(raise_oddly, 1)])
     if others or len(answers) != 1 or answers[0].error is None:
         yield "did not bring back an error that cannot be pickled"
@@ -146,9 +221,22 @@ def _check_second_queue(engine: Engine) -> Iterator[str]:
 
 def _check_death(engine: Engine) -> Iterator[str]:
     """Check that an item whose worker dies is lost, and that others go on."""
+    where = _run(engine, [item(process_number, 0)])[0]
+    if not where or where[0].value == os.getpid():
+        return  # the worker is this very process
     answers, others = _run(engine, [item(end_process, 1), item(square, 11)])
     lost = [outcome for outcome in others if outcome.identity.startswith("kit/end_process")]
     if len(lost) != 1 or not lost[0].lost:
         yield "did not report an item whose worker died as lost"
     if [answer.value for answer in answers] != [121]:
         yield "did not go on after a worker died"
+
+
+_CHECKS = {
+    "with a queue that says None now and then": _check_results,
+    "after an item failed": _check_failures,
+    "after an error that cannot be pickled": _check_odd_errors,
+    "with a second queue, after the first was not heard out": _check_second_queue,
+    "after a worker died": _check_death,
+}
+"""Each check, and when something went wrong in it."""

@@ -33,18 +33,18 @@ class Rows:
     views: dict[str, Array]
 
     def take(self, which: Array) -> Rows:
-        """Give copies of some rows, in the order asked for."""
+        """Return copies of some rows, in the order asked for."""
         return self._each(lambda part: part[which])
 
     def mixed(self, other: Rows, from_other: Array) -> Rows:
-        """Give rows of this and, where told to, of another batch."""
+        """Return rows of this and, where told to, of another batch."""
         return Rows(
             _mixed(self.values, other.values, from_other),
             {name: _mixed(self.views[name], other.views[name], from_other) for name in self.views},
         )
 
     def equals(self, other: Rows) -> bool:
-        """Tell whether two batches hold the same bytes."""
+        """Return whether two batches hold the same bytes."""
         return self._bytes() == other._bytes()
 
     def _bytes(self) -> list[bytes]:
@@ -61,7 +61,7 @@ class Rows:
 
 
 def parts_of(batch: Batch) -> list[Array]:
-    """Give the arrays of a batch; those of a dict in the order of their names."""
+    """Return the arrays of a batch; those of a dict in the order of their names."""
     return [batch[name] for name in sorted(batch)] if isinstance(batch, dict) else [batch]
 
 
@@ -81,7 +81,7 @@ class Scene(Protocol):
         """What the component may know."""
 
     def rows(self, count: int, seed: int, views: tuple[str, ...]) -> Rows:
-        """Give observations and these views, no others, of some steps."""
+        """Return observations and these views, no others, of some steps."""
 
 
 # -------------------------------------------------------------------- imagined
@@ -106,7 +106,7 @@ class Imagined:
 
     @property
     def facts(self) -> Facts:
-        """Give what an environment with these spaces would state."""
+        """Return what an environment with these spaces would state."""
         return Facts(
             observation_space=self.observation_space,
             action_space=self.action_space,
@@ -208,7 +208,7 @@ class Played:
 
     @property
     def facts(self) -> Facts:
-        """Give what the environment states."""
+        """Return what the environment states."""
         return self._steps[0]
 
     def rows(self, count: int, seed: int, views: tuple[str, ...]) -> Rows:

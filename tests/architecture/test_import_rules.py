@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import compileall
 import json
 import os
 import resource
@@ -19,21 +20,24 @@ PLUGINS = sorted(path for path in (ROOT / "plugins").iterdir() if (path / "__ini
 HEAVY = {"torch", "stable_baselines3", "sb3_contrib", "minigrid", "ale_py", "dask", "distributed"}
 HEAVY |= {"ray"}
 NUMERICAL = HEAVY | {"numpy", "gymnasium", "pandas", "pyarrow", "scipy"}
-LIGHT_CORE = (
-    "__init__",
-    "components",
-    "hookspecs",
-    "plugins",
-    "registry",
-    "specs",
-    "source",
-    "errors",
+LAYERS = (
+    *("plugin", "config", "play", "execute", "store", "analysis", "pruning", "report"),
+    *("pipeline", "api", "testing", "cli"),
 )
-"""Modules of the core that listing and describing plugins import."""
+"""What `rpd_core` is made of; each may use those before it, and `errors`."""
+ANYWHERE = {"errors"}
+CALLS_BACK = {("rpd_core/plugin/protocols/executor.py", "rpd_core.execute.files")}
+"""Imports inside a function that look ahead: calling a work item is doing its work."""
+FIXED = {
+    *("pyproject.toml", "README.md", "rpd_core", "plugins", "tests", "docs"),
+    *("LICENSE", "constraints.txt", "CITATION.cff"),
+}
+"""All that the top level of the repository may hold, besides files whose name begins with a dot."""
+MADE_BY_TOOLS = {"runs", "dist", "build"}
 
 
 def imports(path: Path, at_run_time: bool = True) -> Iterator[tuple[str, int]]:
-    """Give (module, line) of every import; with `at_run_time` not those for type checkers."""
+    """Yield (module, line) of every import; with `at_run_time` not those for type checkers."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     skipped = {
         inner
@@ -49,7 +53,10 @@ def imports(path: Path, at_run_time: bool = True) -> Iterator[tuple[str, int]]:
             yield from ((alias.name, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno} imports relatively"
-            yield str(node.module), node.lineno
+            if node.module == "rpd_core":  # `from rpd_core import pipeline` imports the module
+                yield from ((f"rpd_core.{alias.name}", node.lineno) for alias in node.names)
+            else:
+                yield str(node.module), node.lineno
 
 
 def offenders(paths: list[Path], forbidden: set[str], at_run_time: bool = False) -> list[str]:
@@ -95,9 +102,57 @@ def test_the_catalogue_of_a_plugin_imports_nothing_heavy(plugin: Path) -> None:
     assert inner == []
 
 
-def test_the_modules_behind_listing_import_nothing_numerical() -> None:
-    paths = [CORE / f"{name}.py" for name in LIGHT_CORE]
+def test_the_contract_and_the_settings_import_nothing_numerical() -> None:
+    """Listing and describing plugins, and `rpd run --help`, import no more than these."""
+    paths = [CORE / "__init__.py", CORE / "errors.py", CORE / "config" / "settings.py"]
+    paths += sources(CORE / "plugin")
     assert offenders(paths, NUMERICAL, at_run_time=True) == []
+
+
+# ----------------------------------------------------------------------------- layers
+
+
+def layer_of(module: str) -> str:
+    """Return the package or module of the core that a dotted name belongs to."""
+    return module.split(".")[1] if "." in module else ""
+
+
+def test_every_part_of_the_core_has_its_place_in_the_line() -> None:
+    parts = {path.stem for path in CORE.glob("*.py")} | {
+        path.parent.name for path in CORE.glob("*/__init__.py")
+    }
+    assert parts == {*LAYERS, *ANYWHERE, "__init__"}
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_a_part_of_the_core_imports_only_those_before_it(layer: str) -> None:
+    allowed = {*LAYERS[: LAYERS.index(layer) + 1], *ANYWHERE}
+    paths = sources(CORE / layer) or [CORE / f"{layer}.py"]
+    found = []
+    for path in paths:
+        name = path.relative_to(ROOT).as_posix()
+        for module, line in imports(path):
+            if module.partition(".")[0] != "rpd_core" or layer_of(module) in allowed:
+                continue
+            if (name, module) not in CALLS_BACK:
+                found.append(f"{name}:{line} imports {module}")
+    assert found == []
+
+
+def test_the_imports_that_look_ahead_are_still_there_and_inside_functions() -> None:
+    for name, module in CALLS_BACK:
+        tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
+        assert module not in [node.module for node in tree.body if isinstance(node, ast.ImportFrom)]
+        assert module in [found for found, _ in imports(ROOT / name)]
+
+
+def test_errors_import_nothing_of_the_core() -> None:
+    assert offenders([CORE / "errors.py"], {"rpd_core"}, at_run_time=True) == []
+
+
+def test_the_top_level_of_the_repository_holds_only_the_fixed_names() -> None:
+    names = {path.name for path in ROOT.iterdir() if not path.name.startswith(".")}
+    assert {name for name in names if not name.endswith(".egg-info")} - MADE_BY_TOOLS <= FIXED
 
 
 KEEPS_IT_APART = ROOT / "plugins" / "rpd_gym" / "chance.py"
@@ -139,6 +194,9 @@ print(json.dumps({"code": code, "loaded": [name for name in heavy if name in sys
     "command",
     [
         ["--help"],
+        ["-h"],
+        ["--version"],
+        ["run", "--help"],
         ["list-plugins"],
         ["list-plugins", "--json"],
         ["describe", "measure", "tarantula"],
@@ -146,13 +204,12 @@ print(json.dumps({"code": code, "loaded": [name for name in heavy if name in sys
     ids=" ".join,
 )
 def test_an_answer_about_plugins_is_quick_and_light(command: list[str]) -> None:
+    for folder in (CORE, ROOT / "plugins"):  # as pip does when it installs them
+        compileall.compile_dir(folder, quiet=1)
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
     run = [sys.executable, "-c", PROGRAM, *command]
-    subprocess.run(
-        run, capture_output=True, check=True, env=environment
-    )  # fills the bytecode cache
     seconds = []
-    for _ in range(6):  # a busy machine costs CPU time, too; once quick is enough
+    for _ in range(10):  # a busy machine costs CPU time, too; once quick is enough
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(run, capture_output=True, text=True, check=True, env=environment)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -161,5 +218,5 @@ def test_an_answer_about_plugins_is_quick_and_light(command: list[str]) -> None:
             break
     told = json.loads(done.stdout.strip().splitlines()[-1])
     assert told == {"code": 0, "loaded": []}
-    assert len(done.stdout) > 200
+    assert len(done.stdout) > (200 if command != ["--version"] else 30)
     assert min(seconds) < 0.5

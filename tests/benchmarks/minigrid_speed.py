@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from suites import suite_speed
 
-from rpd_minigrid.policy import load_network
+from rpd_minigrid.network import load_network
 
 PLAIN_STEPS = 4_000
 EPISODES = 5000

@@ -166,6 +166,38 @@ class ShowRaises(NeedsRam):
         return f"{value['x']}"
 
 
+class Draws(NeedsRam):
+    """Without fault: the bytes as a strip of grey."""
+
+    def draw(self, value):
+        return np.repeat(value.reshape(1, -1, 1), 3, axis=2)
+
+
+class DrawsGrey(NeedsRam):
+    def draw(self, value):
+        return value.reshape(1, -1)
+
+
+class DrawsFractions(NeedsRam):
+    def draw(self, value):
+        return np.zeros((4, 4, 3))
+
+
+class DrawsNothing(NeedsRam):
+    def draw(self, value):
+        return np.zeros((0, 4, 3), dtype=np.uint8)
+
+
+class DrawsLists(NeedsRam):
+    def draw(self, value):
+        return [[[0, 0, 0]]]
+
+
+class DrawRaises(NeedsRam):
+    def draw(self, value):
+        raise KeyError("no brush")
+
+
 class NeedsLetters(NeedsRam):
     needs = "ram"
 
@@ -199,6 +231,11 @@ ABSTRACTIONS = [
     (LooksElsewhere(), "the call raised KeyError: 'screen'"),
     (ShowsNumbers(), "has a show() that does not give text"),
     (ShowRaises(), "its show() raised"),
+    (DrawsGrey(), "has a draw() that gives uint8 (1, 128), where a picture is uint8 (height, "),
+    (DrawsFractions(), "has a draw() that gives float64 (4, 4, 3), where a picture is uint8"),
+    (DrawsNothing(), "has a draw() that gives uint8 (0, 4, 3)"),
+    (DrawsLists(), "has a draw() that gives a list where an array is needed"),
+    (DrawRaises(), "its draw() raised KeyError: 'no brush'"),
     (NeedsLetters(), "its needs must be a tuple of names, got 'ram'"),
     (NeedsSonar(), "fits none of the kit's 6 environments"),
     (NeverFits(), "made for submarines"),
@@ -211,7 +248,7 @@ def test_the_kit_finds_the_fault_of_an_abstraction(abstraction, fault):
     assert any(fault in found for found in faults), faults
 
 
-@pytest.mark.parametrize("abstraction", [Learns(), LearnsMarked(), NeedsRam()])
+@pytest.mark.parametrize("abstraction", [Learns(), LearnsMarked(), NeedsRam(), Draws()])
 def test_abstractions_that_learn_or_need_views_pass_without_a_fault(abstraction):
     assert check_recipe("abstraction", abstraction) == []
 

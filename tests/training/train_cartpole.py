@@ -25,7 +25,7 @@ from rpd_core.play.chance import Phase, episode_keys
 from rpd_core.play.loop import Plan, Player
 from rpd_core.play.recipe import policy_alone
 from rpd_gym.cartpole import CartPole
-from rpd_gym.cartpole_policy import HIDDEN, Greedy
+from rpd_gym.cartpole_network import HIDDEN, Greedy
 
 POLICIES = Path(rpd_gym.__file__).parent / "policies"
 SEED = 3

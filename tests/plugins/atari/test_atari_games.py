@@ -29,12 +29,12 @@ def run_end_to_end(game: str, folder: Path, steps: int) -> None:
     assert suite.states.value.shape[1:] == (18, 14)
     assert suite.states.value.max() <= 8
     summary = finished.summary
-    assert summary["condition"].startswith("return>=")
-    assert 0 < summary["suite"]["passed"] < 24
+    assert summary.condition.startswith("return>=")
+    assert 0 < summary.suite.passed < 24
     assert {"tarantula", "ochiai", "zoltar", "wong2", "freqvis"} <= set(finished.curves)
     assert finished.ranking("tarantula").to_arrow().num_rows == len(suite.states.key)
-    assert set(summary["thresholds"]["0.9"]) >= {"portfolio", "tarantula"}
-    assert (folder / "summary.json").exists()
+    assert set(summary.thresholds["0.9"]) >= {"portfolio", "tarantula"}
+    assert (folder / "analyses" / str(finished.name) / "summary.json").exists()
 
 
 def test_a_game_runs_end_to_end(tmp_path: Path) -> None:

@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from rpd_core.config.configuration import Request, resolve
+from rpd_core.config.resolve import resolve
+from rpd_core.config.settings import Request
 from rpd_core.errors import FitError
 from rpd_core.play.chance import Phase, canonical, episode_keys, state_keys
+from rpd_core.play.deciders import always
 from rpd_core.play.jobs import SuiteJob, perform_suite, player_for
 from rpd_core.play.loop import Plan
+from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.protocols import Opening
 from rpd_core.plugin.registry import Registry
 from rpd_gym.cartpole import CartPole, CartPoleGrid
@@ -24,20 +27,21 @@ from rpd_gym.lanes import GymLanes
 
 def test_the_task_has_the_papers_settings(registry: Registry) -> None:
     config = resolve(Request("cartpole"), registry).config
-    assert config.suite.max_steps == 200
-    assert config.episodes == 5000
-    assert config.suite.mutation_rate == 0.4
-    assert config.analysis.condition == "return>=200"
-    assert config.suite.abstraction == ("cartpole",)
-    assert config.suite.default_action == "repeat"
-    assert config.analysis.test_episodes == 100
-    assert config.analysis.reference == 0.0
-    assert config.suite.policy == "cartpole:good"
+    settings = config.settings
+    assert config.max_steps == 200
+    assert settings.episodes == 5000
+    assert settings.mutation_rate == 0.4
+    assert settings.condition == "return>=200"
+    assert settings.abstraction == ("cartpole",)
+    assert settings.default_action == "repeat"
+    assert settings.test_episodes == 100
+    assert settings.reference == 0.0
+    assert config.policy == "cartpole:good"
 
 
 def test_another_step_cap_moves_the_condition_with_it(registry: Registry) -> None:
     config = resolve(Request("cartpole:max_steps=500"), registry).config
-    assert (config.suite.max_steps, config.analysis.condition) == (500, "return>=500")
+    assert (config.max_steps, config.settings.condition) == (500, "return>=500")
 
 
 @pytest.mark.parametrize(("seed", "lanes"), [(0, 5), (1, 40)])
@@ -72,7 +76,7 @@ def test_lanes_equal_single_environments_bit_for_bit(seed: int, lanes: int) -> N
 def test_the_general_lanes_play_the_same_episodes(registry: Registry) -> None:
     """The same configuration over one Gymnasium environment per lane."""
     setup = resolve(Request("cartpole", lanes=20), registry)
-    fast = perform_suite(SuiteJob(setup.recipe, 3, 0.4, 0, 39))
+    fast = perform_suite(SuiteJob(recipe_of(setup), 3, 0.4, 0, 39)).suite
 
     class Single(CartPole):
         def open(self, opening: Opening) -> Any:
@@ -80,8 +84,8 @@ def test_the_general_lanes_play_the_same_episodes(registry: Registry) -> None:
             return GymLanes(make, opening.lanes, "single")
 
     slow = perform_suite(
-        SuiteJob(dataclasses.replace(setup.recipe, environment=Single()), 3, 0.4, 0, 39)
-    )
+        SuiteJob(dataclasses.replace(recipe_of(setup), environment=Single()), 3, 0.4, 0, 39)
+    ).suite
     np.testing.assert_array_equal(fast.episodes.total_return, slow.episodes.total_return)
     np.testing.assert_array_equal(fast.visits.key, slow.visits.key)
     np.testing.assert_array_equal(fast.visits.mutated, slow.visits.mutated)
@@ -128,14 +132,14 @@ def test_the_shipped_policies_earn_what_they_promise(
     setup = resolve(Request("cartpole", f"cartpole:{which}", lanes=500), registry)
     index = np.arange(500)
     plan = Plan(index, episode_keys(77, Phase.PROBE, index))
-    played = player_for(setup.recipe).play(plan, lambda keys, at: np.ones(len(keys), dtype=bool))
+    played = player_for(recipe_of(setup)).player.play(plan, always)
     assert low <= played.total_return.mean() <= high
 
 
 def test_the_shipped_policy_refuses_another_environment(registry: Registry) -> None:
     setup = resolve(Request("gym:MountainCar-v0", "cartpole:good", lanes=2), registry)
     with pytest.raises(FitError, match="policy 'cartpole' takes vectors of 4 and 2 actions"):
-        player_for(setup.recipe)
+        player_for(recipe_of(setup))
 
 
 def test_the_shipped_policy_takes_subclasses_of_spaces_and_refuses_bits() -> None:

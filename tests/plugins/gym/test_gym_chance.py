@@ -11,7 +11,8 @@ from own_worlds import Dice
 from rpd_core.errors import EpisodeError, FitError, SpecError
 from rpd_core.play.chance import Phase, episode_keys
 from rpd_core.play.loop import Plan, Player
-from rpd_core.play.prepare import RandomPlay, policy_alone
+from rpd_core.play.prepare import RandomPlay
+from rpd_core.play.recipe import policy_alone
 from rpd_core.plugin.protocols import Opening
 from rpd_gym.environments import PythonEnvironment
 from rpd_gym.repeatability import Safeguards, find_safeguards

@@ -230,6 +230,17 @@ def test_what_a_module_lacks_is_named_with_the_command(tmp_path, monkeypatch) ->
         GymEnvironment("lacking:Lacking-v0").task()
     with pytest.raises(ComponentError, match=r"pip install not_there_either$"):
         GymEnvironment("lacking_too:Lacking-v0").task()
+    assert str(tmp_path) not in sys.path
+
+
+def test_a_factory_may_import_what_lies_beside_it_when_it_is_called(tmp_path, monkeypatch) -> None:
+    (tmp_path / "late_factory.py").write_text(
+        "def make():\n    from late_helper import World\n    return World()\n"
+    )
+    (tmp_path / "late_helper.py").write_text("from own_worlds import Walk as World\n")
+    monkeypatch.chdir(tmp_path)
+    assert PythonEnvironment("late_factory:make", 9).task().max_steps == 9
+    assert str(tmp_path) not in sys.path
 
 
 def test_numbered_observations_are_states_as_they_are() -> None:

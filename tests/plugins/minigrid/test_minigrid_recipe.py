@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from rpd_core.config.configuration import Request, resolve
+from rpd_core.config.resolve import resolve
+from rpd_core.config.settings import Request
 from rpd_core.errors import FitError, SpecError
 from rpd_core.play.chance import Phase, episode_keys
 from rpd_core.play.loop import Plan, Player
+from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.protocols import Opening
 from rpd_core.plugin.registry import installed
 from rpd_minigrid.abstraction import MiniGridView
@@ -198,7 +200,7 @@ def earned(sample: bool) -> float:
     setup = resolve(Request("minigrid", MiniGridPolicy(sample=sample), lanes=200), installed())
     index = np.arange(200)
     plan = Plan(index, episode_keys(11, Phase.PROBE, index))
-    played = Player(setup.recipe).play(plan, lambda keys, position: np.ones(len(keys), bool))
+    played = Player(recipe_of(setup)).play(plan, lambda keys, position: np.ones(len(keys), bool))
     return float(played.total_return.mean())
 
 

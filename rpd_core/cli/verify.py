@@ -1,0 +1,34 @@
+"""`rpd verify`: is a stored run what it should be?"""
+
+from __future__ import annotations
+
+import typer
+
+from rpd_core.cli import options, shared
+
+FAULTS = 3
+"""Exit code where something is wrong."""
+
+
+@shared.reporting
+def verify_command(run: options.RunPath, as_json: options.Json = False) -> None:
+    """Check every file of a run; exit code 3 if one is not what it should be."""
+    from rpd_core.report.verifying import verify
+    from rpd_core.store.codec import to_plain
+    from rpd_core.store.directory import RunDirectory
+
+    verdict = verify(RunDirectory(run))
+    if as_json:
+        shared.print_json(to_plain(verdict))
+    else:
+        console = shared.answers()
+        for fault in verdict.faults:
+            console.print(shared.tidied(fault), markup=False, soft_wrap=True)
+        state = f"{len(verdict.faults)} faults" if verdict.faults else "ok"
+        console.print(
+            f"{state}: {verdict.parts} parts and {verdict.analyses} analyses in {run}",
+            markup=False,
+            soft_wrap=True,
+        )
+    if verdict.faults:
+        raise typer.Exit(FAULTS)

@@ -1,0 +1,27 @@
+"""One thread for numerics while episodes are played, and the caller's number afterwards."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def one_numeric_thread() -> Iterator[None]:
+    """Let torch, where a policy has imported it, compute with one thread inside the block.
+
+    With more threads it splits sums in another way and the last bits differ, so results would
+    depend on the machine. Worker processes have one thread from their environment; here the number
+    is set and put back, because the process may be the user's own.
+    """
+    torch = sys.modules.get("torch")  # looked up, not imported: most policies need none
+    before = torch.get_num_threads() if torch is not None else 1
+    if torch is None or before == 1:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,96 @@
+"""A stored run checked as a whole, as databases check their files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from rpd_core.errors import StoreError, one_line
+from rpd_core.play.prepare import unsealed
+from rpd_core.report.opened import Run
+from rpd_core.store.directory import RunDirectory
+from rpd_core.store.parts import Parts
+from rpd_core.store.tables import read_episodes
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found in a run."""
+
+    parts: int
+    """Part files that were read in full."""
+    analyses: int
+    """Analyses that were read."""
+    faults: tuple[str, ...]
+    """What is wrong, a line each."""
+
+
+def verify(directory: RunDirectory) -> Verdict:
+    """Read everything that a run stores; raise only where it is not a run at all."""
+    directory.stored()
+    faults: list[str] = []
+
+    def attempt(check: Callable[[], object]) -> None:
+        try:
+            check()
+        except StoreError as error:
+            faults.append(one_line(error))
+
+    parts = 0
+    attempt(directory.names)
+    attempt(partial(_check_prepared, directory))
+    for stored in _all_parts(directory):
+        for first, last in stored.covered():
+            parts += 1
+            attempt(partial(_check_part, stored, first, last))
+    done, asked = directory.suite().count(), directory.stored().settings.episodes
+    if directory.analyses() and done < asked:
+        faults.append(f"the suite holds {done} of {asked} episodes")
+    names = directory.analyses()
+    for name in names:
+        attempt(partial(_check_analysis, directory, name))
+    return Verdict(parts, len(names), tuple(faults))
+
+
+def _all_parts(directory: RunDirectory) -> Iterator[Parts]:
+    yield directory.suite()
+    folder = directory.path / "pruning"
+    if folder.is_dir():
+        for entry in sorted(folder.iterdir()):
+            yield directory.evaluation(entry.name)
+
+
+def _check_prepared(directory: RunDirectory) -> None:
+    stored = directory.read_json("prepared.json")
+    if stored is not None:
+        unsealed(stored, directory.path / "prepared.json")
+
+
+def _check_part(parts: Parts, first: int, last: int) -> None:
+    episodes = read_episodes(parts.read(first, last)["episodes"])
+    if not np.isfinite(episodes.total_return).all() or (episodes.length < 1).any():
+        raise StoreError(f"{str(parts.path)!r}: episodes {first} to {last} hold impossible numbers")
+
+
+def _check_analysis(directory: RunDirectory, name: str) -> None:
+    run = Run(directory.path, name)
+    summary, asked = run.summary, run.asked
+    missing = [f for f in asked.evaluations.values() if not directory.evaluation(f).covered()]
+    if missing:
+        raise StoreError(f"analysis {name!r} stands on {missing[0]!r}, which is not there")
+    for path in sorted((directory.path / "analyses" / name / "rankings").glob("*.parquet")):
+        _check_ranking(path, summary.suite.states)
+
+
+def _check_ranking(path: Path, states: int) -> None:
+    try:
+        rows = pq.ParquetFile(path).metadata.num_rows
+    except Exception as error:  # pyarrow raises many kinds for damaged files
+        raise StoreError(f"cannot read {str(path)!r}: {one_line(error)}") from error
+    if rows != states:
+        raise StoreError(f"{str(path)!r} ranks {rows} states, the analysis has {states}")

@@ -1,0 +1,30 @@
+"""What abstractions have learned for a run, kept in its directory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rpd_core.errors import StoreError
+from rpd_core.play import prepare
+from rpd_core.plugin.chain import Chain
+from rpd_core.store.directory import RunDirectory
+
+_FILE = "prepared.json"
+
+
+def keep_prepared(directory: RunDirectory, learned: list[dict[str, Any] | None]) -> None:
+    """Store what the abstractions of a run have learned."""
+    directory.write_json(_FILE, prepare.sealed(learned))
+
+
+def prepared_chain(directory: RunDirectory, chain: Chain) -> Chain | None:
+    """Return abstractions with what they have learned for a run; None if it stores nothing."""
+    stored = directory.read_json(_FILE)
+    if stored is None:
+        return None
+    path = directory.path / _FILE
+    fitted = prepare.unsealed(stored, path)
+    try:
+        return prepare.restore_fitted(chain, fitted)
+    except (TypeError, ValueError) as error:
+        raise StoreError(f"{str(path)!r} does not fit the abstraction ({error})") from error

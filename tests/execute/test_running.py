@@ -1,0 +1,160 @@
+"""Work items and what becomes of them, in this process and in others."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import errands
+import pytest
+import worlds
+from lines import Does, always
+
+from rpd_core.errors import EpisodeError, ExecutionError, SpecError
+from rpd_core.execute.local import LocalProcesses, ThisProcess
+from rpd_core.execute.running import (
+    RETRIES,
+    as_rpd_error,
+    can_be_shipped,
+    run_items,
+)
+from rpd_core.plugin.protocols import Engine, Outcome, WorkItem, WorkQueue
+
+
+@pytest.fixture(scope="module")
+def two_workers() -> Iterator[Engine]:
+    """Open two workers for all tests here that do not kill them."""
+    with LocalProcesses().open(2) as engine:
+        yield engine
+
+
+@pytest.fixture(params=["this process", "two workers"])
+def engine(request: pytest.FixtureRequest) -> Engine:
+    if request.param == "two workers":
+        found: Engine = request.getfixturevalue("two_workers")
+        return found
+    return ThisProcess()
+
+
+def results(function: Callable[[Any], Any], arguments: list[Any], workers: int = 1) -> list[Any]:
+    with LocalProcesses().open(workers) as engine:
+        return results_of(engine, function, arguments)
+
+
+def results_of(engine: Engine, function: Callable[[Any], Any], arguments: list[Any]) -> list[Any]:
+    found: dict[str, Any] = {}
+    items = [
+        WorkItem(str(place), function, argument, f"item {argument}")
+        for place, argument in enumerate(arguments)
+    ]
+    run_items(engine, items, lambda item, value: found.setdefault(item.identity, value))
+    return [found[item.identity] for item in items]
+
+
+def test_one_worker_is_this_process() -> None:
+    assert results(errands.double, [1, 2, 3]) == [2, 4, 6]
+    assert set(results(errands.process_id, [1, 2])) == {os.getpid()}
+
+
+def test_two_workers_are_other_processes_with_one_thread_each(two_workers: Engine) -> None:
+    assert results_of(two_workers, errands.double, list(range(12))) == list(range(0, 24, 2))
+    assert os.getpid() not in results_of(two_workers, errands.process_id, [1, 2, 3, 4])
+    assert results_of(two_workers, errands.threads, [1]) == ["1"]
+
+
+def test_an_error_of_the_work_is_passed_on(engine: Engine) -> None:
+    with pytest.raises(ValueError, match="no 7"):
+        results_of(engine, errands.refuse, [7])
+
+
+def test_work_whose_process_died_is_done_again(tmp_path: Path) -> None:
+    assert results(errands.die_once, [str(tmp_path / "marker")], workers=2) == ["survived"]
+
+
+def test_work_that_always_kills_its_process_is_given_up() -> None:
+    with pytest.raises(
+        ExecutionError, match=rf"exit code 9 .*, {RETRIES + 1} times, while doing item 1$"
+    ):
+        results(errands.die, [1], workers=2)
+
+
+def test_work_that_cannot_be_sent_is_explained() -> None:
+    with pytest.raises(ExecutionError, match=r"cannot be sent to other processes .*one worker"):
+        results(lambda number: number, [1], workers=2)
+
+
+class Losing:
+    """An engine that loses every item some times before it does it."""
+
+    def __init__(self, losses: int) -> None:
+        self.losses = losses
+        self.attempts: list[tuple[str, int]] = []
+
+    def execute(self, queue: WorkQueue) -> Iterator[Outcome]:
+        while (item := queue.take()) is not None:
+            item = pickle.loads(pickle.dumps(item))  # an item that has travelled is another object
+            self.attempts.append((item.identity, item.attempt))
+            if item.attempt < self.losses:
+                yield Outcome(item.identity, lost=True)
+            else:
+                yield Outcome(item.identity, item())
+
+
+def test_lost_work_is_tried_again_a_few_times_and_handed_on_once() -> None:
+    found: list[int] = []
+    items = [WorkItem(str(number), errands.double, number) for number in (1, 2)]
+    engine = Losing(RETRIES)
+    run_items(engine, items, lambda item, value: found.append(value))
+    assert sorted(found) == [2, 4]
+    assert engine.attempts == [(name, attempt) for attempt in range(4) for name in "12"]
+    with pytest.raises(ExecutionError, match=rf"process died, {RETRIES + 1} times"):
+        run_items(Losing(RETRIES + 1), items, lambda item, value: None)
+
+
+def test_retries_are_counted_for_each_item_by_its_identity() -> None:
+    """Equal work under two names has all its retries twice."""
+    found: list[int] = []
+    items = [WorkItem(name, errands.double, 7) for name in ("a", "b", "c")]
+    run_items(Losing(RETRIES), items, lambda item, value: found.append(value))
+    assert found == [14, 14, 14]
+
+
+def test_two_items_of_one_identity_are_refused_before_any_work() -> None:
+    items = [WorkItem("same", errands.double, number) for number in (1, 2)]
+    with pytest.raises(ExecutionError, match=r"^two items of work have the same identity$"):
+        run_items(Losing(0), items, lambda item, value: None)
+
+
+def test_recipes_with_functions_are_not_shipped() -> None:
+    assert can_be_shipped(worlds.Goes())
+    assert not can_be_shipped(Does(always(1)))
+
+
+def test_an_error_that_mentions_no_shipping_is_left_alone() -> None:
+    def fails(number: int) -> int:
+        raise EpisodeError("the environment raised X in step 3 of episode 4")
+
+    with pytest.raises(EpisodeError, match="step 3 of episode 4"):
+        results(fails, [1])
+
+
+def test_an_error_that_speaks_of_pickles_is_not_one_of_shipping(engine: Engine) -> None:
+    error = SpecError("a.pt is a bare pickle: save it again")
+    assert as_rpd_error(error) is error
+    with pytest.raises(pickle.PicklingError, match="Can't pickle the pear"):
+        results_of(engine, errands.fail_to_pickle, [1])
+
+
+def test_an_attempt_to_end_rpd_is_explained(engine: Engine) -> None:
+    with pytest.raises(ExecutionError, match=r"wants to end rpd \(SystemExit: 3\)$"):
+        results_of(engine, errands.leave, [3])
+
+
+def test_an_error_that_cannot_be_pickled_is_told_by_its_text(engine: Engine) -> None:
+    with pytest.raises(ExecutionError, match=r"^Peculiar: fault 4 in the cellar$"):
+        results_of(engine, errands.fail_peculiarly, [4])
+    with pytest.raises(ExecutionError, match=r"^Locked: no key for door 5$"):
+        results_of(engine, errands.fail_with_a_lock, [5])
