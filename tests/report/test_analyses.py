@@ -14,7 +14,7 @@ from stores import contents, corridor, finish, ready, session_at
 import rpd_core as rpd
 from rpd_core.errors import ConfigError, RpdError
 
-USUAL = {"test_episodes": 20, "random_rankings": 8, "shares": (0.0, 1.0)}
+USUAL = {"test_episodes": 20, "random_rankings": 8, "shares": (1.0,)}
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_each_stays_as_it_was_when_another_is_made(tmp_path: Path) -> None:
     before = files(tmp_path, first)
     suite = contents(tmp_path / "suite", "*")
     told: list[tuple[str, int, int]] = []
-    for asked in ({"measures": ("random:seed=3",)}, {"test_episodes": 4}, {"shares": (0.0, 1.0)}):
+    for asked in ({"measures": ("random:seed=3",)}, {"test_episodes": 2}, {"shares": (1.0,)}):
         finish(tmp_path, corridor(**asked), progress=lambda *some: told.append(some))
     names = rpd.open_run(tmp_path).analyses
     assert len(names) == 4
