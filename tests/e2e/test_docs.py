@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from rpd_core.cli.app import app
-from rpd_core.plugin.protocols import KINDS
+from rpd_core.plugin.kinds import KINDS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 COMMANDS = typer.main.get_command(app).commands
@@ -22,7 +22,7 @@ def section(text: str, heading: str) -> str:
     return text[start : following if following > 0 else None]
 
 
-@pytest.mark.parametrize("hook", KINDS.values())
+@pytest.mark.parametrize("hook", [kind.hook for kind in KINDS.values()])
 def test_every_hook_has_a_section(hook):
     assert f"## `{hook}`" in (DOCS / "reference" / "hooks.md").read_text()
 
