@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 
 import gymnasium
-import minigrid  # noqa: F401  # registers its tasks
 
 from rpd_core.errors import SpecError, nearest
 
@@ -15,7 +14,9 @@ _VERSION = re.compile(r"-v(\d+)$")
 
 
 def known_ids() -> list[str]:
-    """Return the ids of all tasks that the package registers."""
+    """Return the ids of all tasks that the package registers when it is imported."""
+    import minigrid  # noqa: F401
+
     return [name for name in gymnasium.registry if name.startswith(PREFIXES)]
 
 

@@ -45,8 +45,12 @@ def in_words(condition: Condition, text: str) -> str:
     return condition.show_condition() if isinstance(condition, ShowsCondition) else text
 
 
+_GRID = 2.0**20
+"""Weights are multiples of 1 / _GRID: their sums are exact, in whatever order parts are added."""
+
+
 def weigh(condition: Condition, episodes: Episodes) -> FloatArray:
-    """Return the weight of each episode, checked to lie in [0, 1]."""
+    """Return the weight of each episode, checked to lie in [0, 1] and rounded to a fine grid."""
     name = type(condition).__name__
     try:
         weights = np.asarray(condition(episodes), dtype=np.float64)
@@ -60,7 +64,7 @@ def weigh(condition: Condition, episodes: Episodes) -> FloatArray:
         )
     if not ((weights >= 0) & (weights <= 1)).all():
         raise ComponentError(f"condition {name} gave weights outside [0, 1]")
-    return weights
+    return np.asarray(np.round(weights * _GRID) / _GRID)
 
 
 def refuse_one_sided(weights: FloatArray, episodes: Episodes, text: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,18 +74,29 @@ def rank(name: str, measure: Measure, evidence: Evidence) -> Ranking:
         raise
     except Exception as error:  # a stranger's measure may raise anything
         raise ComponentError(f"measure {name!r} raised {one_line(error)}") from error
-    interval = given if isinstance(given, Scores) else None
-    scores = _checked(
-        name, "scores", given.values if isinstance(given, Scores) else given, evidence
-    )
+    values = given.values if isinstance(given, Scores) else given
+    scores = _checked(name, "scores", values, evidence)
     if not np.isfinite(scores).all():
         row = int(np.flatnonzero(~np.isfinite(scores))[0])
         cells = {key: float(value[row]) for key, value in vars(evidence.spectrum).items()}
         raise ComponentError(f"measure {name!r} gave {scores[row]} for a state with {cells}")
-    for end in ("low", "high") if interval is not None else ():
-        _checked(name, f"ends of intervals ({end})", getattr(interval, end), evidence)
+    interval = _interval(name, given, evidence) if isinstance(given, Scores) else None
     order = np.lexsort((evidence.keys, -scores))
     return Ranking(name, order, scores, evidence.keys, interval)
+
+
+def _interval(name: str, given: Scores, evidence: Evidence) -> Scores:
+    """Return scores whose intervals are arrays, one row per state, each the right way round."""
+    low, high = (
+        _checked(name, f"ends of intervals ({end})", getattr(given, end), evidence)
+        for end in ("low", "high")
+    )
+    if (high < low).any():
+        row = int(np.flatnonzero(high < low)[0])
+        raise ComponentError(
+            f"measure {name!r} gave an interval from {low[row]:g} to {high[row]:g}"
+        )
+    return replace(given, low=low, high=high)
 
 
 def _checked(name: str, what: str, given: Any, evidence: Evidence) -> FloatArray:

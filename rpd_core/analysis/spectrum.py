@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from rpd_core.plugin.protocols import BoolArray, FloatArray
 
 _CELLS = ("mutated_failed", "mutated_passed", "kept_failed", "kept_passed")
-_FOLD = 200_000
-"""Rows of states that are collected before they are added up."""
+_FOLD = 5_000
+"""Rows of states that are collected before they are added up; a state may be a whole picture."""
 ENOUGH = 20
 """Episodes in each arm from which on a state counts as identified."""
 

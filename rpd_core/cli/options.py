@@ -20,6 +20,10 @@ Policy = Annotated[
 Workers = Annotated[
     int | None, typer.Option("--workers", help="Worker processes; default: all cores.")
 ]
+StallTimeout = Annotated[
+    float | None,
+    typer.Option("--stall-timeout", help="Seconds without progress until giving up; default 600."),
+]
 ExecutorName = Annotated[str, typer.Option("--executor", help="Executor spec.")]
 TrustPolicy = Annotated[
     bool,

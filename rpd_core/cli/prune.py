@@ -19,6 +19,7 @@ def prune_command(
     run: options.RunPath,
     workers: options.Workers = None,
     executor: options.ExecutorName = "local",
+    stall_timeout: options.StallTimeout = None,
     trust_policy: options.TrustPolicy = False,
     analysis: Annotated[
         str | None, typer.Option("--analysis", help="Name of the new analysis; default: readable.")
@@ -44,7 +45,13 @@ def prune_command(
     if export is not None and not export.parent.is_dir():
         raise ConfigError(f"cannot export to {str(export)!r}: there is no folder {export.parent}")
     with shared.progress_bars() as progress:
-        how = {"executor": executor, "workers": workers, "out": run, "analysis": analysis}
+        how = {
+            "executor": executor,
+            "stall": stall_timeout,
+            "workers": workers,
+            "out": run,
+            "analysis": analysis,
+        }
         typed = options.given(settings)
         call = call_for(typed, config, trust_policy, {**how, "progress": progress})
         finished = carry_out(call)

@@ -24,6 +24,7 @@ def run_command(
     policy: options.Policy = None,
     workers: options.Workers = None,
     executor: options.ExecutorName = "local",
+    stall_timeout: options.StallTimeout = None,
     trust_policy: options.TrustPolicy = False,
     out: options.Out = None,
     analysis: Annotated[
@@ -40,7 +41,13 @@ def run_command(
 ) -> None:
     """Rank a policy's decisions and prove the ranking by pruning the policy."""
     typed = options.given({"env": env, "policy": policy, **settings})
-    how = {"executor": executor, "workers": workers, "out": out, "analysis": analysis}
+    how = {
+        "executor": executor,
+        "stall": stall_timeout,
+        "workers": workers,
+        "out": out,
+        "analysis": analysis,
+    }
     with shared.progress_bars(hidden=dry_run) as progress:
         call = call_for(typed, config, trust_policy, {**how, "progress": progress})
         if dry_run:
@@ -59,7 +66,21 @@ def call_for(typed: dict[str, Any], config: Path | None, trust: bool, how: dict[
     if "env" not in typed:
         raise ConfigError("no environment given: try rpd run --env cartpole")
     how["workers"] = shared.check_workers(how.get("workers"))
+    how["executor"] = _executor(how["executor"], how.pop("stall", None))
     return Call(**typed, **how, trust_policy=trust, note=shared.show_note)
+
+
+def _executor(text: str, stall_timeout: float | None) -> Any:
+    """Return the executor; local work gets a process of its own, which can be ended."""
+    from rpd_core.plugin.registry import installed
+
+    executor = installed().make("executor", text)
+    wanted = {"isolate": True, "stall_timeout": stall_timeout}
+    known = {item.name for item in dataclasses.fields(executor)}
+    if stall_timeout is not None and "stall_timeout" not in known:
+        raise ConfigError(f"the executor {text!r} has no stall_timeout: leave --stall-timeout out")
+    changes = {k: v for k, v in wanted.items() if k in known and v is not None}
+    return dataclasses.replace(executor, **changes)
 
 
 def based_on(config: Path, trust: bool, typed: dict[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ def suite_command(
     policy: options.Policy = None,
     workers: options.Workers = None,
     executor: options.ExecutorName = "local",
+    stall_timeout: options.StallTimeout = None,
     trust_policy: options.TrustPolicy = False,
     out: options.Out = None,
     as_json: options.Json = False,
@@ -35,7 +36,13 @@ def suite_command(
         raise ConfigError(f"{run} is continued where it is: leave --out {out} out")
     typed = options.given({"env": env, "policy": policy, **settings})
     with shared.progress_bars() as progress:
-        how = {"executor": executor, "workers": workers, "out": run or out, "progress": progress}
+        how = {
+            "executor": executor,
+            "stall": stall_timeout,
+            "workers": workers,
+            "out": run or out,
+            "progress": progress,
+        }
         config = None if run is None else stored_config(run)
         call = call_for(typed, config, trust_policy, how)
         setup = resolve_call(call)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from rpd_core.errors import SpecError
 from rpd_core.execute.processes import Crew
+from rpd_core.execute.stalls import STALL_TIMEOUT, Watch
+from rpd_core.play import heartbeat
 from rpd_core.play.jobs import close_players
 from rpd_core.plugin.protocols import Engine, Outcome, WorkQueue
+
+_LOOK_EVERY = 5.0
+"""Seconds between two looks at work in this process."""
 
 
 def usable_cores() -> int:
@@ -19,18 +26,27 @@ def usable_cores() -> int:
 
 @dataclass(frozen=True)
 class LocalProcesses:
-    """Worker processes on this machine; with one worker everything runs in this process."""
+    """Worker processes on this machine; with one worker, this very process."""
+
+    stall_timeout: float = STALL_TIMEOUT
+    """Seconds without progress after which a worker process is ended."""
+    isolate: bool = False
+    """Whether one worker is a process of its own, too, so that it can be ended when it hangs."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.stall_timeout < float("inf"):
+            raise SpecError(f"stall_timeout must be above 0 seconds, got {self.stall_timeout:g}")
 
     @contextmanager
     def open(self, workers: int) -> Iterator[Engine]:
         """Start workers when there is work for them; end them, and close environments, at last."""
-        if workers == 1:
+        if workers == 1 and not self.isolate:
             try:
                 yield ThisProcess()
             finally:
                 close_players()
             return
-        crew = Crew(workers)
+        crew = Crew(workers, self.stall_timeout)
         try:
             yield crew
         finally:
@@ -43,4 +59,23 @@ class ThisProcess:
     def execute(self, queue: WorkQueue) -> Iterator[Outcome]:
         """Yield outcomes as they come."""
         while (item := queue.take()) is not None:
-            yield Outcome(item.identity, item())
+            with _watched(item.label or item.identity):
+                answer = item()
+            yield Outcome(item.identity, answer)
+
+
+@contextmanager
+def _watched(label: str) -> Iterator[None]:
+    """Say, while something is done in this process, that it makes no progress, if so."""
+    watch, done = Watch(heartbeat.numbers(), float("inf")), threading.Event()
+
+    def look() -> None:
+        while not done.wait(_LOOK_EVERY):
+            watch.stalled(label)
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()

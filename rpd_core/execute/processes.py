@@ -9,13 +9,15 @@ import signal
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import wait
 
 from rpd_core.errors import ExecutionError, one_line
 from rpd_core.execute.running import CannotShip, packed
+from rpd_core.execute.stalls import STALL_TIMEOUT, Watch
 from rpd_core.execute.worker import GRACE, serve
+from rpd_core.play import heartbeat
 from rpd_core.plugin.protocols import Outcome, WorkItem, WorkQueue
 
 _LOOK_EVERY = 1.0
@@ -25,10 +27,12 @@ _LOOK_EVERY = 1.0
 class Worker:
     """A process that does one item at a time; not started by its making, so that it is known."""
 
-    def __init__(self) -> None:
+    def __init__(self, stall_timeout: float = STALL_TIMEOUT) -> None:
         context = get_context("spawn")  # forking with torch or ALE threads around can hang
         self.pipe, self._theirs = context.Pipe()
-        self._process = context.Process(target=serve, args=(self._theirs,))
+        pulse = context.RawArray("q", heartbeat.LENGTH)
+        self._process = context.Process(target=serve, args=(self._theirs, pulse))
+        self._watch = Watch(pulse, stall_timeout)
         self._item: WorkItem | None = None
         self._deadline: float | None = None
 
@@ -46,12 +50,25 @@ class Worker:
     def give(self, item: WorkItem, content: bytes) -> bool:
         """Hand an idle worker an item; False if it has died."""
         self._item = item
+        self._watch.restart()
         try:
             self.pipe.send_bytes(content)
         except OSError:
             self._item = None
             return False
         return True
+
+    def hangs(self) -> str:
+        """Return what to report of a worker that makes no progress; empty if there is hope."""
+        assert self._item is not None, "an idle worker has nothing to do"
+        return self._watch.stalled(self._item.label or self._item.identity)
+
+    def give_up(self) -> WorkItem:
+        """End a worker that hangs, at once; return what it was to do."""
+        item, self._item = self._item, None
+        assert item is not None, "an idle worker does not hang"
+        self.kill()
+        return item
 
     def speaks(self) -> bool:
         """Return whether there is an answer, or nothing to wait for.
@@ -88,11 +105,12 @@ class Worker:
         while self._process.exitcode is None and time.monotonic() < self._deadline:
             self._process.join(0.05)  # a process it has forked can make this wait in vain
         self.pipe.close()
-        if self._process.exitcode is None:
+        answered = self._process.exitcode is not None
+        if not answered:
             self.kill()
             self._process.join()
-            return "stopped answering"
-        return _ending(self._process.exitcode)
+        _end_group(self._process.pid)
+        return _ending(self._process.exitcode or 0) if answered else "stopped answering"
 
     def kill(self) -> None:
         """End the process at once."""
@@ -100,11 +118,17 @@ class Worker:
             self._process.kill()
 
 
+def _end_group(number: int) -> None:
+    """End what a worker's environments have started and not closed: it is the worker's group."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(number, signal.SIGKILL)
+
+
 class Crew:
     """Workers that are started when there is work for them, and stay for the next stage."""
 
-    def __init__(self, size: int) -> None:
-        self.size = size
+    def __init__(self, size: int, stall_timeout: float = STALL_TIMEOUT) -> None:
+        self.size, self.stall_timeout = size, stall_timeout
         self.workers: list[Worker] = []
         _crews.add(self)
 
@@ -132,6 +156,15 @@ class Crew:
             yield from self._hand_out(queue)
             for item, answer in answers:
                 yield _lost(item, answer) if isinstance(answer, str) else _unpack(item, answer)
+            yield from self._give_up_on_stalled()
+
+    def _give_up_on_stalled(self) -> Iterator[Outcome]:
+        for worker in [worker for worker in self.workers if not worker.idle]:
+            report = worker.hangs()
+            if report:
+                item = worker.give_up()
+                self._drop(worker)
+                yield Outcome(item.identity, error=ExecutionError(report))
 
     def _hand_out(self, queue: WorkQueue) -> Iterator[Outcome]:
         while any(worker.idle for worker in self.workers) or len(self.workers) < self.size:
@@ -153,7 +186,9 @@ class Crew:
                 return True
             self._drop(worker)  # it died while idle
         try:
-            self.workers.append(Worker())  # first: whoever breaks in here must find it to end it
+            self.workers.append(
+                Worker(self.stall_timeout)
+            )  # first: whoever breaks in here must find it to end it
             self.workers[-1].start()
         except OSError as error:
             told = f"cannot start another worker process ({one_line(error)}): try fewer --workers"

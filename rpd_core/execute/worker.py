@@ -8,11 +8,13 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import MutableSequence
 from contextlib import suppress
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 
 from rpd_core.errors import ExecutionError, one_line
+from rpd_core.play.heartbeat import share
 from rpd_core.plugin.protocols import Answer, WorkItem
 
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -29,8 +31,10 @@ class _Dismissed(BaseException):
     """Raised in a worker that is asked to end in the middle of its work."""
 
 
-def serve(pipe: Connection) -> None:
-    """Do what comes through the pipe, in the worker process."""
+def serve(pipe: Connection, pulse: MutableSequence[int]) -> None:
+    """Do what comes through the pipe, in the worker process, and leave signs of life."""
+    os.setpgid(0, 0)  # what its environments start belongs to it, and ends with it
+    share(pulse)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     os.environ.pop("PYTHONSAFEPATH", None)  # set for this process alone, not for its programs
     os.set_inheritable(pipe.fileno(), False)  # a program of an environment would keep it open
@@ -77,7 +81,7 @@ def _end_with_parent() -> None:
         parent.join()
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(GRACE)
-        os._exit(1)
+        os.killpg(0, signal.SIGKILL)  # this process, and whatever its environments have started
 
 
 def _do(packed: bytes) -> bytes:

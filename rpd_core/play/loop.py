@@ -19,6 +19,7 @@ from rpd_core.play.chance import (
     environment_seeds,
     state_keys,
 )
+from rpd_core.play.heartbeat import beat
 from rpd_core.play.recipe import Recipe
 from rpd_core.play.threads import one_numeric_thread
 from rpd_core.plugin.chain import needs_of, opened
@@ -192,11 +193,15 @@ class _Batch:
         self.rewards[lanes] = 0.0
         self.total[lanes] = 0.0
         self.decided[lanes] = 0
+        first = int(positions[0])
+        beat(int(self.plan.index[first]), int(self.seeds[first]))
         with self._blame():
             self.player.lanes.reset(lanes, self.seeds[positions])
 
     def _step(self) -> None:
         player = self.player
+        first = int(self.position[int(self.active.argmax())])
+        beat(int(self.plan.index[first]), int(self.seeds[first]))
         with self._blame():
             observations = player.lanes.observe()
             views = {name: player.lanes.view(name) for name in player.views}

@@ -189,8 +189,8 @@ def decisions_of(
                 key=key,
                 state=words.get(key, f"{key:016x}"),
                 score=float(ranking.scores[row]),
-                low=None if interval is None else float(interval.low[row]),
-                high=None if interval is None else float(interval.high[row]),
+                low=None if interval is None else _known(interval.low[row]),
+                high=None if interval is None else _known(interval.high[row]),
                 episodes=mutated + kept,
                 mutated=mutated,
                 kept=kept,
@@ -200,6 +200,11 @@ def decisions_of(
             )
         )
     return tuple(rows)
+
+
+def _known(end: float) -> float | None:
+    """Return an end of an interval; None where there is no interval, or no end to it."""
+    return float(end) if np.isfinite(end) else None
 
 
 def _played(origins: Iterable[Origin]) -> tuple[Played, ...]:

@@ -1,0 +1,49 @@
+"""Work that makes no progress: noticed, said, and ended where it can be."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+
+SAID_AFTER = 60.0
+"""Seconds without progress after which it is said."""
+STALL_TIMEOUT = 600.0
+"""Seconds without progress after which a worker is ended, unless set otherwise."""
+
+log = logging.getLogger("rpd")
+
+
+class Watch:
+    """Follows the heartbeat of one worker."""
+
+    def __init__(self, numbers: Sequence[int], timeout: float) -> None:
+        self.numbers, self.timeout = numbers, timeout
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin to wait: the worker was just given something to do."""
+        self.beats, self.since, self.said = self.numbers[0], time.monotonic(), False
+
+    def stalled(self, label: str) -> str:
+        """Return what to report of a worker that hangs; empty as long as it may be busy."""
+        if self.numbers[0] != self.beats:
+            self.restart()
+        silent = time.monotonic() - self.since
+        if silent >= self.timeout:
+            return (
+                f"no progress for {silent:.0f} seconds {self._where(label)}: the environment or "
+                "the policy hangs; a longer --stall-timeout gives it more time"
+            )
+        if silent >= min(SAID_AFTER, self.timeout / 2) and not self.said:
+            self.said = True
+            log.warning("no progress for %.0f seconds %s", silent, self._where(label))
+        return ""
+
+    def _where(self, label: str) -> str:
+        if not self.numbers[0]:
+            return f"before the first step of {label}"
+        return (
+            f"in episode {self.numbers[1]} (environment seed {self.numbers[2]}) or those beside "
+            f"it, of {label}"
+        )
