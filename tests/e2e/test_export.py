@@ -129,39 +129,55 @@ def repacked(source, target, **changes):
     return target
 
 
+CODE = "may run code that came with it: refused"
+
+
 @pytest.mark.parametrize(
     "changes",
     [
         {"policy": "python:os:system"},
         {"policy": "sb3:nowhere.zip,extractor=os:system"},
-        {"policy": "pruned:other.rpd"},
         {"default_action": "policy:python:os:system"},
-        {"env": "python:subprocess:getoutput,kwargs=cmd=ls"},
-        {"env": "gym:os:Thing-v0"},
+        {"default_action": "python:os:system"},
+        {"abstraction": ["python:os:system"]},
     ],
 )
 def test_a_pruned_policy_that_names_code_is_refused(exported, tmp_path, changes):
     path = repacked(exported[0], tmp_path / "evil.rpd", **changes)
-    with pytest.raises(SpecError, match="may run code that came with it: refused"):
+    with pytest.raises(SpecError, match=CODE):
         PrunedFile(path).load(CartPole().open(Opening(1)).facts)
-    with pytest.raises(SpecError, match="may run code that came with it: refused"):
+    with pytest.raises(SpecError, match=CODE):
         rpd.PrunedPredictor(path)
 
 
-def test_the_trust_of_a_file_is_not_that_of_its_reader(tmp_path):
-    from rpd_core.pruning.export import _moved, without_trust
-    from rpd_sb3.loader import Sb3File
+@pytest.mark.parametrize("env", ["python:subprocess:getoutput,kwargs=cmd=ls", "gym:os:Thing-v0"])
+def test_an_environment_that_a_pruned_policy_names_runs_no_code_either(exported, tmp_path, env):
+    path = repacked(exported[0], tmp_path / "evil.rpd", env=env)
+    with pytest.raises(SpecError, match=CODE):
+        PrunedFile(path).environment()
+    with pytest.raises(SpecError, match=CODE):
+        rpd.PrunedPredictor(path)
 
-    assert without_trust("policy", "sb3:a.zip,trust=true") == "sb3:a.zip"
-    nested = "policy:sb3:a.zip,trust=true"
-    assert without_trust("default-action", nested) == "policy:sb3:a.zip"
-    files = {"policy.path": tmp_path / "b.zip"}
-    moved = _moved(Sb3File(tmp_path / "a.zip", trust=True), "policy", files, trust=False)
-    assert moved == Sb3File(tmp_path / "b.zip", trust=False)
+
+def test_a_pruned_policy_inside_another_has_no_file_but_its_own(exported, tmp_path):
+    path = repacked(exported[0], tmp_path / "evil.rpd", policy=f"pruned:{exported[0]}")
+    with pytest.raises(SpecError, match="is not an exported pruned policy"):
+        rpd.PrunedPredictor(path)
+
+
+def test_only_its_reader_trusts_a_file(exported, tmp_path):
+    """A file that says itself that it is trusted is believed in nothing."""
+    nested = f"pruned:{exported[0]},trust=true"
+    path = repacked(exported[0], tmp_path / "sure.rpd", default_action=f"policy:{nested}")
+    with pytest.raises(SpecError, match=CODE):
+        rpd.PrunedPredictor(path)
+    trusting = PrunedFile(path, trust=True)._made("policy", f"pruned:{exported[0]}")
+    assert trusting == PrunedFile(exported[0], trust=True)
+    assert b"trust" not in zipfile.ZipFile(exported[0]).read("pruned.json")
 
 
 @pytest.mark.parametrize(
-    "changes", [{"policy": None}, {"inputs": []}, {"fitted": 3}, {"format": 2}, {"fitted": [3]}]
+    "changes", [{"policy": None}, {"inputs": []}, {"fitted": 3}, {"format": 1}, {"fitted": [3]}]
 )
 def test_a_damaged_pruned_policy_is_refused_in_one_line(exported, tmp_path, changes):
     path = repacked(exported[0], tmp_path / "odd.rpd", **changes)
