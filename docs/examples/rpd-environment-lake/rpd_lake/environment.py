@@ -1,7 +1,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from rpd_core.plugin.protocols import Task
+from rpd_core import Task
 from rpd_lake.lanes import LakeLanes
 
 
