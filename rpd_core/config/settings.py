@@ -199,6 +199,18 @@ def check(settings: Settings) -> None:
         )
 
 
+def check_stored(settings: Settings, *scopes: Scope) -> None:
+    """Refuse settings out of a file of which one is missing or cannot be."""
+    for name, value in settings.of_scope(*scopes).items():
+        setting = declared()[name]
+        if value is RECOMMENDED:
+            raise ConfigError(f"settings.{name} is missing")
+        if setting.check is not None:
+            setting.check(f"settings.{name}", value)
+        if setting.kind and not all(isinstance(one, str) for one in as_tuple(value)):
+            raise ConfigError(f"settings.{name} must be text, got {value!r:.60}")
+
+
 def as_tuple(value: Any) -> tuple[Any, ...]:
     """Return one or several choices as a tuple."""
     if isinstance(value, str | Path) or not isinstance(value, Iterable):

@@ -126,10 +126,10 @@ def stored_table(directory: RunDirectory, folder: str) -> Any:
     import pyarrow as pa  # only for joining tables
 
     parts = directory.evaluation(folder)
-    return pa.concat_tables(
-        [parts.read(first, last)["episodes"] for first, last in parts.covered()],
-        promote_options="default",
-    )
+    read = [parts.read(first, last)["episodes"] for first, last in parts.covered()]
+    if not read:
+        raise StoreError(f"{str(parts.path)!r} holds no episodes: run rpd prune again")
+    return pa.concat_tables(read, promote_options="default")
 
 
 def folder_name(name: str, asked: Evaluation, base: str) -> str:

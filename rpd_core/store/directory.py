@@ -13,7 +13,7 @@ from typing import Any
 
 from rpd_core.config.configuration import Configuration
 from rpd_core.config.identity import differences, short_digest
-from rpd_core.config.settings import Settings
+from rpd_core.config.settings import Scope, Settings, check_stored
 from rpd_core.errors import ConfigError, StoreError, nearest
 from rpd_core.play.jobs import Names
 from rpd_core.store.codec import from_plain, parse_object, to_bytes
@@ -91,7 +91,9 @@ class RunDirectory:
                 f"{str(self.path)!r} was written with schema {found.get('schema')!r}, this rpd "
                 f"has {SCHEMA_VERSION}: run it again into another --out"
             )
-        return from_plain(StoredSuite, found, where)
+        suite = from_plain(StoredSuite, found, where)
+        _check_settings(suite.settings, where, "suite", "size")
+        return suite
 
     def configuration(self, analysis: StoredAnalysis | None = None) -> Configuration:
         """Read the stored configuration, with one of its analyses if given."""
@@ -221,7 +223,9 @@ class RunDirectory:
         found = self.read_json(where)
         if found is None:
             raise StoreError(f"{str(self.path / where)!r} is missing: run rpd prune again")
-        return from_plain(StoredAnalysis, found, repr(str(self.path / where)))
+        analysis = from_plain(StoredAnalysis, found, repr(str(self.path / where)))
+        _check_settings(analysis.settings, repr(str(self.path / where)), "analysis")
+        return analysis
 
     def name_for(self, config: Configuration, recommended: Mapping[str, Any]) -> str:
         """Return a readable name for an analysis: its condition, and what else is not usual.
@@ -256,3 +260,10 @@ def _in_words(value: Any, usual: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}".replace("e+", "e")  # file names have no plus: it would become a minus
     return str(value)
+
+
+def _check_settings(settings: Settings, where: str, *scopes: Scope) -> None:
+    try:
+        check_stored(settings, *scopes)
+    except ConfigError as error:
+        raise StoreError(f"{where}: {error}; restore the file or delete it") from None

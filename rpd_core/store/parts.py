@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rpd_core.errors import StoreError
 from rpd_core.plugin.origins import Origin
+from rpd_core.store.checking import WrongTable, check_table, check_together
 from rpd_core.store.codec import from_plain, parse_object, to_bytes
 from rpd_core.store.files import read_whole, refuse_outside, write_whole
 from rpd_core.store.tables import check_schema
@@ -153,7 +153,13 @@ class Parts:
     ) -> dict[str, pa.Table]:
         """Read the tables of a range, or some of them, and check that they are what was written."""
         record = self.record(first, last)
-        return {name: self._table(name, record) for name in tables or self.tables}
+        read = {name: self._table(name, record) for name in tables or self.tables}
+        try:
+            check_together(read)
+        except WrongTable as wrong:
+            path = str(self._record_file(first, last))
+            raise StoreError(f"{path!r}: {wrong}: {_PLAY_AGAIN}") from None
+        return read
 
     def _table(self, name: str, record: PartRecord) -> pa.Table:
         path = self._file(name, record.first, record.last)
@@ -164,12 +170,10 @@ class Parts:
         except (pa.ArrowException, OSError) as error:
             raise StoreError(f"cannot read {str(path)!r}: {error}; {_PLAY_AGAIN}") from error
         check_schema(table, str(path))
-        if len(table) != record.rows.get(name):
-            raise StoreError(f"{str(path)!r} has {len(table)} rows: {_PLAY_AGAIN}")
-        if name == "episodes":
-            index = table["index"].to_numpy()
-            if not np.array_equal(index, np.arange(record.first, record.last + 1)):
-                raise StoreError(f"{str(path)!r} does not hold its episodes: {_PLAY_AGAIN}")
+        try:
+            check_table(name, table, record.first, record.last)
+        except WrongTable as wrong:
+            raise StoreError(f"{str(path)!r}: {wrong}: {_PLAY_AGAIN}") from None
         return table
 
     def _content(self, name: str, record: PartRecord) -> bytes:

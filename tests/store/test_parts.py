@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -13,15 +14,19 @@ from hypothesis import strategies as st
 
 from rpd_core.errors import StoreError
 from rpd_core.plugin.origins import origin_of
+from rpd_core.plugin.protocols import Episodes
 from rpd_core.store.files import write_whole
 from rpd_core.store.parts import Parts
-from rpd_core.store.tables import _table
+from rpd_core.store.tables import episodes_table
 
 ORIGIN = origin_of([])
 
 
 def rows(first: int, last: int) -> pa.Table:
-    return _table({"index": list(range(first, last + 1))})
+    index = np.arange(first, last + 1)
+    ones = np.ones(len(index))
+    steps = ones.astype(np.int64)
+    return episodes_table(Episodes(index, index, ones, steps, 0 * steps, steps))
 
 
 def parts_at(path: Path, *ranges: tuple[int, int], configuration: str = "c0ffee00") -> Parts:
