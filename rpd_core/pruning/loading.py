@@ -17,7 +17,7 @@ import numpy as np
 
 from rpd_core.config.resolve import choose
 from rpd_core.config.trust import refuse_code, with_trust
-from rpd_core.errors import SpecError, one_line
+from rpd_core.errors import RpdError, SpecError, one_line
 from rpd_core.execute.files import moved
 from rpd_core.play.chance import Draws, canonical, state_keys
 from rpd_core.play.deciders import TopStates
@@ -41,10 +41,6 @@ if TYPE_CHECKING:
 
 _LARGEST = 2**31
 _MOST_MEMBERS = 10_000
-_NOT_PRUNED = (
-    OSError, KeyError, TypeError, ValueError, AttributeError, EOFError, RecursionError,
-    NotImplementedError, zipfile.BadZipFile,
-)  # fmt: skip
 _EXPECTED = {
     "env": str, "policy": str, "default_action": str, "inputs": dict, "abstraction": list,
     "fitted": list,
@@ -144,7 +140,9 @@ def _reading(path: Path) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise SpecError(f"{str(path)!r} does not exist: check the path") from None
-    except _NOT_PRUNED as error:
+    except RpdError:
+        raise
+    except Exception as error:  # a crafted file makes zipfile, zlib, NumPy and JSON raise anything
         raise SpecError(
             f"{str(path)!r} is not an exported pruned policy ({one_line(error)[:300]})"
         ) from error
@@ -158,10 +156,13 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
 
 def _keys(archive: zipfile.ZipFile, name: str) -> KeyArray:
     """Read state keys; the array's header must fit the bytes that are there."""
-    keys = np.load(io.BytesIO(_member(archive, name)), allow_pickle=False)
-    if keys.ndim != 1 or keys.dtype != np.uint64:
-        raise ValueError(f"{name} holds {keys.dtype} {keys.shape}, not a row of state keys")
-    return np.asarray(keys)
+    stream = io.BytesIO(_member(archive, name))
+    np.lib.format.read_magic(stream)
+    shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+    content = stream.read()
+    if dtype.str != "<u8" or list(shape) != [len(content) // 8]:
+        raise ValueError(f"{name} holds {dtype} {shape}, not a row of state keys")
+    return np.frombuffer(content, dtype=np.uint64)
 
 
 def _extract(archive: zipfile.ZipFile, name: str, folder: str) -> Path:
