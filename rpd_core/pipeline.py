@@ -73,8 +73,10 @@ def _analyse_suite(session: Session) -> Analysis:
     """Play the mutant episodes that are missing and rank their states."""
     build_suite(session)
     setup = session.setup
-    text = setup.config.settings.condition
-    return analyse(session.directory, setup.condition, text, setup.measures)
+    settings = setup.config.settings
+    return analyse(
+        session.directory, setup.condition, settings.condition, setup.measures, settings.episodes
+    )
 
 
 def prepare_run(session: Session) -> None:
