@@ -8,7 +8,7 @@ from pathlib import Path
 
 from torch import Tensor
 
-from rpd_core.errors import FitError
+from rpd_core.errors import EpisodeError, FitError, one_line
 
 UNPACKED_BYTES = 2**31
 """Bytes in all members of an archive together."""
@@ -57,6 +57,21 @@ def refused(path: Path, what: str) -> Refused:
 def damaged(path: Path, what: str) -> Refused:
     """Return the error for a file that contradicts itself."""
     return Refused(f"{path.name} is damaged or made to do harm: {what}. Copy or save it again")
+
+
+def last_line(error: BaseException) -> str:
+    """Return the line of torch's long reports that says what happened."""
+    if isinstance(error, EpisodeError) and error.__cause__ is not None:
+        error = error.__cause__
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    marked = [line.partition("Error:")[2].strip() for line in lines if "Error:" in line]
+    if marked and marked[-1]:
+        text = marked[-1]
+    elif isinstance(error, Fault | RuntimeError):
+        text = " ".join(lines).partition(" Exception raised from ")[0]
+    else:
+        text = one_line(error)
+    return text[:200].rstrip(". ")
 
 
 class Meter:

@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from rpd_core.errors import EpisodeError, FitError, one_line
+from rpd_core.errors import FitError
 from rpd_core.play.threads import one_numeric_thread
 from rpd_torchscript.inputs import Source
-from rpd_torchscript.limits import Fault, Refused
+from rpd_torchscript.limits import Refused, last_line
 from rpd_torchscript.observations import Fit, Layout, ambiguous_pixels, fits
 from rpd_torchscript.signature import Loaded, Signature, leaves_of
 
@@ -147,17 +147,6 @@ def _try(
     if shapes != [tuple(s.shape) for s in states]:
         return f"it returns hidden states of shape {shapes}"
     return None
-
-
-def last_line(error: BaseException) -> str:
-    """Return the line of torch's long reports that says what happened."""
-    if isinstance(error, EpisodeError) and error.__cause__ is not None:
-        error = error.__cause__
-    if isinstance(error, Fault):
-        return str(error)[:200].rstrip(". ")
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    marked = [line.partition("Error:")[2].strip() for line in lines if "Error:" in line]
-    return (marked[-1] if marked and marked[-1] else one_line(error))[:200].rstrip(". ")
 
 
 def state_shapes(network: Network, settings: Settings) -> Iterator[StateShape | None]:

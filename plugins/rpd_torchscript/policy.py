@@ -14,8 +14,9 @@ from rpd_core.errors import EpisodeError, RpdError
 from rpd_core.play.actions import random_actions
 from rpd_core.play.chance import Draws
 from rpd_core.plugin.protocols import Choice, Facts, PolicyInput
+from rpd_torchscript.limits import last_line
 from rpd_torchscript.meaning import Meaning, Output
-from rpd_torchscript.network import Network, last_line
+from rpd_torchscript.network import Network
 from rpd_torchscript.signature import Loaded
 
 Array = NDArray[Any]

@@ -13,11 +13,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rpd_core.errors import EpisodeError, one_line
+from rpd_core.errors import EpisodeError
 from rpd_torchscript.archive import Archive
 from rpd_torchscript.compiler import compile_method
 from rpd_torchscript.functions.table import Table
-from rpd_torchscript.limits import Exhausted, Fault, Forbidden, Refused, damaged, refused
+from rpd_torchscript.limits import Exhausted, Forbidden, Refused, damaged, last_line, refused
 from rpd_torchscript.pickles import BadPickle, Record, TensorNote, read_pickle
 from rpd_torchscript.program import Program
 from rpd_torchscript.signature import Argument, Loaded, argument_of, leaves_in
@@ -27,7 +27,6 @@ from rpd_torchscript.values import Module, StoredDict, StoredList
 
 _TODAY = 10
 """The version of files that say none."""
-_LONGEST_LINE = 300
 
 
 def load_script(archive: Archive) -> Loaded:
@@ -205,11 +204,8 @@ def _run(path: Path, program: Program, frozen: frozenset[int], given: dict[str, 
         return program(given, frozen)
     except (Forbidden, Exhausted) as error:
         raise refused(path, str(error)) from error
-    except Fault as error:
-        raise EpisodeError(f"{path.name} cannot be called: {error}") from error
     except Exception as error:  # torch raises anything for arguments that do not fit
-        line = one_line(error)[:_LONGEST_LINE]
-        raise EpisodeError(f"{path.name} cannot be called: {line}") from error
+        raise EpisodeError(f"{path.name} cannot be called: {last_line(error)}") from error
 
 
 def _copied(value: Any) -> Any:

@@ -62,8 +62,10 @@ def split_name(text: str, kind: str) -> tuple[str, str | None]:
     if not NAME.fullmatch(name):
         meant = text.replace("=>", ">=").replace("=<", "<=")
         hint = "" if meant == text else f" Did you mean {meant!r}?"
+        article = "an" if kind[0] in "aeiou" else "a"
         raise SpecError(
-            f"{text!r} is not a {kind} spec: expected name, name:value or name:key=value,...{hint}"
+            f"{text!r} is not {article} {kind} spec: expected name, name:value or "
+            f"name:key=value,...{hint}"
         )
     if colon and not rest.strip():
         raise SpecError(f"{text!r} ends after the colon: give a value or leave the colon out")

@@ -29,6 +29,7 @@ class PrunedPredictor:
         self.seed = seed
         self._episodes = 0
         self._loaded: dict[int, Policy] = {}
+        self._policy(1)  # what is wrong with the file is best known now
 
     def __call__(self, observation: Batch, **options: Any) -> Array:
         """Return the action for an observation or a batch of them."""

@@ -7,7 +7,9 @@ import re
 import subprocess
 
 import pytest
-from rpd_core.cli.render import _advice
+
+from rpd_core.report.results import Coverage, SuiteFacts
+from rpd_core.report.text import _advice
 
 
 def test_run_ends_with_the_answer(finished):
@@ -16,13 +18,19 @@ def test_run_ends_with_the_answer(finished):
     assert "pole" in told
     for name in ("tarantula", "ochiai", "zoltar", "wong2", "freqvis", "portfolio", "random (mean)"):
         assert name in told
-    assert "keeps 90% of the return" in told
-    assert "keeps 50% of the return" in told
+    assert "keep 90% of the return" in told
+    assert "keep 50% of the return" in told
+
+
+POINT = {"measure", "kept", "states", "steps", "return_mean"}
+"""What is said of one pruned policy."""
 
 
 def test_the_summary_holds_what_scripts_rely_on(finished, cli):
     path = finished.path
-    summary = json.loads((path / "summary.json").read_text())
+    (stored,) = path.glob("analyses/*/summary.json")
+    summary = json.loads(stored.read_text())
+    assert summary["analysis"] == stored.parent.name == "return-ge-200_test_episodes-5"
     assert summary["original"]["return_mean"] == 200.0
     assert summary["original"]["episodes"] == 5
     assert summary["original"]["reference"] == 0.0
@@ -36,9 +44,12 @@ def test_the_summary_holds_what_scripts_rely_on(finished, cli):
     for entries in summary["thresholds"].values():
         for name in ("tarantula", "ochiai", "zoltar", "wong2", "freqvis", "portfolio", "random"):
             entry = entries[name]
-            assert entry is None or {"states", "steps", "kept", "confirmed"} <= set(entry)
+            assert entry is None or set(entry) == {"fewest_states", "fewest_steps", "confirmed"}
+            for point in (entry or {}).values():
+                assert point is None or set(point) >= POINT
     assert summary["seed"] == 0
-    assert summary["versions"]["numpy"]
+    (played,) = summary["played"]
+    assert played["origin"]["distributions"]["numpy"]
     assert json.loads(cli("show", path, "--json").stdout) == summary
 
 
@@ -58,7 +69,8 @@ def test_a_run_can_be_repeated_from_its_configuration(finished, cli, tmp_path):
     for part in path.glob("suite/*/*.parquet"):
         twin = tmp_path / "again" / part.relative_to(path)
         assert twin.read_bytes() == part.read_bytes()
-    assert (tmp_path / "again" / "summary.json").read_text() == (path / "summary.json").read_text()
+    (stored,) = path.glob("analyses/*/summary.json")
+    assert (tmp_path / "again" / stored.relative_to(path)).read_bytes() == stored.read_bytes()
 
 
 def test_a_new_measure_or_condition_plays_no_mutant_episode(finished, cli, tmp_path):
@@ -82,7 +94,8 @@ def test_more_episodes_extend_a_suite(cli, tmp_path):
     assert json.loads(grown.stdout)["episodes"] == 160
     cli("suite", *words, "--episodes", "160", "--out", tmp_path / "whole")
     rows = [
-        json.loads(cli("rank", tmp_path / name, "--json").stdout) for name in ("grown", "whole")
+        json.loads(cli("rank", tmp_path / name, "--condition", "return>=200", "--json").stdout)
+        for name in ("grown", "whole")
     ]
     assert rows[0] == rows[1]
 
@@ -123,7 +136,7 @@ def test_a_dry_run_writes_nothing_and_tells_the_cost(cli, tmp_path):
     assert "Nothing was written" in result.stdout
     assert list(tmp_path.iterdir()) == []
     plain = json.loads(cli("run", "--env", "cartpole", "--dry-run", "--json").stdout)
-    assert plain["config"]["episodes"] == 5000
+    assert plain["config"]["suite"]["settings"]["episodes"] == 5000
     assert plain["estimate"]["seconds"] > 0
 
 
@@ -253,8 +266,8 @@ def test_a_reader_who_leaves_early_is_no_fault_of_anybodys(rpd, tmp_path):
 
 def test_advice_fits_what_is_wrong():
     def advice(states, identified, original, pruned, elsewhere=False):
-        suite = {"states": states, "identified": identified, "steps": 1000}
-        return _advice(suite, {"original": original, "pruned": pruned}, elsewhere)
+        suite = SuiteFacts(100, 50.0, states, 1000, 0.3, identified, 20)
+        return _advice(suite, Coverage(original, pruned), elsewhere)
 
     assert advice(100, 80, 1.0, 1.0) == []
     assert "one state" in advice(1, 1, 1.0, 1.0)[0]

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import typer
 
 from rpd_core.cli.app import app
-from rpd_core.plugin.protocols import KINDS
+from rpd_core.plugin.kinds import KINDS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 COMMANDS = typer.main.get_command(app).commands
 
 
 def section(text: str, heading: str) -> str:
-    """Give what stands between a heading and the next of its level."""
+    """Return what stands between a heading and the next of its level."""
     start = text.index(heading)
     following = text.find("\n## ", start + 1)
     return text[start : following if following > 0 else None]
 
 
-@pytest.mark.parametrize("hook", KINDS.values())
+@pytest.mark.parametrize("hook", [kind.hook for kind in KINDS.values()])
 def test_every_hook_has_a_section(hook):
     assert f"## `{hook}`" in (DOCS / "reference" / "hooks.md").read_text()
 
@@ -67,6 +70,59 @@ def test_the_example_in_the_how_to_is_the_example_that_is_tested(page, example, 
     assert found
     for file in found:
         assert file.read_text().strip() in text, file.name
+
+
+PAGES = sorted([*DOCS.rglob("*.md"), DOCS.parent / "README.md"])
+PUBLIC = {"rpd_core", "rpd_core.testing"}
+
+
+def snippets(page: Path) -> list[str]:
+    """Return the pieces of Python in a page."""
+    return re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+
+
+def names_from_rpd(code: str) -> list[tuple[str, str]]:
+    """Return (module, name) of everything that a piece of Python imports from rpd."""
+    found = []
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("rpd_core"):
+            found += [(str(node.module), alias.name) for alias in node.names]
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+            found += [(name, "") for name in names if name.startswith("rpd_core")]
+    return found
+
+
+def test_there_are_pieces_of_python_in_the_documentation():
+    assert sum(len(names_from_rpd(code)) for page in PAGES for code in snippets(page)) >= 8
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_a_page_imports_is_public_and_there(page):
+    for code in snippets(page):
+        for module, name in names_from_rpd(code):
+            assert module in PUBLIC, f"{page.name} imports {name} from {module}"
+            assert not name or hasattr(importlib.import_module(module), name), f"{module}.{name}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_a_page_names_of_rpd_is_there(page):
+    """In running text: `rpd_core.run`, `rpd_core.testing.check_component`."""
+    if "decisions" in page.parts:
+        return  # written once, of the code as it was
+    for dotted in re.findall(r"`(rpd_core(?:\.\w+)+)", page.read_text()):
+        target = importlib.import_module("rpd_core")
+        for place, name in enumerate(dotted.split(".")[1:], 2):
+            with suppress(ModuleNotFoundError):
+                importlib.import_module(".".join(dotted.split(".")[:place]))
+            assert hasattr(target, name), f"{page.name} names {dotted}"
+            target = getattr(target, name)
+
+
+def test_the_examples_import_from_rpd_itself():
+    files = [file for file in (DOCS / "examples").rglob("*.py") if "test" not in file.name]
+    found = {pair for file in files for pair in names_from_rpd(file.read_text())}
+    assert {module for module, _ in found} == {"rpd_core"}
 
 
 @pytest.mark.slow

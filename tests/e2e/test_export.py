@@ -14,7 +14,7 @@ from rpd_core.play.chance import Phase, episode_keys
 from rpd_core.play.loop import Plan, Player
 from rpd_core.play.recipe import policy_alone
 from rpd_core.plugin.protocols import Opening
-from rpd_core.pruning.export import PrunedFile
+from rpd_core.pruning.loading import PrunedFile
 from rpd_core.testing import check_component
 from rpd_gym.cartpole import CartPole
 
@@ -35,9 +35,10 @@ def exported(tmp_path_factory):
     cli("run", *RUN, "--out", tmp_path / "r")
     result = cli("prune", tmp_path / "r", "--export", tmp_path / "small.rpd", "--workers", "1")
     assert result.exit_code == 0, result.output
-    assert f"--policy pruned:{tmp_path / 'small.rpd'}" in result.stdout.replace("\n", "")
-    summary = json.loads((tmp_path / "r" / "summary.json").read_text())
-    return tmp_path / "small.rpd", summary["thresholds"]["0.9"]["portfolio"]["confirmation"]
+    assert f"--policy pruned:{tmp_path / 'small.rpd'}" in result.stderr.replace("\n", "")
+    threshold = rpd.open_run(tmp_path / "r").threshold(0.9)
+    assert threshold is not None
+    return tmp_path / "small.rpd", threshold.confirmed
 
 
 def test_an_exported_policy_earns_exactly_what_was_confirmed(exported):
@@ -45,9 +46,9 @@ def test_an_exported_policy_earns_exactly_what_was_confirmed(exported):
     lanes = CartPole().task().lanes
     player = Player(policy_alone(CartPole(), PrunedFile(path), lanes))
     index = np.arange(20)
-    identity = episode_keys(0, Phase.CONFIRM, index, part=confirmed["tries"] - 1)
+    identity = episode_keys(0, Phase.CONFIRM, index, part=confirmed.tries - 1)
     played = player.play(Plan(index, identity), lambda keys, at: np.ones(len(keys), dtype=bool))
-    assert played.total_return.mean() == confirmed["return_mean"]
+    assert played.total_return.mean() == confirmed.return_mean
 
 
 def test_it_can_be_analysed_like_any_other_policy(exported, cli):
@@ -55,7 +56,7 @@ def test_it_can_be_analysed_like_any_other_policy(exported, cli):
     told = cli("describe-policy", f"pruned:{path}", "--env", "cartpole", "--json")
     assert told.exit_code == 0, told.output
     about = json.loads(told.stdout)
-    assert about["pruned to"] == f"{confirmed['kept']} states"
+    assert about["pruned to"] == f"{confirmed.kept} states"
     assert about["return_mean"] > 150
 
 
@@ -87,7 +88,7 @@ def test_predict_follows_stable_baselines3(exported):
 
 def test_a_file_that_is_something_else_is_refused(tmp_path, cli):
     (tmp_path / "not.rpd").write_text("hello")
-    with pytest.raises(SpecError, match="is no exported pruned policy"):
+    with pytest.raises(SpecError, match="is not an exported pruned policy"):
         PrunedFile(tmp_path / "not.rpd").about()
     result = cli("describe-policy", f"pruned:{tmp_path / 'not.rpd'}", "--env", "cartpole")
     assert result.exit_code == 2
@@ -128,39 +129,55 @@ def repacked(source, target, **changes):
     return target
 
 
+CODE = "may run code that came with it: refused"
+
+
 @pytest.mark.parametrize(
     "changes",
     [
         {"policy": "python:os:system"},
         {"policy": "sb3:nowhere.zip,extractor=os:system"},
-        {"policy": "pruned:other.rpd"},
         {"default_action": "policy:python:os:system"},
-        {"env": "python:subprocess:getoutput,kwargs=cmd=ls"},
-        {"env": "gym:os:Thing-v0"},
+        {"default_action": "python:os:system"},
+        {"abstraction": ["python:os:system"]},
     ],
 )
 def test_a_pruned_policy_that_names_code_is_refused(exported, tmp_path, changes):
     path = repacked(exported[0], tmp_path / "evil.rpd", **changes)
-    with pytest.raises(SpecError, match="may import code: refused"):
+    with pytest.raises(SpecError, match=CODE):
         PrunedFile(path).load(CartPole().open(Opening(1)).facts)
-    with pytest.raises(SpecError, match="may import code: refused"):
+    with pytest.raises(SpecError, match=CODE):
         rpd.PrunedPredictor(path)
 
 
-def test_the_trust_of_a_file_is_not_that_of_its_reader(tmp_path):
-    from rpd_core.pruning.export import _moved, without_trust
-    from rpd_sb3.loader import Sb3File
+@pytest.mark.parametrize("env", ["python:subprocess:getoutput,kwargs=cmd=ls", "gym:os:Thing-v0"])
+def test_an_environment_that_a_pruned_policy_names_runs_no_code_either(exported, tmp_path, env):
+    path = repacked(exported[0], tmp_path / "evil.rpd", env=env)
+    with pytest.raises(SpecError, match=CODE):
+        PrunedFile(path).environment()
+    with pytest.raises(SpecError, match=CODE):
+        rpd.PrunedPredictor(path)
 
-    assert without_trust("policy", "sb3:a.zip,trust=true") == "sb3:a.zip"
-    nested = "policy:sb3:a.zip,trust=true"
-    assert without_trust("default-action", nested) == "policy:sb3:a.zip"
-    files = {"policy.path": tmp_path / "b.zip"}
-    moved = _moved(Sb3File(tmp_path / "a.zip", trust=True), "policy", files, trust=False)
-    assert moved == Sb3File(tmp_path / "b.zip", trust=False)
+
+def test_a_pruned_policy_inside_another_has_no_file_but_its_own(exported, tmp_path):
+    path = repacked(exported[0], tmp_path / "evil.rpd", policy=f"pruned:{exported[0]}")
+    with pytest.raises(SpecError, match="is not an exported pruned policy"):
+        rpd.PrunedPredictor(path)
+
+
+def test_only_its_reader_trusts_a_file(exported, tmp_path):
+    """A file that says itself that it is trusted is believed in nothing."""
+    nested = f"pruned:{exported[0]},trust=true"
+    path = repacked(exported[0], tmp_path / "sure.rpd", default_action=f"policy:{nested}")
+    with pytest.raises(SpecError, match=CODE):
+        rpd.PrunedPredictor(path)
+    trusting = PrunedFile(path, trust=True)._made("policy", f"pruned:{exported[0]}")
+    assert trusting == PrunedFile(exported[0], trust=True)
+    assert b"trust" not in zipfile.ZipFile(exported[0]).read("pruned.json")
 
 
 @pytest.mark.parametrize(
-    "changes", [{"policy": None}, {"inputs": []}, {"fitted": 3}, {"format": 2}, {"fitted": [3]}]
+    "changes", [{"policy": None}, {"inputs": []}, {"fitted": 3}, {"format": 1}, {"fitted": [3]}]
 )
 def test_a_damaged_pruned_policy_is_refused_in_one_line(exported, tmp_path, changes):
     path = repacked(exported[0], tmp_path / "odd.rpd", **changes)
@@ -185,6 +202,6 @@ def test_a_pruned_policy_cannot_write_outside_its_folder(exported, tmp_path):
 
 
 def test_a_pruned_policy_that_would_fill_the_memory_is_refused(exported, monkeypatch):
-    monkeypatch.setattr("rpd_core.pruning.export._LARGEST", 1000)
+    monkeypatch.setattr("rpd_core.pruning.loading._LARGEST", 1000)
     with pytest.raises(SpecError, match="unpacks to more than 2 GB: refused"):
         PrunedFile(exported[0]).about()

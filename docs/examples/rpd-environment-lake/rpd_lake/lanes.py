@@ -1,8 +1,7 @@
 import numpy as np
 from gymnasium import spaces
 
-from rpd_core.play.chance import Draws
-from rpd_core.plugin.protocols import Facts, StepResult
+from rpd_core import Draws, Facts, StepResult
 
 ACTIONS = ("down", "right", "up", "left")
 MOVES = np.array([[-1, 0], [0, -1], [1, 0], [0, 1]])
@@ -10,7 +9,7 @@ AROUND = np.stack(np.meshgrid([1, 0, -1], [1, 0, -1], indexing="ij"), axis=-1)
 
 
 def is_hole(cells):
-    """Tell which cells, given by the rows and columns still to go, are holes in the ice."""
+    """Return which cells, given by the rows and columns still to go, are holes in the ice."""
     return (cells[..., 0] + 2 * cells[..., 1]) % 5 == 3
 
 
