@@ -132,7 +132,7 @@ def edit_record(path: Path, edit: Callable[[Any], object]) -> None:
 DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "half of the rows": (lose_rows, "was changed after it was written"),
     "forged returns": (forge_returns, "digests is missing"),
-    "half, with its checksum": (forge_half, "has 10 rows"),
+    "half, with its checksum": (forge_half, "does not hold what its record says"),
     "half, with checksum and count": (forge_half_and_count, "does not hold its episodes"),
     "another schema": (forge_schema, "has schema 1, this rpd reads 2"),
     "a file that is gone": (lambda path: (path / FILES["states"]).unlink(), "is missing"),
