@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -13,7 +13,7 @@ from rpd_core.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
     from rpd_core.api import Call
-    from rpd_core.config.resolve import Setup
+    from rpd_core.report.cost import Cost
     from rpd_core.report.opened import Run
 
 
@@ -50,11 +50,11 @@ def run_command(
     }
     with shared.progress_bars(hidden=dry_run) as progress:
         call = call_for(typed, config, trust_policy, {**how, "progress": progress})
-        if dry_run:
-            show_estimate(call, as_json)
-            return
-        finished = carry_out(call)
-    show(finished, as_json)
+        found = estimated(call) if dry_run else carry_out(call)
+    if isinstance(found, Estimate):
+        show_estimate(found, as_json)
+    else:
+        show(found, as_json)
 
 
 def call_for(typed: dict[str, Any], config: Path | None, trust: bool, how: dict[str, Any]) -> Call:
@@ -118,19 +118,32 @@ def show(finished: Run, as_json: bool) -> None:
         print_answer(shared.answers(), finished.summary, finished.path, finished.analyses)
 
 
-def show_estimate(call: Call, as_json: bool) -> None:
-    """Print the resolved configuration and what the run would cost."""
+class Estimate(NamedTuple):
+    """What a run would be and cost."""
+
+    plain: dict[str, Any]
+    """The resolved configuration and the directory."""
+    cost: Cost
+
+
+def estimated(call: Call) -> Estimate:
+    """Return the resolved configuration and what the run would cost; plays a few episodes."""
     from rpd_core.api import directory_for, resolve_call
     from rpd_core.report.cost import estimate
-    from rpd_core.report.text import print_estimate
 
-    setup: Setup = resolve_call(call)
+    setup = resolve_call(call)
     directory = directory_for(call, setup)
     directory.check(setup.config)
-    cost = estimate(setup, call.workers)
     config = {"suite": setup.config.suite_json(), "analysis": setup.config.analysis_json()}
     plain = {"config": config, "out": str(directory.path)}
+    return Estimate(plain, estimate(setup, call.workers))
+
+
+def show_estimate(found: Estimate, as_json: bool) -> None:
+    """Print an estimate."""
+    from rpd_core.report.text import print_estimate
+
     if as_json:
-        shared.print_json({**plain, "estimate": dataclasses.asdict(cost)})
+        shared.print_json({**found.plain, "estimate": dataclasses.asdict(found.cost)})
     else:
-        print_estimate(shared.answers(), plain, cost)
+        print_estimate(shared.answers(), found.plain, found.cost)
