@@ -148,6 +148,8 @@ def _ignored_hooks(module: ModuleType, api: int) -> Iterator[str]:
     """Yield why hooks of a module are ignored; refuse one that is only misspelt."""
     known = {kind.hook for kind in KINDS.values()}
     newer = api > API_VERSION
+    if newer:
+        yield f"written for plugin API {api}, this rpd has {API_VERSION}: use what works"
     for name, value in vars(module).items():
         marked = getattr(value, "rpd_impl", None)
         if name in known and callable(value) and marked is None:

@@ -20,6 +20,10 @@ GIVEN = [
     ("environment", "gym:CartPole-v1", None),
     ("environment", f"python:{__name__}:make_cart", None),
     ("policy", f"python:{__name__}:push_left", "cartpole"),
+    ("abstraction", f"python:{__name__}:tilt", "cartpole"),
+    ("default-action", f"python:{__name__}:wait", "cartpole"),
+    ("measure", f"python:{__name__}:failures", None),
+    ("condition", f"python:{__name__}:gains", None),
     ("abstraction", "select:0+2", None),
     ("abstraction", "scale:2", None),
     ("abstraction", "view:screen", None),
@@ -48,6 +52,22 @@ def make_cart():
 
 def push_left(observations):
     return np.zeros(len(observations), dtype=int)
+
+
+def tilt(observations):
+    return np.sign(observations[:, 2:3])
+
+
+def wait(moment):
+    return np.zeros(len(moment.starts), dtype=int)
+
+
+def failures(evidence):
+    return evidence.spectrum.mutated_failed
+
+
+def gains(episodes):
+    return (episodes.total_return > 0).astype(float)
 
 
 @pytest.mark.parametrize("found", READY, ids=lambda r: f"{r.kind}-{r.component.name}")

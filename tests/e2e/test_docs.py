@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+import textwrap
 from contextlib import suppress
 from pathlib import Path
 
@@ -78,7 +79,8 @@ PUBLIC = {"rpd_core", "rpd_core.testing"}
 
 def snippets(page: Path) -> list[str]:
     """Return the pieces of Python in a page."""
-    return re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    found = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    return [textwrap.dedent(code) for code in found]
 
 
 def names_from_rpd(code: str) -> list[tuple[str, str]]:
