@@ -64,12 +64,24 @@ MISTAKES = {
         class Mine: ...
         """
     },
-    "future": {"future": "RPD_API = 99"},
+    "future": {
+        "future": """
+        from rpd_core import Component, hookimpl
+        RPD_API = 99
+        @hookimpl
+        def rpd_dreams():
+            return []
+        @hookimpl
+        def rpd_measures():
+            return [Component("ahead", "future:Ahead", "of its time")]
+        class Ahead: ...
+        """
+    },
 }
 SHOWN = {
     "fails_to_import": ("plugin", "fails_to_import", "broken", "a_module_that_does_not_exist"),
     "misspells": ("plugin", "misspells", "broken", "Did you mean 'rpd_measures'?"),
-    "future": ("plugin", "future", "wrong API", "API 99"),
+    "future": ("plugin", "future", "note", "rpd_dreams is a hook of plugin API 99, which this rpd"),
 }
 
 
@@ -90,6 +102,7 @@ def test_faulty_plugins_are_shown_as_such_and_everything_else_keeps_working(faul
         row = next(r for r in rows if r["plugin"] == name)
         assert (row["kind"], row["name"], row["status"]) == (kind, shown, status)
         assert reason in row["reason"]
+    assert ("measure", "ahead", "ready") in [(r["kind"], r["name"], r["status"]) for r in rows]
     clash = next(r for r in rows if r["plugin"] == "duplicates")
     assert (clash["name"], clash["status"]) == ("tarantula", "clash")
     bundled = next(r for r in rows if r["name"] == "tarantula" and r["plugin"] != "duplicates")
