@@ -13,6 +13,7 @@ from rpd_core.analysis.ranking import ranking_columns
 from rpd_core.analysis.reading import StoredEpisodes
 from rpd_core.analysis.spectrum import tally
 from rpd_core.errors import StoreError
+from rpd_core.execute.running import run_items
 from rpd_core.play import prepare
 from rpd_core.play.jobs import SuiteChunk, SuiteJob, perform_suite
 from rpd_core.plugin.chain import Chain
@@ -72,8 +73,10 @@ def _analyse_suite(session: Session) -> Analysis:
     """Play the mutant episodes that are missing and rank their states."""
     build_suite(session)
     setup = session.setup
-    text = setup.config.settings.condition
-    return analyse(session.directory, setup.condition, text, setup.measures)
+    settings = setup.config.settings
+    return analyse(
+        session.directory, setup.condition, settings.condition, setup.measures, settings.episodes
+    )
 
 
 def prepare_run(session: Session) -> None:
@@ -81,9 +84,20 @@ def prepare_run(session: Session) -> None:
     if not prepare.needs_fit(session.recipe) or restore_prepared(session):
         return
     session.progress("prepare", 0, 1)
-    recipe = prepare.fit(session.recipe, session.setup.config)
-    keep_prepared(session.directory, recipe)
-    session.use(recipe)
+    config, recipe = session.setup.config, session.recipe
+    item = WorkItem(
+        f"{config.digest()}/prepare",
+        prepare.perform_fit,
+        prepare.FitJob(recipe, config),
+        "fitting the abstraction",
+        session.files(recipe),
+    )
+
+    def store(item: WorkItem, learned: Any) -> None:
+        keep_prepared(session.directory, learned)
+
+    run_items(session.engine, [item], store)
+    restore_prepared(session)
     session.progress("prepare", 1, 1)
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import hashlib
+import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import worlds
+from strangers import having
 
 from rpd_core import pipeline
 from rpd_core.analysis.reading import StoredEpisodes
-from rpd_core.api import Call, carry_out
+from rpd_core.api import Call, carry_out, open_run
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.execute.local import ThisProcess
@@ -67,3 +72,18 @@ def contents(path: Path, pattern: str = "*.parquet") -> dict[str, bytes]:
 def finish(path: Path, request: Request | None = None, **how: Any) -> Run:
     """Do a whole small run on the corridor, or the one that is asked for."""
     return carry_out(Call(**vars(request or corridor()), out=path, **how))
+
+
+def ready(path: Path) -> Run:
+    """Return a finished small run on the corridor: a copy of one that is played once."""
+    shutil.copytree(_played_once(), path, dirs_exist_ok=True)
+    return open_run(path)
+
+
+@functools.cache
+def _played_once() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="rpd-tests-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    with having():  # whatever a test has installed meanwhile
+        finish(folder / "run")
+    return folder / "run"

@@ -10,14 +10,15 @@ from pathlib import Path
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 
-import rpd_core as rpd
+from rpd_core import open_run
 from rpd_core.report.text import print_answer
 
 
 def main(run: Path) -> None:
     """Record the answer and save it beside this script."""
     console = Console(record=True, width=100, file=io.StringIO())
-    print_answer(console, rpd.open_run(run).summary, Path("runs") / run.name, ())
+    opened = open_run(run)
+    print_answer(console, opened.summary, Path("runs") / run.name, opened.analyses)
     target = Path(__file__).with_name("run.svg")
     # Rich's template loads its font from the network; a picture must not.
     template = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)

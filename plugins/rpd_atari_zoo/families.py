@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from rpd_atari_zoo.boundary import quoted
 from rpd_atari_zoo.graph import Graph, Node, constant, source_name
 from rpd_atari_zoo.network import nodes_behind
 from rpd_core.errors import FitError
@@ -63,7 +64,7 @@ def recognise(graph: Graph, wanted: str) -> Family:
 
 
 def missing(graph: Graph, nodes: str) -> FitError:
-    """Say which output nodes a graph does not have, and which it does."""
+    """Build the error for output nodes that a graph does not have; it names those it has."""
     return FitError(
         f"the graph misses the node {nodes}; it ends in {', '.join(ends(graph))}: give the node "
         "with one number per action as node=..."
@@ -71,45 +72,54 @@ def missing(graph: Graph, nodes: str) -> FitError:
 
 
 def ends(graph: Graph, most: int = 5) -> list[str]:
-    """Give the names of nodes that no other node reads."""
+    """Return the names of nodes that no other node reads."""
     read = {source_name(source)[0] for node in graph.values() for source in node.inputs}
-    return [repr(name) for name, node in graph.items() if name not in read and node.op != "Const"][
-        -most:
-    ]
+    return [
+        quoted(name) for name, node in graph.items() if name not in read and node.op != "Const"
+    ][-most:]
 
 
 def find_feed(graph: Graph, family: Family) -> Node:
-    """Give the node where pictures enter."""
+    """Return the node where pictures enter."""
     if family.enter in graph:
         return graph[family.enter]
     fed = [n for n in nodes_behind(graph, family.output) if n.op.startswith("Placeholder")]
     pictures = [node for node in fed if len(node.shape() or (0,) * 4) >= 4]
     if len(pictures) != 1:
-        names = ", ".join(repr(node.name) for node in fed) or "no placeholder"
+        names = ", ".join(quoted(node.name) for node in fed[:5]) or "no placeholder"
         raise FitError(
-            f"the output {family.output!r} must depend on one placeholder for pictures, it depends "
-            f"on {names}"
+            f"the output {quoted(family.output)} must depend on one placeholder for pictures, it "
+            f"depends on {names}"
         )
     return pictures[0]
 
 
 def takes_bytes(graph: Graph, feed: Node) -> bool:
-    """Tell whether the graph itself divides by 255, so that it wants pixels of 0 to 255."""
+    """Return whether the graph itself divides by 255, so that it wants pixels of 0 to 255."""
     typed = feed.op.startswith("Placeholder") and "dtype" in feed.attributes
     if typed and np.dtype(feed.dtype("dtype")).kind in "iu":
         return True
-    waiting = [feed.name]
+    readers = _readers(graph)
+    waiting, met = [feed.name], {feed.name}
     while waiting:
         name = waiting.pop()
-        for node in graph.values():
-            sources = [source_name(source)[0] for source in node.inputs]
-            if name not in sources:
-                continue
+        for node, sources in readers.get(name, ()):
             if _divides(graph, node, sources):
                 return True
-            if node.op in _SHAPE_ONLY and sources[0] == name:
+            if node.op in _SHAPE_ONLY and sources[0] == name and node.name not in met:
+                met.add(node.name)
                 waiting.append(node.name)
     return False
+
+
+def _readers(graph: Graph) -> dict[str, list[tuple[Node, list[str]]]]:
+    """Return the nodes that read each node, with the names of all that they read."""
+    found: dict[str, list[tuple[Node, list[str]]]] = {}
+    for node in graph.values():
+        sources = [source_name(source)[0] for source in node.inputs]
+        for name in set(sources):
+            found.setdefault(name, []).append((node, sources))
+    return found
 
 
 def _divides(graph: Graph, node: Node, sources: list[str]) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from gymnasium import spaces
 from numpy.typing import NDArray
 
 from rpd_atari_zoo.families import Family
@@ -21,6 +22,7 @@ from rpd_core.plugin.protocols import Facts
 
 Array = NDArray[Any]
 _GREY = np.array([0.299, 0.587, 0.114], dtype=np.float32)
+_LARGEST_SIDE = 512
 Source = Literal["stack", "stack-first", "frame", "screen", "pair"]
 
 
@@ -40,6 +42,11 @@ def picture_of(shape: list[int] | None) -> Picture:
     sizes = (shape or [])[-3:]
     if len(sizes) < 3 or min(sizes) < 1:
         return Picture()
+    if max(sizes) > _LARGEST_SIDE:
+        raise FitError(
+            f"the placeholder takes pictures of {' x '.join(map(str, sizes))}, larger than any "
+            "screen: the file is damaged"
+        )
     if sizes[0] < sizes[2]:
         return Picture(sizes[1], sizes[2], sizes[0], last=False)
     return Picture(sizes[0], sizes[1], sizes[2])
@@ -63,7 +70,7 @@ class Framing:
     def __call__(
         self, observations: Any, views: Mapping[str, Array], starts: Array, memory: Any
     ) -> tuple[Array, Any]:
-        """Give the input in the network's axis order (0 to 255) and what to remember."""
+        """Return the input in the network's axis order (0 to 255) and what to remember."""
         seen = views["screen"] if self.view else np.asarray(observations)
         if self.source == "stack":
             stack = np.moveaxis(seen, -1, 1)
@@ -74,7 +81,7 @@ class Framing:
         return (np.moveaxis(stack, 1, -1) if self.picture.last else stack), memory
 
     def _small(self, seen: Array) -> Array:
-        """Give one small grey frame per lane."""
+        """Return one small grey frame per lane."""
         if self.source == "frame":
             return seen.reshape(len(seen), self.picture.height, self.picture.width)
         if self.source == "pair":
@@ -83,7 +90,7 @@ class Framing:
         if grey.ndim == 4:
             grey = (grey * _GREY).sum(axis=3) if grey.shape[3] == 3 else grey[..., 0]
         matrices = shrink_matrices(grey.shape[1], grey.shape[2], self.picture, self.family)
-        # torch keeps to one thread, NumPy's products would use all cores
+        # torch computes with one thread here, NumPy's products would use all cores
         left, middle, right = map(torch.from_numpy, (matrices[0], grey, matrices[1]))
         small: Array = (left @ middle @ right).numpy()
         return small if self.family.resize == "corners" else np.rint(small)
@@ -100,7 +107,7 @@ class Framing:
         return np.where(starts[:, None, None, None], first, shifted)
 
     def describe(self) -> str:
-        """Say what is done to the observation."""
+        """Return in words what is done to the observation."""
         size = f"{self.picture.height}x{self.picture.width}"
         return {
             "stack": "stack of frames, as it is",
@@ -115,7 +122,8 @@ class Framing:
 
 def fit_frames(facts: Facts, picture: Picture, family: Family) -> Framing:
     """Compare what the environment shows with what the network takes."""
-    shape = tuple(getattr(facts.observation_space, "shape", None) or ())
+    space = facts.observation_space
+    shape = space.shape if isinstance(space, spaces.Box) else ()
     source = source_of(shape, picture)
     if source is not None:
         return Framing(source, picture, family)
@@ -130,7 +138,7 @@ def fit_frames(facts: Facts, picture: Picture, family: Family) -> Framing:
 
 
 def source_of(shape: tuple[int, ...], picture: Picture) -> Source | None:
-    """Tell what observations of a shape are to a network; None: nothing that fits."""
+    """Return what observations of a shape are to a network; None: nothing that fits."""
     small = (picture.height, picture.width)
     known: dict[tuple[int, ...], Source] = {
         (*small, picture.frames): "stack",
@@ -153,14 +161,14 @@ def source_of(shape: tuple[int, ...], picture: Picture) -> Source | None:
 def shrink_matrices(
     height: int, width: int, picture: Picture, family: Family
 ) -> tuple[Array, Array]:
-    """Give the two matrices that make a frame smaller the way the family was trained."""
+    """Return the two matrices that make a frame smaller the way the family was trained."""
     weights = {"area": area_weights, "corners": corner_weights, "triangle": triangle_weights}
     make = weights[family.resize]
     return make(height, picture.height), np.ascontiguousarray(make(width, picture.width).T)
 
 
 def area_weights(before: int, after: int) -> Array:
-    """Give the share of each old pixel in each new one: the mean over the area it covers."""
+    """Return the share of each old pixel in each new one: the mean over the area it covers."""
     step = before / after
     edges = np.arange(after)[:, None] * step
     old = np.arange(before)[None]

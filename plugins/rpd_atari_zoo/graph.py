@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +13,9 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
-from rpd_atari_zoo.protos import GraphDef
+from rpd_atari_zoo.boundary import file_name, printable, quoted, read_bounded
+from rpd_atari_zoo.protos import GraphDef, message_layout
+from rpd_atari_zoo.wire import has_more_parts
 from rpd_core.errors import FitError, nearest
 
 Array = NDArray[Any]
@@ -39,7 +43,13 @@ _VALUES = {
     10: "bool_val",
     19: "half_val",
 }
-_LARGEST = 2**27  # elements; the largest layer of the zoo has two million
+_LARGEST = 2**24  # elements; the largest layer of the zoo has four million
+_LARGEST_FILE = 2**27
+_MOST_PARTS = 500_000
+_MOST_AXES = 16
+_MOST_COMPARED, _LONGEST_NAME = 2000, 1000
+_NAME = re.compile(rf"[\w.][\w./\\>-]{{0,{_LONGEST_NAME}}}", re.ASCII)
+_OUTPUT = re.compile(r"(.*):([0-9]{1,6})")
 
 
 @dataclass(frozen=True)
@@ -54,36 +64,38 @@ class Node:
     """AttrValue messages by name."""
 
     def text(self, name: str, default: str) -> str:
-        """Give a text attribute, for example the padding."""
-        return self.attributes[name].s.decode() if name in self.attributes else default
+        """Return a text attribute, for example the padding."""
+        held = self.attributes.get(name)
+        return default if held is None else printable(held.s.decode("utf-8", "replace"), 40)
 
     def number(self, name: str, default: int) -> int:
-        """Give a whole-number attribute."""
+        """Return a whole-number attribute."""
         return int(self.attributes[name].i) if name in self.attributes else default
 
     def real(self, name: str, default: float) -> float:
-        """Give a floating-point attribute."""
+        """Return a floating-point attribute."""
         return float(self.attributes[name].f) if name in self.attributes else default
 
     def flag(self, name: str) -> bool:
-        """Give a truth-value attribute, false where it is not given."""
+        """Return a truth-value attribute, false where it is not given."""
         return bool(self.attributes[name].b) if name in self.attributes else False
 
     def numbers(self, name: str) -> list[int]:
-        """Give a list of whole numbers, empty where it is not given."""
+        """Return a list of whole numbers, empty where it is not given."""
         return [int(i) for i in self.attributes[name].list.i] if name in self.attributes else []
 
     def dtype(self, name: str) -> Any:
-        """Give the NumPy type that a type attribute names."""
+        """Return the NumPy type that a type attribute names."""
         number = self.attributes[name].type if name in self.attributes else 0
         if number not in DTYPES:
             raise FitError(
-                f"node {self.name!r} ({self.op}) uses TensorFlow type {number}: no number"
+                f"node {quoted(self.name)} ({self.op}) uses TensorFlow type {number}, which is "
+                "not a number: freeze the graph again"
             )
         return DTYPES[number]
 
     def shape(self) -> list[int] | None:
-        """Give a placeholder's shape, -1 where a size is open; None if it says nothing."""
+        """Return a placeholder's shape, -1 where a size is open; None if it says nothing."""
         if "shape" not in self.attributes or self.attributes["shape"].shape.unknown_rank:
             return None
         return [int(dim.size) for dim in self.attributes["shape"].shape.dim] or None
@@ -93,27 +105,30 @@ Graph = dict[str, Node]
 
 
 def read_graph(path: Path) -> Graph:
-    """Read a `.pb` file, or say that it is no frozen graph."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise FitError(f"cannot read {str(path)!r}: {error.strerror}") from error
-    return parse_graph(data, str(path))
+    """Read a `.pb` file, or say that it is not a frozen graph."""
+    return parse_graph(read_bounded(path, _LARGEST_FILE), file_name(path))
 
 
 def parse_graph(data: bytes, name: str) -> Graph:
     """Read the bytes of a GraphDef message."""
+    if has_more_parts(data, message_layout("GraphDef"), _MOST_PARTS):
+        raise FitError(f"{name!r} has more than {_MOST_PARTS:,} parts: not a network of the zoo")
     message = GraphDef()
     try:
         message.ParseFromString(data)
     except DecodeError as error:
         raise FitError(
-            f"{name!r} is no TensorFlow GraphDef, or only part of one: give the frozen .pb file of "
-            "a network"
+            f"{name!r} is not a TensorFlow GraphDef, or only part of one: give the frozen .pb file "
+            "of a network"
         ) from error
     nodes = [_node(entry) for entry in message.node]
     if not nodes or not all(node.name and node.op for node in nodes):
         raise FitError(f"{name!r} holds no TensorFlow graph: give the frozen .pb file of a network")
+    odd = next((n.name for n in nodes if not _NAME.fullmatch(n.name)), None)
+    if odd is not None:
+        raise FitError(
+            f"{name!r} has a node called {quoted(odd)}, which no graph can: copy it again"
+        )
     return {node.name: node for node in nodes}
 
 
@@ -124,53 +139,72 @@ def _node(entry: Any) -> Node:
 
 def source_name(reference: str) -> tuple[str, int]:
     """Split the name of an input into the node and which of its outputs is meant."""
-    name, colon, number = reference.rpartition(":")
-    return (name, int(number)) if colon and number.isdigit() else (reference, 0)
+    match = _OUTPUT.fullmatch(reference)
+    return (match.group(1), int(match.group(2))) if match else (reference, 0)
 
 
 def find_node(graph: Graph, name: str, reader: str | None = None) -> Node:
-    """Give a node, or say that it is missing and who wanted it."""
+    """Return a node, or say that it is missing and who wanted it."""
     if name in graph:
         return graph[name]
-    wanted = f", which {reader!r} reads" if reader else ""
-    raise FitError(f"the graph misses the node {name!r}{wanted}.{nearest(name, graph)}")
+    wanted = f", which {quoted(reader)} reads" if reader else ""
+    raise FitError(f"the graph misses the node {quoted(name)}{wanted}.{similar_node(graph, name)}")
+
+
+def similar_node(graph: Graph, name: str) -> str:
+    """Return a suggestion of the closest name; long lists of names would take long to compare."""
+    return nearest(name, list(graph)[:_MOST_COMPARED]) if len(name) <= _LONGEST_NAME else ""
 
 
 def constant(node: Node) -> Array:
-    """Give the value of a Const node."""
+    """Return the value of a Const node."""
+    name = quoted(node.name)
     if "value" not in node.attributes:
-        raise FitError(f"the constant {node.name!r} has no value")
+        raise FitError(f"the constant {name} has no value: freeze the graph again")
     tensor = node.attributes["value"].tensor
     if tensor.dtype not in DTYPES:
-        raise FitError(f"the constant {node.name!r} has TensorFlow type {tensor.dtype}: no number")
+        raise FitError(f"the constant {name} has TensorFlow type {tensor.dtype}: not a number")
     dtype = np.dtype(DTYPES[tensor.dtype])
-    shape = [int(dim.size) for dim in tensor.tensor_shape.dim]
-    size = int(np.prod(shape, dtype=np.float64))
-    if min(shape, default=1) < 0 or size > _LARGEST:
-        raise FitError(f"the constant {node.name!r} cannot have the shape {shape}")
+    shape = [int(dim.size) for dim in tensor.tensor_shape.dim[: _MOST_AXES + 1]]
+    size = math.prod(shape)
+    if len(shape) > _MOST_AXES or min(shape, default=1) < 0 or size > _LARGEST:
+        raise FitError(f"the constant {name} cannot have the shape {shape}: the file is damaged")
     if tensor.tensor_content:
-        return _packed(node.name, tensor.tensor_content, dtype, shape, size)
-    return _listed(tensor, dtype, shape, size)
+        values = _packed(name, tensor.tensor_content, dtype, shape, size)
+    else:
+        values = _listed(name, tensor, dtype, shape, size)
+    if not np.isfinite(values).all():
+        raise FitError(
+            f"the constant {name} is not made of finite numbers: its training diverged or the "
+            "file is damaged"
+        )
+    return values
 
 
 def _packed(name: str, content: bytes, dtype: Any, shape: list[int], size: int) -> Array:
     if len(content) != size * dtype.itemsize:
         raise FitError(
-            f"the constant {name!r} has {len(content)} bytes where its shape {shape} needs "
+            f"the constant {name} has {len(content)} bytes where its shape {shape} needs "
             f"{size * dtype.itemsize}: the file is damaged"
         )
     return np.frombuffer(content, dtype=dtype.newbyteorder("<")).astype(dtype).reshape(shape)
 
 
-def _listed(tensor: Any, dtype: Any, shape: list[int], size: int) -> Array:
+def _listed(name: str, tensor: Any, dtype: Any, shape: list[int], size: int) -> Array:
     """Read values given one by one; where there are fewer than elements, the last repeats."""
-    raw = list(getattr(tensor, _VALUES[tensor.dtype]))[:size]
-    if dtype == np.float16:  # stored as the 16 bits of each number
-        values = np.array(raw, dtype=np.uint16).view(np.float16)
-    else:
-        values = np.array(raw).astype(dtype)
-    full = np.zeros(size, dtype=dtype)
-    full[: len(values)] = values
-    if 0 < len(values) < size:
-        full[len(values) :] = values[-1]
-    return full.reshape(shape)
+    held = getattr(tensor, _VALUES[tensor.dtype])
+    try:
+        values = _converted(np.array(held[:size]), dtype)
+    except (OverflowError, ValueError) as error:
+        raise FitError(f"the constant {name} holds numbers beyond its type: damaged") from error
+    last = values[-1] if len(values) else dtype.type(0)
+    filler = np.full(size - len(values), last, dtype=dtype)
+    return np.concatenate([values, filler]).reshape(shape)
+
+
+def _converted(raw: Array, dtype: Any) -> Array:
+    if dtype != np.float16:
+        return raw.astype(dtype)
+    if len(raw) and not 0 <= raw.min() <= raw.max() < 2**16:
+        raise OverflowError
+    return raw.astype(np.uint16).view(np.float16)  # stored as the 16 bits of each number

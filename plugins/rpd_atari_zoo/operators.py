@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from rpd_atari_zoo import layers
+from rpd_atari_zoo.boundary import quoted
 from rpd_atari_zoo.graph import Node
 from rpd_core.errors import FitError
 
@@ -18,8 +19,23 @@ Operator = Callable[..., Any]
 
 
 def torch_type(dtype: Any) -> torch.dtype:
-    """Give torch's type for a NumPy type."""
+    """Return torch's type for a NumPy type."""
     return torch.from_numpy(np.zeros(1, dtype=dtype)).dtype
+
+
+_MOST_SIZES = 64
+_MOST_PARTS = 1024
+
+
+def list_sizes(node: Node, values: Tensor) -> list[Any]:
+    """Return the whole numbers that say how to cut, turn or repeat something."""
+    if values.numel() > _MOST_SIZES:
+        raise FitError(
+            f"node {quoted(node.name)} ({node.op}) is given {values.numel():,} sizes or places "
+            f"where at most {_MOST_SIZES} make sense: the file is damaged"
+        )
+    listed: list[Any] = values.tolist()
+    return listed
 
 
 def _plain(function: Callable[..., Tensor]) -> Operator:
@@ -27,8 +43,8 @@ def _plain(function: Callable[..., Tensor]) -> Operator:
     return lambda node, *inputs: function(*inputs)
 
 
-def _axes(indices: Tensor, dimensions: int) -> list[int]:
-    return sorted(int(axis) % dimensions for axis in indices.reshape(-1).tolist())
+def _axes(node: Node, indices: Tensor, dimensions: int) -> list[int]:
+    return sorted({int(axis) % dimensions for axis in list_sizes(node, indices.reshape(-1))})
 
 
 def _reduction(function: Callable[..., Tensor]) -> Operator:
@@ -36,7 +52,7 @@ def _reduction(function: Callable[..., Tensor]) -> Operator:
 
     def reduce(node: Node, values: Tensor, indices: Tensor) -> Tensor:
         keep = node.flag("keep_dims")
-        for axis in reversed(_axes(indices, values.dim())):
+        for axis in reversed(_axes(node, indices, values.dim())):
             values = function(values, dim=axis, keepdim=keep)
         return values
 
@@ -60,7 +76,7 @@ def _squeeze(node: Node, values: Tensor) -> Tensor:
 
 def _strided_slice(node: Node, values: Tensor, *bounds: Tensor) -> Tensor:
     """Index as TensorFlow's slices do; masks say which bounds are open or drop their axis."""
-    begin, end, stride = (bound.tolist() for bound in bounds)
+    begin, end, stride = (list_sizes(node, bound) for bound in bounds)
     masks = {
         name: node.number(f"{name}_mask", 0)
         for name in ("begin", "end", "shrink_axis", "new_axis", "ellipsis")
@@ -76,7 +92,9 @@ def _strided_slice(node: Node, values: Tensor, *bounds: Tensor) -> Tensor:
             index.append(begin[place])
         else:
             if stride[place] < 1:
-                raise FitError(f"node {node.name!r} (StridedSlice) goes backwards: not supported")
+                raise FitError(
+                    f"node {quoted(node.name)} (StridedSlice) goes backwards: not supported"
+                )
             start = None if masks["begin"] & bit else begin[place]
             stop = None if masks["end"] & bit else end[place]
             index.append(slice(start, stop, stride[place]))
@@ -84,7 +102,7 @@ def _strided_slice(node: Node, values: Tensor, *bounds: Tensor) -> Tensor:
 
 
 def _slice(node: Node, values: Tensor, begin: Tensor, size: Tensor) -> Tensor:
-    parts = zip(begin.tolist(), size.tolist(), strict=True)
+    parts = zip(list_sizes(node, begin), list_sizes(node, size), strict=True)
     return values[tuple(slice(b, None if n < 0 else b + n) for b, n in parts)]
 
 
@@ -93,7 +111,7 @@ def _linspace(node: Node, start: Tensor, stop: Tensor, count: Tensor) -> Tensor:
 
 
 def _pad(node: Node, values: Tensor, amounts: Tensor) -> Tensor:
-    flat = [number for pair in reversed(amounts.tolist()) for number in pair]
+    flat = [number for pair in reversed(list_sizes(node, amounts)) for number in pair]
     return torch.nn.functional.pad(values, flat)
 
 
@@ -112,11 +130,23 @@ def _divide(node: Node, left: Tensor, right: Tensor) -> Tensor:
 
 
 def _split(node: Node, axis: Tensor, values: Tensor) -> list[Tensor]:
-    return list(values.chunk(node.number("num_split", 1), dim=int(axis)))
+    count = node.number("num_split", 1)
+    _check_parts(node, count)
+    return list(values.chunk(count, dim=int(axis)))
 
 
 def _unpack(node: Node, values: Tensor) -> list[Tensor]:
-    return list(values.unbind(node.number("axis", 0)))
+    axis = node.number("axis", 0)
+    _check_parts(node, values.shape[axis])
+    return list(values.unbind(axis))
+
+
+def _check_parts(node: Node, count: int) -> None:
+    if not 1 <= count <= _MOST_PARTS:
+        raise FitError(
+            f"node {quoted(node.name)} ({node.op}) makes {count:,} parts where 1 to {_MOST_PARTS} "
+            "are possible: the file is damaged"
+        )
 
 
 _SAME_VALUE = ("Identity", "StopGradient", "PreventGradient", "Snapshot", "CheckNumerics")
@@ -139,7 +169,7 @@ OPERATORS: dict[str, Operator] = {
     "Exp": _plain(torch.exp),
     "ExpandDims": lambda node, value, axis: value.unsqueeze(int(axis)),
     "ExtractImagePatches": layers.image_patches,
-    "Fill": lambda node, shape, value: value.expand(shape.tolist()),
+    "Fill": lambda node, shape, value: value.expand(list_sizes(node, shape)),
     "FloorDiv": _plain(lambda left, right: torch.div(left, right, rounding_mode="floor")),
     "FusedBatchNorm": layers.batch_norm,
     "FusedBatchNormV2": layers.batch_norm,
@@ -166,7 +196,7 @@ OPERATORS: dict[str, Operator] = {
     "RealDiv": _plain(torch.true_divide),
     "Relu": _plain(torch.relu),
     "Relu6": _plain(torch.nn.functional.relu6),
-    "Reshape": lambda node, value, shape: value.reshape(shape.tolist()),
+    "Reshape": lambda node, value, shape: value.reshape(list_sizes(node, shape)),
     "Rsqrt": _plain(torch.rsqrt),
     "Shape": _shape,
     "Sigmoid": _plain(torch.sigmoid),
@@ -182,8 +212,8 @@ OPERATORS: dict[str, Operator] = {
     "Sub": _plain(torch.sub),
     "Sum": _reduction(torch.sum),
     "Tanh": _plain(torch.tanh),
-    "Tile": lambda node, value, counts: value.repeat(counts.tolist()),
-    "Transpose": lambda node, value, order: value.permute(order.tolist()),
+    "Tile": lambda node, value, counts: value.repeat(list_sizes(node, counts)),
+    "Transpose": lambda node, value, order: value.permute(list_sizes(node, order)),
     "Unpack": _unpack,
 }
 """Every operation that networks of the zoo are made of."""

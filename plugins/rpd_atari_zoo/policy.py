@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from rpd_atari_zoo.boundary import boundary, quoted
+from rpd_atari_zoo.budget import Budget
 from rpd_atari_zoo.families import Family
 from rpd_atari_zoo.frames import Framing
 from rpd_atari_zoo.network import FrozenNetwork
-from rpd_core.errors import FitError
+from rpd_core.errors import EpisodeError, FitError
 from rpd_core.play.chance import Draws
+from rpd_core.play.threads import one_numeric_thread
 from rpd_core.plugin.protocols import Choice, Facts, PolicyInput
 
 Array = NDArray[Any]
@@ -38,13 +42,14 @@ class Rows:
         values = torch.from_numpy(np.ascontiguousarray(pictures)).to(self.dtype)
         if self.divisor != 1.0:
             values = values / self.divisor
+        budget = Budget.for_rows(len(values), self.one_by_one)
         if self.one_by_one:
-            result = torch.vmap(lambda row: self.network(row[None]).reshape(-1))(values)
+            result = torch.vmap(lambda row: self.network(row[None], budget).reshape(-1))(values)
         else:
-            result = self.network(values)
+            result = self.network(values, budget)
         if result.dim() < 2 or result.numel() != len(values) * result.shape[-1]:
             raise FitError(
-                f"the node {self.network.output!r} gives shape {tuple(result.shape)} for "
+                f"the node {quoted(self.network.output)} gives shape {tuple(result.shape)} for "
                 f"{len(values)} pictures where one row of numbers each is needed"
             )
         self.actions = result.shape[-1]
@@ -55,10 +60,12 @@ class Rows:
 class ZooPolicy:
     """Looks at the last frames and decides."""
 
+    path: Path
+    """The file, for messages."""
     rows: Rows
     framing: Framing
     facts: Facts
-    sample: bool
+    deterministic: bool
     epsilon: float
 
     @property
@@ -66,8 +73,15 @@ class ZooPolicy:
         return self.framing.needs
 
     def __call__(self, seen: PolicyInput) -> Choice:
+        edge = boundary(self.path, EpisodeError, "check that it belongs to the environment")
+        with edge, one_numeric_thread():
+            return self._decide(seen)
+
+    def _decide(self, seen: PolicyInput) -> Choice:
         pictures, memory = self.framing(seen.observations, seen.views, seen.starts, seen.memory)
         numbers = self.rows(pictures)
+        if not np.isfinite(numbers).all():
+            raise EpisodeError(not_finite(self.rows.network.output))
         meaning = self.framing.family.meaning
         chances = softmax(numbers) if meaning == "logits" else None
         picked = self._pick(numbers, chances, seen.draws)
@@ -79,7 +93,7 @@ class ZooPolicy:
         )
 
     def _pick(self, numbers: Array, chances: Array | None, draws: Draws) -> Array:
-        if self.sample and chances is not None:
+        if not self.deterministic and chances is not None:
             picked = draws.choose(chances)
         else:
             picked = numbers.argmax(axis=1)
@@ -90,7 +104,7 @@ class ZooPolicy:
         return np.where(noise[:, 0] < self.epsilon, other, picked)
 
     def describe(self) -> dict[str, str]:
-        """Say what was loaded and how it is used."""
+        """Return what was loaded and how it is used."""
         network, family = self.rows.network, self.framing.family
         return {
             **describe_network(network, family),
@@ -98,13 +112,13 @@ class ZooPolicy:
             "output": f"{network.output}: {family.meaning} of {self.rows.actions} actions",
             "observation": self.framing.describe(),
             "batches": "one row at a time, mapped" if self.rows.one_by_one else "whole batches",
-            "action": "drawn" if self.sample else "best",
+            "action": "best" if self.deterministic else "drawn",
             "epsilon": f"{self.epsilon:g}",
         }
 
 
 def describe_network(network: FrozenNetwork, family: Family) -> dict[str, str]:
-    """Say what a file holds, as far as it is known without an environment."""
+    """Return what a file holds, as far as it is known without an environment."""
     count = sum(buffer.numel() for buffer in network.buffers())
     return {
         "format": "frozen TensorFlow-1 graph",
@@ -113,6 +127,14 @@ def describe_network(network: FrozenNetwork, family: Family) -> dict[str, str]:
         "feed": network.feed,
         "output": f"{network.output}: {family.meaning}",
     }
+
+
+def not_finite(output: str) -> str:
+    """Return what to say about an output that no action can come from."""
+    return (
+        f"the output {quoted(output)} gives numbers that are not finite: the file is damaged or "
+        "its training diverged; use another one"
+    )
 
 
 def softmax(numbers: Array) -> Array:

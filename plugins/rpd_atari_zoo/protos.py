@@ -52,6 +52,12 @@ _LAYOUT: dict[str, dict[str, tuple[int, str]]] = {
 }
 
 
+def message_layout(name: str) -> dict[int, Any]:
+    """Return the fields of a message that are messages themselves, by number, and theirs."""
+    kinds = {number: kind.strip("[]") for number, kind in _LAYOUT[name].values()}
+    return {number: message_layout(kind) for number, kind in kinds.items() if kind in _LAYOUT}
+
+
 def _describe_field(message: Any, name: str, number: int, kind: str) -> None:
     field = message.field.add(name=name, number=number)
     plain = kind.strip("[]")

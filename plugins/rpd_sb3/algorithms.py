@@ -10,8 +10,10 @@ from typing import Any
 from gymnasium import spaces
 
 from rpd_core.errors import ComponentError, SpecError, nearest
-from rpd_sb3.archive import Archive, Weights
-from rpd_sb3.pickles import Reference, Refused, read
+from rpd_sb3.archive import Archive
+from rpd_sb3.machine import Refused
+from rpd_sb3.pickles import Reference, read
+from rpd_sb3.weights import Weights
 
 _SHARED = "stable_baselines3.common.policies"
 _RECURRENT = "sb3_contrib.common.recurrent.policies"
@@ -80,19 +82,19 @@ ALGORITHMS = (
 )
 
 
-def named(word: str) -> Algorithm:
-    """Give the algorithm that a user calls `word`: `ppo`, `QR-DQN`, `RecurrentPPO`, `ppo_lstm`."""
+def algorithm_named(word: str) -> Algorithm:
+    """Return the algorithm that a user calls `ppo`, `QR-DQN`, `RecurrentPPO` or `ppo_lstm`."""
     plain = re.sub(r"[-_ ]", "", word).lower()
     for algorithm in ALGORITHMS:
         if plain in (algorithm.name.replace("_", ""), algorithm.title.lower()):
             return algorithm
     names = [algorithm.name for algorithm in ALGORITHMS]
     hint = nearest(word, names) or f" It can be {', '.join(names)}."
-    raise SpecError(f"algo={word} is no algorithm of stable-baselines3 or sb3-contrib.{hint}")
+    raise SpecError(f"algo={word} is not an algorithm of stable-baselines3 or sb3-contrib.{hint}")
 
 
 def policy_reference(archive: Archive) -> Reference | None:
-    """Give the name of the policy class that the file mentions, if it does."""
+    """Return the name of the policy class that the file mentions, if it does."""
     entry = archive.data.get("policy_class")
     if not isinstance(entry, dict):
         return None
@@ -108,13 +110,13 @@ def policy_reference(archive: Archive) -> Reference | None:
 
 
 def recognise(archive: Archive, reference: Reference | None, given: str | None) -> Algorithm:
-    """Give the algorithm that made the file; what the user says must agree with the file."""
-    wished = named(given) if given else None
+    """Return the algorithm that made the file; what the user says must agree with the file."""
+    wished = algorithm_named(given) if given else None
     found = _from_class(archive.data, reference) or _from_weights(archive)
     if wished is None:
         if found is None:
             names = ", ".join(algorithm.name for algorithm in ALGORITHMS)
-            raise archive.error(f"its algorithm is not recognised: say algo=..., one of {names}")
+            raise archive.error(f"its algorithm is not recognised: set algo=..., one of {names}")
         return found
     if found is not None and found != wished:
         raise archive.error(f"algo={given} is wrong, the file was made by {found.title}: drop it")
@@ -145,31 +147,31 @@ def _critics(data: dict[str, Any]) -> Any:
 def _from_weights(archive: Archive) -> Algorithm | None:
     """Recognise by what only one algorithm has; used if the policy class is not a known one."""
     weights, data = archive.weights, archive.data
-    if has(weights, "quantile_net."):
-        return named("qrdqn")
-    if has(weights, "q_net."):
-        return named("dqn")
-    if has(weights, "lstm_actor."):
-        return named("ppo_lstm")
-    if has(weights, "actor.latent_pi."):
-        return named("tqc" if "top_quantiles_to_drop_per_net" in data else "sac")
-    if has(weights, "actor.mu."):
-        return named("ddpg" if _critics(data) == 1 else "td3")
-    if has(weights, "mlp_extractor.") or has(weights, "action_net."):
+    if has_prefix(weights, "quantile_net."):
+        return algorithm_named("qrdqn")
+    if has_prefix(weights, "q_net."):
+        return algorithm_named("dqn")
+    if has_prefix(weights, "lstm_actor."):
+        return algorithm_named("ppo_lstm")
+    if has_prefix(weights, "actor.latent_pi."):
+        return algorithm_named("tqc" if "top_quantiles_to_drop_per_net" in data else "sac")
+    if has_prefix(weights, "actor.mu."):
+        return algorithm_named("ddpg" if _critics(data) == 1 else "td3")
+    if has_prefix(weights, "mlp_extractor.") or has_prefix(weights, "action_net."):
         marked = (algorithm for algorithm in ALGORITHMS if algorithm.marks)
         return next((a for a in marked if all(mark in data for mark in a.marks)), None)
     return None
 
 
-def has(weights: Weights, prefix: str) -> bool:
-    """Tell whether some weights are named so."""
+def has_prefix(weights: Weights, prefix: str) -> bool:
+    """Return whether some weights are named so."""
     return any(name.startswith(prefix) for name in weights)
 
 
 def policy_class(
     archive: Archive, algorithm: Algorithm, reference: Reference | None, space: Any, given: bool
 ) -> type[Any]:
-    """Give the policy class, which is always one of the libraries' own.
+    """Return the policy class, which is always one of the libraries' own.
 
     A class that is none of them is replaced by the algorithm's standard one only if the user
     named the algorithm: the weights must then fit that one exactly.
@@ -183,7 +185,7 @@ def policy_class(
                 "or --trust-policy loads the file in full"
             )
         name = _standard(algorithm, archive.weights, space)
-    module = imported(algorithm.policies, algorithm)
+    module = import_library(algorithm.policies, algorithm)
     found: type[Any] = getattr(module, name)
     return found
 
@@ -195,7 +197,7 @@ def _standard(algorithm: Algorithm, weights: Weights, space: Any) -> str:
     return algorithm.classes[1] if convolves else algorithm.classes[0]
 
 
-def imported(module: str, algorithm: Algorithm) -> Any:
+def import_library(module: str, algorithm: Algorithm) -> Any:
     """Import a module of the libraries, or say what to install."""
     try:
         return importlib.import_module(module)

@@ -12,9 +12,12 @@ from torch import nn
 
 from rpd_core.errors import SpecError, one_line
 from rpd_sb3.algorithms import Algorithm, policy_class, policy_reference, recognise
+from rpd_sb3.allowance import Allowance
 from rpd_sb3.archive import TRUST, Archive
+from rpd_sb3.boundary import Flaw, printable
 from rpd_sb3.extractors import extractor_for
-from rpd_sb3.pickles import Reference, Refused, read
+from rpd_sb3.machine import Refused
+from rpd_sb3.pickles import Reference, read
 from rpd_sb3.spaces import read_space
 from rpd_sb3.upgrades import has_shared_layers, plain_architecture, upgraded
 
@@ -60,7 +63,7 @@ def build(archive: Archive, algo: str | None, extractor: str | None) -> Model:
 
 
 def saved_space(archive: Archive, field: str) -> Any:
-    """Give one of the spaces of the file."""
+    """Return one of the spaces of the file."""
     raw = archive.pickled(field)
     try:
         return read_space(raw)
@@ -71,7 +74,7 @@ def saved_space(archive: Archive, field: str) -> Any:
 
 
 def saved_epsilon(archive: Archive) -> float:
-    """Give the exploration rate at which training stopped; 0 if there is none."""
+    """Return the exploration rate at which training stopped; 0 if there is none."""
     rate = archive.data.get("exploration_rate", 0.0)
     return float(rate) if isinstance(rate, int | float) and 0 <= rate <= 1 else 0.0
 
@@ -79,7 +82,7 @@ def saved_epsilon(archive: Archive) -> float:
 def policy_arguments(
     archive: Archive, space: Any, option: str | None
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Give the arguments of the policy class, and notes on what stands in for missing classes."""
+    """Return the arguments of the policy class, and notes on what stands in for missing classes."""
     found = {k: v for k, v in _stored_arguments(archive).items() if k not in _TRAINING}
     notes: tuple[str, ...] = ()
     reference = found.pop("features_extractor_class", None)
@@ -150,18 +153,20 @@ def _construct(
     unknown = [name for name in kwargs if name not in accepted and kwargs[name] is not None]
     if unknown:
         raise archive.error(
-            f"{kind.__name__} of the installed version takes no {unknown[0]!r}, which the file "
-            f"(saved with {archive.version}) sets; {TRUST}"
+            f"{kind.__name__} of the installed version does not take {unknown[0]!r}, which the "
+            f"file (saved with {archive.version}) sets; {TRUST}"
         )
     kwargs = {name: value for name, value in kwargs.items() if name in accepted}
     if "lr_schedule" in accepted:
         kwargs["lr_schedule"] = lambda progress: 0.0
     try:
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]), Allowance(archive.weights):
             return kind(observation, action, **kwargs)
+    except Flaw as error:
+        raise archive.error(f"{error}: save the model again") from error
     except Exception as error:  # settings of a damaged file may fail in any way
         raise archive.error(
-            f"{kind.__name__} cannot be made from its settings: {one_line(error)}"
+            f"{kind.__name__} cannot be made from its settings: {printable(one_line(error), 300)}"
         ) from error
 
 
@@ -169,7 +174,7 @@ def _load_weights(archive: Archive, policy: Any, algorithm: Algorithm) -> None:
     expected = set(policy.state_dict())
     try:
         policy.load_state_dict(upgraded(archive.weights, expected), strict=True)
-    except (RuntimeError, ValueError) as error:
+    except Exception as error:  # names and sizes that do not match fail in several ways
         raise archive.error(
             f"its weights do not fit {type(policy).__name__} of {algorithm.title} with its "
             f"settings: {_first_complaint(error)}"

@@ -21,7 +21,7 @@ MISSION = (96, 28)
 
 
 def is_view(space: Any) -> bool:
-    """Tell whether a space is that of MiniGrid's view: cells of three small numbers."""
+    """Return whether a space is that of MiniGrid's view: cells of three small numbers."""
     return (
         isinstance(space, spaces.Box)
         and len(space.shape) == 3
@@ -31,12 +31,12 @@ def is_view(space: Any) -> bool:
 
 
 def one_hot_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Give the shape of a view whose cells are one-hot."""
+    """Return the shape of a view whose cells are one-hot."""
     return (*shape[:2], sum(CELL))
 
 
 def one_hot(views: Array) -> Array:
-    """Give each number of each cell as a row of zeros with a single one."""
+    """Return each number of each cell as a row of zeros with a single one."""
     starts = np.cumsum((0, *CELL[:-1]))
     encoded = np.zeros((*views.shape[:-1], sum(CELL)), dtype=np.uint8)
     places = views.astype(np.int64) + starts
@@ -45,7 +45,7 @@ def one_hot(views: Array) -> Array:
 
 
 def flat_size(shape: tuple[int, ...]) -> int:
-    """Give the length of a view followed by its mission."""
+    """Return the length of a view followed by its mission."""
     return math.prod(shape) + math.prod(MISSION)
 
 
@@ -64,7 +64,7 @@ class WithMission:
         return np.concatenate([views.reshape(len(views), -1), text], axis=1)
 
     def codes(self) -> Array:
-        """Give the mission as zeros and ones."""
+        """Return the mission as zeros and ones."""
         table = np.zeros(MISSION, dtype=np.uint8)
         for place, character in enumerate(self.mission.lower()):
             code = "abcdefghijklmnopqrstuvwxyz ,".find(character)
@@ -75,7 +75,7 @@ class WithMission:
 
 
 def constant_mission(space: Any) -> str | None:
-    """Give the mission of an environment that has only one, if its space tells."""
+    """Return the mission of an environment that has only one, if its space tells."""
     mission = space.spaces.get("mission") if isinstance(space, spaces.Dict) else None
     function = getattr(mission, "mission_func", None)
     if function is None or getattr(mission, "ordered_placeholders", None):

@@ -11,8 +11,10 @@ from torch import nn
 
 from rpd_core.errors import SpecError
 from rpd_core.plugin.importing import import_attribute
-from rpd_sb3.archive import Archive, Weights
+from rpd_sb3.archive import Archive
+from rpd_sb3.boundary import printable
 from rpd_sb3.pickles import Reference
+from rpd_sb3.weights import Weights
 
 _LAYERS = "stable_baselines3.common.torch_layers"
 OWN = {
@@ -49,7 +51,7 @@ class MiniGridNet(torch_layers.BaseFeaturesExtractor):
         self.linear = nn.Sequential(nn.Linear(flat, features_dim), nn.ReLU())
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
-        """Give the features of a batch of images."""
+        """Return the features of a batch of images."""
         features: torch.Tensor = self.linear(self.cnn(observations))
         return features
 
@@ -57,15 +59,16 @@ class MiniGridNet(torch_layers.BaseFeaturesExtractor):
 def extractor_for(
     archive: Archive, reference: Reference, space: Any, option: str | None
 ) -> tuple[type[Any], dict[str, Any] | None]:
-    """Give the extractor class that a file names, and its arguments if they are known better."""
+    """Return the extractor class that a file names, and its arguments if they are known better."""
     if option:
         return imported_extractor(option), None
     if str(reference) in OWN:
         return OWN[str(reference)], None
     weights = extractor_weights(archive.weights)
     if is_minigrid_net(weights, space):
-        return MiniGridNet, {"features_dim": int(weights["linear.0.bias"].shape[0])}
+        return MiniGridNet, {"features_dim": weights["linear.0.bias"].numel()}
     shapes = ", ".join(f"{name} {tuple(value.shape)}" for name, value in weights.items())
+    shapes = printable(shapes, 200)
     raise archive.error(
         f"its feature extractor {reference} is not in the file and has weights that are not "
         f"recognised ({shapes or 'none'}): give the class as extractor=module:Class, for example "
@@ -74,7 +77,7 @@ def extractor_for(
 
 
 def extractor_weights(weights: Weights) -> Weights:
-    """Give the weights of the feature extractor that acts, named as inside it."""
+    """Return the weights of the feature extractor that acts, named as inside it."""
     for prefix in ("", "actor.", "q_net.", "quantile_net."):
         start = f"{prefix}features_extractor."
         found = {
@@ -88,13 +91,13 @@ def extractor_weights(weights: Weights) -> Weights:
 
 
 def is_minigrid_net(weights: Weights, space: Any) -> bool:
-    """Tell whether weights have the names and shapes of `MiniGridNet` on the space's images."""
+    """Return whether weights have the names and shapes of `MiniGridNet` on the space's images."""
     if set(weights) != _PARTS or not isinstance(space, spaces.Box) or len(space.shape) != 3:
         return False
-    features = int(weights["linear.0.bias"].shape[0])
+    features = weights["linear.0.bias"].numel()
     if min(space.shape[1:]) <= len(_CHANNELS):
         return False
-    with torch.random.fork_rng(devices=[]):
+    with torch.device("meta"):  # shapes alone: the sizes stand in the file
         wanted = MiniGridNet(space, features).state_dict()
     return all(wanted[name].shape == value.shape for name, value in weights.items())
 
@@ -106,5 +109,5 @@ def imported_extractor(target: str) -> type[Any]:
     except SpecError as error:
         raise SpecError(f"extractor={target}: {error}") from error
     if not (isinstance(found, type) and issubclass(found, nn.Module)):
-        raise SpecError(f"extractor={target} is no class of torch modules")
+        raise SpecError(f"extractor={target} is not a class of torch modules")
     return found

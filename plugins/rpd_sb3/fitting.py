@@ -17,27 +17,27 @@ from numpy.typing import NDArray
 
 from rpd_core.errors import FitError
 from rpd_core.plugin.protocols import Facts
-from rpd_sb3.encodings import constant_mission, flat_size, is_view
-from rpd_sb3.lines import (
+from rpd_sb3.adapters import (
+    Adapter,
     Array,
-    Line,
-    bounds,
-    divided,
-    encoded,
-    flat,
-    multiplied,
-    same,
-    stacks,
-    turned,
+    bytes_to_fractions,
+    flatten,
+    fractions_to_bytes,
+    frame_stacks,
+    grid_encodings,
+    move_channels,
+    unchanged,
+    value_bounds,
 )
-from rpd_sb3.spaces import show
+from rpd_sb3.encodings import constant_mission, flat_size, is_view
+from rpd_sb3.spaces import same_kind, show
 from rpd_sb3.statistics import Normal, Statistics
 
 Batch = Array | dict[str, Array]
 
 
 @dataclass(frozen=True)
-class Wishes:
+class FitOptions:
     """What the user says about the fitting."""
 
     key: str | None = None
@@ -53,19 +53,19 @@ class Wishes:
 class Fitting:
     """Turns observations of the environment into the model's."""
 
-    lines: dict[str | None, Line]
+    adapters: dict[str | None, Adapter]
     """Part of the model's dictionary (None: the model takes no dictionary) to its way."""
     notes: tuple[str, ...] = field(default=())
 
     def __call__(
         self, observations: Batch, starts: NDArray[np.bool_], kept: dict[str | None, Any] | None
     ) -> tuple[Batch, dict[str | None, Any]]:
-        """Give the model's input and the frames to keep."""
+        """Return the model's input and the frames to keep."""
         found: dict[str | None, Array] = {}
         frames: dict[str | None, Any] = {}
-        for name, line in self.lines.items():
-            values = _part(observations, line.source)
-            found[name], frames[name] = line(values, starts, (kept or {}).get(name))
+        for name, adapter in self.adapters.items():
+            values = _part(observations, adapter.source)
+            found[name], frames[name] = adapter(values, starts, (kept or {}).get(name))
         if None in found:
             return found[None], frames
         return {str(name): values for name, values in found.items()}, frames
@@ -77,29 +77,29 @@ def _part(observations: Batch, source: str | None) -> Array:
     return np.asarray(observations)
 
 
-def fit(facts: Facts, model_space: Any, wishes: Wishes) -> Fitting:
-    """Give the fitting, or say in one line what does not fit and what to try."""
+def fit(facts: Facts, model_space: Any, options: FitOptions) -> Fitting:
+    """Return the fitting, or say in one line what does not fit and what to try."""
     parts = environment_parts(facts.observation_space)
     if isinstance(model_space, spaces.Dict):
-        lines: dict[str | None, Line] = {}
+        adapters: dict[str | None, Adapter] = {}
         for name, wanted in model_space.spaces.items():
             if name not in parts:
                 raise _mismatch(facts, model_space, f"there is no {name!r}")
-            lines[name] = _line(facts, {name: parts[name]}, wanted, wishes, name)
+            adapters[name] = _adapter(facts, {name: parts[name]}, wanted, options, name)
     else:
-        lines = {None: _line(facts, parts, model_space, wishes, None)}
-    notes = tuple(note for line in lines.values() for note in _described(line))
-    return Fitting(lines, notes)
+        adapters = {None: _adapter(facts, parts, model_space, options, None)}
+    notes = tuple(note for adapter in adapters.values() for note in _described(adapter))
+    return Fitting(adapters, notes)
 
 
-def _described(line: Line) -> Iterator[str]:
-    prefix = f"{line.source!r}: " if line.source is not None else ""
-    if line.notes or prefix:
-        yield prefix + (", ".join(line.notes) or "as it is")
+def _described(adapter: Adapter) -> Iterator[str]:
+    prefix = f"{adapter.source!r}: " if adapter.source is not None else ""
+    if adapter.notes or prefix:
+        yield prefix + (", ".join(adapter.notes) or "as it is")
 
 
 def environment_parts(space: Any) -> dict[str | None, Any]:
-    """Give the parts that a policy sees, named as in a batch; text is left out there."""
+    """Return the parts that a policy sees, named as in a batch; text is left out there."""
     if isinstance(space, spaces.Tuple):
         space = spaces.Dict({str(place): part for place, part in enumerate(space.spaces)})
     if not isinstance(space, spaces.Dict):
@@ -115,87 +115,87 @@ def environment_parts(space: Any) -> dict[str | None, Any]:
     return found
 
 
-def _line(
-    facts: Facts, parts: dict[str | None, Any], wanted: Any, wishes: Wishes, key: str | None
-) -> Line:
-    if wishes.key is not None and key is None:
-        if wishes.key not in parts:
-            raise _mismatch(facts, wanted, f"key={wishes.key} is no part of it")
-        parts = {wishes.key: parts[wishes.key]}
-    mission = wishes.mission or constant_mission(facts.observation_space)
-    wishes = replace(wishes, mission=mission)
+def _adapter(
+    facts: Facts, parts: dict[str | None, Any], wanted: Any, options: FitOptions, key: str | None
+) -> Adapter:
+    if options.key is not None and key is None:
+        if options.key not in parts:
+            raise _mismatch(facts, wanted, f"key={options.key} is not a part of it")
+        parts = {options.key: parts[options.key]}
+    mission = options.mission or constant_mission(facts.observation_space)
+    options = replace(options, mission=mission)
     ranked = [
-        (rank, line)
+        (rank, adapter)
         for name, part in parts.items()
-        for rank, line in enumerate(_ways(name, part, wanted, wishes, key))
-        if line is not None
+        for rank, adapter in enumerate(_candidates(name, part, wanted, options, key))
+        if adapter is not None
     ]
     if not ranked:
-        raise _mismatch(facts, wanted, _reason(parts, wanted, wishes))
+        raise _mismatch(facts, wanted, _reason(parts, wanted, options))
     best = min(rank for rank, _ in ranked)
-    lines = [line for rank, line in ranked if rank == best]
-    if len(lines) > 1:
-        names = " and ".join(repr(line.source) for line in lines)
+    adapters = [adapter for rank, adapter in ranked if rank == best]
+    if len(adapters) > 1:
+        names = " and ".join(repr(adapter.source) for adapter in adapters)
         raise _mismatch(facts, wanted, f"{names} would both do, choose with key=")
-    if lines[0].normal is not None:
-        raise _unfit_statistics(wishes.statistics, lines[0].normal, wanted)
-    return _converted(facts, lines[0], parts[lines[0].source], wanted)
+    if adapters[0].normal is not None:
+        raise _unfit_statistics(options.statistics, adapters[0].normal, wanted)
+    return _rescaled(facts, adapters[0], parts[adapters[0].source], wanted)
 
 
-def _ways(
-    name: str | None, part: Any, wanted: Any, wishes: Wishes, key: str | None
-) -> Iterator[Line | None]:
-    """Give the lines that lead from one part to the model's input, None where one does not."""
-    if type(part) is not type(wanted) and not isinstance(wanted, spaces.Box):
+def _candidates(
+    name: str | None, part: Any, wanted: Any, options: FitOptions, key: str | None
+) -> Iterator[Adapter | None]:
+    """Return the adapters that lead from one part to the model's input, None where one does not."""
+    if not same_kind(part, wanted) and not isinstance(wanted, spaces.Box):
         return
-    statistics = wishes.statistics
-    low, high = bounds(part)
-    start = Line(
+    statistics = options.statistics
+    low, high = value_bounds(part)
+    start = Adapter(
         name, tuple(part.shape), low, high, normal=statistics.of(key) if statistics else None
     ).normalised()
     target = tuple(wanted.shape)
-    if wishes.stack in (None, 1):
-        yield same(start, part, wanted)
-        yield turned(start, target)
-        yield flat(start, target)
-    for line in stacks(start, part, wanted, wishes.stack):
-        yield line if line.shape == target else turned(line, target)
+    if options.stack in (None, 1):
+        yield unchanged(start, part, wanted)
+        yield move_channels(start, target)
+        yield flatten(start, target)
+    for adapter in frame_stacks(start, part, wanted, options.stack):
+        yield adapter if adapter.shape == target else move_channels(adapter, target)
     if is_view(part):
-        yield from encoded(start, target, wishes.mission)
+        yield from grid_encodings(start, target, options.mission)
 
 
-def _converted(facts: Facts, line: Line, part: Any, wanted: Any) -> Line:
+def _rescaled(facts: Facts, adapter: Adapter, part: Any, wanted: Any) -> Adapter:
     """Bring the numbers to the model's scale and type."""
-    if not isinstance(wanted, spaces.Box) or line.normal is not None:
-        return line
-    low, high = bounds(wanted)
-    normalised = any(note.startswith("normalised") for note in line.notes)
-    bytes_to_unit = (line.low, line.high, low, high) == (0, 255, 0, 1)
-    unit_to_bytes = (line.low, line.high, low, high) == (0, 1, 0, 255)
+    if not isinstance(wanted, spaces.Box) or adapter.normal is not None:
+        return adapter
+    low, high = value_bounds(wanted)
+    normalised = any(note.startswith("normalised") for note in adapter.notes)
+    bytes_to_unit = (adapter.low, adapter.high, low, high) == (0, 255, 0, 1)
+    unit_to_bytes = (adapter.low, adapter.high, low, high) == (0, 1, 0, 255)
     if not normalised and bytes_to_unit and wanted.dtype.kind == "f":
-        return line.then(divided, line.shape, "divided by 255")
+        return adapter.then(bytes_to_fractions, adapter.shape, "divided by 255")
     if not normalised and unit_to_bytes and part.dtype.kind == "f":
-        return line.then(multiplied, line.shape, "multiplied by 255")
+        return adapter.then(fractions_to_bytes, adapter.shape, "multiplied by 255")
     if part.dtype.kind == "f" and wanted.dtype.kind in "iu" and not normalised:
         raise _mismatch(facts, wanted, "it gives fractions where the model takes whole numbers")
-    return line
+    return adapter
 
 
-def _reason(parts: dict[str | None, Any], wanted: Any, wishes: Wishes) -> str:
+def _reason(parts: dict[str | None, Any], wanted: Any, options: FitOptions) -> str:
     for part in parts.values():
         if is_view(part) and tuple(wanted.shape) == (flat_size(part.shape),):
             return (
                 "the model reads the mission text, too (FlatObsWrapper), which is not part of the "
-                "observations here and may differ between episodes: if it is always the same, say "
+                "observations here and may differ between episodes: if it is always the same, set "
                 "mission='...'"
             )
-    if wishes.stack:
-        return f"stack={wishes.stack} does not give that shape"
+    if options.stack:
+        return f"stack={options.stack} does not give that shape"
     for part in parts.values():
         size = int(np.prod(part.shape))
         if len(part.shape) == len(wanted.shape) == 1 and wanted.shape[0] % size == 0:
             count = wanted.shape[0] // size
-            return f"if the model was trained on frame stacks, say stack={count}"
+            return f"if the model was trained on frame stacks, set stack={count}"
     return "nothing unambiguous leads from one to the other"
 
 
@@ -212,5 +212,5 @@ def _unfit_statistics(statistics: Statistics | None, normal: Normal, wanted: Any
     source = statistics.source if statistics else "the file"
     return FitError(
         f"the statistics in {source} are for observations of shape {normal.shape}, the model sees "
-        f"{show(wanted)}: give the right ones as vecnormalize=FILE or say normalize=false"
+        f"{show(wanted)}: give the right ones as vecnormalize=FILE or normalize=false"
     )

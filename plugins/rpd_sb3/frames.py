@@ -25,7 +25,7 @@ class Stack:
     new_axis: bool = False
 
     def __call__(self, values: Array, starts: NDArray[np.bool_], kept: Array | None) -> Array:
-        """Give the stacks of all lanes; what is returned is to be kept for the next step."""
+        """Return the stacks of all lanes; what is returned is to be kept for the next step."""
         if self.new_axis:
             values = values[:, None]
         axis = 1 if self.new_axis or self.axis == 0 else values.ndim - 1
@@ -38,6 +38,6 @@ class Stack:
         return np.where(starts.reshape(-1, *[1] * (moved.ndim - 1)), blank, moved)
 
     def _blank(self, values: Array, axis: int) -> Array:
-        """Give the stack at the first step of an episode."""
+        """Return the stack at the first step of an episode."""
         filler = values if self.new_axis else np.zeros_like(values)
         return np.concatenate([filler] * (self.count - 1) + [values], axis=axis)

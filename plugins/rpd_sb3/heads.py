@@ -16,7 +16,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from stable_baselines3.common.policies import BaseModel
 
-from rpd_core.errors import FitError
+from rpd_core.errors import EpisodeError, FitError
 from rpd_core.plugin.protocols import PolicyInput
 from rpd_sb3.building import Model
 from rpd_sb3.noise import ExplorationNoise
@@ -47,7 +47,7 @@ class Head(Protocol):
 
 
 def head_for(model: Model, deterministic: bool) -> Head:
-    """Give the head that belongs to the algorithm."""
+    """Return the head that belongs to the algorithm."""
     policy, name = model.policy, model.algorithm.name
     if decides_by_itself(policy):
         if not deterministic:
@@ -60,8 +60,10 @@ def head_for(model: Model, deterministic: bool) -> Head:
         return ValueHead(policy.q_net, 0.0 if deterministic else model.epsilon)
     if name == "qrdqn":
         return ValueHead(_mean_quantile(policy), 0.0 if deterministic else model.epsilon)
-    if name in ("td3", "ddpg", "ars"):
-        return DirectHead(policy.actor if hasattr(policy, "actor") else policy)
+    if name in ("td3", "ddpg"):
+        return DirectHead(policy.actor)
+    if name == "ars":
+        return DirectHead(_linear_actions(policy, model.action_space))
     if name in ("sac", "tqc", "crossq"):
         return SquashedHead(policy.actor, deterministic)
     chooser = chooser_for(policy, model.action_space, deterministic)
@@ -71,7 +73,7 @@ def head_for(model: Model, deterministic: bool) -> Head:
 
 
 def decides_by_itself(policy: Any) -> bool:
-    """Tell whether a policy class of the author's own changes how actions are chosen.
+    """Return whether a policy class of the author's own changes how actions are chosen.
 
     Such classes come only from files that are loaded in full.
     """
@@ -92,6 +94,17 @@ def _mean_quantile(policy: Any) -> Callable[[Tensors], torch.Tensor]:
     return values
 
 
+def _linear_actions(policy: Any, space: Any) -> Callable[[Tensors], torch.Tensor]:
+    def actions(observations: Tensors) -> torch.Tensor:
+        features = policy.extract_features(observations, policy.features_extractor)
+        raw: torch.Tensor = policy.action_net(features)
+        if not isinstance(space, spaces.Discrete):
+            return raw
+        return finite(raw, "logits").argmax(dim=1)
+
+    return actions
+
+
 @dataclass
 class ValueHead:
     """Takes the action of the highest value; at a rate of `epsilon` any action."""
@@ -100,7 +113,7 @@ class ValueHead:
     epsilon: float
 
     def __call__(self, observations: Tensors, seen: PolicyInput, memory: Any) -> Output:
-        values = self.values(observations).numpy()
+        values = finite(self.values(observations), "action values").numpy()
         actions = values.argmax(axis=1)
         if self.epsilon > 0:
             chance = seen.draws.uniform(2)
@@ -116,7 +129,7 @@ class DirectHead:
     network: Callable[[Tensors], torch.Tensor]
 
     def __call__(self, observations: Tensors, seen: PolicyInput, memory: Any) -> Output:
-        return Output(self.network(observations).numpy())
+        return Output(finite(self.network(observations), "actions").numpy())
 
 
 class SquashedHead:
@@ -134,6 +147,7 @@ class SquashedHead:
             mean = mean + shift
         elif not self.deterministic:
             mean = mean + log_std.exp() * normal(seen, mean.shape[1])
+        mean = finite(mean, "actions")
         return Output(torch.tanh(mean).numpy(), memory=memory)
 
 
@@ -169,8 +183,19 @@ class RecurrentHead:
         return Output(chosen.actions, None, chosen.probabilities, (states, chosen.memory))
 
 
+def finite(values: torch.Tensor, output: str) -> torch.Tensor:
+    """Return what a network computed, or refuse numbers that an action cannot come from."""
+    if not bool(torch.isfinite(values).all()):
+        lane = int((~torch.isfinite(values.reshape(len(values), -1))).any(dim=1).nonzero()[0])
+        raise EpisodeError(
+            f"the policy's {output} are not all finite numbers (lane {lane}): its observation is "
+            "not finite or too large for it; check the environment and the normalisation statistics"
+        )
+    return values
+
+
 def features_of(policy: Any, observations: Tensors) -> torch.Tensor:
-    """Give what the actor's feature extractor makes of the observations."""
+    """Return what the actor's feature extractor makes of the observations."""
     found: torch.Tensor = BaseModel.extract_features(
         policy, observations, policy.pi_features_extractor
     )
@@ -178,7 +203,7 @@ def features_of(policy: Any, observations: Tensors) -> torch.Tensor:
 
 
 def normal(seen: PolicyInput, columns: int) -> torch.Tensor:
-    """Give standard normal draws in the precision of the networks."""
+    """Return standard normal draws in the precision of the networks."""
     return torch.from_numpy(seen.draws.normal(columns).astype(np.float32))
 
 
@@ -189,7 +214,7 @@ Chooser = Callable[[torch.Tensor, torch.Tensor, PolicyInput, Any], Output]
 
 
 def chooser_for(policy: Any, space: Any, deterministic: bool) -> Chooser:
-    """Give the way of choosing that the action space asks for."""
+    """Return the way of choosing that the action space asks for."""
     if isinstance(space, spaces.Discrete):
         return Categorical(deterministic)
     if isinstance(space, spaces.MultiDiscrete):
@@ -210,6 +235,7 @@ class Categorical:
     def __call__(
         self, raw: torch.Tensor, latent: torch.Tensor, seen: PolicyInput, memory: Any
     ) -> Output:
+        raw = finite(raw, "logits")
         mask = seen.views.get(MASK_VIEW)
         if mask is not None:
             raw = torch.where(torch.from_numpy(np.asarray(mask, dtype=bool)), raw, _MASKED)
@@ -229,7 +255,7 @@ class ManyCategorical:
     def __call__(
         self, raw: torch.Tensor, latent: torch.Tensor, seen: PolicyInput, memory: Any
     ) -> Output:
-        split = torch.split(raw, list(self.sizes), dim=1)
+        split = torch.split(finite(raw, "logits"), list(self.sizes), dim=1)
         parts = [torch.softmax(part, dim=-1).numpy() for part in split]
         if self.deterministic:
             chosen = [part.argmax(axis=1) for part in parts]
@@ -247,7 +273,7 @@ class Binary:
     def __call__(
         self, raw: torch.Tensor, latent: torch.Tensor, seen: PolicyInput, memory: Any
     ) -> Output:
-        chances = torch.sigmoid(raw)
+        chances = torch.sigmoid(finite(raw, "logits"))
         if self.deterministic:
             on = torch.round(chances).numpy() > 0
         else:
@@ -272,4 +298,5 @@ class Gaussian:
             raw = raw + shift
         elif not self.deterministic:
             raw = raw + self.policy.log_std.exp() * normal(seen, raw.shape[1])
+        raw = finite(raw, "actions")
         return Output((torch.tanh(raw) if self.squashed else raw).numpy(), memory=memory)

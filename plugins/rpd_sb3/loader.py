@@ -5,16 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-
-from rpd_core.plugin.protocols import Facts
-from rpd_sb3.archive import open_archive
-from rpd_sb3.building import Model, build
-from rpd_sb3.fitting import Wishes, fit
-from rpd_sb3.heads import head_for
-from rpd_sb3.policy import Sb3Policy, check_actions, describe_model, masks_of
-from rpd_sb3.statistics import Statistics, check_forgotten, find, read_statistics
-from rpd_sb3.trusted import load_in_full
+from rpd_core.plugin.protocols import Facts, Policy, permission
 
 
 @dataclass(frozen=True)
@@ -39,45 +30,41 @@ class Sb3File:
     """How many observations the model sees at once; none: what its space says."""
     mission: str | None = None
     """The mission text, for MiniGrid models that read it."""
-    trust: bool = False
+    trust: bool = permission()
     """Load the file in full and run the code in it; only for files that you trust."""
 
-    def inputs(self) -> tuple[Path, ...]:
-        """Give the statistics found beside the zip: they decide what the policy does, too."""
-        found = self._found_statistics()
-        return (found,) if found is not None else ()
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", _with_suffix(self.path))
 
-    def load(self, facts: Facts) -> Sb3Policy:
+    @property
+    def runs_code(self) -> bool:
+        """Return whether, with these parameters, code of the file's author may run."""
+        return self.trust or self.extractor is not None
+
+    def inputs(self) -> tuple[Path, ...]:
+        """Return the statistics found beside the zip: they decide what the policy does, too."""
+        from rpd_sb3.assembly import statistics_beside  # stable-baselines3 takes seconds to import
+
+        statistics = statistics_beside(self)
+        return (statistics,) if statistics is not None else ()
+
+    def load(self, facts: Facts) -> Policy:
         """Load the policy and fit it to the environment."""
-        torch.set_num_threads(1)  # results must not depend on the number of cores
-        model = self._model()
-        check_actions(facts, model)
-        statistics = self._statistics()
-        wishes = Wishes(self.key, self.stack, self.mission, statistics)
-        fitting = fit(facts, model.observation_space, wishes)
-        notes = (*model.notes, *((f"statistics of {statistics.source}",) if statistics else ()))
-        head = head_for(model, self.deterministic)
-        return Sb3Policy(model, fitting, head, masks_of(facts, model), notes)
+        from rpd_sb3.assembly import load_policy  # stable-baselines3 takes seconds to import
+
+        return load_policy(self, facts)
 
     def describe(self) -> dict[str, str]:
-        """Give what the file says about the policy, without an environment."""
-        return describe_model(self._model())
+        """Return what the file says about the policy, without an environment."""
+        from rpd_sb3.assembly import describe_file  # stable-baselines3 takes seconds to import
 
-    def _model(self) -> Model:
-        archive = open_archive(self.path)
-        make = load_in_full if self.trust else build
-        return make(archive, self.algo, self.extractor)
+        return describe_file(self)
 
-    def _statistics(self) -> Statistics | None:
-        if not self.normalize:
-            return None
-        path = self.vecnormalize or self._found_statistics()
-        if path is None:
-            check_forgotten(self.path)
-            return None
-        return read_statistics(path, self.trust)
 
-    def _found_statistics(self) -> Path | None:
-        if self.vecnormalize is not None or not self.normalize:
-            return None
-        return find(self.path)
+def _with_suffix(path: Path) -> Path:
+    """Return `model.zip` for `model` where only that is a file, as stable-baselines3 does."""
+    try:
+        longer = path.with_name(f"{path.name}.zip")
+        return longer if not path.is_file() and longer.is_file() else path
+    except (OSError, ValueError):  # a name that no file can have: loading says so
+        return path

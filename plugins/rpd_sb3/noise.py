@@ -23,7 +23,7 @@ class ExplorationNoise:
     def __call__(
         self, latent: torch.Tensor, seen: PolicyInput, memory: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Give the noise for each lane, and the matrices to keep for the next step."""
+        """Return the noise for each lane, and the matrices to keep for the next step."""
         if memory is None or seen.starts.any():
             fresh = self._draw(seen)
             starts = torch.from_numpy(seen.starts)[:, None, None]

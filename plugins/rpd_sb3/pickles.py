@@ -9,29 +9,21 @@ from __future__ import annotations
 
 import io
 import math
-import pickle
 import re
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 
-from rpd_core.errors import SpecError, one_line
+from rpd_core.errors import one_line
+from rpd_sb3.boundary import printable
+from rpd_sb3.machine import Fillable, Machine, Refused, pairs
 
 _CODE = re.compile(r"[biuf](1|2|4|8)|\?")
 _DEEPEST = 50
-
-
-def printable(text: str, longest: int = 800) -> str:
-    """Give text from a file without line breaks and control characters."""
-    kept = "".join(letter if letter.isprintable() else "?" for letter in text)
-    return kept if len(kept) <= longest else kept[:longest] + "..."
-
-
-class Refused(SpecError):
-    """A pickle wanted something that is not on the list."""
+_MOST_PARTS = 1_000_000
+_MOST_AXES = 32
 
 
 @dataclass(frozen=True)
@@ -44,12 +36,9 @@ class Reference:
     def __str__(self) -> str:
         return printable(f"{self.module}.{self.name}", 120)
 
-    def __setstate__(self, state: Any) -> None:
-        raise Refused(f"it tries to alter {self}")
 
-
-class Holder:
-    """Keeps the state of a pickled object without giving it a life."""
+class Holder(Fillable):
+    """Keeps the state of a pickled object and does nothing with it."""
 
     __slots__ = ("state",)
     kind: ClassVar[str] = ""
@@ -57,74 +46,67 @@ class Holder:
     def __init__(self, *args: Any) -> None:
         self.state: dict[str, Any] = {}
 
-    def __new__(cls, *args: Any) -> Holder:
-        made = object.__new__(cls)
-        made.state = {}
-        return made
-
-    def __setstate__(self, state: Any) -> None:
-        if isinstance(state, tuple) and len(state) == 2 and isinstance(state[0], Mapping):
-            state = {**state[0], **(state[1] if isinstance(state[1], Mapping) else {})}
-        try:
-            self.state = dict(state)
-        except (TypeError, ValueError):
-            self.state = {}
+    def fill(self, state: Any) -> None:
+        """Keep the attributes; a pair holds those of `__dict__` and those of slots."""
+        both = state if isinstance(state, tuple) and len(state) == 2 else (state,)
+        for part in both:
+            if isinstance(part, dict):
+                self.state |= part
 
 
 def _holder(kind: str) -> type[Holder]:
     return type(kind, (Holder,), {"kind": kind, "__slots__": ()})
 
 
-class _Function:
-    """One of this module's readers, sealed so that a pickle can only call it."""
-
-    __slots__ = ("_inner",)
-
-    def __init__(self, inner: Callable[..., Any]) -> None:
-        self._inner = inner
-
-    def __call__(self, *args: Any) -> Any:
-        return self._inner(*args)
-
-    def __setstate__(self, state: Any) -> None:
-        raise Refused("it tries to alter a function")
-
-
-class _Dtype:
+class _Dtype(Fillable):
     """The type of numbers: only truth values, integers and floats."""
 
     __slots__ = ("code", "order")
 
     def __init__(self, code: Any, *rest: Any) -> None:
         if not (isinstance(code, str) and _CODE.fullmatch(code)):
-            raise Refused(f"it holds an array of type {code!r}; only numbers are read")
+            raise Refused(f"it holds an array of {_in_words(code)}; only numbers are read")
         self.code, self.order = code, "|"
 
-    def __setstate__(self, state: Any) -> None:
+    def fill(self, state: Any) -> None:
+        """Take the byte order."""
         self.order = state[1] if state[1] in ("<", ">", "=") else "|"
 
     def numpy(self) -> np.dtype[Any]:
+        """Return the type as NumPy has it."""
         return np.dtype(self.code if self.code in ("?", "b1") else self.order + self.code)
 
 
-class _Array:
-    """An array in the making: `_reconstruct` gives it empty, its state fills it."""
+class _Array(Fillable):
+    """An array in the making: `_reconstruct` makes it empty, its state fills it."""
 
     __slots__ = ("value",)
 
     def __init__(self, *args: Any) -> None:
         self.value = np.zeros(0)
 
-    def __setstate__(self, state: Any) -> None:
+    def fill(self, state: Any) -> None:
+        """Read the numbers."""
         shape, dtype, fortran, data = state[-4:]
         self.value = _numbers(data, dtype, shape, "F" if fortran else "C")
 
 
+def _in_words(value: Any) -> str:
+    """Return a value of a file in a few words; the text of a nested one may be endless."""
+    if isinstance(value, str):
+        return f"type {printable(value, 40)!r}"
+    return f"a type that is a {type(value).__name__}"
+
+
 def _numbers(data: Any, dtype: Any, shape: Any, order: str = "C") -> np.ndarray[Any, Any]:
     if not isinstance(dtype, _Dtype):
-        raise Refused(f"it holds an array of type {dtype!r}; only numbers are read")
+        raise Refused(f"it holds an array of {_in_words(dtype)}; only numbers are read")
+    if not isinstance(data, bytes | bytearray | str):
+        raise Refused(f"it holds an array whose content is a {type(data).__name__}")
     raw = data.encode("latin1") if isinstance(data, str) else bytes(data)
-    sizes = tuple(int(size) for size in shape)
+    sizes = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
+    if len(sizes) > _MOST_AXES or not all(isinstance(n, int) and n >= 0 for n in sizes):
+        raise Refused("it holds an array whose shape makes no sense")
     count = math.prod(sizes)
     if len(raw) != count * dtype.numpy().itemsize:
         raise Refused("the size of an array does not agree with its content")
@@ -137,7 +119,13 @@ def _scalar(dtype: Any, data: Any = b"") -> Any:
 
 
 def _latin(text: Any, *encoding: Any) -> bytes:
-    return str(text).encode("latin1")
+    if not isinstance(text, str):
+        raise Refused(f"it encodes a {type(text).__name__} as text")
+    return text.encode("latin1")
+
+
+def _dictionary(items: Any = ()) -> dict[Any, Any]:
+    return pairs(items.items() if isinstance(items, dict) else items)
 
 
 _SPACES = {
@@ -168,21 +156,21 @@ _FLOATS = ("uint64", "float16", "float32", "float64")
 
 
 def _table() -> dict[str, Any]:
-    known: dict[str, Any] = {"collections.OrderedDict": OrderedDict}
+    known: dict[str, Any] = {"collections.OrderedDict": _dictionary}
     for path, kind in _SPACES.items():
         for package in ("gym", "gymnasium"):
             known[f"{package}.spaces.{path}"] = _holder(kind)
     for name in _RANDOM:
         known[name] = _holder("ignored")
     for core in ("numpy.core", "numpy._core"):
-        known[f"{core}.multiarray._reconstruct"] = _Function(_Array)
-        known[f"{core}.multiarray.scalar"] = _Function(_scalar)
-        known[f"{core}.numeric._frombuffer"] = _Function(_numbers)
+        known[f"{core}.multiarray._reconstruct"] = _Array
+        known[f"{core}.multiarray.scalar"] = _scalar
+        known[f"{core}.numeric._frombuffer"] = _numbers
     for name in (*_NUMBERS, *_FLOATS):
         known[f"numpy.{name}"] = Reference("numpy", name)
     known["numpy.ndarray"] = Reference("numpy", "ndarray")
-    known["numpy.dtype"] = _Function(_Dtype)
-    known["_codecs.encode"] = _Function(_latin)
+    known["numpy.dtype"] = _Dtype
+    known["_codecs.encode"] = _latin
     return known
 
 
@@ -195,59 +183,91 @@ STATISTICS = {
 _KNOWN = _table()
 
 
-class _Reader(pickle.Unpickler):
-    def __init__(self, raw: bytes, known: Mapping[str, Any], lenient: bool) -> None:
-        super().__init__(io.BytesIO(raw))
-        self.known, self.lenient = known, lenient
-        self.strange: list[Reference] = []
-
-    def find_class(self, module: str, name: str) -> Any:
-        wanted = f"{module}.{name}"
-        if wanted in self.known:
-            return self.known[wanted]
-        if not self.lenient:
-            raise Refused(f"it wants {Reference(module, name)}")
-        self.strange.append(Reference(module, name))
-        return self.strange[-1]
-
-    def persistent_load(self, pid: Any) -> Any:
-        raise Refused("it wants an object from outside the file")
-
-
 def read(raw: bytes, more: Mapping[str, Any] | None = None, lenient: bool = False) -> Any:
-    """Give what a pickle holds, or raise `Refused` with the name of what it wanted.
+    """Return what a pickle holds, or raise `Refused` with the name of what it wanted.
 
     A lenient reading turns names that are not on the list into `Reference`s instead of refusing
     them; a pickle that goes on to call one is refused all the same.
     """
-    reader = _Reader(raw, {**_KNOWN, **(more or {})}, lenient)
+    return read_stream(io.BytesIO(raw), {**_KNOWN, **(more or {})}, lenient)
+
+
+def read_stream(
+    stream: BinaryIO,
+    known: Mapping[str, Any],
+    lenient: bool = False,
+    outside: Callable[[Any], Any] | None = None,
+) -> Any:
+    """Return what the pickle at a stream's position holds, given what its names stand for.
+
+    `outside` makes the objects that the pickle only refers to; without it, that is refused.
+    """
+
+    def find(module: str, name: str) -> Any:
+        found = known.get(f"{module}.{name}")
+        if found is None and not lenient:
+            raise Refused(f"it wants {Reference(module, name)}")
+        return Reference(module, name) if found is None else found
+
     try:
-        loaded = reader.load()
-        return _plain(loaded, 0, {})
+        loaded = Machine(find, _call, outside or _refuse_outside).run(stream)
+        return _Finisher().finish(loaded, 0)[0]
     except Refused:
         raise
     except Exception as error:  # a damaged pickle may fail in any way
-        if reader.strange:
-            raise Refused(f"it wants {reader.strange[0]}") from error
-        raise Refused(f"it cannot be read ({one_line(error)})") from error
+        raise Refused(f"it cannot be read ({printable(one_line(error), 200)})") from error
 
 
-def _plain(value: Any, depth: int, done: dict[int, Any]) -> Any:
-    """Give finished arrays for those in the making, at all depths, each part once."""
-    if id(value) in done:
-        return done[id(value)]
-    if depth > _DEEPEST:
-        raise Refused("it is nested too deeply")
-    made = value
-    if isinstance(value, _Array):
-        made = value.value
-    elif isinstance(value, _Dtype):
-        made = value.numpy()
-    elif isinstance(value, Mapping):
-        made = {key: _plain(item, depth + 1, done) for key, item in value.items()}
-    elif isinstance(value, list | tuple):
-        made = type(value)(_plain(item, depth + 1, done) for item in value)
-    elif isinstance(value, Holder):
-        value.state = _plain(value.state, depth + 1, done)
-    done[id(value)] = made
-    return made
+def _call(function: Any, arguments: tuple[Any, ...]) -> Any:
+    if isinstance(function, Reference):
+        raise Refused(f"it wants {function}")
+    if not callable(function):
+        raise Refused(f"it calls a {type(function).__name__}")
+    return function(*arguments)
+
+
+def _refuse_outside(identifier: Any) -> Any:
+    raise Refused("it wants an object from outside the file")
+
+
+class _Finisher:
+    """Puts finished arrays in the place of those in the making, at all depths, each part once."""
+
+    def __init__(self) -> None:
+        self.done: dict[int, tuple[Any, int]] = {}
+
+    def finish(self, value: Any, depth: int) -> tuple[Any, int]:
+        """Return the finished value and the number of its parts, shared ones counted each time.
+
+        Lists of the same list of the same list are small in the file and endless for a reader.
+        """
+        known = self.done.get(id(value))
+        if known is not None:
+            return known
+        if depth > _DEEPEST:
+            raise Refused("it is nested too deeply")
+        made, parts = self._finished(value, depth + 1)
+        if parts > _MOST_PARTS:
+            raise Refused(f"it has more than {_MOST_PARTS:,} parts")
+        self.done[id(value)] = made, parts
+        return made, parts
+
+    def _finished(self, value: Any, depth: int) -> tuple[Any, int]:
+        if isinstance(value, _Array):
+            return value.value, 1
+        if isinstance(value, _Dtype):
+            return value.numpy(), 1
+        if isinstance(value, Holder):
+            value.state, parts = self.finish(value.state, depth)
+            return value, parts
+        if isinstance(value, dict):
+            items = {key: self.finish(item, depth) for key, item in value.items()}
+            return {k: made for k, (made, _) in items.items()}, _total(items.values())
+        if isinstance(value, list | tuple):
+            rows = [self.finish(item, depth) for item in value]
+            return type(value)(made for made, _ in rows), _total(rows)
+        return value, 1
+
+
+def _total(finished: Iterable[tuple[Any, int]]) -> int:
+    return 1 + sum(parts for _, parts in finished)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,14 @@ import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from rpd_core.errors import FitError
+from rpd_core.errors import EpisodeError, FitError
+from rpd_core.play.threads import one_numeric_thread
 from rpd_core.plugin.protocols import Choice, Facts, PolicyInput
+from rpd_sb3.boundary import boundary, printable
 from rpd_sb3.building import Model
 from rpd_sb3.fitting import Batch, Fitting
 from rpd_sb3.heads import MASK_VIEW, Head, Tensors
-from rpd_sb3.spaces import show
+from rpd_sb3.spaces import same_kind, show
 
 Array = NDArray[Any]
 
@@ -24,6 +27,8 @@ Array = NDArray[Any]
 class Sb3Policy:
     """A policy of stable-baselines3 that decides for all lanes at once."""
 
+    path: Path
+    """The file, for messages."""
     model: Model
     fitting: Fitting
     head: Head
@@ -31,47 +36,51 @@ class Sb3Policy:
     """The action masks, if the algorithm uses them and the environment offers them."""
     notes: tuple[str, ...] = field(default=())
 
-    @torch.inference_mode()
     def __call__(self, seen: PolicyInput) -> Choice:
+        edge = boundary(self.path, EpisodeError, "check that it belongs to the environment")
+        with edge, one_numeric_thread(), torch.inference_mode():
+            return self._decide(seen)
+
+    def _decide(self, seen: PolicyInput) -> Choice:
         frames, memory = seen.memory or (None, None)
         observations, frames = self.fitting(seen.observations, seen.starts, frames)
-        out = self.head(tensors(observations), seen, memory)
-        actions = finished(self.model, out.actions)
+        out = self.head(to_tensors(observations), seen, memory)
+        actions = to_action_space(self.model, out.actions)
         return Choice(actions, out.action_values, out.probabilities, (frames, out.memory))
 
     def describe(self) -> dict[str, str]:
-        """Give what a person wants to know about the policy."""
+        """Return what a person wants to know about the policy."""
         return describe_model(self.model) | {
-            "adapted": "; ".join((*self.fitting.notes, *self.notes)) or "nothing"
+            "adapted": printable("; ".join((*self.fitting.notes, *self.notes))) or "nothing"
         }
 
 
 def describe_model(model: Model) -> dict[str, str]:
-    """Give what is known of a model without an environment."""
+    """Return what is known of a model without an environment."""
     count = sum(parameter.numel() for parameter in model.policy.parameters())
     return {
         "algorithm": model.algorithm.title,
         "policy class": type(model.policy).__name__,
-        "observation space": show(model.observation_space),
-        "action space": show(model.action_space),
+        "observation space": printable(show(model.observation_space)),
+        "action space": printable(show(model.action_space)),
         "parameters": f"{count:,}",
     }
 
 
-def tensors(observations: Batch) -> Tensors:
-    """Give arrays as tensors."""
+def to_tensors(observations: Batch) -> Tensors:
+    """Return arrays as tensors."""
     if isinstance(observations, dict):
-        return {name: torch.from_numpy(_own(part)) for name, part in observations.items()}
-    return torch.from_numpy(_own(observations))
+        return {name: torch.from_numpy(_writable(part)) for name, part in observations.items()}
+    return torch.from_numpy(_writable(observations))
 
 
-def _own(values: Array) -> Array:
-    """Torch warns of arrays that it may not write to."""
+def _writable(values: Array) -> Array:
+    """Return an array that may be written to: torch warns of others."""
     found: Array = np.require(values, requirements=("C", "W"))
     return found
 
 
-def finished(model: Model, actions: Array) -> Array:
+def to_action_space(model: Model, actions: Array) -> Array:
     """Bring raw actions into the model's action space, as `predict` does."""
     space = model.action_space
     if not isinstance(space, spaces.Box):
@@ -85,7 +94,7 @@ def finished(model: Model, actions: Array) -> Array:
 def check_actions(facts: Facts, model: Model) -> None:
     """Refuse a model whose actions are not those of the environment."""
     ours, theirs = facts.action_space, model.action_space
-    if type(ours) is type(theirs) and _fits(ours, theirs):
+    if same_kind(ours, theirs) and _fits(ours, theirs):
         return
     where = facts.description or "the environment"
     raise FitError(
@@ -107,7 +116,7 @@ def _fits(ours: Any, theirs: Any) -> bool:
     return True
 
 
-def masks_of(facts: Facts, model: Model) -> tuple[str, ...]:
-    """Give the view with action masks, if there is one and the algorithm heeds masks."""
+def mask_views(facts: Facts, model: Model) -> tuple[str, ...]:
+    """Return the view with action masks, if there is one and the algorithm heeds masks."""
     heeds = model.algorithm.name == "ppo_mask" and isinstance(model.action_space, spaces.Discrete)
     return (MASK_VIEW,) if heeds and MASK_VIEW in facts.views else ()

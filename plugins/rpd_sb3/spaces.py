@@ -7,19 +7,31 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from rpd_core.errors import SpecError
-from rpd_sb3.pickles import Holder, Reference, Refused, read
+from rpd_core.errors import SpecError, one_line
+from rpd_sb3.boundary import printable
+from rpd_sb3.machine import Refused
+from rpd_sb3.pickles import Holder, Reference, read
 
 Space = spaces.Space[Any]
 
 
+_KINDS = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary, spaces.Dict)
+
+
+def same_kind(left: Any, right: Any) -> bool:
+    """Return whether one class of Gymnasium's spaces is the base of both."""
+    return any(isinstance(left, kind) and isinstance(right, kind) for kind in _KINDS)
+
+
 def read_space(raw: bytes) -> Space:
-    """Give the Gymnasium space that a pickled gym or gymnasium space stands for."""
+    """Return the Gymnasium space that a pickled gym or gymnasium space stands for."""
     held = read(raw)
     try:
         return _space(held, 0)
-    except (KeyError, TypeError, ValueError, AssertionError, OverflowError) as error:
-        raise SpecError(f"it lacks parts of a space ({error})") from error
+    except Refused:
+        raise
+    except Exception as error:  # Gymnasium checks what it is given in many ways
+        raise SpecError(f"it lacks parts of a space ({printable(one_line(error), 200)})") from error
 
 
 def _space(held: Any, depth: int) -> Space:
@@ -48,7 +60,7 @@ def _dtype(held: Any) -> Any:
 
 
 def show(space: Any) -> str:
-    """Give a space in a few words: `Box(3, 7, 7) uint8 0..255`."""
+    """Return a space in a few words: `Box(3, 7, 7) uint8 0..255`."""
     if isinstance(space, spaces.Dict):
         return "{" + ", ".join(f"{name}: {show(part)}" for name, part in space.items()) + "}"
     if isinstance(space, spaces.Box):

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rpd_core.errors import SpecError, one_line
+from rpd_core.errors import RpdError, SpecError, one_line
 from rpd_sb3.archive import TRUST
-from rpd_sb3.pickles import STATISTICS, Holder, Refused, read
+from rpd_sb3.arrays import read_arrays
+from rpd_sb3.boundary import Flaw, file_name, printable, read_bounded
+from rpd_sb3.machine import Refused
+from rpd_sb3.pickles import STATISTICS, Holder, read
 
 Array = NDArray[Any]
 _CHECKPOINT = re.compile(r"(.+)_(\d+)_steps")
 _ZOO_NAMES = re.compile(r"best_model|final_model|rl_model_\d+_steps")
-_ASKED = re.compile(r"\bnormalize\W+((?:true|\{).*)", re.IGNORECASE)
+_SETTING = re.compile(r"\bnormalize\W+((?:true|\{).*)", re.IGNORECASE)
 _NO_OBSERVATIONS = re.compile(r"norm_obs\W+false", re.IGNORECASE)
 _COMMON = ("vecnormalize", "vec_normalize")
+_ARRAYS = ("mean", "var", "epsilon", "clip_obs", "norm_obs")
+_LARGEST = 2**26
+"""Bytes of a file of statistics."""
+_LONGEST_CONFIGURATION = 2**20
+_ADVICE = "give a .pkl of vec_env.save, or an .npz with mean, var, epsilon and clip_obs"
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,7 @@ class Normal:
         return self.mean.shape
 
     def __call__(self, values: Array) -> Array:
-        """Give the values in units of the spread, cut off at the clip."""
+        """Return the values in units of the spread, cut off at the clip."""
         scaled = np.clip((values - self.mean) / self.scale, -self.clip, self.clip)
         return scaled.astype(np.float32)
 
@@ -54,14 +62,14 @@ class Statistics:
     parts: Mapping[str, Normal] | None = None
 
     def of(self, key: str | None) -> Normal | None:
-        """Give the statistics of one part of a dictionary, or of the whole observation."""
+        """Return the statistics of one part of a dictionary, or of the whole observation."""
         if key is not None and self.parts is not None:
             return self.parts.get(key)
         return self.whole
 
 
 def candidates(path: Path) -> list[Path]:
-    """Give the places where the statistics of a zip are kept by common tools, nearest first."""
+    """Return the places where the statistics of a zip are kept by common tools, nearest first."""
     stem, folder = path.stem, path.parent
     names = [f"{stem}.vecnormalize", f"{stem}_vecnormalize", f"{stem}.vec_normalize"]
     checkpoint = _CHECKPOINT.fullmatch(stem)
@@ -76,85 +84,104 @@ def candidates(path: Path) -> list[Path]:
 
 
 def find(path: Path) -> Path | None:
-    """Give the statistics that lie beside a zip, if any do."""
-    return next((place for place in candidates(path) if place.is_file()), None)
+    """Return the statistics that lie beside a zip, if any do."""
+    return next((place for place in candidates(path) if _is_file(place)), None)
+
+
+def _is_file(place: Path) -> bool:
+    try:
+        return place.is_file()
+    except OSError:  # the name of a neighbour may be too long for the file system
+        return False
 
 
 def check_forgotten(path: Path) -> None:
     """Refuse a model whose training configuration asks for statistics that are not there."""
     for place in (path.parent / path.stem / "config.yml", path.with_suffix(".config.yml")):
-        if not place.is_file():
+        if not _is_file(place):
             continue
-        asked = _ASKED.search(place.read_text(errors="replace"))
-        if asked and not _NO_OBSERVATIONS.search(asked.group(1)):
+        with place.open(errors="replace") as stream:
+            setting = _SETTING.search(stream.read(_LONGEST_CONFIGURATION))
+        if setting and not _NO_OBSERVATIONS.search(setting.group(1)):
             raise SpecError(
-                f"{place.name} says that {path.name} was trained on normalised observations, but "
-                "no statistics lie beside it: give vecnormalize=FILE or say normalize=false"
+                f"{file_name(place)} says that {file_name(path)} was trained on normalised "
+                "observations, but no statistics lie beside it: give vecnormalize=FILE or "
+                "normalize=false"
             )
 
 
 def read_statistics(path: Path, trust: bool) -> Statistics | None:
     """Read statistics; None if the file says that observations were not normalised."""
-    if not path.is_file():
-        raise SpecError(f"{str(path)!r} does not exist: check vecnormalize=")
-    if path.suffix == ".npz":
-        return _from_arrays(path)
-    return _from_pickle(path, trust)
-
-
-def _from_arrays(path: Path) -> Statistics | None:
+    raw = read_bounded(path, _LARGEST, "check vecnormalize=")
+    name = file_name(path)
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            held = {name: stored[name] for name in stored.files}
-        return _statistics(path, held, held)
-    except (OSError, ValueError, KeyError, BadZipFile, TypeError) as error:
-        raise SpecError(
-            f"{path.name} holds no statistics ({one_line(error)}): it needs the arrays mean, var, "
-            "epsilon and clip_obs"
-        ) from error
+        if path.suffix == ".npz":
+            held = read_arrays(raw, _ARRAYS)
+            if not {"mean", "var"} <= set(held):
+                raise Flaw(f"it has no arrays mean and var: {_ADVICE}")
+            return _statistics(name, held, held)
+        state = _pickled_state(name, raw, trust)
+        return _statistics(name, state, state.get("obs_rms"))
+    except Flaw as error:
+        raise SpecError(f"{name}: {error}") from error
+    except RpdError:
+        raise
+    except Exception as error:  # a damaged file may lack anything
+        reason = printable(one_line(error), 200)
+        raise SpecError(f"{name} holds no statistics ({reason}): {_ADVICE}") from error
 
 
-def _from_pickle(path: Path, trust: bool) -> Statistics | None:
-    raw = path.read_bytes()
+def _pickled_state(name: str, raw: bytes, trust: bool) -> dict[str, Any]:
+    """Return the attributes of the pickled VecNormalize."""
     try:
         held = read(raw, STATISTICS)
     except Refused as error:
         if not trust:
-            raise SpecError(f"{path.name} was not read: {error}; {TRUST}") from error
-        held = _trusted(path, raw)
+            raise SpecError(f"{name} was not read: {error}; {TRUST}") from error
+        held = _unpickle_in_full(name, raw)
     state = held.state if isinstance(held, Holder) else getattr(held, "__dict__", None)
     if not isinstance(state, dict) or not {"obs_rms", "norm_obs"} & set(state):
-        raise SpecError(f"{path.name} holds no VecNormalize: save one with vec_env.save(path)")
-    try:
-        return _statistics(path, state, state.get("obs_rms"))
-    except (KeyError, TypeError, ValueError) as error:
-        raise SpecError(f"{path.name} lacks statistics: {one_line(error)}") from error
+        raise SpecError(f"{name} holds no VecNormalize: save one with vec_env.save(path)")
+    return state
 
 
-def _trusted(path: Path, raw: bytes) -> Any:
+def _unpickle_in_full(name: str, raw: bytes) -> Any:
     try:
         return pickle.loads(raw)
     except Exception as error:  # it may contain anything
-        raise SpecError(f"{path.name} cannot be loaded: {one_line(error)}") from error
+        reason = printable(one_line(error), 300)
+        raise SpecError(f"{name} cannot be loaded ({reason}): save it again") from error
 
 
-def _statistics(path: Path, settings: Mapping[str, Any], rms: Any) -> Statistics | None:
+def _statistics(source: str, settings: Mapping[str, Any], moments: Any) -> Statistics | None:
     if not bool(settings.get("norm_obs", True)):
         return None
     epsilon, clip = float(settings.get("epsilon", 1e-8)), float(settings.get("clip_obs", 10.0))
-    if isinstance(rms, Mapping) and "mean" not in rms:
-        wanted = settings.get("norm_obs_keys") or list(rms)
-        parts = {str(key): _normal(rms[key], epsilon, clip) for key in wanted}
-        return Statistics(path.name, parts=parts)
-    return Statistics(path.name, whole=_normal(rms, epsilon, clip))
+    if not 0 <= epsilon < math.inf:
+        raise Flaw(f"its epsilon is {epsilon}, which is not a finite number from 0: save it again")
+    if not clip > 0:
+        raise Flaw(f"its clip_obs is {clip}, which is not a number above 0: save it again")
+    if isinstance(moments, Mapping) and "mean" not in moments:
+        keys = settings.get("norm_obs_keys") or list(moments)
+        if not keys:
+            raise Flaw(f"it has no statistics of observations: {_ADVICE}")
+        parts = {str(key): _normal(str(key), moments[key], epsilon, clip) for key in keys}
+        return Statistics(source, parts=parts)
+    return Statistics(source, whole=_normal("obs_rms", moments, epsilon, clip))
 
 
-def _normal(rms: Any, epsilon: float, clip: float) -> Normal:
-    if isinstance(rms, Holder):
-        rms = rms.state
-    elif not isinstance(rms, Mapping):
-        rms = vars(rms)
-    mean, variance = np.asarray(rms["mean"], float), np.asarray(rms["var"], float)
-    if mean.shape != variance.shape or not np.isfinite(variance).all() or (variance < 0).any():
-        raise ValueError("its variances are no numbers of the shape of its means")
+def _normal(name: str, moments: Any, epsilon: float, clip: float) -> Normal:
+    if isinstance(moments, Holder):
+        moments = moments.state
+    elif not isinstance(moments, Mapping):
+        moments = vars(moments)
+    mean, variance = (np.asarray(moments[key], float) for key in ("mean", "var"))
+    for key, values in (("mean", mean), ("var", variance)):
+        if not np.isfinite(values).all():
+            where = printable(f"{name}.{key}", 80)
+            raise Flaw(f"its statistics {where!r} are not all finite numbers: save them again")
+    if mean.shape != variance.shape or (variance < 0).any():
+        raise ValueError("its variances are not numbers of the shape of its means")
+    if not (variance + epsilon > 0).all():
+        raise ValueError("a variance and epsilon in it are both 0")
     return Normal(mean, np.sqrt(variance + epsilon), clip)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rpd_core.errors import RpdError, one_line
-from rpd_sb3.algorithms import imported, named, policy_reference, recognise
+from rpd_sb3.algorithms import algorithm_named, import_library, policy_reference, recognise
 from rpd_sb3.archive import Archive
 from rpd_sb3.building import Model, policy_arguments, saved_epsilon, saved_space
 
@@ -19,9 +19,9 @@ def load_in_full(archive: Archive, algo: str | None, extractor: str | None) -> M
     crash the interpreter.
     """
     reference = policy_reference(archive)
-    algorithm = named(algo) if algo else recognise(archive, reference, None)
+    algorithm = algorithm_named(algo) if algo else recognise(archive, reference, None)
     module, _, title = algorithm.target.partition(":")
-    kind = getattr(imported(module, algorithm), title)
+    kind = getattr(import_library(module, algorithm), title)
     objects: dict[str, Any] = {name: _nothing for name in _SCHEDULES if name in archive.data}
     if extractor:
         objects |= _replacements(archive, extractor)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from rpd_sb3.archive import Weights
+from rpd_sb3.weights import Weights
 
 _SHARED = "mlp_extractor.shared_net."
 
 
 def plain_architecture(arch: Any, shared: bool) -> Any:
-    """Give `net_arch` as today's classes take it: no layers shared by actor and critic.
+    """Return `net_arch` as today's classes take it: no layers shared by actor and critic.
 
     Before 1.8 a list could start with shared layers and end with a dictionary; without a
     dictionary all of its layers were shared.
@@ -23,13 +23,16 @@ def plain_architecture(arch: Any, shared: bool) -> Any:
 
 
 def has_shared_layers(weights: Weights) -> bool:
-    """Tell whether actor and critic share layers, as they could before 1.8."""
+    """Return whether actor and critic share layers, as they could before 1.8."""
     return any(name.startswith(_SHARED) for name in weights)
 
 
 def upgraded(weights: Weights, expected: set[str]) -> Weights:
-    """Give the weights under the names that today's class expects."""
+    """Return the weights under the names that today's class expects."""
     found = _unshared(weights) if has_shared_layers(weights) else dict(weights)
+    for kind in ("weight", "bias"):  # the linear policy of ARS in sb3-contrib 1.3
+        if f"action_net.0.{kind}" in expected and f"action_net.{kind}" in found:
+            found[f"action_net.0.{kind}"] = found.pop(f"action_net.{kind}")
     for name in expected - set(found):  # before 1.7 the extractor was stored once
         for prefix in ("pi_features_extractor.", "vf_features_extractor."):
             if name.startswith(prefix):

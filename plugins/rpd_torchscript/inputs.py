@@ -32,7 +32,7 @@ class Source:
     stack: Stack | None = None
 
     def rows(self, observations: Any, views: Mapping[str, Array]) -> Array:
-        """Give this step's rows, before stacking."""
+        """Return this step's rows, before stacking."""
         if self.screen:
             return baby_a3c(views["screen"])
         return np.asarray(observations if self.part is None else observations[self.part])
@@ -40,7 +40,7 @@ class Source:
     def __call__(
         self, observations: Any, views: Mapping[str, Array], starts: Array, memory: Array | None
     ) -> tuple[Array, Array | None]:
-        """Give this step's rows and the frames to remember."""
+        """Return this step's rows and the frames to remember."""
         rows = self.rows(observations, views)
         if self.stack is None:
             return rows, None
@@ -48,7 +48,7 @@ class Source:
         return self.stack.joined(frames), frames
 
     def blank(self, lanes: int) -> Array:
-        """Give rows of zeros, as the module will see them."""
+        """Return rows of zeros, as the module will see them."""
         rows = np.zeros((lanes, *self.space.shape), dtype=self.space.dtype)
         if self.stack is None:
             return rows

@@ -1,4 +1,4 @@
-"""The policy loader `torchscript`."""
+"""The recipe behind `torchscript:policy.pt`."""
 
 from __future__ import annotations
 
@@ -6,33 +6,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import torch
-
-from rpd_core.errors import ConfigError, FitError
-from rpd_core.plugin.protocols import Facts, Policy
-from rpd_torchscript.inputs import find_sources
-from rpd_torchscript.loading import load_module
-from rpd_torchscript.meaning import Output, expected_shapes, resolve_output
-from rpd_torchscript.network import Network, Wishes, fit_network
-from rpd_torchscript.observations import part_names
-from rpd_torchscript.policy import ScriptPolicy, describe_module
-from rpd_torchscript.signature import read_signature
+from rpd_core.errors import ConfigError
+from rpd_core.plugin.protocols import Facts, Policy, permission
 
 
 @dataclass(frozen=True)
 class TorchScriptFile:
     """A TorchScript module, feed-forward or recurrent, for example `torchscript:policy.pt`.
 
-    Before its first call every operator is compared with a list of harmless ones; a file that
-    wants more is refused unless `trust=true`.
+    rpd reads the file and evaluates its network itself, with a list of harmless operators; a file
+    that wants more is refused unless `trust=true`, which hands it to torch.
     """
 
     path: Path
     """The `.pt` file; with trust=true also a torch.export program or a pickled module."""
     output: Literal["auto", "logits", "q", "probabilities", "action"] = "auto"
     """What the module returns; `auto` goes by its last operators and its name, else logits."""
-    sample: bool | None = None
-    """Draw the action (true) or take the best (false); none: draw unless they are action values."""
+    deterministic: bool | None = None
+    """Take the best action (true) or draw (false); none: draw unless they are action values."""
     hidden: tuple[int, ...] = ()
     """Size of the hidden state of one lane, where the weights do not show it."""
     hidden_axis: int = 0
@@ -47,7 +38,7 @@ class TorchScriptFile:
     """`baby-a3c`: 80x80 frames from the view `screen`, as that project makes them."""
     epsilon: float = 0.0
     """Share of steps with a random action."""
-    trust: bool = False
+    trust: bool = permission()
     """Load the file in full, whatever it wants to run."""
 
     def __post_init__(self) -> None:
@@ -59,39 +50,22 @@ class TorchScriptFile:
             raise ConfigError(f"divide must be above 0, got {self.divide}")
 
     @property
+    def runs_code(self) -> bool:
+        """Whether code of the file's author may run: only if it is trusted."""
+        return self.trust
+
+    @property
     def needs(self) -> tuple[str, ...]:
         return ("screen",) if self.preprocess == "baby-a3c" else ()
 
     def load(self, facts: Facts) -> Policy:
         """Load the module and fit it to the environment."""
-        torch.set_num_threads(1)  # results must not depend on the number of cores
-        loaded = load_module(self.path, self.trust)
-        signature = read_signature(loaded.module, tuple(part_names(facts)), bool(self.hidden))
-        sources = find_sources(facts, signature, self.preprocess, self.stack)
-        wishes = Wishes(
-            self.layout, self.divide, self.hidden, self.hidden_axis, expected_shapes(facts)
-        )
-        where = facts.description or "the environment"
-        network = fit_network(Network(loaded, signature, sources), wishes, facts.lanes, where)
-        blanks = [source.blank(facts.lanes) for source in sources]
-        result = network(blanks, network.start(facts.lanes))[0][0]
-        output = resolve_output(self.output, loaded, result, facts)
-        return ScriptPolicy(network, output, facts, self._sampled(output, result), self.epsilon)
+        from rpd_torchscript.assembly import load_policy  # torch takes seconds to import
+
+        return load_policy(self, facts)
 
     def describe(self) -> dict[str, str]:
-        """Give what the file says about the policy, without an environment."""
-        loaded = load_module(self.path, self.trust)
-        return describe_module(loaded)
+        """Return what the file says about the policy, without an environment."""
+        from rpd_torchscript.assembly import describe_file  # torch takes seconds to import
 
-    def _sampled(self, output: Output, result: torch.Tensor) -> bool:
-        drawn = output.meaning in ("logits", "probabilities")
-        if self.sample and not drawn:
-            raise FitError(f"sample=true needs logits or probabilities, these are {output.meaning}")
-        if output.meaning == "probabilities":
-            totals = result.sum(dim=1)
-            if bool((result < 0).any()) or bool(((totals - 1.0).abs() > 1e-3).any()):
-                raise FitError(
-                    f"output=probabilities needs rows that sum to 1, a row sums to "
-                    f"{float(totals[0]):g}: try output=logits"
-                )
-        return drawn if self.sample is None else self.sample
+        return describe_file(self)

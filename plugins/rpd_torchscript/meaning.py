@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 
 from rpd_core.errors import FitError
 from rpd_core.plugin.protocols import Facts
-from rpd_torchscript.loading import Loaded
+from rpd_torchscript.signature import Loaded
 
 Meaning = Literal["logits", "q", "probabilities", "action"]
 _POLICY_NAME = re.compile(r"actor|policy|a2c|a3c|acktr|ppo", re.IGNORECASE)
@@ -27,7 +27,7 @@ class Output:
 
 
 def expected_shapes(facts: Facts) -> tuple[tuple[int, ...], ...]:
-    """Give the shapes that one lane's output may have."""
+    """Return the shapes that one lane's output may have."""
     space = facts.action_space
     kind = type(space).__name__
     if kind == "Discrete":
@@ -41,8 +41,7 @@ def resolve_output(wanted: str, loaded: Loaded, result: torch.Tensor, facts: Fac
     """Decide what the numbers mean: as the user says, else by what the module shows."""
     space = facts.action_space
     one_each = type(space).__name__ != "Discrete" or result.shape[1:] != (int(space.n),)
-    whole = not result.is_floating_point()
-    if one_each or (whole and wanted == "auto"):
+    if one_each:
         if wanted not in ("auto", "action"):
             raise FitError(
                 f"output={wanted} needs one number per action, the module returns shape "
@@ -71,8 +70,8 @@ def _check_action(result: torch.Tensor, facts: Facts) -> None:
 
 
 def _recognised(loaded: Loaded) -> Output:
-    """Read the meaning off the end of the graph, else off the module's name."""
-    last = _last_nodes(loaded) if loaded.kind == "script" else []
+    """Read the meaning off the end of the code, else off the module's name."""
+    last = loaded.last
     if last and last[0] == "aten::softmax":
         return Output("probabilities", "ends in a softmax")
     if last and last[0] == "aten::log_softmax":
@@ -84,22 +83,3 @@ def _recognised(loaded: Loaded) -> Output:
     if _POLICY_NAME.search(loaded.name):
         return Output("logits", f"the module is called {loaded.name}")
     return Output("logits", "assumed; say output=q if they are action values")
-
-
-def _last_nodes(loaded: Loaded) -> list[str]:
-    """Give the kinds of the operators at the end of the first output, the last one first."""
-    graph = loaded.module.forward.inlined_graph
-    value: Any = next(graph.outputs())
-    while value.node().kind() == "prim::TupleConstruct":
-        value = next(value.node().inputs())
-    kinds, level = [], [value]
-    for _ in range(3):
-        nodes = [v.node() for v in level]
-        kinds += [node.kind() for node in nodes]
-        level = [
-            v
-            for node in nodes
-            if node.kind() in ("aten::add", "aten::sub", "aten::to")
-            for v in node.inputs()
-        ]
-    return kinds

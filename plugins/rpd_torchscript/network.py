@@ -10,13 +10,13 @@ from typing import Any
 
 import torch
 
-from rpd_core.errors import FitError, one_line
+from rpd_core.errors import FitError
+from rpd_core.play.threads import one_numeric_thread
 from rpd_torchscript.inputs import Source
-from rpd_torchscript.loading import Loaded
+from rpd_torchscript.limits import Refused, last_line
 from rpd_torchscript.observations import Fit, Layout, ambiguous_pixels, fits
-from rpd_torchscript.signature import Signature, leaves_of
+from rpd_torchscript.signature import Loaded, Signature, leaves_of
 
-_optimized_execution: Any = torch.jit.optimized_execution  # type: ignore[attr-defined]
 _STACKED = re.compile(r"weight_hh_l\d+$")
 _CELL = re.compile(r"weight_hh$")
 
@@ -31,7 +31,7 @@ class StateShape:
     """Where the axis of lanes stands."""
 
     def zeros(self, lanes: int) -> torch.Tensor:
-        """Give the hidden state at the start of an episode."""
+        """Return the hidden state at the start of an episode."""
         return torch.zeros((*self.lane[: self.axis], lanes, *self.lane[self.axis :]))
 
     def fresh(self, state: torch.Tensor, starts: torch.Tensor) -> torch.Tensor:
@@ -54,15 +54,10 @@ class Network:
     def __call__(
         self, arrays: Sequence[Any], states: Sequence[torch.Tensor]
     ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        """Give the outputs and the hidden states after the step."""
-        tensors = [fit(array) for fit, array in zip(self.fits, arrays, strict=True)]
-        arguments = self._arguments(tensors, list(states))
-        # optimised execution specialises after the first calls, which may change the last bits
-        with _optimized_execution(False):
-            if self.loaded.kind == "script":
-                result = self.loaded.module.forward(**arguments)
-            else:
-                result = self.loaded.module(*arguments.values())
+        """Return the outputs and the hidden states after the step."""
+        with one_numeric_thread():
+            tensors = [fit(array) for fit, array in zip(self.fits, arrays, strict=True)]
+            result = self.loaded.call(self._arguments(tensors, list(states)))
         leaves = leaves_of(result)
         carried = self.signature.state_leaves
         return leaves[: len(leaves) - carried], leaves[len(leaves) - carried :]
@@ -71,25 +66,25 @@ class Network:
         first = self.signature.observations[0]
         if first.is_dict:
             names = [str(source.part) for source in self.sources]
-            found: dict[str, Any] = {first.name: dict(zip(names, tensors, strict=True))}
+            arguments: dict[str, Any] = {first.name: dict(zip(names, tensors, strict=True))}
         else:
             given = [argument.name for argument in self.signature.observations]
-            found = dict(zip(given, tensors, strict=True))
+            arguments = dict(zip(given, tensors, strict=True))
         for argument in self.signature.states:
             leaves, states = states[: argument.leaves], states[argument.leaves :]
-            found[argument.name] = tuple(leaves) if argument.is_tuple else leaves[0]
-        return found
+            arguments[argument.name] = tuple(leaves) if argument.is_tuple else leaves[0]
+        return arguments
 
     def start(self, lanes: int) -> list[torch.Tensor]:
-        """Give the hidden states of episodes that start."""
+        """Return the hidden states of episodes that start."""
         if self.state is None:
             return []
         return [self.state.zeros(lanes) for _ in range(self.signature.state_leaves)]
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What the user said about the module."""
+class Settings:
+    """What the user set for the module."""
 
     layout: Layout = "auto"
     divide: float | None = None
@@ -99,20 +94,20 @@ class Wishes:
     """Shapes of one lane's output that make sense."""
 
 
-def fit_network(network: Network, wishes: Wishes, lanes: int, where: str) -> Network:
+def fit_network(network: Network, settings: Settings, lanes: int, where: str) -> Network:
     """Try the ways to call a module until one gives an output that makes sense."""
     complaints: list[str] = []
     blanks = [source.blank(lanes) for source in network.sources]
     ways = [
-        list(fits(source.space, blank.shape[1:], wishes.layout, wishes.divide))
+        list(fits(source.space, blank.shape[1:], settings.layout, settings.divide))
         for source, blank in zip(network.sources, blanks, strict=True)
     ]
-    for state in state_shapes(network, wishes):
+    for state in state_shapes(network, settings):
         for chosen in product(*ways):
             tried = Network(network.loaded, network.signature, network.sources, chosen, state)
-            complaint = _try(tried, blanks, lanes, wishes.expected)
+            complaint = _try(tried, blanks, lanes, settings.expected)
             if complaint is None:
-                _check_pixels(tried, wishes)
+                _check_pixels(tried, settings)
                 return tried
             complaints.append(complaint)
     shapes = ", ".join(
@@ -132,44 +127,44 @@ def _shown(source: Source, blank: Any) -> str:
 def _try(
     network: Network, blanks: list[Any], lanes: int, expected: tuple[tuple[int, ...], ...]
 ) -> str | None:
-    """Call the module once; give what is wrong with the result, if anything."""
+    """Call the module once; return what is wrong with the result, if anything."""
     states = network.start(lanes)
     try:
         outputs, after = network(blanks, states)
+    except Refused:  # no other way to call it would help
+        raise
     except Exception as error:  # a module may raise anything
         return last_line(error)
     if not outputs or not isinstance(outputs[0], torch.Tensor):
         return "it returns no tensor"
+    if outputs[0].is_complex():
+        return "it returns complex numbers"
     shape = tuple(outputs[0].shape)
     if shape[:1] != (lanes,) or shape[1:] not in expected:
         wanted = " or ".join(str((lanes, *rest)) for rest in expected)
         return f"it returns shape {shape} where {wanted} is needed"
-    if [s.shape for s in after] != [s.shape for s in states]:
-        return f"it returns hidden states of shape {[tuple(s.shape) for s in after]}"
+    shapes = [tuple(state.shape) for state in after]
+    if shapes != [tuple(s.shape) for s in states]:
+        return f"it returns hidden states of shape {shapes}"
     return None
 
 
-def last_line(error: BaseException) -> str:
-    """Give the line of torch's long reports that says what happened."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    marked = [line.partition("Error:")[2].strip() for line in lines if "Error:" in line]
-    return (marked[-1] if marked and marked[-1] else one_line(error))[:200].rstrip(". ")
-
-
-def state_shapes(network: Network, wishes: Wishes) -> Iterator[StateShape | None]:
-    """Give the shapes that the hidden state may have: declared, or read off the weights."""
+def state_shapes(network: Network, settings: Settings) -> Iterator[StateShape | None]:
+    """Return the shapes that the hidden state may have: declared, or read off the weights."""
     if not network.signature.states:
-        if wishes.hidden:
-            raise FitError(f"hidden={_plus(wishes.hidden)} is given, but the module takes no state")
+        if settings.hidden:
+            raise FitError(
+                f"hidden={_plus(settings.hidden)} is given, but the module takes no state"
+            )
         yield None
-    elif wishes.hidden:
-        yield StateShape(wishes.hidden, wishes.hidden_axis)
+    elif settings.hidden:
+        yield StateShape(settings.hidden, settings.hidden_axis)
     else:
         yield from _shapes_from_weights(network)
 
 
 def _shapes_from_weights(network: Network) -> Iterator[StateShape]:
-    weights = {name: tuple(p.shape) for name, p in network.loaded.module.named_parameters()}
+    weights = {name: shape for name, shape in network.loaded.weights.items() if len(shape) > 1}
     stacked = [shape[1] for name, shape in weights.items() if _STACKED.search(name)]
     cells = [shape[1] for name, shape in weights.items() if _CELL.search(name)]
     if not stacked and not cells:
@@ -191,9 +186,9 @@ def _plus(numbers: Sequence[int]) -> str:
     return "+".join(map(str, numbers))
 
 
-def _check_pixels(network: Network, wishes: Wishes) -> None:
+def _check_pixels(network: Network, settings: Settings) -> None:
     for source, fit in zip(network.sources, network.fits, strict=True):
-        if ambiguous_pixels(source.space, fit, wishes.divide):
+        if ambiguous_pixels(source.space, fit, settings.divide):
             raise FitError(
                 "the module takes floats and the environment gives pixels of 0 to 255: say "
                 "divide=255 if it was trained on 0 to 1, divide=1 if on 0 to 255"

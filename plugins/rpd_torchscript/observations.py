@@ -45,7 +45,7 @@ class Fit:
         return values.reshape(len(values), -1) if self.layout == "flat" else values
 
     def describe(self) -> str:
-        """Say what is done."""
+        """Return what is done, in words."""
         words = {
             "same": "as it is",
             "first": "channels moved to the front",
@@ -59,7 +59,7 @@ class Fit:
 
 
 def fits(space: Any, shape: tuple[int, ...], layout: Layout, divide: float | None) -> Iterator[Fit]:
-    """Give the ways worth trying, the least intrusive first; `shape` is that of one row."""
+    """Return the ways worth trying, the least intrusive first; `shape` is that of one row."""
     whole = np.dtype(space.dtype).kind in "iub"
     layouts = _layouts(shape) if layout == "auto" else [layout]
     for chosen in layouts:
@@ -81,14 +81,14 @@ def _layouts(shape: tuple[int, ...]) -> list[Layout]:
 
 
 def ambiguous_pixels(space: Any, fit: Fit, divide: float | None) -> bool:
-    """Tell whether bytes of a real picture became floats without anybody saying how."""
+    """Check whether bytes of a real picture became floats without anybody saying how."""
     shape = sorted(getattr(space, "shape", None) or ())
     picture = len(shape) >= 2 and shape[-2] >= _PIXELS
     return fit.floats and picture and divide is None and np.dtype(space.dtype) == np.uint8
 
 
 def part_names(facts: Facts) -> dict[str, Any]:
-    """Give the numeric parts of a dict observation and their spaces; empty for arrays."""
+    """Return the numeric parts of a dict observation and their spaces; empty for arrays."""
     parts = getattr(facts.observation_space, "spaces", None)
     if not isinstance(parts, Mapping):
         return {}
@@ -122,7 +122,7 @@ class Stack:
     count: int
 
     def __call__(self, rows: Array, starts: Array, memory: Array | None) -> Array:
-        """Give the frames (lane, frame, ...); where an episode starts, copies of the first one."""
+        """Return the frames (lane, frame, ...); copies of the first one where an episode starts."""
         first = np.repeat(rows[:, None], self.count, axis=1)
         if memory is None:
             return first
@@ -131,7 +131,7 @@ class Stack:
 
     @staticmethod
     def joined(frames: Array) -> Array:
-        """Give the frames as channels: (lane, channels, height, width), or one long vector."""
+        """Return the frames as channels: (lane, channels, height, width), or one long vector."""
         if frames.ndim == 4:
             return frames
         if frames.ndim == 3:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,13 +10,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rpd_core.errors import EpisodeError
+from rpd_core.errors import EpisodeError, RpdError
 from rpd_core.play.actions import random_actions
 from rpd_core.play.chance import Draws
 from rpd_core.plugin.protocols import Choice, Facts, PolicyInput
-from rpd_torchscript.loading import Loaded
-from rpd_torchscript.meaning import Output
+from rpd_torchscript.limits import last_line
+from rpd_torchscript.meaning import Meaning, Output
 from rpd_torchscript.network import Network
+from rpd_torchscript.signature import Loaded
 
 Array = NDArray[Any]
 _ANY, _WHICH = 1, 2  # labels of the draws for epsilon: whether, and which action
@@ -36,7 +38,7 @@ class ScriptPolicy:
     network: Network
     output: Output
     facts: Facts
-    sample: bool
+    deterministic: bool
     epsilon: float
 
     @property
@@ -45,16 +47,21 @@ class ScriptPolicy:
 
     def __call__(self, seen: PolicyInput) -> Choice:
         arrays, memory = self._look(seen)
-        outputs, states = self.network(arrays, memory.states)
-        numbers = outputs[0].numpy()
-        if numbers.dtype.kind == "f" and np.isnan(numbers).any():
-            raise EpisodeError("the policy returned NaN: its weights or its input are out of range")
+        name = self.network.loaded.path.name
+        try:
+            outputs, states = self.network(arrays, memory.states)
+        except RpdError:
+            raise
+        except Exception as error:  # a trusted module may raise anything
+            raise EpisodeError(f"{name} cannot be called: {last_line(error)}") from error
+        numbers = as_array(outputs[0])
+        check_finite(numbers, self.output.meaning, name)
         values, chances = self._offers(numbers)
         actions = self._noisy(self._decide(numbers, chances, seen.draws), seen.draws)
         return Choice(actions, values, chances, Memory(states, memory.frames))
 
     def _look(self, seen: PolicyInput) -> tuple[list[Array], Memory]:
-        """Give the arrays to look at, and the memory as it is before the call."""
+        """Return the arrays to look at, and the memory as it is before the call."""
         before = seen.memory
         frames = before.frames if before else [None] * len(self.network.sources)
         arrays, kept = [], []
@@ -70,7 +77,7 @@ class ScriptPolicy:
         return arrays, Memory(states, kept)
 
     def _offers(self, numbers: Array) -> tuple[Array | None, Array | None]:
-        """Give action values and probabilities, as far as the module has them."""
+        """Return action values and probabilities, as far as the module has them."""
         if self.output.meaning == "q":
             return numbers, None
         if self.output.meaning == "logits":
@@ -85,12 +92,24 @@ class ScriptPolicy:
             actions = numbers.reshape(self.facts.lanes, *(space.shape or ()))
             if type(space).__name__ == "Box":
                 return np.asarray(np.clip(actions, space.low, space.high), dtype=space.dtype)
-            return actions
-        if self.sample and chances is not None:
+            return self._checked(actions)
+        if not self.deterministic and chances is not None:
             column = draws.choose(chances)
         else:
             column = numbers.argmax(axis=1)
         return np.asarray(column + int(space.start))
+
+    def _checked(self, actions: Array) -> Array:
+        """Return whole-number actions that the environment has."""
+        space = self.facts.action_space
+        count = space.n if type(space).__name__ == "Discrete" else space.nvec
+        places = actions - space.start
+        if np.any((places < 0) | (places >= count)):
+            raise EpisodeError(
+                f"{self.network.loaded.path.name} returned action {actions.flat[0]}, which is not "
+                f"in {space}"
+            )
+        return actions
 
     def _noisy(self, actions: Array, draws: Draws) -> Array:
         """Replace some actions by random ones."""
@@ -101,7 +120,7 @@ class ScriptPolicy:
         return np.where(random.reshape(-1, *[1] * (actions.ndim - 1)), other, actions)
 
     def describe(self) -> dict[str, str]:
-        """Say what was loaded and how it is used."""
+        """Return what was loaded and how it is used."""
         network = self.network
         pairs = zip(network.sources, network.fits, strict=True)
         looks = [f"{_name(source)} {fit.describe()}{_stacked(source)}" for source, fit in pairs]
@@ -111,15 +130,15 @@ class ScriptPolicy:
             "observation": "; ".join(looks),
             "output": f"{self.output.meaning} ({self.output.reason})",
             "hidden state": "none" if state is None else f"{state.lane} for each lane",
-            "action": "drawn" if self.sample else "best",
+            "action": "best" if self.deterministic else "drawn",
             "epsilon": f"{self.epsilon:g}",
         }
 
 
 def describe_module(loaded: Loaded) -> dict[str, str]:
-    """Say what a file holds, as far as it is known without an environment."""
+    """Return what a file holds, as far as it is known without an environment."""
     kinds = {"script": "TorchScript", "export": "torch.export", "pickle": "pickled module"}
-    count = sum(p.numel() for p in loaded.module.parameters())
+    count = sum(math.prod(shape) for shape in loaded.weights.values())
     return {
         "format": kinds[loaded.kind],
         "module": loaded.name,
@@ -141,3 +160,20 @@ def softmax(numbers: Array) -> Array:
     """Turn logits into probabilities, row by row."""
     shifted = np.exp(numbers.astype(np.float64) - numbers.max(axis=1, keepdims=True))
     return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
+
+
+def as_array(output: torch.Tensor) -> Array:
+    """Return an output as NumPy has it: small floats as float32, truth values as 0 and 1."""
+    if output.dtype in (torch.bfloat16, torch.float16):
+        output = output.float()
+    return output.long().numpy() if output.dtype == torch.bool else output.numpy()
+
+
+def check_finite(numbers: Array, meaning: Meaning, name: str) -> None:
+    """Refuse NaN and infinite numbers; a logit of -inf rules an action out, if others remain."""
+    if numbers.dtype.kind != "f" or np.isfinite(numbers).all():
+        return
+    if meaning == "logits" and np.isfinite(numbers.max(axis=1)).all():
+        return
+    what = "NaN" if np.isnan(numbers).any() else "infinite numbers"
+    raise EpisodeError(f"{name} returned {what}: its weights or its input are out of range")

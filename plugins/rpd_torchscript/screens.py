@@ -12,7 +12,7 @@ _TOP, _BOTTOM = 35, 195
 
 
 def baby_a3c(screens: Array) -> Array:
-    """Give what baby-a3c sees, (lanes, 1, 80, 80) floats from 0 to 1.
+    """Return what baby-a3c sees, (lanes, 1, 80, 80) floats from 0 to 1.
 
     Rows 35 to 195, mean over the colours, each frame stretched to its own darkest and brightest
     pixel, then made half as large. All in whole numbers, rounded after each step.

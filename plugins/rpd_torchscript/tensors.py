@@ -1,89 +1,93 @@
-"""Whether the tensors that a TorchScript file describes lie inside the bytes that it holds.
-
-torch believes sizes, strides and offsets as they are written, so a lying file would give tensors
-over memory that is not theirs. The pickle is replayed with inert stand-ins for every name.
-"""
+"""Tensors made of the raw bytes in a file, after everything said about them was checked."""
 
 from __future__ import annotations
 
-import io
-import pickle
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
 
-from rpd_core.errors import FitError, one_line
-from rpd_torchscript.archive import is_loaded
+import torch
+from torch import Tensor
 
-_BYTES = {
-    "Double": 8, "Long": 8, "Float": 4, "Int": 4, "Half": 2, "BFloat16": 2, "Short": 2,
-    "Char": 1, "Byte": 1, "Bool": 1,
-}  # fmt: skip
+from rpd_torchscript.limits import NUMBERS
+from rpd_torchscript.pickles import BadPickle, StorageNote, TensorNote
 
-
-class _Inert:
-    """Takes whatever a pickle does to an object and does nothing."""
-
-    def __init__(self, *arguments: Any, **options: Any) -> None: ...
-    def __setstate__(self, state: Any) -> None: ...
-    def __setitem__(self, key: Any, value: Any) -> None: ...
-    def append(self, value: Any) -> None: ...
-    def extend(self, values: Any) -> None: ...
+_TYPES = {
+    "DoubleStorage": torch.float64,
+    "FloatStorage": torch.float32,
+    "HalfStorage": torch.float16,
+    "BFloat16Storage": torch.bfloat16,
+    "LongStorage": torch.int64,
+    "IntStorage": torch.int32,
+    "ShortStorage": torch.int16,
+    "CharStorage": torch.int8,
+    "ByteStorage": torch.uint8,
+    "BoolStorage": torch.bool,
+}
+_AXES = 16
 
 
-@dataclass(frozen=True)
-class _Storage:
-    count: int
+class TensorShelf:
+    """Builds tensors from the members of one folder; tensors that share bytes go on sharing."""
 
-
-def check_tensors(path: Path, members: Mapping[str, bytes]) -> None:
-    """Refuse a file whose tensors reach beyond the bytes of their storage."""
-    for name, data in members.items():
-        if not name.endswith(".pkl") or not is_loaded(name):
-            continue
-        folder = name.removesuffix(".pkl")
-        try:
-            _Replay(data, folder, members).load()
-        except _Beyond as error:
-            raise FitError(
-                f"{path.name} describes {error}, which is more than it holds: refused, it is "
-                "damaged or made to do harm"
-            ) from error
-        except Exception as error:  # a damaged pickle may raise anything
-            raise FitError(f"{str(path)!r} is damaged: {one_line(error)}") from error
-
-
-class _Beyond(Exception):
-    """A tensor or a storage is larger than the bytes behind it."""
-
-
-class _Replay(pickle.Unpickler):
-    """Goes through a pickle and creates nothing but stand-ins."""
-
-    def __init__(self, data: bytes, folder: str, members: Mapping[str, bytes]) -> None:
-        super().__init__(io.BytesIO(data))
+    def __init__(self, folder: str, members: Mapping[str, bytes]) -> None:
         self.folder, self.members = folder, members
+        self.storages: dict[str, tuple[StorageNote, Tensor]] = {}
 
-    def find_class(self, module: str, name: str) -> Any:
-        if name.endswith("Storage") and module == "torch":
-            return type(name, (_Inert,), {"width": _BYTES[name.removesuffix("Storage")]})
-        return _checked_tensor if name == "_rebuild_tensor_v2" else _Inert
+    def tensor(self, note: TensorNote) -> Tensor:
+        """Return the tensor of a description that lies inside its bytes."""
+        flat = self._storage(note.storage)
+        _check_extent(note, len(flat))
+        return flat.as_strided(note.sizes, note.strides, note.offset)
 
-    def persistent_load(self, identity: Any) -> _Storage:
-        kind, storage, key, _, count = identity
-        held = self.members.get(f"{self.folder}/{key}", b"")
-        if kind != "storage" or not 0 <= count * storage.width <= len(held):
-            raise _Beyond(f"a storage of {count} numbers in {len(held)} bytes")
-        return _Storage(int(count))
+    def _storage(self, note: StorageNote) -> Tensor:
+        if note.key not in self.storages:
+            self.storages[note.key] = note, self._read(note)
+        first, flat = self.storages[note.key]
+        if first.kind != note.kind or first.count != note.count:
+            raise BadPickle(f"storage {note.key[:20]!r} is described in two ways")
+        return flat
+
+    def _read(self, note: StorageNote) -> Tensor:
+        dtype = _TYPES.get(note.kind)
+        if dtype is None:
+            raise BadPickle(f"numbers of {note.kind[:50]!r} are not read")
+        raw = self.members.get(f"{self.folder}/{note.key}", b"")
+        if not 0 <= note.count * dtype.itemsize <= len(raw):
+            raise BadPickle(
+                f"it describes a storage of {note.count} numbers in {len(raw)} bytes, which is "
+                "more than it holds"
+            )
+        if note.count == 0:
+            return torch.empty(0, dtype=dtype)
+        if dtype == torch.bool:  # other bytes than 0 and 1 are no truth values
+            return torch.frombuffer(bytearray(raw), dtype=torch.uint8, count=note.count) != 0
+        return torch.frombuffer(bytearray(raw), dtype=dtype, count=note.count).clone()
 
 
-def _checked_tensor(
-    storage: _Storage, offset: int, size: Sequence[int], stride: Sequence[int], *rest: Any
-) -> _Inert:
-    if offset < 0 or len(size) != len(stride) or min([0, *size, *stride]) < 0:
-        raise _Beyond(f"a tensor of size {tuple(size)} at {offset}")
-    last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
-    if 0 not in size and last >= storage.count:
-        raise _Beyond(f"a tensor up to number {last} of {storage.count}")
-    return _Inert()
+def _check_extent(note: TensorNote, held: int) -> None:
+    sizes, strides = note.sizes, note.strides
+    if len(sizes) != len(strides) or len(sizes) > _AXES:
+        raise BadPickle(f"a tensor has {len(sizes)} sizes and {len(strides)} strides")
+    if note.offset < 0 or min([0, *sizes, *strides]) < 0:
+        raise BadPickle(f"a tensor of size {sizes} starts at {note.offset} with strides {strides}")
+    count, last = 1, note.offset
+    for size, stride in zip(sizes, strides, strict=True):
+        count *= size
+        last += (size - 1) * stride
+    if count > NUMBERS:
+        raise BadPickle(f"a tensor of {count} numbers is too large")
+    if (count and last >= held) or (not count and note.offset > held):
+        raise BadPickle(
+            f"it describes a tensor up to number {last} of {held}, which is more than it holds"
+        )
+    if not count and max([0, *sizes, *strides]) > NUMBERS:
+        raise BadPickle(f"a tensor of size {sizes} is too large")
+
+
+def unusual_values(tensor: Tensor, is_weight: bool) -> str | None:
+    """Return 'NaN' or 'infinite values' if a tensor holds such; masks of 0 and -inf may."""
+    if not tensor.is_floating_point() or bool(torch.isfinite(tensor).all()):
+        return None
+    if bool(torch.isnan(tensor).any()):
+        return "NaN"
+    is_mask = bool(((tensor == 0) | (tensor == -torch.inf)).all())
+    return None if is_mask and not is_weight else "infinite values"

@@ -20,14 +20,18 @@ def main() -> None:
 
 
 def _start() -> int:
-    from rpd_core.cli.streams import open_closed_streams
+    from rpd_core.cli.streams import flush_answer, open_closed_streams
     from rpd_core.execute.worker import one_thread
 
     open_closed_streams()
     one_thread()  # before anything numerical is imported
     from rpd_core.cli.app import start
 
-    return start()
+    code = start()
+    complaint = flush_answer()
+    if complaint:
+        sys.stderr.write(f"rpd: {complaint}\n")
+    return code or (2 if complaint else 0)
 
 
 if __name__ == "__main__":

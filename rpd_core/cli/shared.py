@@ -5,8 +5,10 @@ Heavy imports stay inside functions all over this package, so that `rpd --help` 
 
 from __future__ import annotations
 
+import errno
 import functools
 import json
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +19,7 @@ import typer
 from rich.console import Console
 
 from rpd_core.cli.stopping import exit_code
-from rpd_core.cli.streams import output_for_the_answer
+from rpd_core.cli.streams import flush_answer, output_for_the_answer
 from rpd_core.errors import RpdError
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 BAD_INPUT = 2
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What goes wrong when a disk is full or broken, which is no fault of the program."""
 
 
 def errors() -> Console:
@@ -51,7 +55,8 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
             raise typer.Exit(BAD_INPUT) from error
         except SystemExit as error:  # of a policy or an environment: ours is typer.Exit
             if isinstance(error.__context__, BrokenPipeError):  # of rich: the reader has left
-                raise
+                flush_answer()
+                raise typer.Exit(0) from error
             from rpd_core.execute.running import as_rpd_error
 
             errors().print(f"rpd: {tidied(str(as_rpd_error(error)))}", style="red", markup=False)
@@ -123,7 +128,21 @@ def progress_bars(hidden: bool = False) -> Iterator[Progress]:
 
 def show_note(text: str) -> None:
     """Show what the user should know."""
-    errors().print(f"rpd: note: {text}", markup=False)
+    errors().print(f"rpd: note: {tidied(text)}", markup=False)
+
+
+class _Notes(logging.Handler):
+    """Shows warnings of the core as notes."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        show_note(record.getMessage())
+
+
+def show_warnings() -> None:
+    """Show warnings of the core, for example of work that makes no progress."""
+    log = logging.getLogger("rpd")
+    if not any(isinstance(handler, _Notes) for handler in log.handlers):
+        log.addHandler(_Notes())
 
 
 def print_json(value: Any) -> None:

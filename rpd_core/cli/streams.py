@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,25 @@ def open_closed_streams() -> None:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it takes this number
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "r" if number == 0 else "w"))  # noqa: SIM115
+        elif isinstance(stream := getattr(sys, name), io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # terminals that know ASCII alone
+
+
+def flush_answer() -> str:
+    """Write out what was printed; return what is wrong if that cannot be done, else nothing."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has left, which is its right
+        _discard_output()
+    except OSError as error:
+        _discard_output()
+        return f"cannot write the answer: {error.strerror}"
+    return ""
+
+
+def _discard_output() -> None:
+    """Throw away what is still to be written, or Python would try again at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 @contextmanager

@@ -137,13 +137,13 @@ _working = threading.RLock()
 """Items of one process run one at a time: they share open environments."""
 
 
-def answer_to(item: WorkItem) -> Answer:
-    """Do the work of an item in this process."""
+def answer_to(item: WorkItem, portable: bool = True) -> Answer:
+    """Do the work of an item in this process; a portable answer survives the way to another."""
     with _working:
         try:
             return Answer(item.identity, item.function(localised(item.argument, item.files)))
         except (Exception, SystemExit) as error:  # an environment may even call sys.exit
-            return Answer(item.identity, error=_portable(error))
+            return Answer(item.identity, error=_portable(error) if portable else error)
 
 
 def _portable(error: BaseException) -> BaseException:

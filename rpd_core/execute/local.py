@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rpd_core.errors import SpecError
+from rpd_core.execute.files import answer_to
 from rpd_core.execute.processes import Crew
 from rpd_core.execute.stalls import STALL_TIMEOUT, Watch
 from rpd_core.play import heartbeat
@@ -60,7 +61,7 @@ class ThisProcess:
         """Yield outcomes as they come."""
         while (item := queue.take()) is not None:
             with _watched(item.label or item.identity):
-                answer = item()
+                answer = answer_to(item, portable=False)
             yield Outcome(item.identity, answer)
 
 

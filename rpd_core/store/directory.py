@@ -233,21 +233,26 @@ class RunDirectory:
         for key, value in asked.items():
             if key not in ("condition", "shares") and value != recommended.get(key):
                 words.append(file_stem(f"{key}-{_in_words(value, recommended.get(key))}"))
-        name = "_".join(words)[:100]
-        return name if self._is_free(name, asked) else f"{name}_{short_digest(asked)}"
+        name, episodes = "_".join(words)[:100], config.settings.episodes
+        longer = f"{name}_episodes-{episodes}"  # the same question to a suite that has grown
+        for candidate in (name, longer):
+            if self._is_free(candidate, asked, episodes):
+                return candidate
+        return f"{name}_{short_digest([asked, episodes])}"
 
     def refuse_taken(self, name: str, config: Configuration) -> None:
         """Refuse a name that an analysis with another question has."""
-        if not self._is_free(name, config.analysis_json()):
+        if not self._is_free(name, config.analysis_json(), config.settings.episodes):
             raise ConfigError(
                 f"{str(self.path)!r} has an analysis {name!r} that asks something else: choose "
                 "another --analysis"
             )
 
-    def _is_free(self, name: str, asked: Mapping[str, Any]) -> bool:
-        """Return whether no analysis has a name, or one that asks the same."""
+    def _is_free(self, name: str, asked: Mapping[str, Any], episodes: int) -> bool:
+        """Return whether no analysis has a name, or one that asks the same of as many episodes."""
         held = self.read_json(f"analyses/{name}/analysis.json")
-        return held is None or held.get("settings") == asked
+        same = held is not None and (held.get("settings"), held.get("episodes"))
+        return held is None or same == (asked, episodes)
 
 
 def _in_words(value: Any, usual: Any) -> str:

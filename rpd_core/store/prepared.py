@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rpd_core.errors import StoreError
 from rpd_core.play import prepare
-from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.chain import Chain
 from rpd_core.store.directory import RunDirectory
 
 _FILE = "prepared.json"
 
 
-def keep_prepared(directory: RunDirectory, recipe: Recipe) -> None:
-    """Store what the abstractions of a recipe have learned."""
-    directory.write_json(_FILE, prepare.sealed(prepare.fitted_fields(recipe)))
+def keep_prepared(directory: RunDirectory, learned: list[dict[str, Any] | None]) -> None:
+    """Store what the abstractions of a run have learned."""
+    directory.write_json(_FILE, prepare.sealed(learned))
 
 
 def prepared_chain(directory: RunDirectory, chain: Chain) -> Chain | None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-import pytest
 import worlds
 from gymnasium import spaces
 
@@ -25,7 +24,6 @@ from rpd_core.plugin.protocols import (
 )
 from rpd_core.plugin.registry import Registry
 
-LATER = "rpd_basics has no `python` component of this kind yet"
 FACTS = Facts(spaces.Box(-9, 9, (1,)), spaces.Discrete(3), 2)
 DRAWS = Draws(np.arange(2, dtype=np.uint64), np.zeros(2, dtype=np.int64))
 SEEN = np.array([[3.0], [-4.0]])
@@ -92,14 +90,12 @@ def test_a_function_of_observations_is_a_policy(registry: Registry) -> None:
     assert setup.config.policy == f"python:{__name__}:goes"
 
 
-@pytest.mark.xfail(reason=LATER, strict=False)
 def test_a_function_of_observations_is_an_abstraction(registry: Registry) -> None:
     setup = resolved(registry, abstraction=(sign,))
     assert opened(setup.abstraction, FACTS)(SEEN, {}).tolist() == [[1.0], [-1.0]]
     assert setup.config.settings.abstraction == (f"python:{__name__}:sign",)
 
 
-@pytest.mark.xfail(reason=LATER, strict=False)
 def test_a_function_of_a_moment_is_a_default_action(registry: Registry) -> None:
     setup = resolved(registry, default_action=waits)
     moment = Moment(SEEN, {}, np.ones(2), np.zeros(2), STARTS, DRAWS, DRAWS)
@@ -107,7 +103,6 @@ def test_a_function_of_a_moment_is_a_default_action(registry: Registry) -> None:
     assert setup.config.settings.default_action == f"python:{__name__}:waits"
 
 
-@pytest.mark.xfail(reason=LATER, strict=False)
 def test_a_function_of_evidence_is_a_measure(registry: Registry) -> None:
     setup = resolved(registry, measures=(failures,))
     cells = [np.array([float(n), n + 1.0]) for n in range(4)]
@@ -117,7 +112,6 @@ def test_a_function_of_evidence_is_a_measure(registry: Registry) -> None:
     assert np.asarray(setup.measures[name](evidence)).tolist() == [0.0, 1.0]
 
 
-@pytest.mark.xfail(reason=LATER, strict=False)
 def test_a_function_of_episodes_is_a_condition(registry: Registry) -> None:
     setup = resolved(registry, condition=long_enough)
     index = np.arange(3)

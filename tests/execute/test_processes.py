@@ -68,9 +68,8 @@ def value(outcome: Outcome) -> Any:
     return outcome.answer.value
 
 
-def only_error(function: Callable[[Any], Any], argument: Any) -> BaseException:
-    with crew(2) as gang:
-        (outcome,) = outcomes(gang, function, argument)
+def only_error(gang: Crew, function: Callable[[Any], Any], argument: Any) -> BaseException:
+    (outcome,) = outcomes(gang, function, argument)
     assert outcome.answer is not None
     assert outcome.answer.error is not None
     return outcome.answer.error
@@ -78,7 +77,7 @@ def only_error(function: Callable[[Any], Any], argument: Any) -> BaseException:
 
 def test_workers_that_end_in_the_middle_of_an_answer_hold_nobody_up() -> None:
     """Answers of 5 MB are on their way when the listener leaves, as with Ctrl-C."""
-    for _ in range(3):
+    for _ in range(2):
         with crew(2) as gang:
             answers = gang.execute(Items(errands.much, *[5_000_000] * 6))
             next(answers)
@@ -147,18 +146,18 @@ def test_how_a_worker_died_is_told(gang: Crew) -> None:
     assert "was killed by SIGSEGV (the environment or the policy" in str(crashed.error)
 
 
-def test_errors_come_home_with_the_place_where_they_arose() -> None:
-    error = only_error(errands.refuse, 7)
+def test_errors_come_home_with_the_place_where_they_arose(gang: Crew) -> None:
+    error = only_error(gang, errands.refuse, 7)
     assert isinstance(error, ValueError)
     assert "errands.py" in "".join(error.__notes__)
-    assert isinstance(only_error(errands.leave, 3), SystemExit)
+    assert isinstance(only_error(gang, errands.leave, 3), SystemExit)
 
 
-def test_errors_and_values_that_cannot_be_sent_are_told(tmp_path: Path) -> None:
-    error = only_error(errands.fail_peculiarly, 1)
+def test_errors_and_values_that_cannot_be_sent_are_told(gang: Crew, tmp_path: Path) -> None:
+    error = only_error(gang, errands.fail_peculiarly, 1)
     assert isinstance(error, ExecutionError)
     assert str(error) == "Peculiar: fault 1 in the cellar"
-    told = str(only_error(errands.open_file, str(tmp_path / "open")))
+    told = str(only_error(gang, errands.open_file, str(tmp_path / "open")))
     assert told.startswith("the answer cannot be sent back (TypeError: cannot pickle ")
 
 
@@ -178,15 +177,15 @@ def test_workers_that_refuse_to_end_are_waited_for_all_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(processes, "GRACE", 1.0)
-    with crew(4) as gang:
-        asked = outcomes(gang, errands.process_id, 1, 2, 3, 4)
+    with crew(3) as gang:
+        asked = outcomes(gang, errands.process_id, 1, 2, 3)
         for number, worker in enumerate(gang.workers):
             marker = tmp_path / str(number)
             ask_to_stay(worker, marker)
             assert wait_until(marker.exists)
         started = time.monotonic()
         gang.dismiss()
-        assert 1 <= time.monotonic() - started < 3.5
+        assert 1 <= time.monotonic() - started < 2.5
     assert not any(is_running(value(each)) for each in asked)
 
 

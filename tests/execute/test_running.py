@@ -14,14 +14,29 @@ import worlds
 from lines import Does, always
 
 from rpd_core.errors import EpisodeError, ExecutionError, SpecError
-from rpd_core.execute.local import LocalProcesses
+from rpd_core.execute.local import LocalProcesses, ThisProcess
 from rpd_core.execute.running import (
     RETRIES,
     as_rpd_error,
     can_be_shipped,
     run_items,
 )
-from rpd_core.plugin.protocols import Outcome, WorkItem, WorkQueue
+from rpd_core.plugin.protocols import Engine, Outcome, WorkItem, WorkQueue
+
+
+@pytest.fixture(scope="module")
+def two_workers() -> Iterator[Engine]:
+    """Open two workers for all tests here that do not kill them."""
+    with LocalProcesses().open(2) as engine:
+        yield engine
+
+
+@pytest.fixture(params=["this process", "two workers"])
+def engine(request: pytest.FixtureRequest) -> Engine:
+    if request.param == "two workers":
+        found: Engine = request.getfixturevalue("two_workers")
+        return found
+    return ThisProcess()
 
 
 def results(function: Callable[[Any], Any], arguments: list[Any], workers: int = 1) -> list[Any]:
@@ -29,7 +44,7 @@ def results(function: Callable[[Any], Any], arguments: list[Any], workers: int =
         return results_of(engine, function, arguments)
 
 
-def results_of(engine: Any, function: Callable[[Any], Any], arguments: list[Any]) -> list[Any]:
+def results_of(engine: Engine, function: Callable[[Any], Any], arguments: list[Any]) -> list[Any]:
     found: dict[str, Any] = {}
     items = [
         WorkItem(str(place), function, argument, f"item {argument}")
@@ -44,17 +59,15 @@ def test_one_worker_is_this_process() -> None:
     assert set(results(errands.process_id, [1, 2])) == {os.getpid()}
 
 
-def test_two_workers_are_other_processes_with_one_thread_each() -> None:
-    with LocalProcesses().open(2) as engine:
-        assert results_of(engine, errands.double, list(range(12))) == list(range(0, 24, 2))
-        assert os.getpid() not in results_of(engine, errands.process_id, [1, 2, 3, 4])
-        assert results_of(engine, errands.threads, [1]) == ["1"]
+def test_two_workers_are_other_processes_with_one_thread_each(two_workers: Engine) -> None:
+    assert results_of(two_workers, errands.double, list(range(12))) == list(range(0, 24, 2))
+    assert os.getpid() not in results_of(two_workers, errands.process_id, [1, 2, 3, 4])
+    assert results_of(two_workers, errands.threads, [1]) == ["1"]
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_an_error_of_the_work_is_passed_on(workers: int) -> None:
+def test_an_error_of_the_work_is_passed_on(engine: Engine) -> None:
     with pytest.raises(ValueError, match="no 7"):
-        results(errands.refuse, [7], workers)
+        results_of(engine, errands.refuse, [7])
 
 
 def test_work_whose_process_died_is_done_again(tmp_path: Path) -> None:
@@ -128,28 +141,20 @@ def test_an_error_that_mentions_no_shipping_is_left_alone() -> None:
         results(fails, [1])
 
 
-def test_an_error_that_speaks_of_pickles_is_not_one_of_shipping() -> None:
+def test_an_error_that_speaks_of_pickles_is_not_one_of_shipping(engine: Engine) -> None:
     error = SpecError("a.pt is a bare pickle: save it again")
     assert as_rpd_error(error) is error
-
-    def fails(number: int) -> int:
-        raise TypeError("cannot pickle this cucumber")
-
-    with pytest.raises(TypeError, match="cannot pickle this cucumber"):
-        results(fails, [1])
     with pytest.raises(pickle.PicklingError, match="Can't pickle the pear"):
-        results(errands.fail_to_pickle, [1], workers=2)
+        results_of(engine, errands.fail_to_pickle, [1])
 
 
-def test_an_attempt_to_end_rpd_is_explained() -> None:
-    for workers in (1, 2):
-        with pytest.raises(ExecutionError, match=r"wants to end rpd \(SystemExit: 3\)$"):
-            results(errands.leave, [3], workers)
+def test_an_attempt_to_end_rpd_is_explained(engine: Engine) -> None:
+    with pytest.raises(ExecutionError, match=r"wants to end rpd \(SystemExit: 3\)$"):
+        results_of(engine, errands.leave, [3])
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_an_error_that_cannot_be_pickled_is_told_by_its_text(workers: int) -> None:
+def test_an_error_that_cannot_be_pickled_is_told_by_its_text(engine: Engine) -> None:
     with pytest.raises(ExecutionError, match=r"^Peculiar: fault 4 in the cellar$"):
-        results(errands.fail_peculiarly, [4], workers)
+        results_of(engine, errands.fail_peculiarly, [4])
     with pytest.raises(ExecutionError, match=r"^Locked: no key for door 5$"):
-        results(errands.fail_with_a_lock, [5], workers)
+        results_of(engine, errands.fail_with_a_lock, [5])

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import errands
 import pytest
 
 SCRIPT = """
+import json
 import errands
-from rpd_core.execute.local import LocalProcesses
+from rpd_core.execute.processes import Crew
 from rpd_core.execute.running import run_items
 from rpd_core.plugin.protocols import WorkItem
 
 if __name__ == "__main__":
-    items = [WorkItem(str(number), errands.module_files, number) for number in range(2)]
-    with LocalProcesses().open(2) as engine:
-        run_items(engine, items, lambda item, value: print(*value, sep="\\n"))
+    work = (errands.module_files, errands.module_files, errands.safe_path)
+    items = [WorkItem(str(number), function, number) for number, function in enumerate(work)]
+    found = {}
+    crew = Crew(2)
+    run_items(crew, items, lambda item, value: found.setdefault(item.identity, value))
+    crew.dismiss()
+    print(json.dumps(found))
 """
 SHADOWS = ("pickle", "random", "numpy", "rpd_basics", "socket")
 
@@ -33,45 +40,48 @@ def project_path() -> str:
     return os.pathsep.join(filter(None, given))
 
 
-def run_in(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *command],
-        cwd=folder,
+@dataclass(frozen=True)
+class Sprung:
+    """What two workers found in a folder full of traps."""
+
+    traps: str
+    """Names of the files that were imported."""
+    modules: list[str]
+    """Where the modules of these names come from, as each worker sees it."""
+    guard: list[str]
+    """What a program that the work starts knows of the guard."""
+
+
+@pytest.fixture(scope="module")
+def sprung(tmp_path_factory: pytest.TempPathFactory) -> Sprung:
+    folder, trap = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("trap")
+    (folder / "script.py").write_text(SCRIPT)
+    (folder / "sprung").touch()
+    for name in SHADOWS:
+        (trap / f"{name}.py").write_text(
+            f"open({str(folder / 'sprung')!r}, 'a').write({name!r})\n"
+            "raise SystemExit('a file of the working directory was imported')\n"
+        )
+    done = subprocess.run(
+        [sys.executable, str(folder / "script.py")],
+        cwd=trap,
         env={**os.environ, "PYTHONPATH": project_path()},
         capture_output=True,
         text=True,
         timeout=120,
     )
-
-
-@pytest.fixture
-def trap(tmp_path: Path) -> Path:
-    folder = tmp_path / "trap"
-    folder.mkdir()
-    for name in SHADOWS:
-        (folder / f"{name}.py").write_text(
-            f"open({str(tmp_path / 'sprung')!r}, 'a').write({name!r})\n"
-            "raise SystemExit('a file of the working directory was imported')\n"
-        )
-    return folder
-
-
-def test_files_of_the_working_directory_are_not_imported_by_workers(
-    trap: Path, tmp_path: Path
-) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(SCRIPT)
-    done = run_in(trap, str(script))
     assert done.returncode == 0, done.stderr
-    assert not (tmp_path / "sprung").exists()
-    assert len(done.stdout.splitlines()) == 2 * len(errands.OFTEN_SHADOWED)
-    assert str(trap) not in done.stdout
+    found = json.loads(done.stdout)
+    return Sprung((folder / "sprung").read_text(), found["0"] + found["1"], found["2"])
 
 
-def test_programs_that_work_starts_see_the_usual_environment(tmp_path: Path) -> None:
+def test_files_of_the_working_directory_are_not_imported_by_workers(sprung: Sprung) -> None:
+    assert sprung.traps == ""
+    assert len(sprung.modules) == 2 * len(errands.OFTEN_SHADOWED)
+    library = Path(os.__file__).parent
+    assert all(Path(path).is_relative_to(library) for path in sprung.modules)
+
+
+def test_programs_that_work_starts_see_the_usual_environment(sprung: Sprung) -> None:
     """The guard is for the worker alone."""
-    script = tmp_path / "script.py"
-    script.write_text(SCRIPT.replace("module_files", "safe_path"))
-    done = run_in(tmp_path, str(script))
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["False", "None"] * 2
+    assert sprung.guard == ["False", "None"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -41,6 +43,12 @@ def test_each_hook_is_specified_once_and_takes_nothing() -> None:
         assert hook() == []
         assert hook.__name__ == name
         assert hook.__doc__ == "Return the components that the plugin offers."
+
+
+def test_every_hook_of_the_table_has_its_section_in_the_reference() -> None:
+    reference = Path(__file__).parents[2] / "docs" / "reference" / "hooks.md"
+    sections = re.findall(r"^## `(rpd_\w+)`", reference.read_text(), re.MULTILINE)
+    assert sorted(sections) == sorted(kind.hook for kind in KINDS.values())
 
 
 class Panel:

@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from commands import refusal, rpd_command
-from stores import contents, corridor, finish, session_at
+from stores import contents, corridor, finish, ready, session_at
 
 import rpd_core as rpd
 from rpd_core.errors import ConfigError, RpdError
 
-USUAL = {"test_episodes": 20, "random_rankings": 8, "shares": (0.0, 1.0)}
+USUAL = {"test_episodes": 20, "random_rankings": 8, "shares": (1.0,)}
 
 
 @pytest.fixture(scope="module")
@@ -45,12 +45,11 @@ def test_the_latest_is_the_one_that_is_opened(run: Path) -> None:
 
 
 def test_each_stays_as_it_was_when_another_is_made(tmp_path: Path) -> None:
-    finish(tmp_path)
-    (first,) = rpd.open_run(tmp_path).analyses
+    (first,) = ready(tmp_path).analyses
     before = files(tmp_path, first)
     suite = contents(tmp_path / "suite", "*")
     told: list[tuple[str, int, int]] = []
-    for asked in ({"measures": ("random:seed=3",)}, {"test_episodes": 4}, {"shares": (0.0, 1.0)}):
+    for asked in ({"measures": ("random:seed=3",)}, {"test_episodes": 2}, {"shares": (1.0,)}):
         finish(tmp_path, corridor(**asked), progress=lambda *some: told.append(some))
     names = rpd.open_run(tmp_path).analyses
     assert len(names) == 4
@@ -63,7 +62,7 @@ def test_each_stays_as_it_was_when_another_is_made(tmp_path: Path) -> None:
 
 
 def test_the_same_question_has_the_same_name(tmp_path: Path) -> None:
-    one, two = finish(tmp_path), finish(tmp_path)
+    one, two = ready(tmp_path), finish(tmp_path)
     assert one.analyses == two.analyses == [one.name]
 
 
@@ -127,7 +126,7 @@ def test_without_a_latest_one_of_the_others_is_opened(run: Path, content: Any) -
 
 def test_an_analysis_that_was_not_finished_is_none(tmp_path: Path) -> None:
     """Killed between its files: the summary comes after what it stands on."""
-    run = finish(tmp_path)
+    run = ready(tmp_path)
     (tmp_path / "analyses" / str(run.name) / "summary.json").unlink()
     assert rpd.open_run(tmp_path).analyses == []
     again = finish(tmp_path)

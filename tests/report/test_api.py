@@ -57,8 +57,8 @@ def goes_on(observations: Any) -> Any:
 
 SETTINGS: dict[str, Any] = {
     "episodes": 200,
-    "chunk": 50,
-    "lanes": 50,
+    "chunk": 100,
+    "lanes": 100,
     "test_episodes": 10,
     "default_action": "constant:0",
     "shares": [0, 0.25, 0.5, 0.75, 1],

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from commands import refusal, rpd_command
-from stores import build, corridor, finish, session_at, tree
+from stores import build, corridor, finish, ready, session_at, tree
 from strangers import having, plugin
 
 import rpd_core as rpd
@@ -218,7 +218,8 @@ def test_a_question_that_no_suite_can_answer_is_refused_before_anything_is_playe
 
 
 def test_an_incomplete_evaluation_is_never_analysed(tmp_path: Path) -> None:
-    run = finish(tmp_path, corridor(chunk=4))
+    few = {"shares": (0.0, 0.5, 1.0), "random_rankings": 1}
+    run = finish(tmp_path, corridor(chunk=4, episodes=20, **few))
     parts = run.directory.evaluation(run.asked.evaluations["tarantula"])
     assert parts.covered() == [(0, 3), (4, 7), (8, 11), (12, 14)]
     assert len(read_evaluation(parts, 15)) == 15
@@ -238,8 +239,7 @@ def test_an_incomplete_evaluation_is_never_analysed(tmp_path: Path) -> None:
 
 
 def test_a_pipe_in_place_of_a_file_is_named_and_waited_for_by_nobody(tmp_path: Path) -> None:
-    finish(tmp_path)
-    name = rpd.open_run(tmp_path).name
+    name = ready(tmp_path).name
     places = ["run.json", f"analyses/{name}/summary.json", "suite/part-000000000-000000019.json"]
     places += ["suite/visits/part-000000000-000000019.parquet", f"analyses/{name}/analysis.json"]
     for place in places:
@@ -257,25 +257,24 @@ def test_a_pipe_in_place_of_a_file_is_named_and_waited_for_by_nobody(tmp_path: P
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("small") / "run"
-    finish(path)
-    return path
+    return ready(tmp_path_factory.mktemp("small") / "run").path
 
 
-@pytest.mark.parametrize("place", ["suite", "pruning", "analyses", "names.json", "prepared.json"])
-@pytest.mark.parametrize("kind", ["file", "folder", "pipe", "link out"])
+@pytest.mark.parametrize("place", ["suite", "pruning", "analyses", "rankings", "names.json"])
+@pytest.mark.parametrize("kind", ["file", "pipe", "link out"])
 def test_something_else_in_a_place_of_ours_is_one_line(
     tmp_path: Path, small: Path, place: str, kind: str
 ) -> None:
     run, outside = shutil.copytree(small, tmp_path / "run"), tmp_path / "outside"
     outside.mkdir()
     path = run / place
+    if place == "rankings":
+        path = run / "analyses" / str(rpd.open_run(run).name) / "rankings"
     if path.is_dir():
         shutil.rmtree(path)
     path.unlink(missing_ok=True)
     {
         "file": lambda: path.write_text("a file"),
-        "folder": path.mkdir,
         "pipe": lambda: os.mkfifo(path),
         "link out": lambda: path.symlink_to(outside),
     }[kind]()
@@ -296,7 +295,7 @@ def read_all(path: Path, analysis: str | None = None) -> None:
 
 def test_a_link_to_a_neighbour_with_a_longer_name_leads_out_of_the_run(tmp_path: Path) -> None:
     """`run-2` begins like `run`, and yet it is another directory."""
-    finish(tmp_path / "run")
+    ready(tmp_path / "run")
     neighbour = shutil.copytree(tmp_path / "run", tmp_path / "run-2")
     (tmp_path / "run" / "run.json").unlink()
     (tmp_path / "run" / "run.json").symlink_to(neighbour / "run.json")
@@ -316,7 +315,7 @@ def test_what_is_no_run_says_so(tmp_path: Path) -> None:
 
 def test_no_code_runs_that_only_a_file_names(tmp_path: Path, monkeypatch: Any) -> None:
     """A run directory from a stranger may name any function as its condition or measure."""
-    finish(tmp_path / "run")
+    ready(tmp_path / "run")
     marker = tmp_path / "ran"
     (tmp_path / "evil_module.py").write_text(
         f"import pathlib\npathlib.Path({str(marker)!r}).touch()\ndef f(given): return 1 / 0\n"

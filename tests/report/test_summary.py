@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from commands import refusal, rpd_command
-from stores import finish
+from stores import ready
 
 import rpd_core as rpd
 from rpd_core.errors import StoreError
@@ -25,7 +25,7 @@ from rpd_core.store.codec import from_plain, to_bytes, to_plain
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> rpd.Run:
-    return finish(tmp_path_factory.mktemp("summary") / "run")
+    return ready(tmp_path_factory.mktemp("summary") / "run")
 
 
 def summary_file(run: rpd.Run) -> Path:

@@ -3,4 +3,5 @@ from rpd_core import Component, hookimpl
 
 @hookimpl
 def rpd_measures():
-    return [Component("jaccard", "rpd_jaccard_measure:Jaccard", "Overlap of mutation and failure")]
+    summary = "Overlap of mutation and failure"
+    return [Component("jaccard", "rpd_jaccard_measure:Jaccard", summary, runs_code=False)]

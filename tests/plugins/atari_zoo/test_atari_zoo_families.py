@@ -82,7 +82,7 @@ def test_a2c_takes_floats_of_0_to_1_and_draws_from_its_probabilities(tmp_path: P
     drawn = np.stack([choice.actions for choice in choices])
     for action in range(ACTIONS):  # 400 draws: four standard errors are at most 0.1
         np.testing.assert_allclose((drawn == action).mean(axis=0), expected[:, action], atol=0.1)
-    best = AtariZooFile(tmp_path / "a2c.pb", sample=False).load(facts())
+    best = AtariZooFile(tmp_path / "a2c.pb", deterministic=True).load(facts())
     assert best(seen(pictures())).actions.tolist() == expected.argmax(axis=1).tolist()
 
 

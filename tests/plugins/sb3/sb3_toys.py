@@ -39,7 +39,8 @@ class Toy(gymnasium.Env[Any, Any]):
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
-        self.observation_space.seed(seed)
+        if seed is not None:  # None would draw a new seed, and every training would differ
+            self.observation_space.seed(seed)
         self.steps = 0
         return self.observation_space.sample(), {}
 
@@ -49,7 +50,7 @@ class Toy(gymnasium.Env[Any, Any]):
 
 
 def algorithm(name: str) -> type[Any]:
-    """Give the class of an algorithm, from sb3-contrib if need be."""
+    """Return the class of an algorithm, from sb3-contrib if need be."""
     found: type[Any] | None = getattr(stable_baselines3, name, None)
     return found or getattr(pytest.importorskip("sb3_contrib"), name)
 
@@ -96,7 +97,7 @@ def saved(model: Any, folder: Path, name: str = "model") -> Path:
 
 
 def rewritten(path: Path, data: dict[str, Any] | None = None, **members: bytes) -> Path:
-    """Give a copy of a saved model with other settings or members; None drops a setting."""
+    """Return a copy of a saved model with other settings or members; None drops a setting."""
     target = path.with_name(f"{path.stem}_rewritten.zip")
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(target, "w") as new:
         for name in old.namelist():
@@ -109,19 +110,19 @@ def rewritten(path: Path, data: dict[str, Any] | None = None, **members: bytes) 
 
 
 def entry(pickled: bytes, **clear: Any) -> dict[str, Any]:
-    """Give a setting in the form in which the library stores what is no JSON."""
+    """Return a setting in the form in which the library stores what is no JSON."""
     return {":type:": "?", ":serialized:": base64.b64encode(pickled).decode(), **clear}
 
 
 def settings_of(path: Path) -> dict[str, Any]:
-    """Give the settings of a saved model."""
+    """Return the settings of a saved model."""
     with zipfile.ZipFile(path) as zipped:
         found: dict[str, Any] = json.loads(zipped.read("data"))
     return found
 
 
 def weights_of(path: Path) -> dict[str, torch.Tensor]:
-    """Give the weights of a saved model."""
+    """Return the weights of a saved model."""
     with zipfile.ZipFile(path) as zipped:
         raw = io.BytesIO(zipped.read("policy.pth"))
     found: dict[str, torch.Tensor] = torch.load(raw, weights_only=True)
@@ -129,19 +130,19 @@ def weights_of(path: Path) -> dict[str, torch.Tensor]:
 
 
 def weights_bytes(weights: Any) -> bytes:
-    """Give weights as the bytes of a `.pth` file."""
+    """Return weights as the bytes of a `.pth` file."""
     raw = io.BytesIO()
     torch.save(weights, raw)
     return raw.getvalue()
 
 
 def facts_of(observation: Any, action: Any, views: tuple[str, ...] = ()) -> Facts:
-    """Give what a policy may know about an environment with these spaces."""
+    """Return what a policy may know about an environment with these spaces."""
     return Facts(observation, action, LANES, views, description="the toy")
 
 
 def samples(space: Any, count: int = LANES, seed: int = 5) -> list[Any]:
-    """Give elements of a space; images of noise are all alike, so they differ in brightness."""
+    """Return elements of a space; images of noise are all alike, so they differ in brightness."""
     space.seed(seed)
     rows = [space.sample() for _ in range(count)]
     for place, row in enumerate(rows):
@@ -165,7 +166,7 @@ def seen(
     step: int = 0,
     views: dict[str, Any] | None = None,
 ) -> PolicyInput:
-    """Give the input of a policy at one step."""
+    """Return the input of a policy at one step."""
     lanes = len(
         next(iter(observations.values())) if isinstance(observations, dict) else observations
     )
@@ -192,5 +193,5 @@ class Touch:
 
 
 def touching(marker: Path) -> bytes:
-    """Give a pickle that would create a file."""
+    """Return a pickle that would create a file."""
     return pickle.dumps(Touch(marker))

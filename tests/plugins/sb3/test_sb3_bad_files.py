@@ -45,13 +45,13 @@ def test_a_zip_of_something_else(tmp_path: Path) -> None:
     path = tmp_path / "notes.zip"
     with zipfile.ZipFile(path, "w") as zipped:
         zipped.writestr("readme.txt", "hello")
-    assert "no stable-baselines3 file: it holds readme.txt" in complaint(Sb3File(path))
+    assert "not a stable-baselines3 file: it holds readme.txt" in complaint(Sb3File(path))
 
 
 def test_a_file_that_is_no_zip(tmp_path: Path) -> None:
     path = tmp_path / "model.zip"
     path.write_bytes(b"hello there")
-    assert "model.zip is no zip file" in complaint(Sb3File(path))
+    assert "model.zip is not a zip file" in complaint(Sb3File(path))
 
 
 @pytest.mark.parametrize("share", [0.3, 0.9, 0.999])

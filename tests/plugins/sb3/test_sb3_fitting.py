@@ -11,7 +11,7 @@ from sb3_toys import VECTOR, Toy, batch, facts_of, samples
 from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack
 
 from rpd_core.errors import FitError
-from rpd_sb3.fitting import Wishes, fit
+from rpd_sb3.fitting import FitOptions, fit
 from rpd_sb3.statistics import Normal, Statistics
 
 TWO = spaces.Discrete(2)
@@ -24,9 +24,9 @@ def box(*shape: int, low: float = 0, high: float = 255, dtype: Any = np.uint8) -
     return spaces.Box(low, high, shape, dtype)
 
 
-def fitted(ours: Any, theirs: Any, **wishes: Any) -> tuple[Any, Any, tuple[str, ...]]:
-    """Give observations, what the model gets, and the notes."""
-    fitting = fit(facts_of(ours, TWO), theirs, Wishes(**wishes))
+def fitted(ours: Any, theirs: Any, **options: Any) -> tuple[Any, Any, tuple[str, ...]]:
+    """Return observations, what the model gets, and the notes."""
+    fitting = fit(facts_of(ours, TWO), theirs, FitOptions(**options))
     rows = batch(samples(ours))
     return rows, fitting(rows, START, None)[0], fitting.notes
 
@@ -77,11 +77,11 @@ def test_fractions_for_a_model_of_whole_numbers_are_refused() -> None:
         fitted(box(2, low=-3, high=5, dtype=np.float32), box(2))
 
 
-def stack_matches(ours: spaces.Box, count: int, **wishes: Any) -> None:
+def stack_matches(ours: spaces.Box, count: int, **options: Any) -> None:
     """Compare with the library's own frame stack over two episodes."""
     env = VecFrameStack(DummyVecEnv([lambda: Toy(ours, TWO)]), count)
     theirs = env.observation_space
-    fitting = fit(facts_of(ours, TWO), theirs, Wishes(**wishes))
+    fitting = fit(facts_of(ours, TWO), theirs, FitOptions(**options))
     env.seed(4)
     expected, start, kept = env.reset(), True, None
     for _ in range(9):
@@ -106,13 +106,13 @@ def test_images_are_stacked_as_the_library_does() -> None:
 
 def test_unbounded_vectors_are_stacked_only_on_demand() -> None:
     endless = spaces.Box(-np.inf, np.inf, (2,), np.float32)
-    with pytest.raises(FitError, match="say stack=3"):
+    with pytest.raises(FitError, match="set stack=3"):
         stack_matches(endless, 3)
     stack_matches(endless, 3, stack=3)
 
 
 def test_a_stack_of_images_is_turned_channels_first() -> None:
-    fitting = fit(facts_of(box(8, 9, 1), TWO), box(4, 8, 9), Wishes())
+    fitting = fit(facts_of(box(8, 9, 1), TWO), box(4, 8, 9), FitOptions())
     rows = batch(samples(box(8, 9, 1)))
     first, kept = fitting(rows, START, None)
     second, _ = fitting(rows + 1, np.arange(6) == 2, kept)
@@ -124,7 +124,7 @@ def test_a_stack_of_images_is_turned_channels_first() -> None:
 
 def test_a_stack_on_an_axis_of_its_own_starts_with_copies() -> None:
     wanted = spaces.Box(-2.0, 3.0, (3, 4), np.float32)
-    fitting = fit(facts_of(VECTOR, TWO), wanted, Wishes())
+    fitting = fit(facts_of(VECTOR, TWO), wanted, FitOptions())
     rows = batch(samples(VECTOR))
     first, kept = fitting(rows, START, None)
     second, _ = fitting(rows * 2, ~START, kept)

@@ -18,7 +18,7 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import nn
 
 from rpd_core.errors import FitError, SpecError
-from rpd_sb3.fitting import Wishes, fit
+from rpd_sb3.fitting import FitOptions, fit
 from rpd_sb3.loader import Sb3File
 
 SEVEN = spaces.Discrete(7)
@@ -41,7 +41,7 @@ class AuthorsNet(BaseFeaturesExtractor):
 
 
 def authored(folder: Path, monkeypatch: pytest.MonkeyPatch, **arguments: Any) -> tuple[Any, Path]:
-    """Give a model whose extractor is pickled by reference to a module that is gone by now."""
+    """Return a model whose extractor is pickled by reference to a module that is gone by now."""
     module = type(sys)("authors_nets")
     module.AuthorsNet = AuthorsNet  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "authors_nets", module)
@@ -117,7 +117,7 @@ def test_an_extractor_written_out_in_the_file_is_rebuilt_from_its_weights(
 
 
 def grid_steps(wrapper: Any, name: str = "MiniGrid-DoorKey-6x6-v0") -> Any:
-    """Give plain observations of a random walk and what a wrapper makes of them."""
+    """Return plain observations of a random walk and what a wrapper makes of them."""
     env = gymnasium.make(name)
     wrapped = wrapper(env)
     pairs = []
@@ -133,7 +133,7 @@ def grid_steps(wrapper: Any, name: str = "MiniGrid-DoorKey-6x6-v0") -> Any:
 @pytest.mark.parametrize("shape", [(7, 7, 20), (20, 7, 7), (980,)])
 def test_one_hot_cells_are_those_of_minigrids_wrapper(shape: tuple[int, ...]) -> None:
     _, _, pairs = grid_steps(OneHotPartialObsWrapper)
-    fitting = fit(facts_of(GRID, SEVEN), spaces.Box(0, 255, shape, np.uint8), Wishes())
+    fitting = fit(facts_of(GRID, SEVEN), spaces.Box(0, 255, shape, np.uint8), FitOptions())
     rows = {"image": np.stack([plain["image"] for plain, _ in pairs])}
     found = fitting(rows, np.ones(6, dtype=bool), None)[0]
     wanted = np.stack([made["image"] for _, made in pairs])
@@ -147,10 +147,10 @@ def test_flat_observations_need_a_mission_that_is_known() -> None:
     rows = {"image": np.stack([plain["image"] for plain, _ in pairs])}
     wanted = np.stack([made for _, made in pairs])
     space = wrapped.observation_space
-    with pytest.raises(FitError, match=r"reads the mission text.*say mission="):
-        fit(facts_of(GRID, SEVEN), space, Wishes())
-    told = fit(facts_of(GRID, SEVEN), space, Wishes(mission=pairs[0][0]["mission"]))
-    known = fit(facts_of(env.observation_space, SEVEN), space, Wishes())
+    with pytest.raises(FitError, match=r"reads the mission text.*set mission="):
+        fit(facts_of(GRID, SEVEN), space, FitOptions())
+    told = fit(facts_of(GRID, SEVEN), space, FitOptions(mission=pairs[0][0]["mission"]))
+    known = fit(facts_of(env.observation_space, SEVEN), space, FitOptions())
     for fitting in (told, known):
         found = fitting(rows, np.ones(6, dtype=bool), None)[0]
         np.testing.assert_array_equal(found, wanted)
@@ -159,4 +159,4 @@ def test_flat_observations_need_a_mission_that_is_known() -> None:
 def test_a_mission_that_differs_between_episodes_is_not_guessed() -> None:
     env, wrapped, _ = grid_steps(FlatObsWrapper, "MiniGrid-GoToDoor-5x5-v0")
     with pytest.raises(FitError, match="may differ between episodes"):
-        fit(facts_of(env.observation_space, SEVEN), wrapped.observation_space, Wishes())
+        fit(facts_of(env.observation_space, SEVEN), wrapped.observation_space, FitOptions())

@@ -35,7 +35,7 @@ FOUR = spaces.Discrete(4)
 
 @pytest.fixture
 def gym(monkeypatch: pytest.MonkeyPatch) -> dict[str, type]:
-    """Give stand-ins for the space classes of gym, importable while files are written."""
+    """Return stand-ins for the space classes of gym, importable while files are written."""
     found = {}
     for package in ("gym", "gym.spaces"):
         monkeypatch.setitem(sys.modules, package, types.ModuleType(package))
@@ -151,6 +151,19 @@ def test_layers_that_actor_and_critic_shared_are_given_to_both(
     expected = model.policy.get_distribution(torch.from_numpy(batch(rows))).distribution.probs
     found = loaded(seen(batch(rows))).probabilities
     np.testing.assert_allclose(found, expected.detach().numpy(), atol=1e-6)
+
+
+@pytest.mark.parametrize("actions", [FOUR, PUSHES])
+def test_the_linear_policy_of_ars_loads_under_its_old_names(tmp_path: Path, actions: Any) -> None:
+    model = train("ARS", "LinearPolicy", VECTOR, actions)
+    path = saved(model, tmp_path)
+    assert list(weights_of(path)) == ["action_net.0.weight"]
+    before = {"action_net.weight": weights_of(path)["action_net.0.weight"]}
+    path = rewritten(path, policy_pth=weights_bytes(before))
+    loaded = Sb3File(path).load(facts_of(VECTOR, actions))
+    rows = samples(VECTOR)
+    expected = np.stack([model.predict(row, deterministic=True)[0] for row in rows])
+    np.testing.assert_allclose(loaded(seen(batch(rows))).actions, expected, rtol=1e-5)
 
 
 def test_arguments_that_no_longer_exist_and_say_nothing_are_dropped(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ PARTS = spaces.Dict({"a": VECTOR, "b": spaces.Box(-1.0, 1.0, (2,), np.float32)})
 
 
 def normalizer(space: Any = VECTOR, **settings: Any) -> VecNormalize:
-    """Give statistics gathered over a few steps."""
+    """Return statistics gathered over a few steps."""
     env = VecNormalize(DummyVecEnv([lambda: Toy(space, TWO)]), clip_obs=0.8, **settings)
     env.seed(1)
     env.reset()
@@ -130,6 +130,11 @@ def test_a_file_that_holds_no_statistics_is_refused(tmp_path: Path, model: Any) 
     (tmp_path / "s.pkl").write_bytes(pickle.dumps({"mean": 1}))
     with pytest.raises(SpecError, match=r"s\.pkl holds no VecNormalize"):
         Sb3File(saved(model, tmp_path), vecnormalize=tmp_path / "s.pkl").load(facts_of(VECTOR, TWO))
+    np.savez(tmp_path / "other.npz", weights=np.ones(4))
+    with pytest.raises(SpecError, match=r"other\.npz: it has no arrays mean and var"):
+        Sb3File(saved(model, tmp_path), vecnormalize=tmp_path / "other.npz").load(
+            facts_of(VECTOR, TWO)
+        )
     (tmp_path / "s.npz").write_bytes(b"nothing")
     with pytest.raises(SpecError, match=r"s\.npz holds no statistics"):
         Sb3File(saved(model, tmp_path), vecnormalize=tmp_path / "s.npz").load(facts_of(VECTOR, TWO))

@@ -87,7 +87,7 @@ def test_the_same_draws_give_the_same_actions(tmp_path: Path) -> None:
 
 def test_the_best_is_taken_if_the_user_says_so(tmp_path: Path) -> None:
     module = Actor()
-    policy = loaded(save(module, tmp_path / "a.pt"), sample=False)
+    policy = loaded(save(module, tmp_path / "a.pt"), deterministic=True)
     best = reference(module, vectors()).argmax(axis=1)
     assert policy(seen(vectors())).actions.tolist() == best.tolist()
 
@@ -169,8 +169,8 @@ def test_another_number_of_actions_is_refused(tmp_path: Path) -> None:
 
 def test_sampling_action_values_is_refused(tmp_path: Path) -> None:
     path = save(QNetwork(), tmp_path / "q.pt")
-    with pytest.raises(FitError, match="sample=true needs logits or probabilities"):
-        loaded(path, sample=True)
+    with pytest.raises(FitError, match="deterministic=false needs logits or probabilities"):
+        loaded(path, deterministic=False)
 
 
 @pytest.mark.parametrize("options", [{"epsilon": -0.1}, {"stack": 0}, {"divide": 0.0}])
@@ -210,6 +210,14 @@ def test_the_loader_is_found_by_its_name(tmp_path: Path) -> None:
     path = save(Linear(), tmp_path / "a.pt")
     made = installed().make("policy", f"torchscript:{path},output=q,hidden=2+8,trust=true")
     assert made == TorchScriptFile(path, output="q", hidden=(2, 8), trust=True)
+
+
+def test_sampling_has_the_same_word_as_in_other_loaders(tmp_path: Path) -> None:
+    path = save(Linear(), tmp_path / "a.pt")
+    made = installed().make("policy", f"torchscript:{path},deterministic=true")
+    assert made == TorchScriptFile(path, deterministic=True)
+    with pytest.raises(RpdError, match="sample"):
+        installed().make("policy", f"torchscript:{path},sample=true")
 
 
 def test_describe_names_module_size_and_use(tmp_path: Path) -> None:

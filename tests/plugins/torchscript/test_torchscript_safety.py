@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 import torch
-from script_files import Counter, Linear, facts, loaded, save, seen, vectors
+from script_files import Linear, facts, loaded, save, seen, vectors
 from torch import Tensor, nn
 
 from rpd_core.errors import FitError
 from rpd_torchscript.archive import read_archive
-from rpd_torchscript.operators import ALLOWED, RANDOM
+from rpd_torchscript.functions.table import ALLOWED, RANDOM
 
 
 class Writes(Linear):
@@ -104,7 +104,6 @@ HOSTILE = [
     (WritesFromAHook, "aten::save"),
     (Writes, "aten::save"),
     (WritesDeepInside, "aten::save"),
-    (WritesElsewhere, "aten::save"),
     (WritesWhenLoaded, "__setstate__"),
     (MapsAFile, "aten::from_file"),
 ]
@@ -117,8 +116,15 @@ def test_a_hostile_module_is_refused_and_writes_nothing(
     target = tmp_path / "written"
     path = save(kind(str(target)), tmp_path / "hostile.pt")
     target.unlink(missing_ok=True)
-    with pytest.raises(FitError, match=rf"hostile\.pt uses .*{name}.*trust=true"):
+    with pytest.raises(FitError, match=rf"hostile\.pt .*{name}.*trust=true"):
         loaded(path)
+    assert not target.exists()
+
+
+def test_a_method_that_is_never_called_does_no_harm(tmp_path: Path) -> None:
+    target = tmp_path / "written"
+    path = save(WritesElsewhere(str(target)), tmp_path / "a.pt")
+    loaded(path)(seen(vectors()))
     assert not target.exists()
 
 
@@ -159,7 +165,7 @@ def test_a_bare_pickle_is_refused_and_writes_nothing(tmp_path: Path) -> None:
     assert not target.exists()
 
 
-@pytest.mark.parametrize(("protocol", "name"), [(2, "__builtin__.getattr"), (4, "a name that")])
+@pytest.mark.parametrize(("protocol", "name"), [(2, "__builtin__.getattr"), (4, "protocol 4")])
 def test_a_payload_among_the_members_of_a_script_is_refused(
     tmp_path: Path, protocol: int, name: str
 ) -> None:
@@ -172,7 +178,7 @@ def test_a_payload_among_the_members_of_a_script_is_refused(
             if entry.filename.endswith("/data.pkl"):
                 data = pickle.dumps(Payload(target), protocol)
             copy.writestr(entry.filename, data)
-    with pytest.raises(FitError, match=rf"bad\.pt uses .*{name}.*refused"):
+    with pytest.raises(FitError, match=rf"bad\.pt .*{name}.*refused"):
         loaded(bad)
     assert not target.exists()
 
@@ -213,28 +219,9 @@ def test_the_allow_list_names_operators_that_exist_and_none_that_act() -> None:
     schemas = torch._C._jit_get_all_schemas()
     known = {schema.name for schema in schemas}
     assert {name for name in ALLOWED if name.startswith("aten")} <= known
-    assert not ALLOWED & RANDOM
+    assert not ALLOWED.keys() & RANDOM
     touchy = ("file", "save", "load", "print", "fork", "Call", "Python", "seed", "SetAttr")
     assert not [name for name in ALLOWED if any(word in name for word in touchy)]
-
-
-LAYERS = [
-    nn.LSTM(4, 5),
-    nn.GRUCell(4, 5),
-    nn.MultiheadAttention(4, 2, batch_first=True),
-    nn.Sequential(
-        nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.MaxPool2d(2), nn.Flatten()
-    ),
-    nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.SiLU(), nn.Dropout(), nn.Softmax(dim=-1)),
-    Counter(),
-]
-
-
-@pytest.mark.parametrize("module", LAYERS, ids=lambda module: type(module).__name__)
-def test_common_layers_use_only_allowed_operators(tmp_path: Path, module: nn.Module) -> None:
-    from rpd_torchscript.loading import load_module
-
-    assert load_module(save(module, tmp_path / "a.pt"), trust=False).kind == "script"
 
 
 # ------------------------------------------------------------------- bad files
@@ -327,13 +314,16 @@ def test_weights_saved_on_a_graphics_card_are_read_on_the_processor(tmp_path: Pa
     assert (before == after).all()
 
 
-def test_a_graph_that_asks_for_a_graphics_card_is_named(tmp_path: Path) -> None:
+def test_a_graph_that_asks_for_a_graphics_card_runs_on_the_processor(tmp_path: Path) -> None:
     class OnCard(Linear):
         def forward(self, observation: Tensor) -> Tensor:
             return self.layer(observation.to("cuda:0"))
 
-    with pytest.raises(FitError, match=r"traced on 'cuda:0'.*trace it again"):
-        loaded(save(OnCard(), tmp_path / "a.pt"))
+    before, after = (
+        loaded(save(kind(), tmp_path / "a.pt"))(seen(vectors())).probabilities
+        for kind in (Linear, OnCard)
+    )
+    assert (before == after).all()
 
 
 def test_a_model_for_another_environment_says_both_sides(tmp_path: Path) -> None:

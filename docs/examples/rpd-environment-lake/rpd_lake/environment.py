@@ -15,7 +15,7 @@ class Lake:
     """Chance that a step goes in a direction drawn at random."""
 
     def task(self):
-        """Give settings under which the ranking works well."""
+        """Return settings under which the ranking works well."""
         return Task(
             abstraction=("identity",),
             default_action="repeat",
@@ -29,5 +29,5 @@ class Lake:
         )
 
     def open(self, opening):
-        """Make the lanes."""
+        """Build the lanes."""
         return LakeLanes(self.size, self.slip, opening.lanes)

@@ -20,7 +20,7 @@ _ENDLESS = 1e30
 
 
 @dataclass(frozen=True)
-class Line:
+class Adapter:
     """The way of one part of the observation to the model."""
 
     source: str | None
@@ -36,7 +36,7 @@ class Line:
     normal: Normal | None = None
     """Statistics that are still to be applied."""
 
-    def then(self, step: Step, shape: tuple[int, ...], note: str) -> Line:
+    def then(self, step: Step, shape: tuple[int, ...], note: str) -> Adapter:
         """Add a step."""
         if self.stack is None:
             longer = replace(self, before=(*self.before, step))
@@ -44,7 +44,7 @@ class Line:
             longer = replace(self, after=(*self.after, step))
         return replace(longer, shape=shape, notes=(*self.notes, note)).normalised()
 
-    def normalised(self) -> Line:
+    def normalised(self) -> Adapter:
         """Apply the statistics as soon as the shape is theirs."""
         if self.normal is None or self.normal.shape != self.shape:
             return self
@@ -53,7 +53,7 @@ class Line:
         unscaled = replace(self, normal=None, low=-clip, high=clip)
         return unscaled.then(self.normal, self.shape, note)
 
-    def stacked(self, stack: Stack, shape: tuple[int, ...]) -> Line:
+    def stacked(self, stack: Stack, shape: tuple[int, ...]) -> Adapter:
         """Add a frame stack."""
         note = f"stack of {stack.count} observations"
         return replace(self, stack=stack, shape=shape, notes=(*self.notes, note)).normalised()
@@ -70,26 +70,26 @@ class Line:
         return values, kept
 
 
-def same(line: Line, part: Any, wanted: Any) -> Line | None:
+def unchanged(adapter: Adapter, part: Any, wanted: Any) -> Adapter | None:
     """Take the part as it is."""
-    if line.shape != wanted.shape:
+    if adapter.shape != wanted.shape:
         return None
     if isinstance(wanted, spaces.Discrete) and part.n != wanted.n:
         return None
     if isinstance(wanted, spaces.MultiDiscrete) and (part.nvec != wanted.nvec).any():
         return None
-    return line
+    return adapter
 
 
-def turned(line: Line, target: tuple[int, ...]) -> Line | None:
+def move_channels(adapter: Adapter, target: tuple[int, ...]) -> Adapter | None:
     """Move the channels of an image to the front or to the end."""
-    if len(line.shape) != 3 or len(target) != 3:
+    if len(adapter.shape) != 3 or len(target) != 3:
         return None
-    height, width, channels = line.shape
+    height, width, channels = adapter.shape
     if (channels, height, width) == target:
-        return line.then(_channels_first, target, "channels first")
-    if (line.shape[1], line.shape[2], line.shape[0]) == target:
-        return line.then(_channels_last, target, "channels last")
+        return adapter.then(_channels_first, target, "channels first")
+    if (adapter.shape[1], adapter.shape[2], adapter.shape[0]) == target:
+        return adapter.then(_channels_last, target, "channels last")
     return None
 
 
@@ -101,43 +101,43 @@ def _channels_last(values: Array) -> Array:
     return np.transpose(values, (0, 2, 3, 1))
 
 
-def flat(line: Line, target: tuple[int, ...]) -> Line | None:
+def flatten(adapter: Adapter, target: tuple[int, ...]) -> Adapter | None:
     """Put all numbers of the part in one row."""
-    size = int(np.prod(line.shape))
-    if len(line.shape) < 2 or target != (size,):
+    size = int(np.prod(adapter.shape))
+    if len(adapter.shape) < 2 or target != (size,):
         return None
-    return line.then(_flatten, target, "flattened")
+    return adapter.then(_flatten, target, "flattened")
 
 
 def _flatten(values: Array) -> Array:
     return values.reshape(len(values), -1)
 
 
-def stacks(line: Line, part: Any, wanted: Any, given: int | None) -> Iterator[Line]:
-    """Give the frame stacks whose size, and bounds unless the user names a size, are right."""
+def frame_stacks(adapter: Adapter, part: Any, wanted: Any, given: int | None) -> Iterator[Adapter]:
+    """Return the frame stacks whose size, and bounds unless the user names a size, are right."""
     target = tuple(wanted.shape)
-    if not isinstance(part, spaces.Box) or not line.shape:
+    if not isinstance(part, spaces.Box) or not adapter.shape:
         return
     if (
-        len(target) == len(line.shape) + 1
-        and target[1:] == line.shape
+        len(target) == len(adapter.shape) + 1
+        and target[1:] == adapter.shape
         and given in (None, target[0])
     ):
-        yield line.stacked(Stack(target[0], 0, new_axis=True), target)
-    size = int(np.prod(line.shape))
+        yield adapter.stacked(Stack(target[0], 0, new_axis=True), target)
+    size = int(np.prod(adapter.shape))
     count, rest = divmod(int(np.prod(target)), size)
-    if rest or count < 2 or len(target) != len(line.shape) or given not in (None, count):
+    if rest or count < 2 or len(target) != len(adapter.shape) or given not in (None, count):
         return
     if given is None and not _same_bounds(part, wanted):
         return
-    for axis in (-1, 0) if len(line.shape) == 3 else (-1,):
-        shape = list(line.shape)
+    for axis in (-1, 0) if len(adapter.shape) == 3 else (-1,):
+        shape = list(adapter.shape)
         shape[axis] *= count
-        yield line.stacked(Stack(count, axis), tuple(shape))
+        yield adapter.stacked(Stack(count, axis), tuple(shape))
 
 
 def _same_bounds(part: Any, wanted: Any) -> bool:
-    """Tell whether the model's bounds are those of the part, several times over.
+    """Return whether the model's bounds are those of the part, several times over.
 
     Vectors without any bound prove nothing: a model of another environment would pass.
     """
@@ -153,27 +153,31 @@ def _same_bounds(part: Any, wanted: Any) -> bool:
     )
 
 
-def encoded(line: Line, target: tuple[int, ...], mission: str | None) -> Iterator[Line | None]:
-    """Give MiniGrid's encodings of a view."""
-    cells = replace(line.then(one_hot, one_hot_shape(line.shape), "one-hot cells"), low=0, high=255)
-    yield cells if cells.shape == target else turned(cells, target)
-    yield flat(cells, target)
-    if mission is not None and target == (flat_size(line.shape),):
-        yield line.then(WithMission(mission), target, "flat with the mission")
+def grid_encodings(
+    adapter: Adapter, target: tuple[int, ...], mission: str | None
+) -> Iterator[Adapter | None]:
+    """Return MiniGrid's encodings of a view."""
+    cells = replace(
+        adapter.then(one_hot, one_hot_shape(adapter.shape), "one-hot cells"), low=0, high=255
+    )
+    yield cells if cells.shape == target else move_channels(cells, target)
+    yield flatten(cells, target)
+    if mission is not None and target == (flat_size(adapter.shape),):
+        yield adapter.then(WithMission(mission), target, "flat with the mission")
 
 
-def bounds(space: Any) -> tuple[float, float]:
-    """Give the lowest and the highest number in a space."""
+def value_bounds(space: Any) -> tuple[float, float]:
+    """Return the lowest and the highest number in a space."""
     if isinstance(space, spaces.Box):
         return float(np.min(space.low)), float(np.max(space.high))
     return 0.0, 1.0
 
 
-def divided(values: Array) -> Array:
-    """Give bytes as fractions."""
+def bytes_to_fractions(values: Array) -> Array:
+    """Return bytes as fractions."""
     return (values / np.float32(255)).astype(np.float32)
 
 
-def multiplied(values: Array) -> Array:
-    """Give fractions as bytes."""
+def fractions_to_bytes(values: Array) -> Array:
+    """Return fractions as bytes."""
     return np.rint(values * 255.0).astype(np.uint8)

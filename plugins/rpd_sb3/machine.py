@@ -1,0 +1,269 @@
+"""A machine for pickles that builds plain data and calls nothing but what it is handed.
+
+Python's own unpickler makes room for whatever sizes a file claims, and hashes whatever it is told
+to: a few bytes can fill the memory or keep it busy for ever. This one reads a bounded number of
+operations, remembers by name and not by position, and takes plain scalars as keys alone.
+"""
+
+from __future__ import annotations
+
+import pickletools
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+from rpd_sb3.boundary import Flaw
+
+_MOST_OPERATIONS = 200_000
+_LONGEST_INTEGER = 1024
+_LITERALS = frozenset({
+    "INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT",
+    "STRING", "BINSTRING", "SHORT_BINSTRING", "UNICODE", "BINUNICODE", "SHORT_BINUNICODE",
+    "BINUNICODE8", "BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BYTEARRAY8",
+})  # fmt: skip
+_CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
+_SCALARS = (str, int, float, bytes, type(None))
+
+
+class Refused(Flaw):
+    """A pickle wanted something that is not on the list."""
+
+
+class Fillable:
+    """Something that a pickle may fill with a state after it was made."""
+
+    __slots__ = ()
+
+    def fill(self, state: Any) -> None:
+        """Take what the pickle says about the object."""
+        raise NotImplementedError
+
+
+class Machine:
+    """Runs the operations of one pickle."""
+
+    def __init__(
+        self,
+        find: Callable[[str, str], Any],
+        call: Callable[[Any, tuple[Any, ...]], Any],
+        outside: Callable[[Any], Any],
+    ) -> None:
+        self.find = find
+        """(module, name) -> what stands for that name."""
+        self.call = call
+        """(what stands for a name, arguments) -> what the pickle goes on with."""
+        self.outside = outside
+        """What stands for an object that is kept outside the pickle, by its identifier."""
+        self.stack: list[Any] = []
+        self.marked: list[list[Any]] = []
+        self.memo: dict[int, Any] = {}
+
+    def run(self, stream: BinaryIO) -> Any:
+        """Return what the pickle at the stream's position holds."""
+        for count, (operation, argument, _) in enumerate(pickletools.genops(stream)):
+            if count >= _MOST_OPERATIONS:
+                raise Refused(f"it takes more than {_MOST_OPERATIONS:,} steps")
+            name = operation.name
+            if name in _LITERALS:
+                self.stack.append(_bounded(argument))
+            elif name in _CONSTANTS:
+                self.stack.append(_CONSTANTS[name])
+            elif name != "STOP":
+                self._do(name, argument)
+        return self.stack.pop()
+
+    def _do(self, name: str, argument: Any) -> None:
+        method = _METHODS.get(name)
+        if method is None:
+            raise Refused(f"it uses the operation {name}")
+        method(self, argument)
+
+    def _skip(self, argument: Any) -> None:
+        """PROTO and FRAME change nothing here."""
+
+    # ------------------------------------------------------------------ stack and memo
+
+    def _mark(self, argument: Any) -> None:
+        self.marked.append(self.stack)
+        self.stack = []
+
+    def _take_marked(self) -> list[Any]:
+        items, self.stack = self.stack, self.marked.pop()
+        return items
+
+    def _pop(self, argument: Any) -> None:
+        if self.stack:
+            self.stack.pop()
+        else:
+            self._take_marked()
+
+    def _pop_mark(self, argument: Any) -> None:
+        self._take_marked()
+
+    def _duplicate(self, argument: Any) -> None:
+        self.stack.append(self.stack[-1])
+
+    def _put(self, argument: Any) -> None:
+        self.memo[argument] = self.stack[-1]
+
+    def _memoize(self, argument: Any) -> None:
+        self.memo[len(self.memo)] = self.stack[-1]
+
+    def _get(self, argument: Any) -> None:
+        self.stack.append(self.memo[argument])
+
+    # -------------------------------------------------------------------- containers
+
+    def _empty_list(self, argument: Any) -> None:
+        self.stack.append([])
+
+    def _empty_tuple(self, argument: Any) -> None:
+        self.stack.append(())
+
+    def _empty_dict(self, argument: Any) -> None:
+        self.stack.append({})
+
+    def _list(self, argument: Any) -> None:
+        items = self._take_marked()
+        self.stack.append(items)
+
+    def _tuple(self, argument: Any) -> None:
+        items = tuple(self._take_marked())
+        self.stack.append(items)
+
+    def _group(self, count: int) -> None:
+        """Put the last few objects into a tuple."""
+        if len(self.stack) < count:
+            raise IndexError("the stack is empty")
+        items = tuple(self.stack[-count:])
+        del self.stack[-count:]
+        self.stack.append(items)
+
+    def _dict(self, argument: Any) -> None:
+        items = self._take_marked()
+        self.stack.append({})
+        self._set_items(items)
+
+    def _append(self, argument: Any) -> None:
+        item = self.stack.pop()
+        self._extend([item])
+
+    def _appends(self, argument: Any) -> None:
+        self._extend(self._take_marked())
+
+    def _extend(self, items: list[Any]) -> None:
+        if not isinstance(self.stack[-1], list):
+            raise Refused("it appends to something that is not a list")
+        self.stack[-1].extend(items)
+
+    def _set_item(self, argument: Any) -> None:
+        value, key = self.stack.pop(), self.stack.pop()
+        self._set_items([key, value])
+
+    def _set_marked(self, argument: Any) -> None:
+        self._set_items(self._take_marked())
+
+    def _set_items(self, items: list[Any]) -> None:
+        if not isinstance(self.stack[-1], dict):
+            raise Refused("it sets an item of something that is not a dictionary")
+        self.stack[-1].update(pairs(zip(items[::2], items[1::2], strict=True)))
+
+    # -------------------------------------------------------------- names and objects
+
+    def _global(self, argument: Any) -> None:
+        module, _, name = argument.partition(" ")
+        self.stack.append(self.find(module, name))
+
+    def _stack_global(self, argument: Any) -> None:
+        name, module = self.stack.pop(), self.stack.pop()
+        if not (isinstance(name, str) and isinstance(module, str)):
+            raise Refused("it wants something whose name is not a text")
+        self.stack.append(self.find(module, name))
+
+    def _reduce(self, argument: Any) -> None:
+        arguments, function = self.stack.pop(), self.stack.pop()
+        if not isinstance(arguments, tuple):
+            raise Refused("it calls something with arguments that are not a tuple")
+        self.stack.append(self.call(function, arguments))
+
+    def _new_with_names(self, argument: Any) -> None:
+        self.stack.pop()  # arguments by name: no object on the list takes any
+        self._reduce(argument)
+
+    def _instance(self, argument: Any) -> None:
+        arguments = tuple(self._take_marked())
+        self._global(argument)
+        self.stack.append(self.call(self.stack.pop(), arguments))
+
+    def _object(self, argument: Any) -> None:
+        kind, *arguments = self._take_marked()
+        self.stack.append(self.call(kind, tuple(arguments)))
+
+    def _build(self, argument: Any) -> None:
+        state, target = self.stack.pop(), self.stack[-1]
+        if isinstance(target, Fillable):
+            target.fill(state)
+        elif not isinstance(target, dict):  # attributes of a dictionary are of no interest
+            raise Refused("it tries to alter something that is not its own")
+
+    def _persistent(self, argument: Any) -> None:
+        self.stack.append(self.outside(argument))
+
+    def _persistent_on_stack(self, argument: Any) -> None:
+        self.stack.append(self.outside(self.stack.pop()))
+
+
+_METHODS: dict[str, Callable[[Machine, Any], None]] = {
+    "PROTO": Machine._skip,
+    "FRAME": Machine._skip,
+    "MARK": Machine._mark,
+    "POP": Machine._pop,
+    "POP_MARK": Machine._pop_mark,
+    "DUP": Machine._duplicate,
+    "PUT": Machine._put,
+    "BINPUT": Machine._put,
+    "LONG_BINPUT": Machine._put,
+    "MEMOIZE": Machine._memoize,
+    "GET": Machine._get,
+    "BINGET": Machine._get,
+    "LONG_BINGET": Machine._get,
+    "EMPTY_LIST": Machine._empty_list,
+    "EMPTY_TUPLE": Machine._empty_tuple,
+    "EMPTY_DICT": Machine._empty_dict,
+    "LIST": Machine._list,
+    "TUPLE": Machine._tuple,
+    "TUPLE1": lambda machine, _: machine._group(1),
+    "TUPLE2": lambda machine, _: machine._group(2),
+    "TUPLE3": lambda machine, _: machine._group(3),
+    "DICT": Machine._dict,
+    "APPEND": Machine._append,
+    "APPENDS": Machine._appends,
+    "SETITEM": Machine._set_item,
+    "SETITEMS": Machine._set_marked,
+    "GLOBAL": Machine._global,
+    "STACK_GLOBAL": Machine._stack_global,
+    "REDUCE": Machine._reduce,
+    "NEWOBJ": Machine._reduce,
+    "NEWOBJ_EX": Machine._new_with_names,
+    "INST": Machine._instance,
+    "OBJ": Machine._object,
+    "BUILD": Machine._build,
+    "PERSID": Machine._persistent,
+    "BINPERSID": Machine._persistent_on_stack,
+}
+"""Every operation that is carried out; sets, buffers and extension codes are not."""
+
+
+def pairs(items: Any) -> dict[Any, Any]:
+    """Return a dictionary of keys and values; hashing a nested key may take for ever."""
+    made = {}
+    for key, value in items:
+        if not isinstance(key, _SCALARS):
+            raise Refused(f"it has a {type(key).__name__} as a key")
+        made[key] = value
+    return made
+
+
+def _bounded(value: Any) -> Any:
+    if isinstance(value, int) and value.bit_length() > _LONGEST_INTEGER:
+        raise Refused("it holds an absurdly long integer")
+    return value

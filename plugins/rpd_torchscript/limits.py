@@ -1,0 +1,131 @@
+"""How much a stranger's file may hold and how much one call of it may do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from pathlib import Path
+
+from torch import Tensor
+
+from rpd_core.errors import EpisodeError, FitError, one_line
+
+UNPACKED_BYTES = 2**31
+"""Bytes in all members of an archive together."""
+CODE_BYTES = 2**21
+"""Bytes of code in all members together."""
+PICKLE_BYTES = 2**22
+"""Bytes in one pickle."""
+NUMBERS = 2**27
+"""Numbers in one tensor."""
+CALL_BYTES = 2**31
+"""Bytes of tensors that one call may make."""
+CALL_WORK = 3 * 10**10
+"""Multiplications (and the like) in one call."""
+CALL_STEPS = 10**6
+"""Nodes of code that one call may evaluate in loops."""
+_WORK_PER_BYTE = 5
+"""What a byte of a new tensor counts for, in multiplications."""
+ITEMS = 10**6
+"""Items in one list, letters in one text."""
+
+
+class Fault(Exception):
+    """What the code of a file did wrong while it was evaluated."""
+
+
+class Forbidden(Fault):
+    """The code does what a policy must not do, however it is called."""
+
+
+class Exhausted(Fault):
+    """A call needs more than it may use."""
+
+
+class Refused(FitError):
+    """A file that is not loaded without trust, whatever the environment."""
+
+
+def refused(path: Path, what: str) -> Refused:
+    """Return the error for a file that wants more than rpd does for a stranger."""
+    return Refused(
+        f"{path.name} {what}: refused. If you trust whoever made the file, add trust=true or "
+        "--trust-policy"
+    )
+
+
+def damaged(path: Path, what: str) -> Refused:
+    """Return the error for a file that contradicts itself."""
+    return Refused(f"{path.name} is damaged or made to do harm: {what}. Copy or save it again")
+
+
+def last_line(error: BaseException) -> str:
+    """Return the line of torch's long reports that says what happened."""
+    if isinstance(error, EpisodeError) and error.__cause__ is not None:
+        error = error.__cause__
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    marked = [line.partition("Error:")[2].strip() for line in lines if "Error:" in line]
+    if marked and marked[-1]:
+        text = marked[-1]
+    elif isinstance(error, Fault | RuntimeError):
+        text = " ".join(lines).partition(" Exception raised from ")[0]
+    else:
+        text = one_line(error)
+    return text[:200].rstrip(". ")
+
+
+class Meter:
+    """What is left for one call to use."""
+
+    __slots__ = ("frozen", "room", "steps", "work")
+
+    def __init__(self, frozen: frozenset[int] = frozenset()) -> None:
+        self.room, self.work, self.steps = CALL_BYTES, CALL_WORK, CALL_STEPS
+        self.frozen = frozen
+        """Where the memory of the weights begins, which nobody may write to."""
+
+    def made(self, result: Tensor) -> Tensor:
+        """Count a new tensor and return it."""
+        size = result.nbytes
+        self.room -= size
+        self.work -= size * _WORK_PER_BYTE
+        if self.room < 0 or self.work < 0:
+            raise Exhausted(f"makes more than {CALL_BYTES >> 30} GB of tensors in one call")
+        return result
+
+    def worked(self, count: int) -> None:
+        """Count multiplications before they are done."""
+        self.work -= count
+        if self.work < 0:
+            raise Exhausted(f"does more than {CALL_WORK:.0e} multiplications in one call")
+
+    def stepped(self, count: int) -> None:
+        """Count nodes of code before they are evaluated."""
+        self.steps -= count
+        if self.steps < 0:
+            raise Exhausted(f"goes on for more than {CALL_STEPS} steps of its loops in one call")
+
+    def own(self, target: Tensor) -> Tensor:
+        """Return a tensor that may be changed in place."""
+        if target.numel() and target.untyped_storage().data_ptr() in self.frozen:
+            raise Forbidden(
+                "changes its own weights or buffers when it is called, so that two workers would "
+                "answer differently"
+            )
+        self.worked(target.nbytes * _WORK_PER_BYTE)
+        return target
+
+
+def check_count(count: int) -> None:
+    """Refuse a tensor of so many numbers, before it is made."""
+    if not 0 <= count <= NUMBERS:
+        raise Exhausted(f"asks for a tensor of {count} numbers, more than {NUMBERS}")
+
+
+def check_sizes(sizes: Sequence[int]) -> None:
+    """Refuse the shape of a tensor, before it is made."""
+    if any(size < 0 for size in sizes):
+        raise Fault(f"a tensor cannot have the size {list(sizes)}")
+    if len(sizes) > 16:
+        raise Fault(f"a tensor of {len(sizes)} axes is too much")
+    check_count(prod(sizes))

@@ -1,0 +1,113 @@
+"""The reference of hooks names every hook, every field and every optional member."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+import rpd_core
+from rpd_core.plugin.kinds import KINDS
+from rpd_core.plugin.protocols import Engine, Lanes, WorkQueue, optional
+
+TEXT = (Path(__file__).resolve().parents[2] / "docs/reference/hooks.md").read_text("utf-8")
+RECORDS = (
+    rpd_core.Component,
+    rpd_core.Facts,
+    rpd_core.Task,
+    rpd_core.Opening,
+    rpd_core.StepResult,
+    rpd_core.PolicyInput,
+    rpd_core.Choice,
+    rpd_core.FitSample,
+    rpd_core.Moment,
+    rpd_core.Spectrum,
+    rpd_core.Evidence,
+    rpd_core.Scores,
+    rpd_core.Episodes,
+    rpd_core.Visits,
+    rpd_core.States,
+    rpd_core.Suite,
+    rpd_core.WorkItem,
+    rpd_core.Answer,
+    rpd_core.Outcome,
+    rpd_core.InputFile,
+)
+PROTOCOLS = [
+    value
+    for value in vars(optional).values()
+    if getattr(value, "_is_protocol", False) and value.__module__ == optional.__name__
+]
+
+
+def section(heading: str) -> str:
+    """Return what stands between a heading and the next of its level or a higher one."""
+    level = heading.partition(" ")[0]
+    after = TEXT.partition(f"\n{heading}\n")[2]
+    return re.split(rf"^#{{2,{len(level)}}} ", after, maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def members(kind: type) -> list[str]:
+    """Return the methods and properties that a protocol states."""
+    return [name for name in vars(kind) if not name.startswith("_")]
+
+
+def rows(text: str) -> list[str]:
+    """Return the first cell of every row of a table, without arguments."""
+    return re.findall(r"^\| `(\w+)(?:\([^)]*\))?` \|", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
+def test_every_field_of_a_record_has_a_row(record):
+    documented = rows(section(f"### `{record.__name__}`"))
+    missing = [f.name for f in dataclasses.fields(record) if f.name not in documented]
+    assert missing == []
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
+def test_no_row_describes_a_field_that_is_gone(record):
+    known = {f.name for f in dataclasses.fields(record)} | set(vars(record))
+    assert [name for name in rows(section(f"### `{record.__name__}`")) if name not in known] == []
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
+def test_every_hook_has_a_section_that_names_its_protocol_and_methods(kind):
+    text = section(f"## `{kind.hook}`")
+    assert f"(`{kind.protocol.__name__}`)" in text
+    methods = [name for name in members(kind.protocol) if f"`{name}(" not in text]
+    assert methods == []
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
+def test_every_kind_has_a_row_in_the_overview(kind):
+    overview = TEXT[: TEXT.index("\n## ")]
+    assert f"| `{kind.name}` | [`{kind.hook}`](#{kind.hook}) |" in overview
+
+
+def test_every_member_of_lanes_engines_and_queues_is_described():
+    documented = rows(section("### `Lanes`"))
+    assert [name for name in members(Lanes) if name not in documented] == []
+    executors = section("## `rpd_executors`")
+    for protocol in (Engine, WorkQueue):
+        assert [name for name in members(protocol) if f"{name}(" not in executors] == []
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.__name__)
+def test_every_optional_member_has_a_row(protocol):
+    documented = rows(section("## Optional members"))
+    assert members(protocol)
+    assert [name for name in members(protocol) if name not in documented] == []
+
+
+@pytest.mark.parametrize("name", ["needs", "runs_code", "trust"])
+def test_every_optional_attribute_has_a_row(name):
+    assert name in rows(section("## Optional members"))
+
+
+def test_every_public_name_for_plugins_is_mentioned():
+    ours = {"PrunedPredictor", "RankingTable", "RpdError", "Run", "open_run", "run"}
+    more = {"ComponentError", "EvidenceError", "SpecError", "import_attribute"}  # see python.md
+    names = [name for name in rpd_core.__all__ if name not in ours | more]
+    assert [name for name in names if not re.search(rf"\b{name}\b", TEXT)] == []

@@ -1,0 +1,63 @@
+"""What the how-to pages show is what `rpd new-plugin` lays out."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from rpd_core.plugin.kinds import KINDS
+from rpd_core.plugin.template import lay_out
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+HOW_TO = DOCS / "how-to"
+PAGES = {
+    "policy": ("write-a-policy-loader.md", "linear"),
+    "abstraction": ("write-an-abstraction.md", "signs"),
+    "condition": ("write-a-condition.md", "pace"),
+    "default-action": ("write-a-default-action.md", "wander"),
+    "executor": ("write-an-executor.md", "threads"),
+}
+EXAMPLES = {"measure": "write-a-measure.md", "environment": "write-an-environment-plugin.md"}
+INNER = re.compile(r"from rpd_core\.(?!testing\b)|import rpd_core\.")
+
+
+def test_every_kind_has_a_page():
+    assert {*PAGES, *EXAMPLES} == set(KINDS)
+
+
+@pytest.mark.parametrize("kind", PAGES)
+def test_a_page_shows_the_files_that_new_plugin_writes(kind, tmp_path):
+    page, name = PAGES[kind]
+    text = (HOW_TO / page).read_text("utf-8")
+    folder = lay_out(kind, name, tmp_path / f"rpd-{name}")
+    written = [file.read_text("utf-8").strip() for file in folder.glob("rpd_*/*.py")]
+    assert len(written) == 2
+    assert [code for code in written if code not in text] == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_page_names_the_command_to_start_with(kind):
+    page = PAGES[kind][0] if kind in PAGES else EXAMPLES[kind]
+    assert f"rpd new-plugin {kind} " in (HOW_TO / page).read_text("utf-8")
+
+
+def snippets() -> list[tuple[str, str]]:
+    """Return every block of Python in the documentation, with its page."""
+    pages = [*DOCS.glob("*.md"), *HOW_TO.glob("write-*.md"), *HOW_TO.glob("ask-*.md")]
+    pages += [*(DOCS / "reference").glob("*.md"), DOCS.parent / "README.md"]
+    found = []
+    for page in pages:
+        blocks = re.findall(r"^( *)```python\n(.*?)^ *```", page.read_text("utf-8"), re.M | re.S)
+        found += [
+            (page.name, re.sub(f"^{indent}", "", code, flags=re.M)) for indent, code in blocks
+        ]
+    return found
+
+
+@pytest.mark.parametrize(("page", "code"), snippets())
+def test_a_snippet_is_python_and_imports_public_names_only(page, code):
+    ast.parse(code)
+    assert INNER.search(code) is None
