@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-import textwrap
 from contextlib import suppress
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 import typer
@@ -74,13 +74,15 @@ def test_the_example_in_the_how_to_is_the_example_that_is_tested(page, example, 
 
 
 PAGES = sorted([*DOCS.rglob("*.md"), DOCS.parent / "README.md"])
+_PYTHON = r"^ *```python\n(.*?)^ *```"
 PUBLIC = {"rpd_core", "rpd_core.testing"}
 
 
 def snippets(page: Path) -> list[str]:
     """Return the pieces of Python in a page."""
-    found = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
-    return [textwrap.dedent(code) for code in found]
+    return [
+        dedent(code) for code in re.findall(_PYTHON, page.read_text(), re.DOTALL | re.MULTILINE)
+    ]
 
 
 def names_from_rpd(code: str) -> list[tuple[str, str]]:

@@ -51,7 +51,7 @@ def test_whatever_is_raised_becomes_one_line_with_the_name_and_what_to_do(
     def fail(*args: Any) -> Any:
         raise failure
 
-    monkeypatch.setattr("rpd_sb3.loader.build", fail)
+    monkeypatch.setattr("rpd_sb3.assembly.build", fail)
     line = complaint(good)
     assert line.startswith("model.zip cannot be used (")
     assert "save the model again" in line
