@@ -60,7 +60,7 @@ class Call(Request):
 
 
 def _with_signature(of: Callable[P, object]) -> Callable[[Callable[..., Run]], Callable[P, Run]]:
-    """Give a function the arguments of another, for type checkers and for `help`."""
+    """Decorate a function with the arguments of another, for type checkers and for `help`."""
 
     def decorate(function: Callable[..., Run]) -> Callable[P, Run]:
         parameters = inspect.signature(of).parameters.values()
