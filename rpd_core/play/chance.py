@@ -133,7 +133,7 @@ def _salts(count: int, layout: int) -> KeyArray:
 
 
 def episode_keys(seed: int, phase: int, indices: IntArray, part: int = 0) -> KeyArray:
-    """Return the identity of episodes: all their chance depends on it, the environment's seed too."""
+    """Return the identity of episodes, on which all their chance depends, their seeds too."""
     run = combine(combine(word(seed), word(phase)), word(part))
     return combine(run, np.asarray(indices).astype(np.uint64))
 
