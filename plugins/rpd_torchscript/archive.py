@@ -58,6 +58,8 @@ class Archive:
 
 def read_archive(path: Path) -> Archive:
     """Read the members of a zip file, or raise an error that names what the file is instead."""
+    if path.exists() and not path.is_file():  # reading a device or a pipe may never end
+        raise FitError(f"{str(path)!r} is not an ordinary file: give the .pt file")
     try:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()

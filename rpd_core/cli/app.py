@@ -72,14 +72,15 @@ def start() -> int:
     try:
         code = typer.main.get_command(app).main(prog_name="rpd", standalone_mode=False)
     except OSError as error:
-        if error.errno not in shared.FULL:
+        if error.errno not in shared.OUTSIDE:
             raise
-        shared.errors().print(f"rpd: cannot write: {error.strerror}", style="red", markup=False)
+        told = shared.of_the_outside(error)
+        shared.errors().print(f"rpd: {told}", style="red", markup=False)
         return shared.BAD_INPUT
     except Exception as error:
-        told = getattr(error, "format_message", None)  # of a wrong option or argument
-        if told is None:
+        wrong = getattr(error, "format_message", None)  # of a wrong option or argument
+        if wrong is None:
             raise
-        shared.errors().print(f"rpd: {' '.join(told().split())} Try --help.", markup=False)
+        shared.errors().print(f"rpd: {shared.tidied(wrong())} Try --help.", markup=False)
         return shared.BAD_INPUT
     return code if isinstance(code, int) else 0

@@ -19,6 +19,7 @@ def describe_policy_command(
     episodes: Annotated[int, typer.Option("--episodes", help="Episodes to play.")] = 10,
     seed: options.Seed = None,
     trust_policy: options.TrustPolicy = False,
+    stall_timeout: options.StallTimeout = None,
     as_json: options.Json = False,
 ) -> None:
     """Show what a policy is, what is adapted to the environment, and its mean return."""
@@ -32,7 +33,7 @@ def describe_policy_command(
     if seed is not None and seed < 0:
         raise ConfigError(f"seed must not be negative, got {seed}")
     loader = permitted(choose(registry, "policy", policy), trust_policy).recipe
-    with output_for_the_answer():
+    with output_for_the_answer(), shared.watched(policy, stall_timeout):
         if env is None:
             about = own_words(loader)
         else:

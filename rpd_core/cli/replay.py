@@ -26,12 +26,13 @@ def replay_command(
     ],
     analysis: options.AnalysisName = None,
     trust_policy: options.TrustPolicy = False,
+    stall_timeout: options.StallTimeout = None,
     as_json: options.Json = False,
 ) -> None:
     """Play a stored episode again, step by step; exit code 3 if its return differs."""
     from rpd_core.api import open_run
 
-    with output_for_the_answer():
+    with output_for_the_answer(), shared.watched(episode, stall_timeout):
         played = open_run(run, analysis).replay(episode, trust_policy=trust_policy)
     if as_json:
         shared.print_json(_plain(played))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,7 @@ from rpd_core.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
     from rpd_core.api import Call
+    from rpd_core.config.resolve import Setup
     from rpd_core.report.cost import Cost
     from rpd_core.report.opened import Run
 
@@ -50,11 +51,12 @@ def run_command(
     }
     with shared.progress_bars(hidden=dry_run) as progress:
         call = call_for(typed, config, trust_policy, {**how, "progress": progress})
-        found = estimated(call) if dry_run else carry_out(call)
-    if isinstance(found, Estimate):
-        show_estimate(found, as_json)
-    else:
-        show(found, as_json)
+        estimated = estimate_of(call) if dry_run else None
+        finished = None if dry_run else carry_out(call)
+    if estimated is not None:
+        show_estimate(*estimated, as_json)
+    elif finished is not None:
+        show(finished, as_json)
 
 
 def call_for(typed: dict[str, Any], config: Path | None, trust: bool, how: dict[str, Any]) -> Call:
@@ -94,13 +96,22 @@ def based_on(config: Path, trust: bool, typed: dict[str, Any]) -> dict[str, Any]
     return stored_request(directory, directory.latest(), trust, typed)
 
 
+def resolved(call: Call) -> Setup:
+    """Resolve what is asked for; the environment is made for that, and may hang."""
+    from rpd_core.api import resolve_call
+
+    stall_timeout = getattr(call.executor, "stall_timeout", None)
+    with shared.watched("the environment, which is made and closed to look at it", stall_timeout):
+        return resolve_call(call)
+
+
 def carry_out(call: Call) -> Run:
     """Do a whole run; when interrupted, show how to go on."""
-    from rpd_core.api import directory_for, resolve_call, session_for
+    from rpd_core.api import directory_for, session_for
     from rpd_core.pipeline import run
     from rpd_core.report.opened import Run
 
-    setup = resolve_call(call)
+    setup = resolved(call)
     directory = directory_for(call, setup)
     with shared.resumable(directory.path), session_for(call, setup) as session:
         summary = run(session, call.analysis)
@@ -118,29 +129,22 @@ def show(finished: Run, as_json: bool) -> None:
         print_answer(shared.answers(), finished.summary, finished.path, finished.analyses)
 
 
-class Estimate(NamedTuple):
-    """What a run would be and cost."""
-
-    plain: dict[str, Any]
-    """The resolved configuration and the directory."""
-    cost: Cost
-
-
-def estimated(call: Call) -> Estimate:
-    """Return the resolved configuration and what the run would cost; plays a few episodes."""
-    from rpd_core.api import directory_for, resolve_call
+def estimate_of(call: Call) -> tuple[dict[str, Any], Cost]:
+    """Return the resolved configuration and what the run would cost."""
+    from rpd_core.api import directory_for
     from rpd_core.report.cost import estimate
 
-    setup = resolve_call(call)
+    setup = resolved(call)
     directory = directory_for(call, setup)
     directory.check(setup.config)
+    with shared.watched("an estimate", getattr(call.executor, "stall_timeout", None)):
+        cost = estimate(setup, call.workers)
     config = {"suite": setup.config.suite_json(), "analysis": setup.config.analysis_json()}
-    plain = {"config": config, "out": str(directory.path)}
-    return Estimate(plain, estimate(setup, call.workers))
+    return {"config": config, "out": str(directory.path)}, cost
 
 
-def show_estimate(found: Estimate, as_json: bool) -> None:
-    """Print an estimate."""
+def show_estimate(plain: dict[str, Any], cost: Cost, as_json: bool) -> None:
+    """Print a configuration and its cost."""
     from rpd_core.report.text import print_estimate
 
     if as_json:

@@ -9,6 +9,7 @@ import errno
 import functools
 import json
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import typer
 from rich.console import Console
 
+from rpd_core.cli.console import CleanConsole
 from rpd_core.cli.stopping import exit_code
 from rpd_core.cli.streams import flush_answer, output_for_the_answer
 from rpd_core.errors import RpdError
@@ -29,18 +31,22 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 BAD_INPUT = 2
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""What goes wrong when a disk is full or broken, which is no fault of the program."""
+OUTSIDE = (
+    errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENAMETOOLONG, errno.ELOOP,
+    errno.EACCES, errno.EPERM, errno.EROFS,
+)  # fmt: skip
+"""What goes wrong where a disk is full or a path cannot be used: no fault of the program."""
 
 
 def errors() -> Console:
     """Return the console for everything that is not the answer."""
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return CleanConsole(stderr=True, highlight=False, soft_wrap=True)
 
 
 def answers() -> Console:
     """Return the console for the answer; wide enough for a table when it is not a terminal."""
-    return Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=160)
+    width = None if sys.stdout.isatty() else 160
+    return CleanConsole(highlight=False, width=width)
 
 
 def reporting(command: Callable[P, R]) -> Callable[P, R]:
@@ -52,6 +58,11 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
             return command(*args, **kwargs)
         except RpdError as error:
             errors().print(f"rpd: {tidied(str(error))}", style="red", markup=False)
+            raise typer.Exit(BAD_INPUT) from error
+        except OSError as error:
+            if error.errno not in OUTSIDE:
+                raise
+            errors().print(f"rpd: {of_the_outside(error)}", style="red", markup=False)
             raise typer.Exit(BAD_INPUT) from error
         except SystemExit as error:  # of a policy or an environment: ours is typer.Exit
             if isinstance(error.__context__, BrokenPipeError):  # of rich: the reader has left
@@ -66,6 +77,12 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
             raise typer.Exit(exit_code(error)) from error
 
     return wrapped
+
+
+def of_the_outside(error: OSError) -> str:
+    """Return an error of a disk or a path as one line."""
+    what = f"cannot use {error.filename!r}" if error.filename else "cannot write"
+    return tidied(f"{what}: {error.strerror}")
 
 
 _LONGEST = 1500
@@ -129,6 +146,21 @@ def progress_bars(hidden: bool = False) -> Iterator[Progress]:
 def show_note(text: str) -> None:
     """Show what the user should know."""
     errors().print(f"rpd: note: {tidied(text)}", markup=False)
+
+
+@contextmanager
+def watched(label: str, stall_timeout: float | None) -> Iterator[None]:
+    """End rpd when what it does itself, not a worker of its own, makes no progress."""
+    from rpd_core.execute import stalls
+    from rpd_core.play import heartbeat
+
+    def give_up(report: str) -> None:
+        errors().print(f"rpd: {tidied(report)}", style="red", markup=False)
+        os._exit(BAD_INPUT)  # whoever hangs would not hear of an exception
+
+    watch = stalls.Watch(heartbeat.numbers(), stall_timeout or stalls.STALL_TIMEOUT)
+    with stalls.watched(watch, label, give_up):
+        yield
 
 
 class _Notes(logging.Handler):

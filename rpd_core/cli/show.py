@@ -18,7 +18,7 @@ def show_command(
     done, asked = opened.progress
     if opened.name is not None:
         if done < asked and not as_json:
-            shared.show_note(f"the suite has grown to {done} of {asked} episodes since")
+            shared.show_note(f"the suite holds {done} of {asked} episodes now")
         show(opened, as_json)
         return
     state = {"finished": False, "episodes_done": done, "episodes": asked}

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from rpd_core.cli import options, shared
-from rpd_core.cli.run import call_for
+from rpd_core.cli.run import call_for, resolved
 from rpd_core.errors import ConfigError
 
 
@@ -28,7 +28,7 @@ def suite_command(
 ) -> None:
     """Play mutant episodes into a run directory: a new one, or RUN, which may grow."""
     from rpd_core import pipeline
-    from rpd_core.api import directory_for, resolve_call, session_for
+    from rpd_core.api import directory_for, session_for
     from rpd_core.report.text import print_suite
     from rpd_core.store.codec import to_plain
 
@@ -45,7 +45,7 @@ def suite_command(
         }
         config = None if run is None else stored_config(run)
         call = call_for(typed, config, trust_policy, how)
-        setup = resolve_call(call)
+        setup = resolved(call)
         path = directory_for(call, setup).path
         with shared.resumable(path), session_for(call, setup) as session:
             pipeline.prepare_run(session)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,13 +10,10 @@ from dataclasses import dataclass
 from rpd_core.errors import SpecError
 from rpd_core.execute.files import answer_to
 from rpd_core.execute.processes import Crew
-from rpd_core.execute.stalls import STALL_TIMEOUT, Watch
+from rpd_core.execute.stalls import STALL_TIMEOUT, Watch, watched
 from rpd_core.play import heartbeat
 from rpd_core.play.jobs import close_players
 from rpd_core.plugin.protocols import Engine, Outcome, WorkQueue
-
-_LOOK_EVERY = 5.0
-"""Seconds between two looks at work in this process."""
 
 
 def usable_cores() -> int:
@@ -60,23 +56,7 @@ class ThisProcess:
     def execute(self, queue: WorkQueue) -> Iterator[Outcome]:
         """Yield outcomes as they come."""
         while (item := queue.take()) is not None:
-            with _watched(item.label or item.identity):
+            watch = Watch(heartbeat.numbers(), float("inf"))  # it cannot be ended from here
+            with watched(watch, item.label or item.identity, str):
                 answer = answer_to(item, portable=False)
             yield Outcome(item.identity, answer)
-
-
-@contextmanager
-def _watched(label: str) -> Iterator[None]:
-    """Say, while something is done in this process, that it makes no progress, if so."""
-    watch, done = Watch(heartbeat.numbers(), float("inf")), threading.Event()
-
-    def look() -> None:
-        while not done.wait(_LOOK_EVERY):
-            watch.stalled(label)
-
-    thread = threading.Thread(target=look, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()

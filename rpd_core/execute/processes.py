@@ -9,11 +9,12 @@ import signal
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import wait
 
 from rpd_core.errors import ExecutionError, one_line
+from rpd_core.execute.offspring import end_group, end_marked
 from rpd_core.execute.running import CannotShip, packed
 from rpd_core.execute.stalls import STALL_TIMEOUT, Watch
 from rpd_core.execute.worker import GRACE, serve
@@ -31,7 +32,8 @@ class Worker:
         context = get_context("spawn")  # forking with torch or ALE threads around can hang
         self.pipe, self._theirs = context.Pipe()
         pulse = context.RawArray("q", heartbeat.LENGTH)
-        self._process = context.Process(target=serve, args=(self._theirs, pulse))
+        self._mark = os.urandom(16).hex()
+        self._process = context.Process(target=serve, args=(self._theirs, pulse, self._mark))
         self._watch = Watch(pulse, stall_timeout)
         self._item: WorkItem | None = None
         self._deadline: float | None = None
@@ -109,19 +111,14 @@ class Worker:
         if not answered:
             self.kill()
             self._process.join()
-        _end_group(self._process.pid)
+        end_group(self._process.pid)
+        end_marked(self._mark)
         return _ending(self._process.exitcode or 0) if answered else "stopped answering"
 
     def kill(self) -> None:
         """End the process at once."""
         if self._process.pid is not None:
             self._process.kill()
-
-
-def _end_group(number: int) -> None:
-    """End what a worker's environments have started and not closed: it is the worker's group."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(number, signal.SIGKILL)
 
 
 class Crew:

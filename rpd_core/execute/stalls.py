@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 SAID_AFTER = 60.0
 """Seconds without progress after which it is said."""
 STALL_TIMEOUT = 600.0
 """Seconds without progress after which a worker is ended, unless set otherwise."""
+_LOOK_EVERY = 5.0
+"""Seconds between two looks at work in this process, at most."""
 
 log = logging.getLogger("rpd")
 
@@ -47,3 +51,21 @@ class Watch:
             f"in episode {self.numbers[1]} (environment seed {self.numbers[2]}) or those beside "
             f"it, of {label}"
         )
+
+
+@contextmanager
+def watched(watch: Watch, label: str, give_up: Callable[[str], object]) -> Iterator[None]:
+    """Say, while something is done in this process, that it makes no progress; then give it up."""
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.wait(min(_LOOK_EVERY, watch.timeout / 4)):
+            report = watch.stalled(label)
+            if report:
+                give_up(report)
+
+    threading.Thread(target=look, daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()

@@ -14,6 +14,7 @@ from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 
 from rpd_core.errors import ExecutionError, one_line
+from rpd_core.execute.offspring import bear, end_marked
 from rpd_core.play.heartbeat import share
 from rpd_core.plugin.protocols import Answer, WorkItem
 
@@ -31,9 +32,10 @@ class _Dismissed(BaseException):
     """Raised in a worker that is asked to end in the middle of its work."""
 
 
-def serve(pipe: Connection, pulse: MutableSequence[int]) -> None:
+def serve(pipe: Connection, pulse: MutableSequence[int], mark: str) -> None:
     """Do what comes through the pipe, in the worker process, and leave signs of life."""
     os.setpgid(0, 0)  # what its environments start belongs to it, and ends with it
+    bear(mark)  # so does what leaves that group
     share(pulse)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     os.environ.pop("PYTHONSAFEPATH", None)  # set for this process alone, not for its programs
@@ -41,7 +43,7 @@ def serve(pipe: Connection, pulse: MutableSequence[int]) -> None:
     os.register_at_fork(after_in_child=pipe.close)  # and so would a copy of this process
     os.dup2(2, 1)  # standard output is for the answer; an environment may print
     one_thread()  # before any numerical library is imported for an item
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_end_with_parent, args=(mark,), daemon=True).start()
     with suppress(_Dismissed):  # it may be asked twice: by its parent, and because that has gone
         with suppress(EOFError, OSError, _Dismissed):
             _heed_requests()
@@ -74,13 +76,14 @@ def _tidy_up() -> None:
             jobs.close_players()
 
 
-def _end_with_parent() -> None:
+def _end_with_parent(mark: str) -> None:
     """End this process when its parent has gone: nobody would take the answer."""
     parent = parent_process()
     if parent is not None:
         parent.join()
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(GRACE)
+        end_marked(mark)
         os.killpg(0, signal.SIGKILL)  # this process, and whatever its environments have started
 
 

@@ -138,6 +138,8 @@ class PrunedFile:
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
     """Turn whatever a damaged file makes Python raise into one line."""
+    if path.exists() and not path.is_file():  # reading a device or a pipe may never end
+        raise SpecError(f"{str(path)!r} is not an ordinary file: check the path")
     try:
         yield
     except FileNotFoundError:

@@ -19,7 +19,7 @@ def write_whole(path: Path, content: Any, root: Path | None = None) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         if root is not None:
-            _refuse_outside(path.parent, root)
+            refuse_outside(path.parent, root)
         path.parent.mkdir(parents=True, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
         with os.fdopen(os.open(temporary, flags, 0o666), "wb") as stream:
@@ -40,7 +40,7 @@ def read_whole(path: Path, root: Path, largest: int | None = None) -> bytes | No
     than it can be.
     """
     try:
-        _refuse_outside(path, root)
+        refuse_outside(path, root)
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)  # opening a pipe would wait for ever
         with os.fdopen(os.open(path, flags), "rb") as stream:
             status = os.fstat(stream.fileno())
@@ -55,7 +55,8 @@ def read_whole(path: Path, root: Path, largest: int | None = None) -> bytes | No
         raise StoreError(f"cannot read {str(path)!r}: {error.strerror}") from error
 
 
-def _refuse_outside(path: Path, root: Path) -> None:
+def refuse_outside(path: Path, root: Path) -> None:
+    """Refuse a path that leads out of a folder, through a link or otherwise."""
     inside = os.path.realpath(root)
     if os.path.commonpath([os.path.realpath(path), inside]) != inside:
         raise StoreError(f"{str(path)!r} is a link out of the run directory: delete it")

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from rpd_core.errors import StoreError
 from rpd_core.plugin.origins import Origin
 from rpd_core.store.codec import from_plain, parse_object, to_bytes
-from rpd_core.store.files import read_whole, write_whole
+from rpd_core.store.files import read_whole, refuse_outside, write_whole
 from rpd_core.store.tables import check_schema
 
 _RECORD = re.compile(r"part-(\d{9,15})-(\d{9,15})\.json")
@@ -122,6 +122,7 @@ class Parts:
 
         Return what was wrong with each.
         """
+        refuse_outside(self.path, self.root)  # or another run's records would be removed
         complaints, end = [], -1
         for first, last in self.covered():
             try:
