@@ -148,6 +148,6 @@ def show_estimate(plain: dict[str, Any], cost: Cost, as_json: bool) -> None:
     from rpd_core.report.text import print_estimate
 
     if as_json:
-        shared.print_json({**found.plain, "estimate": dataclasses.asdict(found.cost)})
+        shared.print_json({**plain, "estimate": dataclasses.asdict(cost)})
     else:
-        print_estimate(shared.answers(), found.plain, found.cost)
+        print_estimate(shared.answers(), plain, cost)
