@@ -43,8 +43,10 @@ def run(session: Session, name: str | None = None) -> Summary:
     evaluations = Evaluations(session)
     if _suite_is_there(session):  # a question that it cannot answer is refused before playing
         analysis = _analyse_suite(session)
+        session.directory.keep_question(session.setup.config)
         references = measure_references(session, evaluations)
     else:  # and a policy that is no good before the long work
+        session.directory.keep_question(session.setup.config)
         references = measure_references(session, evaluations)
         analysis = _analyse_suite(session)
     setup, directory = session.setup, session.directory
