@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,8 +30,13 @@ from rpd_core.store.session import Note, Progress, Session, writing
 P = ParamSpec("P")
 
 
-def _silent(*told: Any) -> None:
-    """Ignore what is told."""
+def _silent(stage: str, done: int, total: int) -> None:
+    """Show no progress."""
+
+
+def _logged(text: str) -> None:
+    """Log what the user should know; Python shows it on standard error."""
+    logging.getLogger("rpd").warning(text)
 
 
 @dataclass(frozen=True)
@@ -49,12 +55,12 @@ class Call(Request):
     """Name of the analysis; none: one that says what is asked."""
     progress: Progress = field(default=_silent, kw_only=True)
     """Told (stage, done, total) as work is finished."""
-    note: Note = field(default=_silent, kw_only=True)
+    note: Note = field(default=_logged, kw_only=True)
     """Told what the user should know, for example that an old id was renamed."""
 
 
 def _with_signature(of: Callable[P, object]) -> Callable[[Callable[..., Run]], Callable[P, Run]]:
-    """Give a function the arguments of another, for type checkers and for `help`."""
+    """Decorate a function with the arguments of another, for type checkers and for `help`."""
 
     def decorate(function: Callable[..., Run]) -> Callable[P, Run]:
         parameters = inspect.signature(of).parameters.values()

@@ -43,8 +43,10 @@ def run(session: Session, name: str | None = None) -> Summary:
     evaluations = Evaluations(session)
     if _suite_is_there(session):  # a question that it cannot answer is refused before playing
         analysis = _analyse_suite(session)
+        session.directory.keep_question(session.setup.config)
         references = measure_references(session, evaluations)
     else:  # and a policy that is no good before the long work
+        session.directory.keep_question(session.setup.config)
         references = measure_references(session, evaluations)
         analysis = _analyse_suite(session)
     setup, directory = session.setup, session.directory
@@ -73,8 +75,10 @@ def _analyse_suite(session: Session) -> Analysis:
     """Play the mutant episodes that are missing and rank their states."""
     build_suite(session)
     setup = session.setup
-    text = setup.config.settings.condition
-    return analyse(session.directory, setup.condition, text, setup.measures)
+    settings = setup.config.settings
+    return analyse(
+        session.directory, setup.condition, settings.condition, setup.measures, settings.episodes
+    )
 
 
 def prepare_run(session: Session) -> None:

@@ -118,11 +118,6 @@ class OtherPolicy:
     def needs(self) -> tuple[str, ...]:
         return needs_of(self.policy)
 
-    @property
-    def runs_code(self) -> bool:
-        """Whether loading the other policy runs code that its parameters choose."""
-        return bool(getattr(self.policy, "runs_code", True))
-
     def open(self, facts: Facts) -> DefaultActor:
         """Load the other policy; it keeps hidden states of its own."""
         return _PolicyActor(self.policy.load(facts))

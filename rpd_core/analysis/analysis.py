@@ -62,10 +62,17 @@ class Analysis:
 
 
 def analyse(
-    directory: RunDirectory, condition: Condition, text: str, measures: Mapping[str, Measure]
+    directory: RunDirectory,
+    condition: Condition,
+    text: str,
+    measures: Mapping[str, Measure],
+    first_episodes: int | None = None,
 ) -> Analysis:
-    """Weigh the stored episodes, count the spectrum, rank the states by every measure."""
-    stored = StoredEpisodes(directory.suite())
+    """Weigh the stored episodes, count the spectrum, rank the states by every measure.
+
+    `first_episodes` leaves out those that a suite has grown by since.
+    """
+    stored = StoredEpisodes(directory.suite(), first_episodes)
     episodes = stored.episodes()
     fitted = _fitted(directory, condition, text, episodes)
     words = in_words(fitted, text)

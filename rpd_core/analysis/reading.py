@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 class StoredEpisodes:
     """The mutant episodes of a run, as they lie on disk."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, first_episodes: int | None = None) -> None:
         self.parts = parts
         self.ranges = parts.disjoint()
+        if first_episodes is not None:
+            self.ranges = _first(self.ranges, first_episodes, str(parts.root))
         if not self.ranges:
             run = str(parts.root)
             raise StoreError(f"{run!r} holds no episodes yet: run rpd suite {run} first")
@@ -53,3 +55,16 @@ class StoredEpisodes:
             columns = states["key"].to_pylist(), states["words"].to_pylist()
             found |= {key: text for key, text in zip(*columns, strict=True) if key in wanted}
         return found
+
+
+def _first(ranges: list[tuple[int, int]], count: int, run: str) -> list[tuple[int, int]]:
+    """Return the parts that hold the first episodes, and no others."""
+    held = sum(last - first + 1 for first, last in ranges)
+    below = [(first, last) for first, last in ranges if last < count]
+    if held > count and sum(last - first + 1 for first, last in below) < count:
+        whole = [last + 1 for _, last in ranges]
+        nearest = min(whole, key=lambda end: abs(end - count))
+        raise StoreError(
+            f"{run!r} holds {held} episodes in parts that do not end at {count}: ask for {nearest}"
+        )
+    return below

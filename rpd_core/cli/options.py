@@ -45,7 +45,7 @@ Condition = Annotated[
 
 
 def with_settings(*scopes: Scope) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command one option for each setting of these scopes; they arrive as keywords."""
+    """Decorate a command with one option per setting of these scopes, which become keywords."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         own = inspect.signature(command, eval_str=True)

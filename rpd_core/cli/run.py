@@ -86,14 +86,14 @@ def _executor(text: str, stall_timeout: float | None) -> Any:
 
 
 def based_on(config: Path, trust: bool, typed: dict[str, Any]) -> dict[str, Any]:
-    """Return what was typed over the settings of a stored run, with its latest analysis."""
+    """Return what was typed over the settings of a stored run, with what was asked of it last."""
     from rpd_core.report.stored import stored_request
     from rpd_core.store.directory import RunDirectory
 
     if config.name != "run.json" or not config.is_file():
         raise StoreError(f"{str(config)!r} is not the run.json of a run")
     directory = RunDirectory(config.parent)
-    return stored_request(directory, directory.latest(), trust, typed)
+    return stored_request(directory, None, trust, typed)
 
 
 def resolved(call: Call) -> Setup:

@@ -16,7 +16,7 @@ class Stopped(KeyboardInterrupt):
 
 
 def heed_signals() -> None:
-    """Let requests to end interrupt as Ctrl-C does, unless they are ignored, as under nohup."""
+    """Make requests to end interrupt as Ctrl-C does, unless they are ignored, as under nohup."""
     for number in _REQUESTS:
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _stop)
@@ -27,5 +27,5 @@ def _stop(number: int, frame: object) -> None:
 
 
 def exit_code(stop: KeyboardInterrupt) -> int:
-    """Give the exit code that shells know: 130 after Ctrl-C, 143 when terminated."""
+    """Return the exit code that shells know: 130 after Ctrl-C, 143 when terminated."""
     return 128 + (stop.number if isinstance(stop, Stopped) else signal.SIGINT)

@@ -43,7 +43,12 @@ def runs_code(kind: str, recipe: Any, registry: Registry) -> bool:
     return any(runs_code(inner, value, registry) for inner, value in nested_components(recipe))
 
 
-def refuse_code(kind: str, text: str, registry: Registry, named_by: str) -> Any:
+TRUST = "If you trust whoever made it, add --trust-policy"
+
+
+def refuse_code(
+    kind: str, text: str, registry: Registry, named_by: str, remedy: str = TRUST
+) -> Any:
     """Return the recipe of a spec that a file names, unless it may run code."""
     registration = registry.find(kind, registry.name_in(kind, text))
     if not registration.component.runs_code:
@@ -51,6 +56,6 @@ def refuse_code(kind: str, text: str, registry: Registry, named_by: str) -> Any:
         if not runs_code(kind, recipe, registry):
             return recipe
     raise SpecError(
-        f"{named_by} names the {kind} {text!r}, which may run code that came with it: refused. If "
-        "you trust whoever made it, add --trust-policy"
+        f"{named_by} names the {kind} {text!r}, which may run code that came with it: refused. "
+        f"{remedy}"
     )

@@ -112,7 +112,7 @@ def _not_returned(pending: _Pending) -> str:
 
 @contextmanager
 def _listening(outcomes: Iterator[Outcome]) -> Iterator[Iterator[Outcome]]:
-    """Tell the engine at once when nobody listens any more, so that it ends its work."""
+    """Close the outcomes when nobody listens any more, so that the engine ends its work."""
     try:
         yield outcomes
     finally:

@@ -62,12 +62,12 @@ def combine(left: KeyArray, right: KeyArray) -> KeyArray:
 
 
 def word(number: int) -> KeyArray:
-    """Give a Python integer as a 64-bit word in an array of one."""
+    """Return a Python integer as a 64-bit word in an array of one."""
     return np.array([number & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64)
 
 
 def canonical(values: Array) -> Array:
-    """Give abstract states with one pattern of bytes per value."""
+    """Return abstract states with one pattern of bytes per value."""
     values = np.asarray(values)
     if values.dtype.kind == "f" and values.dtype.itemsize <= 8:
         fresh = np.asarray(values + values.dtype.type(0))  # -0.0 becomes 0.0; their bytes differ
@@ -83,7 +83,7 @@ def canonical(values: Array) -> Array:
 
 
 def state_keys(values: Array) -> KeyArray:
-    """Give the key of each row of a batch of canonical abstract states.
+    """Return the key of each row of a batch of canonical abstract states.
 
     Keys depend on the values, their dtype and their shape.
     """
@@ -124,7 +124,7 @@ _salt_cache: dict[tuple[int, int], KeyArray] = {}
 
 
 def _salts(count: int, layout: int) -> KeyArray:
-    """Give one constant per word, so that equal words at different places differ."""
+    """Return one constant per word, so that equal words at different places differ."""
     found = _salt_cache.get((count, layout))
     if found is None:
         found = mix(np.arange(count, dtype=np.uint64) + mix(word(layout)))
@@ -133,18 +133,18 @@ def _salts(count: int, layout: int) -> KeyArray:
 
 
 def episode_keys(seed: int, phase: int, indices: IntArray, part: int = 0) -> KeyArray:
-    """Give the identity of episodes: all their chance, the environment's seed too, hangs on it."""
+    """Return the identity of episodes, on which all their chance depends, their seeds too."""
     run = combine(combine(word(seed), word(phase)), word(part))
     return combine(run, np.asarray(indices).astype(np.uint64))
 
 
 def environment_seeds(episodes: KeyArray) -> IntArray:
-    """Give the seeds for `reset`: 31 bits, which every environment accepts."""
+    """Return the seeds for `reset`: 31 bits, which every environment accepts."""
     return (domain_keys(episodes, Domain.ENVIRONMENT) >> np.uint64(33)).astype(np.int64)
 
 
 def domain_keys(episodes: KeyArray, domain: Domain) -> KeyArray:
-    """Give the root of all draws of a domain in each episode."""
+    """Return the root of all draws of a domain in each episode."""
     return combine(episodes, word(int(domain)))
 
 
@@ -166,11 +166,11 @@ class Draws:
     """Told apart by this, several draws of one step are independent; see `split`."""
 
     def split(self, label: int) -> Draws:
-        """Give independent draws for another purpose, for example a policy inside a policy."""
+        """Return independent draws for another purpose, for example a policy inside a policy."""
         return Draws(self.roots, self.within, self.label * 1000003 + label + 1)
 
     def uniform(self, columns: int = 1) -> FloatArray:
-        """Give uniform draws on [0, 1), shape (lanes, columns); the same at every call."""
+        """Return uniform draws on [0, 1), shape (lanes, columns); the same at every call."""
         return self._unit(columns, purpose=0)
 
     def _unit(self, columns: int, purpose: int) -> FloatArray:
@@ -179,7 +179,7 @@ class Draws:
         return to_unit(mix(base[:, None] + mix(np.arange(columns, dtype=np.uint64))))
 
     def normal(self, columns: int = 1) -> FloatArray:
-        """Give standard normal draws, shape (lanes, columns), by Box and Muller."""
+        """Return standard normal draws, shape (lanes, columns), by Box and Muller."""
         flat = self._unit(2 * columns, purpose=1)
         radius = np.sqrt(-2.0 * np.log1p(-flat[:, :columns]))
         return radius * np.cos(2.0 * np.pi * flat[:, columns:])

@@ -27,7 +27,7 @@ def share(numbers: MutableSequence[int]) -> None:
 
 
 def beat(episode: int, seed: int) -> None:
-    """Say that a step is about to be taken in this and other episodes."""
+    """Record that a step is about to be taken in this and other episodes."""
     numbers = _pulse.numbers
     numbers[1], numbers[2] = episode, seed
     numbers[0] += 1

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def one_numeric_thread() -> Iterator[None]:
-    """Let torch, where a policy has imported it, compute with one thread inside the block.
+    """Restrict torch, where a policy has imported it, to one thread inside the block.
 
     With more threads it splits sums in another way and the last bits differ, so results would
     depend on the machine. Worker processes have one thread from their environment; here the number

@@ -86,6 +86,8 @@ def load_plugin(entry_point: EntryPoint, origin: tuple[str, str] | None = None) 
             return Plugin(name, distribution, version, fault=fault, status="wrong API")
         components = tuple(_collect(module, name))
         notes = tuple(_ignored_hooks(module, api))
+        if api > API_VERSION and not components and not notes:
+            notes = (f"written for plugin API {api}: it offers nothing that this rpd knows",)
     except (Exception, SystemExit) as error:  # a stranger's module may raise anything
         return Plugin(name, distribution, version, fault=one_line(error), status="broken")
     return Plugin(name, distribution, version, components, notes=notes)

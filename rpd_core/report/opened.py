@@ -83,9 +83,11 @@ class Run:
     def analysis(self) -> Analysis:
         """Weights, spectrum and rankings, counted again from the stored suite."""
         condition = self.asked.settings.condition
-        return self.analysed(condition)
+        return self.analysed(condition, first_episodes=self.asked.episodes)
 
-    def analysed(self, condition: str, typed: bool = False) -> Analysis:
+    def analysed(
+        self, condition: str, typed: bool = False, first_episodes: int | None = None
+    ) -> Analysis:
         """Analyse the stored suite under a condition; one that only a file names runs no code."""
         registry, named_by = installed(), f"analysis {self.name!r} of {str(self.path)!r}"
         if self.setup is not None and condition == self.setup.config.settings.condition:
@@ -94,8 +96,9 @@ class Run:
             chosen = choose(registry, "condition", condition)
             recipe, condition = chosen.recipe, chosen.text
         else:
-            recipe = refuse_code("condition", condition, registry, named_by)
-        return analyse(self.directory, recipe, condition, {})
+            remedy = "Name a condition yourself, with --condition"
+            recipe = refuse_code("condition", condition, registry, named_by, remedy)
+        return analyse(self.directory, recipe, condition, {}, first_episodes)
 
     @property
     def suite(self) -> Suite:
@@ -139,7 +142,9 @@ class Run:
             return self.analysis.rank_by(name, self.setup.measures[name])
         if trust:
             return self.ranked(name)
-        return self.analysis.rank_by(name, refuse_code("measure", name, registry, named_by))
+        return self.analysis.rank_by(
+            name, refuse_code("measure", name, registry, named_by, "Name a measure yourself")
+        )
 
     def top(self, count: int = 10, measure: Any = None) -> tuple[Decision, ...]:
         """Return the most important decisions in words, by a measure or the leading one."""

@@ -16,13 +16,13 @@ def stored_request(
 ) -> dict[str, Any]:
     """Return the arguments of a call that continues a stored run.
 
-    What was typed comes first. Of the rest, components that may run code are refused unless
-    trusted: whoever made the directory chose them.
+    What was typed comes first, then the analysis, or what was asked last. Components among the
+    rest that may run code are refused unless trusted: whoever made the directory chose them.
     """
     stored = directory.stored()
-    asked = directory.analysis(analysis).settings.given() if analysis else {}
+    asked = directory.analysis(analysis).settings if analysis else directory.question()
     values: dict[str, Any] = {"env": stored.env, "policy": stored.policy}
-    values |= {**stored.settings.given(), **asked}
+    values |= {**stored.settings.given(), **(asked.given() if asked is not None else {})}
     named_by = repr(str(directory.path))
     kinds = {name: one.kind for name, one in declared().items() if one.kind}
     for name, kind in {"env": "environment", "policy": "policy", **kinds}.items():

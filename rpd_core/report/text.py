@@ -50,13 +50,14 @@ def print_answer(console: Console, summary: Summary, path: Path, others: Sequenc
         _print_thresholds(console, fraction, entries, summary)
     _print_reading(console, summary)
     _print_versions(console, summary.played)
+    beside = [name for name in others if name != summary.analysis]
+    chosen = f" --analysis {summary.analysis}" if beside else ""
     say(
         console,
         f"\nEverything is in {path}, this analysis under the name {summary.analysis}\n"
-        f"See it again: rpd show {path}",
+        f"See it again: rpd show {path}{chosen}",
         copied=True,
     )
-    beside = [name for name in others if name != summary.analysis]
     if beside:
         say(console, f"Other analyses (--analysis NAME): {', '.join(beside)}", copied=True)
 

@@ -6,7 +6,7 @@ import dataclasses
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,8 @@ PROCESS = os.urandom(8).hex()
 _OURS = re.compile(r"\.lock|\..+\.\d+\.tmp")
 """What an interrupted start may leave behind before there is a run.json."""
 _LARGEST_JSON = 2**28
+_QUESTION = "analyses/question.json"
+"""What was asked last."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,16 @@ class RunDirectory:
         played = (self.path / name for name in ("suite", "pruning", "prepared.json"))
         return any(path.exists() for path in played)
 
+    def forget_if_empty(self) -> None:
+        """Remove a run for which nothing was played or fitted."""
+        if not self._holds_work():
+            (self.path / _QUESTION).unlink(missing_ok=True)
+            for name in ("run.json", ".lock"):
+                (self.path / name).unlink(missing_ok=True)
+            for folder in (self.path / "analyses", self.path):
+                with suppress(OSError):  # it is not empty, or not there
+                    folder.rmdir()
+
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Keep other processes from writing to the same run; touch nothing that is not a run."""
@@ -205,6 +217,18 @@ class RunDirectory:
         names = self.analyses()
         return str(found) if found in names else (names[-1] if names else None)
 
+    def keep_question(self, config: Configuration) -> None:
+        """Store what is asked now, so that it can be gone on with if it is broken off."""
+        asked = {"settings": config.analysis_json()}
+        if self.read_json(_QUESTION) != asked:
+            self.write_json(_QUESTION, asked)
+
+    def question(self) -> Settings | None:
+        """Return what was asked last, finished or not; None if nothing was."""
+        asked = self.read_json(_QUESTION)
+        where = repr(str(self.path / _QUESTION))
+        return None if asked is None else from_plain(Settings, asked.get("settings"), where)
+
     def choose_analysis(self, name: str | None) -> str | None:
         """Return the name of an analysis: the one asked for, or the latest."""
         if name is None:
@@ -237,21 +261,26 @@ class RunDirectory:
         for key, value in asked.items():
             if key not in ("condition", "shares") and value != recommended.get(key):
                 words.append(file_stem(f"{key}-{_in_words(value, recommended.get(key))}"))
-        name = "_".join(words)[:100]
-        return name if self._is_free(name, asked) else f"{name}_{short_digest(asked)}"
+        name, episodes = "_".join(words)[:100], config.settings.episodes
+        longer = f"{name}_episodes-{episodes}"  # the same question to a suite that has grown
+        for candidate in (name, longer):
+            if self._is_free(candidate, asked, episodes):
+                return candidate
+        return f"{name}_{short_digest([asked, episodes])}"
 
     def refuse_taken(self, name: str, config: Configuration) -> None:
         """Refuse a name that an analysis with another question has."""
-        if not self._is_free(name, config.analysis_json()):
+        if not self._is_free(name, config.analysis_json(), config.settings.episodes):
             raise ConfigError(
                 f"{str(self.path)!r} has an analysis {name!r} that asks something else: choose "
                 "another --analysis"
             )
 
-    def _is_free(self, name: str, asked: Mapping[str, Any]) -> bool:
-        """Return whether no analysis has a name, or one that asks the same."""
+    def _is_free(self, name: str, asked: Mapping[str, Any], episodes: int) -> bool:
+        """Return whether no analysis has a name, or one that asks the same of as many episodes."""
         held = self.read_json(f"analyses/{name}/analysis.json")
-        return held is None or held.get("settings") == asked
+        same = held is not None and (held.get("settings"), held.get("episodes"))
+        return held is None or same == (asked, episodes)
 
 
 def _in_words(value: Any, usual: Any) -> str:

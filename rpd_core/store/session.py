@@ -132,8 +132,12 @@ def writing(
     """Open a run for writing: others are kept out, and no worker is left behind."""
     with directory.lock():
         directory.create(setup.config)
-        with executor.open(workers) as engine:
-            yield Session(setup, directory, registry, engine, **heard)
+        try:
+            with executor.open(workers) as engine:
+                yield Session(setup, directory, registry, engine, **heard)
+        except BaseException:
+            directory.forget_if_empty()  # a first try that failed leaves nothing to go on with
+            raise
 
 
 def _check_range(episodes: pa.Table, work: PartWork) -> None:

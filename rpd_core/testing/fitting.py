@@ -31,7 +31,7 @@ class Faulty(Exception):
 
 @contextmanager
 def attempt(what: str) -> Iterator[None]:
-    """Tell a refusal from a failure in something that a component does."""
+    """Distinguish a refusal from a failure in something that a component does."""
     try:
         yield
     except FitError as error:

@@ -148,7 +148,8 @@ def _check_recipe_shape(kind: str, recipe: Any) -> Iterator[str]:
         yield "is not a dataclass"
     elif not getattr(recipe, "__dataclass_params__").frozen:  # noqa: B009 (unknown to mypy)
         yield "is not frozen: write @dataclass(frozen=True)"
-    yield from check_pickling(recipe)
+    if kind != "executor":  # they stay where they are, and may hold a live client
+        yield from check_pickling(recipe)
 
 
 def _methods(protocol: type) -> list[str]:

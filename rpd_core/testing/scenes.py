@@ -22,7 +22,7 @@ LANES = 4
 STEPS = 25
 """Short: the kit must answer in seconds, for slow environments, too."""
 NEIGHBOURS = 8
-"""Batches that a row is shown beside: what hangs on them shows only now and then."""
+"""Batches that a row is shown beside: what depends on them shows only now and then."""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,10 @@ GIVEN = [
     ("environment", "gym:CartPole-v1", None),
     ("environment", f"python:{__name__}:make_cart", None),
     ("policy", f"python:{__name__}:push_left", "cartpole"),
+    ("abstraction", f"python:{__name__}:rounded", "cartpole"),
+    ("default-action", f"python:{__name__}:push_right", "cartpole"),
+    ("measure", f"python:{__name__}:failures", None),
+    ("condition", f"python:{__name__}:positive", None),
     ("abstraction", "select:0+2", None),
     ("abstraction", "scale:2", None),
     ("abstraction", "view:screen", None),
@@ -48,6 +52,22 @@ def make_cart():
 
 def push_left(observations):
     return np.zeros(len(observations), dtype=int)
+
+
+def rounded(observations):
+    return np.round(observations, 1)
+
+
+def push_right(moment):
+    return np.ones(len(moment.starts), dtype=int)
+
+
+def failures(evidence):
+    return evidence.spectrum.mutated_failed
+
+
+def positive(episodes):
+    return episodes.total_return > 0
 
 
 @pytest.mark.parametrize("found", READY, ids=lambda r: f"{r.kind}-{r.component.name}")

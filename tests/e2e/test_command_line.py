@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from importlib.metadata import version
 
 import pytest
 
@@ -64,9 +65,11 @@ def test_the_same_command_again_changes_nothing_and_prints_the_same(finished, cl
 
 def test_a_run_can_be_repeated_from_its_configuration(finished, cli, tmp_path):
     path = finished.path
-    again = cli("run", "--config", path / "run.json", "--out", tmp_path / "again", "--workers", "1")
+    again = cli("run", "--config", path / "run.json", "--out", tmp_path / "again", "--workers", "2")
     assert again.exit_code == 0, again.output
-    for part in path.glob("suite/*/*.parquet"):
+    parts = list(path.rglob("*.parquet"))
+    assert len(parts) > 20
+    for part in parts:
         twin = tmp_path / "again" / part.relative_to(path)
         assert twin.read_bytes() == part.read_bytes()
     (stored,) = path.glob("analyses/*/summary.json")
@@ -317,3 +320,18 @@ def test_help_cuts_no_summary_on_a_narrow_terminal(rpd, monkeypatch):
     told = rpd("--help").stdout
     assert "..." not in told.partition("Commands:")[2]
     assert "Rank a policy's decisions and prove the ranking by pruning\n" in told
+
+
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_help_is_short_to_ask_for(cli, flag):
+    told = cli(flag)
+    assert told.exit_code == 0
+    assert "Which decisions of a trained reinforcement-learning policy matter?" in told.stdout
+    for command in ("run", "suite", "rank", "prune", "show", "replay", "list-plugins"):
+        assert f"\n  {command} " in told.stdout
+    assert "Play a stored episode again" in cli("replay", flag).stdout
+
+
+def test_the_version_is_that_of_the_distribution(cli):
+    told = cli("--version")
+    assert (told.exit_code, told.stdout) == (0, f"rpd {version('ranking-policy-decisions')}\n")

@@ -7,6 +7,7 @@ import importlib
 import re
 from contextlib import suppress
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 import typer
@@ -73,12 +74,15 @@ def test_the_example_in_the_how_to_is_the_example_that_is_tested(page, example, 
 
 
 PAGES = sorted([*DOCS.rglob("*.md"), DOCS.parent / "README.md"])
+_PYTHON = r"^ *```python\n(.*?)^ *```"
 PUBLIC = {"rpd_core", "rpd_core.testing"}
 
 
 def snippets(page: Path) -> list[str]:
     """Return the pieces of Python in a page."""
-    return re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    return [
+        dedent(code) for code in re.findall(_PYTHON, page.read_text(), re.DOTALL | re.MULTILINE)
+    ]
 
 
 def names_from_rpd(code: str) -> list[tuple[str, str]]:

@@ -69,7 +69,7 @@ MISTAKES = {
 SHOWN = {
     "fails_to_import": ("plugin", "fails_to_import", "broken", "a_module_that_does_not_exist"),
     "misspells": ("plugin", "misspells", "broken", "Did you mean 'rpd_measures'?"),
-    "future": ("plugin", "future", "wrong API", "API 99"),
+    "future": ("plugin", "future", "note", "API 99"),
 }
 
 

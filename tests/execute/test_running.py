@@ -153,7 +153,12 @@ def test_an_attempt_to_end_rpd_is_explained(engine: Engine) -> None:
         results_of(engine, errands.leave, [3])
 
 
-def test_an_error_that_cannot_be_pickled_is_told_by_its_text(engine: Engine) -> None:
+def test_an_error_that_cannot_be_pickled_is_told_by_its_text() -> None:
+    with LocalProcesses().open(2) as engine:
+        _check_told_by_text(engine)
+
+
+def _check_told_by_text(engine: Engine) -> None:
     with pytest.raises(ExecutionError, match=r"^Peculiar: fault 4 in the cellar$"):
         results_of(engine, errands.fail_peculiarly, [4])
     with pytest.raises(ExecutionError, match=r"^Locked: no key for door 5$"):

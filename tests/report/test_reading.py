@@ -260,7 +260,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return ready(tmp_path_factory.mktemp("small") / "run").path
 
 
-@pytest.mark.parametrize("place", ["suite", "pruning", "analyses", "names.json"])
+@pytest.mark.parametrize("place", ["suite", "pruning", "analyses", "rankings", "names.json"])
 @pytest.mark.parametrize("kind", ["file", "pipe", "link out"])
 def test_something_else_in_a_place_of_ours_is_one_line(
     tmp_path: Path, small: Path, place: str, kind: str
@@ -268,6 +268,8 @@ def test_something_else_in_a_place_of_ours_is_one_line(
     run, outside = shutil.copytree(small, tmp_path / "run"), tmp_path / "outside"
     outside.mkdir()
     path = run / place
+    if place == "rankings":
+        path = run / "analyses" / str(rpd.open_run(run).name) / "rankings"
     if path.is_dir():
         shutil.rmtree(path)
     path.unlink(missing_ok=True)

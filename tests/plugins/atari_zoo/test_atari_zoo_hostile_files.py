@@ -302,7 +302,7 @@ def test_an_output_that_is_not_finite_is_named_while_playing(
     bright = np.maximum(pictures(), 1)
     path = builder.save(tmp_path / "a2c.pb")
     monkeypatch.setattr(
-        "rpd_atari_zoo.loader.random_pictures", lambda *_: bright.astype(np.float32)
+        "rpd_atari_zoo.assembly.random_pictures", lambda *_: bright.astype(np.float32)
     )
     policy = AtariZooFile(path).load(facts())
     policy(seen(bright))
@@ -365,7 +365,7 @@ def test_what_is_raised_inside_becomes_one_line(
         raise RecursionError("deep\nand deeper")
 
     path = changed(tmp_path, lambda builder: None)
-    monkeypatch.setattr("rpd_atari_zoo.loader.find_feed", fail)
+    monkeypatch.setattr("rpd_atari_zoo.assembly.find_feed", fail)
     line = complaint(path)
     assert line.startswith("dqn.pb cannot be used (RecursionError: deep and deeper)")
     assert "freeze the graph again" in line

@@ -11,6 +11,7 @@ import pytest
 from gymnasium import spaces
 
 from rpd_basics.default_actions import parse_action
+from rpd_core.config.trust import runs_code
 from rpd_core.errors import FitError, RpdError, SpecError
 from rpd_core.play.chance import Domain, Draws, Phase, domain_keys, episode_keys
 from rpd_core.plugin.importing import import_attribute
@@ -175,20 +176,15 @@ def test_a_function_that_cannot_be_imported_is_refused(target: str) -> None:
         import_attribute(target)
 
 
-def test_a_policy_of_the_users_own_runs_code_and_so_does_a_default_action_by_it() -> None:
-    assert installed().make("policy", "python:my_own_policy:decide").runs_code is True
-    by_policy = installed().make("default-action", "policy:python:my_own_policy:decide")
-    assert by_policy.runs_code is True
-
-
-@pytest.mark.parametrize("declared", [True, False])
-def test_a_default_action_runs_code_if_its_policy_does(declared: bool) -> None:
-    class Loader:
-        runs_code = declared
-
-    other = installed().resolve("default-action", "policy")
-    assert other(Loader()).runs_code is declared
-    assert other(object()).runs_code is True  # nobody knows
+@pytest.mark.parametrize(
+    ("text", "runs"),
+    [("python:my_own_policy:decide", True), ("random", False), ("cartpole:weak", False)],
+)
+def test_a_default_action_runs_code_if_its_policy_does(text: str, runs: bool) -> None:
+    policy = installed().make("policy", text)
+    by_policy = installed().make("default-action", f"policy:{text}")
+    assert runs_code("policy", policy, installed()) is runs
+    assert runs_code("default-action", by_policy, installed()) is runs
 
 
 def test_a_function_may_give_a_list_an_array_or_a_choice() -> None:

@@ -13,7 +13,7 @@ import pytest
 from gymnasium import spaces
 from sb3_toys import PUSHES, VECTOR, entry, facts_of, rewritten, saved, train
 
-from rpd_core.config.configuration import component_identity
+from rpd_core.config.identity import component_identity
 from rpd_core.errors import RpdError, SpecError
 from rpd_core.plugin.registry import installed
 from rpd_sb3.boundary import boundary, printable
@@ -21,6 +21,11 @@ from rpd_sb3.loader import Sb3File
 
 TWO = spaces.Discrete(2)
 FACTS = facts_of(VECTOR, TWO)
+
+
+def identity(loader: Sb3File) -> dict[str, object]:
+    """Return what a run's configuration holds of a loader."""
+    return component_identity("policy", loader, installed())
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +51,7 @@ def test_whatever_is_raised_becomes_one_line_with_the_name_and_what_to_do(
     def fail(*args: Any) -> Any:
         raise failure
 
-    monkeypatch.setattr("rpd_sb3.loader.build", fail)
+    monkeypatch.setattr("rpd_sb3.assembly.build", fail)
     line = complaint(good)
     assert line.startswith("model.zip cannot be used (")
     assert "save the model again" in line
@@ -81,7 +86,7 @@ def test_a_name_without_its_ending_finds_the_zip_as_the_library_does(
     (tmp_path / "run").mkdir()  # the zoo keeps its configuration in such a folder
     loader = installed().make("policy", f"sb3:{tmp_path / 'run'}")
     assert loader == Sb3File(tmp_path / "run.zip")
-    assert component_identity(loader)["path"] == component_identity(Sb3File(good))["path"]
+    assert identity(loader) == identity(Sb3File(good))
     loader.load(FACTS)
     (tmp_path / "other").write_bytes(good.read_bytes())
     (tmp_path / "other.zip").write_bytes(b"not this one")
@@ -144,7 +149,7 @@ def test_spaces_derived_from_gymnasium_s_are_taken_for_what_they_are(
 def test_trust_is_a_permission_and_not_part_of_what_a_run_is(good: Path) -> None:
     trust = next(field for field in fields(Sb3File) if field.name == "trust")
     assert trust.metadata["not_identity"]
-    assert component_identity(Sb3File(good)) == component_identity(Sb3File(good, trust=True))
+    assert identity(Sb3File(good)) == identity(Sb3File(good, trust=True))
 
 
 def test_code_of_the_author_runs_only_with_trust_or_an_extractor(good: Path) -> None:

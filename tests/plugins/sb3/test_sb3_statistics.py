@@ -12,12 +12,18 @@ from gymnasium import spaces
 from sb3_toys import VECTOR, Toy, batch, facts_of, samples, saved, seen, train
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
-from rpd_core.config.configuration import component_identity
+from rpd_core.config.identity import component_identity
 from rpd_core.errors import FitError, SpecError
+from rpd_core.plugin.registry import installed
 from rpd_sb3.loader import Sb3File
 
 TWO = spaces.Discrete(2)
 PARTS = spaces.Dict({"a": VECTOR, "b": spaces.Box(-1.0, 1.0, (2,), np.float32)})
+
+
+def identity(loader: Sb3File) -> dict[str, object]:
+    """Return what a run's configuration holds of a loader."""
+    return component_identity("policy", loader, installed())
 
 
 def normalizer(space: Any = VECTOR, **settings: Any) -> VecNormalize:
@@ -66,13 +72,13 @@ def test_statistics_beside_the_zip_are_found_and_count_as_input(
     tmp_path: Path, model: Any, zipped: str, place: str
 ) -> None:
     loader = Sb3File(saved(model, tmp_path, zipped))
-    before = component_identity(loader)
+    before = identity(loader)
     assert loader.inputs() == ()
     env = normalizer()
     (tmp_path / place).parent.mkdir(exist_ok=True)
     env.save(str(tmp_path / place))
     assert loader.inputs() == (tmp_path / place,)
-    assert component_identity(loader) != before
+    assert identity(loader) != before
     assert agrees(loader, model, env)
     assert Path(place).name in loader.load(facts_of(VECTOR, TWO)).describe()["adapted"]
 
