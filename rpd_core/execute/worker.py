@@ -51,6 +51,7 @@ def serve(pipe: Connection, pulse: MutableSequence[int], mark: str) -> None:
                 pipe.send_bytes(_do(pipe.recv_bytes()))
         _leaving.set()
     _tidy_up()
+    _leave_nothing(mark)
 
 
 _leaving = threading.Event()
@@ -83,8 +84,15 @@ def _end_with_parent(mark: str) -> None:
         parent.join()
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(GRACE)
-        end_marked(mark)
-        os.killpg(0, signal.SIGKILL)  # this process, and whatever its environments have started
+        _leave_nothing(mark)
+
+
+def _leave_nothing(mark: str) -> None:
+    """End what environments have started and not closed; a parent that lives does the rest."""
+    end_marked(mark)
+    parent = parent_process()
+    if parent is not None and not parent.is_alive():
+        os.killpg(0, signal.SIGKILL)  # also this process
 
 
 def _do(packed: bytes) -> bytes:
