@@ -41,11 +41,11 @@ def check_table(name: str, table: pa.Table, first: int, last: int) -> None:
 
 
 def check_together(tables: Mapping[str, pa.Table]) -> None:
-    """Raise `WrongTable` where a visit is of a state that the part does not have."""
+    """Raise `WrongTable` unless the states of a part are those that its episodes visited."""
     if {"visits", "states"} <= set(tables):
         known = tables["states"]["key"].to_numpy()
-        visited = tables["visits"]["key"].to_numpy()
-        _demand(bool(np.isin(visited, known).all()), "visits are of states that are not there")
+        visited = np.unique(tables["visits"]["key"].to_numpy())
+        _demand(np.array_equal(visited, known), "its visits are not of its states")
 
 
 def _check_columns(name: str, table: pa.Table) -> None:
