@@ -327,3 +327,4 @@ def attempt(path: Path) -> None:
     except RpdError as error:
         if "\n" in str(error):
             raise AssertionError(f"an error of several lines: {error}") from error
+        raise

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from rpd_core.errors import RpdError
 
 FUZZER = Path(__file__).parents[2] / "fuzz" / "torchscript.py"
 
@@ -27,7 +30,8 @@ def test_mutated_files_are_refused_in_one_line_or_play(tmp_path: Path, fuzzer: A
     path = tmp_path / "policy.pt"
     for _, content in islice(fuzzer.cases(7), 60):
         path.write_bytes(content)
-        fuzzer.attempt(path)
+        with suppress(RpdError):
+            fuzzer.attempt(path)
 
 
 def test_a_seed_always_yields_the_same_files(fuzzer: Any) -> None:
