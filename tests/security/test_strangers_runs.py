@@ -1,0 +1,218 @@
+"""A run directory is a stranger's file: it shows nothing raw, deletes nothing, waits for nobody."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from commands import refusal, rpd_command
+from stores import ready, tree
+
+from rpd_core.cli.console import without_controls
+
+ESCAPES = "\x1b]0;owned\x07\x1b[31mred\x9b2J\u202e\r"
+
+
+def analysis(run: Path) -> Path:
+    return next(path for path in (run / "analyses").iterdir() if path.is_dir())
+
+
+def edit(path: Path, change: Callable[[Any], object]) -> None:
+    value = json.loads(path.read_text())
+    change(value)
+    path.write_text(json.dumps(value))
+
+
+def with_escapes(value: Any) -> Any:
+    """Return a value whose texts, and names of measures, all end in escape sequences."""
+    if isinstance(value, dict):
+        return {key: with_escapes(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [with_escapes(item) for item in value]
+    return f"{value}{ESCAPES}" if isinstance(value, str) else value
+
+
+def shown(*words: object) -> str:
+    result = rpd_command(*words)
+    assert not isinstance(result.exception, Exception), result.output
+    text: str = result.output
+    return text
+
+
+def is_plain(text: str) -> bool:
+    return all(c.isprintable() or c == "\n" for c in text)
+
+
+def test_escape_sequences_of_a_summary_do_not_reach_the_terminal(run: Path) -> None:
+    path = analysis(run) / "summary.json"
+
+    def spoil(summary: dict[str, Any]) -> None:
+        for name in ("env", "policy", "condition", "analysis", "top", "original"):
+            summary[name] = with_escapes(summary[name])
+        for entries in summary["thresholds"].values():
+            entries[ESCAPES] = None
+
+    edit(path, spoil)
+    text = shown("show", run)
+    assert "?]0;owned?[31mred?2J?" in text
+    assert is_plain(text)
+
+
+def test_nor_do_those_of_names_and_errors(run: Path) -> None:
+    os.rename(analysis(run), run / "analyses" / f"a{ESCAPES}")
+    assert is_plain(shown("show", run))
+    assert is_plain(shown("show", run, "--analysis", "b"))
+    edit(run / "run.json", lambda stored: stored.update(env=ESCAPES, schema=ESCAPES))
+    for command in ("show", "rank", "verify", "suite", "prune"):
+        assert is_plain(shown(command, run))
+
+
+def test_nor_do_those_of_states_in_words(run: Path) -> None:
+    path = min((run / "suite" / "states").glob("*.parquet"))
+    table = pq.read_table(path)
+    column = table.column_names.index("words")
+    words = pa.array([ESCAPES] * len(table))
+    forge(run, path, table.set_column(column, "words", words))
+    text = shown("rank", run)
+    assert "?]0;owned" in text
+    assert is_plain(text)
+
+
+def forge(run: Path, path: Path, table: pa.Table) -> None:
+    """Write a table into a run, with a record that fits."""
+    pq.write_table(table, path, compression="zstd")
+    record = run / "suite" / f"{path.stem}.json"
+
+    def sign(about: dict[str, Any]) -> None:
+        about["digests"][path.parent.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+        about["rows"][path.parent.name] = len(table)
+
+    edit(record, sign)
+
+
+def test_printable_text_is_left_alone() -> None:
+    text = "x >= 0.5, é 日本 [bold]\nnext"
+    assert without_controls(text) == text
+
+
+# ----------------------------------------------------------------- tables that a stranger signed
+
+
+def replaced(table: pa.Table, name: str, values: Any) -> pa.Table:
+    return table.set_column(table.column_names.index(name), name, values)
+
+
+def noted(table: pa.Table, **notes: str) -> pa.Table:
+    changed = {name.encode(): text for name, text in notes.items()}
+    return table.replace_schema_metadata({**table.schema.metadata, **changed})
+
+
+FORGED: dict[str, tuple[str, Callable[[pa.Table], pa.Table], str]] = {
+    "no returns": ("episodes", lambda t: t.drop_columns(["total_return"]), "'total_return' is mis"),
+    "a return that is no number": (
+        "episodes",
+        lambda t: replaced(t, "total_return", pa.array([float("nan")] * len(t))),
+        "a return is no number",
+    ),
+    "an unknown ending": (
+        "episodes",
+        lambda t: replaced(t, "ended", pa.array(["bored"] * len(t)).dictionary_encode().cast(
+            pa.dictionary(pa.int8(), pa.string()))),
+        "ended in a way that is not known",
+    ),
+    "holes": (
+        "visits",
+        lambda t: replaced(t, "episode", pa.nulls(len(t), pa.int64())),
+        "has holes",
+    ),
+    "visits of other episodes": (
+        "visits",
+        lambda t: replaced(t, "episode", pa.array([2**62] * len(t))),
+        "visits are of other episodes",
+    ),
+    "visits of no state": (
+        "visits",
+        lambda t: replaced(t, "key", pa.array([1] * len(t), pa.uint64())),
+        "its visits are not of its states",
+    ),
+    "text for numbers": (
+        "states",
+        lambda t: replaced(t, "visits", pa.array(["many"] * len(t))),
+        "'visits' holds string, not int64",
+    ),
+    "values of a huge shape": (
+        "states",
+        lambda t: noted(t, value_shape="1000000000000"),
+        "values are not laid out as it says",
+    ),
+    "values that are objects": (
+        "states",
+        lambda t: noted(t, value_dtype="|O"),
+        "values are not laid out as it says",
+    ),
+    "a state twice": (
+        "states",
+        lambda t: pa.concat_tables([t, t]),
+        "states are not in order of their keys",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "change", "told"), FORGED.values(), ids=FORGED.keys())
+def test_a_forged_table_is_one_line(
+    run: Path, name: str, change: Callable[[pa.Table], pa.Table], told: str
+) -> None:
+    path = min((run / "suite" / name).glob("*.parquet"))
+    forge(run, path, change(pq.read_table(path)))
+    assert told in refusal("rank", run)
+    result = rpd_command("verify", run)
+    assert (result.exit_code, told in result.output) == (3, True)
+
+
+def test_a_table_that_unpacks_to_far_more_than_its_record_says_is_not_unpacked(run: Path) -> None:
+    path = min((run / "suite" / "visits").glob("*.parquet"))
+    table = pq.read_table(path)
+    forge(run, path, table)
+    rows = pa.array([0] * 20_000_000, pa.int8())  # a file of a few kilobytes
+    pq.write_table(pa.table({"episode": rows}), path, compression="zstd")
+    record = run / "suite" / f"{path.stem}.json"
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    edit(record, lambda about: about["digests"].update(visits=digest))
+    assert path.stat().st_size < 2**20
+    assert "does not hold what its record says" in refusal("rank", run)
+
+
+@pytest.mark.parametrize("name", ["mutation_rate", "seed", "lanes", "episodes", "default_action"])
+def test_a_setting_that_is_gone_is_one_line(run: Path, name: str) -> None:
+    edit(run / "run.json", lambda stored: stored["settings"].pop(name))
+    for command in ("show", "rank", "verify", "prune"):
+        assert f"settings.{name} is missing" in refusal(command, run)
+
+
+def test_a_measure_that_is_no_text_is_one_line(run: Path) -> None:
+    spoil = analysis(run) / "analysis.json"
+    edit(spoil, lambda stored: stored["settings"].update(measures=[[[]]]))
+    assert "settings.measures must be text" in refusal("rank", run)
+
+
+# ----------------------------------------------------------------------------------------- links
+
+
+@pytest.mark.parametrize("command", ["suite", "prune"])
+def test_records_of_another_run_behind_a_link_are_left_alone(
+    run: Path, tmp_path: Path, command: str
+) -> None:
+    ready(tmp_path / "other")
+    shutil.rmtree(run / "suite")
+    (run / "suite").symlink_to(tmp_path / "other" / "suite")
+    before = tree(tmp_path / "other")
+    rpd_command(command, run)
+    assert tree(tmp_path / "other") == before
