@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 
 import numpy as np
@@ -109,8 +110,13 @@ def test_the_files_of_the_policy_travel_inside(cli, tmp_path, monkeypatch):
     words += ["--episodes", "300", "--test-episodes", "5"]
     result = cli("run", "--env", "cartpole", *words, "--out", tmp_path / "r")
     assert result.exit_code == 0, result.output
-    exported = cli("prune", tmp_path / "r", "--export", tmp_path / "p.rpd", "--workers", "1")
-    assert exported.exit_code == 0, exported.output
+    contents = []
+    for seconds in (0, 10**9):  # a zip knows no time before 1980
+        os.utime(folder / "ppo.zip", (seconds, seconds))
+        exported = cli("prune", tmp_path / "r", "--export", tmp_path / "p.rpd", "--workers", "1")
+        assert exported.exit_code == 0, exported.output
+        contents.append((tmp_path / "p.rpd").read_bytes())
+    assert contents[0] == contents[1]
     (folder / "ppo.zip").unlink()
     monkeypatch.chdir("/")
     told = cli("describe-policy", f"pruned:{tmp_path / 'p.rpd'}", "--env", "cartpole", "--json")
