@@ -12,7 +12,13 @@ from rpd_core.analysis.suite import concat_episodes
 from rpd_core.config.identity import short_digest
 from rpd_core.errors import StoreError
 from rpd_core.play.chance import Phase
-from rpd_core.play.jobs import Evaluation, EvaluationChunk, EvaluationJob, perform_evaluation
+from rpd_core.play.jobs import (
+    RANKED_STEPS,
+    Evaluation,
+    EvaluationChunk,
+    EvaluationJob,
+    perform_evaluation,
+)
 from rpd_core.plugin.protocols import Episodes, WorkItem
 from rpd_core.store import tables
 from rpd_core.store.directory import RunDirectory
@@ -22,6 +28,9 @@ from rpd_core.store.session import PartWork, Session
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import KeyArray
+
+_OWN_COLUMNS = {"ranking", "kept", "test_episode", f"info.{RANKED_STEPS}"}
+"""Columns that episodes of pruned policies have beside those of others."""
 
 
 def ask(
@@ -110,9 +119,7 @@ def evaluation_table(asked: Evaluation, episodes: Episodes) -> Any:
 
 def read_evaluation(parts: Parts, total: int) -> Episodes:
     """Read the `total` episodes of an evaluation; refuse one that is not complete."""
-    read = [parts.read(first, last)["episodes"] for first, last in parts.covered()]
-    if not read:
-        raise StoreError(f"{str(parts.path)!r} holds no episodes: run rpd prune again")
+    read = _read_parts(parts)
     episodes = concat_episodes([tables.read_episodes(table) for table in read])
     if not np.array_equal(episodes.index, np.arange(total)):
         raise StoreError(
@@ -121,15 +128,26 @@ def read_evaluation(parts: Parts, total: int) -> Episodes:
     return episodes
 
 
+def _read_parts(parts: Parts) -> list[Any]:
+    """Read the tables of an evaluation, which have more columns than others."""
+    read = [parts.read(first, last)["episodes"] for first, last in parts.covered()]
+    if not read:
+        raise StoreError(f"{str(parts.path)!r} holds no episodes: run rpd prune again")
+    for table in read:
+        lacking = sorted(_OWN_COLUMNS - {*table.column_names})
+        if lacking:
+            raise StoreError(
+                f"{str(parts.path)!r} has no column {lacking[0]!r}: delete it and run rpd prune again"
+            )
+    return read
+
+
 def stored_table(directory: RunDirectory, folder: str) -> Any:
     """Read an evaluation as a table, with the columns `ranking`, `kept` and `test_episode`."""
     import pyarrow as pa  # only for joining tables
 
     parts = directory.evaluation(folder)
-    read = [parts.read(first, last)["episodes"] for first, last in parts.covered()]
-    if not read:
-        raise StoreError(f"{str(parts.path)!r} holds no episodes: run rpd prune again")
-    return pa.concat_tables(read, promote_options="default")
+    return pa.concat_tables(_read_parts(parts), promote_options="default")
 
 
 def folder_name(name: str, asked: Evaluation, base: str) -> str:

@@ -16,7 +16,9 @@ import pytest
 from commands import refusal, rpd_command
 from stores import ready, tree
 
+from rpd_core.api import open_run
 from rpd_core.cli.console import without_controls
+from rpd_core.errors import StoreError
 
 ESCAPES = "\x1b]0;owned\x07\x1b[31mred\x9b2J\u202e\r"
 
@@ -201,6 +203,20 @@ def test_a_measure_that_is_no_text_is_one_line(run: Path) -> None:
     spoil = analysis(run) / "analysis.json"
     edit(spoil, lambda stored: stored["settings"].update(measures=[[[]]]))
     assert "settings.measures must be text" in refusal("rank", run)
+
+
+def test_a_number_that_no_float_holds_is_one_line(run: Path) -> None:
+    edit(analysis(run) / "summary.json", lambda s: s["original"].update(return_mean=10**400))
+    assert "original.return_mean must be a number, not 1000" in refusal("show", run)
+
+
+def test_pruned_episodes_without_their_own_columns_are_one_line(run: Path) -> None:
+    path = min((run / "pruning").glob("tarantula-*/*.parquet"))
+    pq.write_table(pq.read_table(path).drop_columns(["info.rpd.ranked_steps"]), path)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    edit(path.with_suffix(".json"), lambda about: about["digests"].update(episodes=digest))
+    with pytest.raises(StoreError, match=r"has no column 'info\.rpd\.ranked_steps': delete it and"):
+        _ = open_run(run).curves
 
 
 # ----------------------------------------------------------------------------------------- links
