@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from rpd_core.analysis.spectrum import tally
 from rpd_core.errors import StoreError
 from rpd_core.execute.running import run_items
 from rpd_core.play import prepare
+from rpd_core.play.chance import Phase
 from rpd_core.play.jobs import SuiteChunk, SuiteJob, perform_suite
 from rpd_core.plugin.chain import Chain
 from rpd_core.plugin.protocols import States, WorkItem
@@ -27,6 +29,7 @@ from rpd_core.report.tables import RankingTable
 from rpd_core.store import tables
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.files import file_stem
+from rpd_core.store.parts import Parts
 from rpd_core.store.prepared import keep_prepared, prepared_chain
 from rpd_core.store.session import PartWork, Session
 
@@ -67,8 +70,9 @@ def run(session: Session, name: str | None = None) -> Summary:
 
 
 def _suite_is_there(session: Session) -> bool:
-    settings = session.setup.config.settings
-    return not session.directory.suite().gaps(settings.episodes, settings.chunk)
+    settings, directory = session.setup.config.settings, session.directory
+    own = directory.unmutated().gaps(settings.unmutated_episodes, settings.chunk)
+    return not own and not directory.suite().gaps(settings.episodes, settings.chunk)
 
 
 def _analyse_suite(session: Session) -> Analysis:
@@ -113,15 +117,30 @@ def restore_prepared(session: Session) -> bool:
 
 
 def build_suite(session: Session) -> None:
-    """Play the mutant episodes that are missing."""
-    settings, parts = session.setup.config.settings, session.directory.suite()
+    """Play the mutant episodes that are missing, and those of the policy as it is."""
+    settings, directory = session.setup.config.settings, session.directory
+    whole = SuiteJob(
+        session.recipe, settings.seed, settings.mutation_rate, 0, settings.episodes - 1
+    )
+    play_parts(session, "suite", directory.suite(), whole)
+    own = replace(
+        whole,
+        mutation_rate=0.0,
+        last=settings.unmutated_episodes - 1,
+        phase=Phase.UNMUTATED,
+    )
+    play_parts(session, "unmutated", directory.unmutated(), own)
+
+
+def play_parts(session: Session, stage: str, parts: Parts, whole: SuiteJob) -> None:
+    """Play the episodes of a suite that are missing, part by part."""
+    chunk = session.setup.config.settings.chunk
     session.repair(parts)
     session.remember_origins(parts)
-    missing = parts.gaps(settings.episodes, settings.chunk)
-    total = settings.episodes
+    total = whole.last + 1
+    missing = parts.gaps(total, chunk)
     done = total - sum(last - first + 1 for first, last in missing)
-    recipe, words = session.recipe, _WordsOf(session.setup.abstraction)
-    files = session.files(recipe)
+    words, files = _WordsOf(session.setup.abstraction), session.files(whole.recipe)
 
     def to_tables(chunk: SuiteChunk) -> dict[str, Any]:
         if session.directory.read_json("names.json") is None:
@@ -134,9 +153,9 @@ def build_suite(session: Session) -> None:
             first,
             last,
             WorkItem(
-                f"{parts.configuration}/suite/{first}-{last}",
+                f"{parts.configuration}/{stage}/{first}-{last}",
                 perform_suite,
-                SuiteJob(recipe, settings.seed, settings.mutation_rate, first, last),
+                replace(whole, first=first, last=last),
                 f"episodes {first} to {last}",
                 files,
             ),
@@ -144,9 +163,9 @@ def build_suite(session: Session) -> None:
         )
         for first, last in missing
     ]
-    session.play("suite", work, done, total)
+    session.play(stage, work, done, total)
     held = parts.count()
-    if held < total or parts.gaps(total, settings.chunk):
+    if held < total or parts.gaps(total, chunk):
         raise StoreError(
             f"{str(session.directory.path)!r} holds {held} of {total} episodes, although all were "
             "played: somebody else changes it; run the same command again"

@@ -56,8 +56,7 @@ class Analysis:
 
     def rank_anew(self, name: str, measure: Measure) -> Ranking:
         """Rank the states by a measure; two functions may have the same name."""
-        keys, spectrum = self.counted.states.key, self.counted.spectrum
-        evidence = evidence_for(measure, spectrum, keys, self.weights, lambda: self.suite)
+        evidence = evidence_for(measure, self.counted, self.weights, lambda: self.suite)
         return rank(name, measure, evidence)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from rpd_core.analysis.spectrum import Tally
 from rpd_core.errors import ComponentError, RpdError, one_line
 from rpd_core.play.chance import Domain, combine, to_unit, word
-from rpd_core.plugin.protocols import Evidence, Measure, Scores, Spectrum, Suite
+from rpd_core.plugin.protocols import Evidence, Measure, Scores, Suite
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray, IntArray, KeyArray
@@ -48,22 +48,17 @@ class Ranking:
 
 
 def evidence_for(
-    measure: Measure,
-    spectrum: Spectrum,
-    keys: KeyArray,
-    weights: FloatArray,
-    whole: Callable[[], Suite],
+    measure: Measure, counted: Tally, weights: FloatArray, whole: Callable[[], Suite]
 ) -> Evidence:
-    """Return for a measure what it declares it needs, and no more."""
+    """Return for a measure what is counted and, where it declares that, the suite itself."""
     needs = tuple(getattr(measure, "needs", ()))
     unknown = [need for need in needs if need != "suite"]
     if unknown:
         raise ComponentError(
             f"measure {type(measure).__name__} needs {unknown[0]!r}; only 'suite' is on offer"
         )
-    if needs:
-        return Evidence(spectrum, keys, weights, whole())
-    return Evidence(spectrum, keys)
+    evidence = counted.evidence()
+    return replace(evidence, weights=weights, suite=whole()) if needs else evidence
 
 
 def rank(name: str, measure: Measure, evidence: Evidence) -> Ranking:

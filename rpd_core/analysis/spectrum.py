@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rpd_core.analysis.suite import merge_with_sums
-from rpd_core.plugin.protocols import Spectrum, States, Suite
+from rpd_core.plugin.protocols import Evidence, Returns, Spectrum, States, Suite
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import BoolArray, FloatArray
@@ -21,14 +21,36 @@ ENOUGH = 20
 """Episodes in each arm from which on a state counts as identified."""
 
 
+_RETURNS = ("mutated_sum", "mutated_squares", "kept_sum", "kept_squares")
+_GRID = 2.0**20
+"""Returns are rounded to multiples of 1 / _GRID, so that their sums do not depend on the parts."""
+
+
 @dataclass(frozen=True)
 class Tally:
-    """The states of a suite with their spectrum and how often the default action differed."""
+    """The states of a suite with everything that is counted per state."""
 
     states: States
     spectrum: Spectrum
     differed: FloatArray
     """Share of the visits to each state at which policy and default action differ."""
+    differed_first: FloatArray
+    """Share of the episodes that visit it in which they differ at the first visit."""
+    returns: Returns
+    episodes: int
+    """Number of episodes."""
+
+    def evidence(self) -> Evidence:
+        """Return what every measure may look at."""
+        return Evidence(
+            self.spectrum,
+            self.states.key,
+            self.states,
+            self.differed,
+            self.differed_first,
+            self.returns,
+            self.episodes,
+        )
 
 
 def tally(chunks: Iterable[Suite], weights: FloatArray) -> Tally:
@@ -45,7 +67,15 @@ def tally(chunks: Iterable[Suite], weights: FloatArray) -> Tally:
             least = 2 * size + _FOLD
     states, columns = _fold(waiting)
     cells = dict(zip(_CELLS, np.ascontiguousarray(columns[:, :4].T), strict=True))
-    return Tally(states, Spectrum(**cells), columns[:, 4] / columns[:, 5])
+    returns = dict(zip(_RETURNS, np.ascontiguousarray(columns[:, 4:8].T), strict=True))
+    return Tally(
+        states,
+        Spectrum(**cells),
+        columns[:, 8] / states.visits,
+        columns[:, 9] / columns[:, :4].sum(axis=1),
+        Returns(**returns),
+        start,
+    )
 
 
 def _fold(waiting: list[tuple[States, FloatArray]]) -> tuple[States, FloatArray]:
@@ -55,11 +85,17 @@ def _fold(waiting: list[tuple[States, FloatArray]]) -> tuple[States, FloatArray]
 
 
 def _columns(suite: Suite, weights: FloatArray) -> FloatArray:
-    """Return, per state, the four cells, visits at which the default differed, and visits."""
+    """Return, per state, the cells, sums of returns, and visits at which the default differed."""
     spectrum = count_spectrum(suite, weights)
     state, count = suite.state_of_visit(), len(suite.states)
     visits = suite.visits
-    more = [np.bincount(state, column, count) for column in (visits.differed, visits.count)]
+    total = np.round(suite.episodes.total_return * _GRID) / _GRID
+    returns = total[suite.episode_of_visit()]
+    columns: list[Any] = []
+    for arm in (visits.mutated, ~visits.mutated):
+        columns += [returns * arm, returns**2 * arm]
+    columns += [visits.differed, visits.differed_first]
+    more = [np.bincount(state, column, count) for column in columns]
     return np.stack([*(getattr(spectrum, cell) for cell in _CELLS), *more], axis=1)
 
 

@@ -69,6 +69,11 @@ def merge_with_sums(parts: Sequence[States], sums: Sequence[Array]) -> tuple[Sta
         first_step=stacked.first_step[first],
         visits=total(stacked.visits),
         choices=total(stacked.choices),
+        default_choices=total(stacked.default_choices),
+        action_sum=total(stacked.action_sum),
+        action_squares=total(stacked.action_squares),
+        default_sum=total(stacked.default_sum),
+        default_squares=total(stacked.default_squares),
         value_gap=total(stacked.value_gap),
         entropy=total(stacked.entropy),
     )

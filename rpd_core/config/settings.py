@@ -120,6 +120,10 @@ class Settings:
     seed: int = _setting("Seed of everything; default 0.", "suite", default=0, check=_seed)
     lanes: int = _setting("Episodes played side by side.", "suite", flag="-", check=_count)
     episodes: int = _setting("Mutant episodes in the suite.", "size", check=_count)
+    unmutated_episodes: int = _setting(
+        "Episodes of the policy as it is, which tell what it reaches; default 400.",
+        "size", default=400, check=_count,
+    )  # fmt: skip
     chunk: int = _setting("Episodes per unit of work.", "size", flag="-", check=_count)
     condition: Any = _setting(
         "When an episode passed: return>=200, auto, ...", "analysis", kind="condition"

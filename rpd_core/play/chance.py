@@ -46,6 +46,11 @@ class Phase(IntEnum):
     REFERENCE = 4
     FIT = 5
     PROBE = 6
+    UNMUTATED = 7
+    TRIM = 8
+    REFINE = 9
+    VALIDATE = 10
+    PILOT = 11
 
 
 def mix(words: KeyArray) -> KeyArray:

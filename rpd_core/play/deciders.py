@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rpd_core.play.chance import Domain, domain_keys, mix, to_unit
-from rpd_core.play.loop import Keep, Plan, Step
+from rpd_core.play.loop import Plan, Step
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import BoolArray, IntArray, KeyArray
+    from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray, KeyArray
 
 
 def always(keys: KeyArray, position: IntArray) -> BoolArray:
@@ -18,14 +18,33 @@ def always(keys: KeyArray, position: IntArray) -> BoolArray:
     return np.ones(len(keys), dtype=bool)
 
 
-def coin(plan: Plan, mutation_rate: float) -> Keep:
-    """Return the fate of a state in an episode: kept unless its keyed coin says mutated."""
-    roots = mix(domain_keys(plan.identity, Domain.COIN))
+class Coin:
+    """Keeps a state in an episode unless its keyed coin says mutated."""
 
-    def keep(keys: KeyArray, position: IntArray) -> BoolArray:
-        return to_unit(mix(roots[position] ^ keys)) >= mutation_rate
+    def __init__(self, plan: Plan, mutation_rate: float) -> None:
+        self.roots = mix(domain_keys(plan.identity, Domain.COIN))
+        self.mutation_rate = mutation_rate
 
-    return keep
+    def __call__(self, keys: KeyArray, position: IntArray) -> BoolArray:
+        return to_unit(mix(self.roots[position] ^ keys)) >= self.rates(keys)
+
+    def rates(self, keys: KeyArray) -> FloatArray | float:
+        """Return the chance that each state is mutated."""
+        return self.mutation_rate
+
+
+class CoinAround(Coin):
+    """The coin around a pruned policy: its kept states are mutated, and others kept, at times."""
+
+    def __init__(self, plan: Plan, kept: KeyArray, kept_rate: float, other_rate: float) -> None:
+        super().__init__(plan, kept_rate)
+        self.kept = np.sort(kept)
+        self.other_rate = other_rate
+
+    def rates(self, keys: KeyArray) -> FloatArray:
+        at = np.minimum(np.searchsorted(self.kept, keys), max(len(self.kept) - 1, 0))
+        known = self.kept[at] == keys if len(self.kept) else np.zeros(len(keys), dtype=bool)
+        return np.where(known, self.mutation_rate, self.other_rate)
 
 
 class TopStates:

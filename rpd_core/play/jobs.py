@@ -13,13 +13,13 @@ import numpy as np
 
 from rpd_core.errors import EpisodeError
 from rpd_core.play.chance import Phase, episode_keys
-from rpd_core.play.deciders import TopStates
+from rpd_core.play.deciders import Coin, CoinAround, TopStates
 from rpd_core.play.loop import Plan, Player
 from rpd_core.play.recipe import Recipe
 from rpd_core.play.recording import play_suite
 from rpd_core.play.repeatable import refuse_moody_policy
 from rpd_core.plugin.origins import Origin, origin_of
-from rpd_core.plugin.protocols import Episodes, Facts, Suite
+from rpd_core.plugin.protocols import Episodes, Facts, Suite, Visits
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import KeyArray
@@ -41,14 +41,29 @@ class Names:
 
 
 @dataclass(frozen=True)
+class Around:
+    """A pruned policy around which mutants are drawn: which states of it keep the policy."""
+
+    kept: KeyArray
+    other_rate: float
+    """Chance that any other state is mutated, as it always is in the pruned policy itself."""
+
+
+@dataclass(frozen=True)
 class SuiteJob:
-    """The mutant episodes `first` to `last`, both included."""
+    """The episodes `first` to `last` of a suite, both included."""
 
     recipe: Recipe
     seed: int
     mutation_rate: float
+    """Chance that a state is mutated; 0 for episodes of the policy as it is."""
     first: int
     last: int
+    phase: Phase = Phase.SUITE
+    part: int = 0
+    """Distinguishes suites within a phase."""
+    around: Around | None = None
+    """The pruned policy that is mutated; None: the policy itself."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +95,8 @@ class Evaluation:
     unranked_kept: bool
     """Whether states outside the ranking keep the policy."""
     test_episodes: int
+    visits: bool = False
+    """Whether it is stored which states each episode visited."""
 
     @property
     def total(self) -> int:
@@ -114,19 +131,27 @@ class EvaluationChunk:
 
     episodes: Episodes
     origin: Origin
+    visits: Visits | None = None
+    """Where the evaluation asks for them."""
 
 
 def perform_suite(job: SuiteJob) -> SuiteChunk:
-    """Play a chunk of mutant episodes."""
+    """Play a chunk of mutant episodes, or of the policy's own."""
     index = np.arange(job.first, job.last + 1)
-    plan = Plan(index, episode_keys(job.seed, Phase.SUITE, index))
+    plan = Plan(index, episode_keys(job.seed, job.phase, index, job.part))
     opened = player_for(job.recipe)
     try:
-        suite = play_suite(opened.player, plan, job.mutation_rate)
+        suite = play_suite(opened.player, plan, _coin(job, plan))
     except EpisodeError as error:
-        error.add(", a mutant")
+        error.add(", a mutant" if job.mutation_rate else ", the policy as it is")
         raise
     return SuiteChunk(suite, names_of(opened.player.facts), opened.origin)
+
+
+def _coin(job: SuiteJob, plan: Plan) -> Coin:
+    if job.around is None:
+        return Coin(plan, job.mutation_rate)
+    return CoinAround(plan, job.around.kept, job.mutation_rate, job.around.other_rate)
 
 
 def names_of(facts: Facts) -> Names:
@@ -142,14 +167,19 @@ def perform_evaluation(job: EvaluationJob) -> EvaluationChunk:
     points = np.array(asked.points, dtype=np.int64)[index // asked.test_episodes]
     keep = TopStates(asked.rankings, points, asked.unranked_kept)
     opened = player_for(asked.recipe)
+    plan, visits = Plan(index, identity), None
     try:
-        played = opened.player.play(Plan(index, identity), keep, keep.record)
+        if asked.visits:
+            recorded = play_suite(opened.player, plan, keep, keep.record)
+            played, visits = recorded.episodes, recorded.visits
+        else:
+            played = opened.player.play(plan, keep, keep.record)
     except EpisodeError as error:
         if error.index is not None:
             error.add(f", {asked.actor(error.index)}")
         raise
     episodes = replace(played, info={**played.info, RANKED_STEPS: keep.ranked_steps})
-    return EvaluationChunk(episodes, opened.origin)
+    return EvaluationChunk(episodes, opened.origin, visits)
 
 
 @dataclass(frozen=True)

@@ -7,22 +7,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium.spaces import Discrete
 
-from rpd_core.play.deciders import coin
-from rpd_core.play.loop import Plan, Player, Step
+from rpd_core.play.deciders import Coin
+from rpd_core.play.loop import Keep, Plan, Player, Record, Step
 from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array, FloatArray, IntArray, KeyArray
+    from rpd_core.plugin.protocols import Array, BoolArray, FloatArray, IntArray, KeyArray
 
 _GRID = 2.0**20
 _RECENT = 2**16
 
 
-def play_suite(player: Player, plan: Plan, mutation_rate: float) -> Suite:
-    """Play the mutant episodes of a plan and return them as a suite."""
+def play_suite(player: Player, plan: Plan, keep: Keep, also: Record | None = None) -> Suite:
+    """Play the episodes of a plan and return them as a suite; `also` is shown every step, too."""
     recorder = Recorder(player.facts.action_space)
-    episodes = player.play(plan, coin(plan, mutation_rate), recorder)
-    return recorder.suite(episodes, plan, mutation_rate)
+
+    def record(step: Step) -> None:
+        recorder(step)
+        if also is not None:
+            also(step)
+
+    return recorder.suite(player.play(plan, keep, record), plan, keep)
 
 
 class Recorder:
@@ -48,8 +53,7 @@ class Recorder:
             "differed": step.differed,
             "return_before": step.return_before,
         }
-        if self.actions:
-            row["action"] = step.choice.actions
+        row["action"], row["default"] = step.choice.actions, step.default
         if step.choice.action_values is not None:
             row["value_gap"] = value_gap(step.choice.action_values)
         if step.choice.probabilities is not None:
@@ -75,7 +79,7 @@ class Recorder:
                 self.new_values.append(np.array(step.values[lane]))
                 self.recent[slots[lane]] = key
 
-    def suite(self, episodes: Episodes, plan: Plan, mutation_rate: float) -> Suite:
+    def suite(self, episodes: Episodes, plan: Plan, keep: Keep) -> Suite:
         """Reduce the steps to visits and states."""
         columns = {name: np.concatenate(parts) for name, parts in self.columns.items()}
         keys, state = np.unique(columns["key"], return_inverse=True)
@@ -85,15 +89,17 @@ class Recorder:
         grouped = group[order]
         starts = np.flatnonzero(np.r_[True, grouped[1:] != grouped[:-1]])
         first = order[starts]
+        key, mutated = columns["key"][first], ~columns["kept"][first]
         visits = Visits(
             episode=plan.index[columns["position"][first]],
-            key=columns["key"][first],
-            mutated=~columns["kept"][first],
-            mutation_rate=np.full(len(first), mutation_rate),
+            key=key,
+            mutated=mutated,
+            mutation_rate=_rates(keep, key, mutated),
             first_step=columns["number"][first],
             count=np.diff(np.r_[starts, len(order)]),
             return_before=columns["return_before"][first],
             differed=np.add.reduceat(columns["differed"][order].astype(np.int64), starts),
+            differed_first=columns["differed"][first],
         )
         return Suite(episodes, visits, self._states(keys, state, columns, visits))
 
@@ -110,17 +116,39 @@ class Recorder:
             first_episode=visits.episode[first_row],
             first_step=visits.first_step[first_row],
             visits=np.bincount(state, minlength=count).astype(np.int64),
-            choices=self._choices(state, columns, count),
+            choices=self._choices(state, columns["action"], count),
+            default_choices=self._choices(state, columns["default"], count),
+            **self._moments(state, columns, count),
             value_gap=_sums(state, columns.get("value_gap"), count),
             entropy=_sums(state, columns.get("entropy"), count),
         )
 
-    def _choices(self, state: IntArray, columns: dict[str, Array], count: int) -> IntArray:
+    def _choices(self, state: IntArray, actions: Array, count: int) -> IntArray:
         if not self.actions:
             return np.zeros((count, 0), dtype=np.int64)
-        cell = state * self.actions + (columns["action"] - self.start)
+        cell = state * self.actions + (actions - self.start)
         counted = np.bincount(cell, minlength=count * self.actions)
         return counted.reshape(count, self.actions).astype(np.int64)
+
+    def _moments(
+        self, state: IntArray, columns: dict[str, Array], count: int
+    ) -> dict[str, FloatArray]:
+        """Return sums of actions that are not discrete, and of their squares, per state."""
+        sums = {}
+        for name in ("action", "default"):
+            rows = columns[name].reshape(len(state), -1).astype(np.float64)
+            entries = [] if self.actions else list(rows.T)
+            for what, power in (("sum", 1), ("squares", 2)):
+                parts = [_sums(state, entry**power, count) for entry in entries]
+                sums[f"{name}_{what}"] = np.stack(parts, 1) if parts else np.zeros((count, 0))
+        return sums
+
+
+def _rates(keep: Keep, keys: KeyArray, mutated: BoolArray) -> FloatArray:
+    """Return the chance of mutation in force; where no coin is thrown, it is 0 or 1."""
+    if isinstance(keep, Coin):
+        return np.broadcast_to(keep.rates(keys), len(keys)).astype(np.float64)
+    return mutated.astype(np.float64)
 
 
 def _first_seen(keys: KeyArray, visits: Visits) -> IntArray:

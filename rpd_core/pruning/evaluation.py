@@ -71,7 +71,10 @@ class Evaluations:
         base = session.setup.config.digest()
         folders = {name: folder_name(name, one, base) for name, one in asked.items()}
         self.folders |= folders
-        stored = {name: session.directory.evaluation(folder) for name, folder in folders.items()}
+        stored = {
+            name: session.directory.evaluation(folder, asked[name].visits)
+            for name, folder in folders.items()
+        }
         work = []
         for name, one in asked.items():
             session.repair(stored[name])
@@ -89,7 +92,10 @@ class Evaluations:
         base = self.session.setup.config.digest()
 
         def to_tables(answer: EvaluationChunk) -> dict[str, Any]:
-            return {"episodes": evaluation_table(asked, answer.episodes)}
+            found = {"episodes": evaluation_table(asked, answer.episodes)}
+            if answer.visits is not None:
+                found["visits"] = tables.visits_table(answer.visits)
+            return found
 
         return [
             PartWork(
@@ -137,7 +143,8 @@ def _read_parts(parts: Parts) -> list[Any]:
         lacking = sorted(_OWN_COLUMNS - {*table.column_names})
         if lacking:
             raise StoreError(
-                f"{str(parts.path)!r} has no column {lacking[0]!r}: delete it and run rpd prune again"
+                f"{str(parts.path)!r} has no column {lacking[0]!r}: delete it and run "
+                "rpd prune again"
             )
     return read
 
@@ -154,6 +161,7 @@ def folder_name(name: str, asked: Evaluation, base: str) -> str:
     """Return a name that is readable and differs whenever the episodes would."""
     what = [
         base, asked.phase, asked.part, asked.points, asked.unranked_kept, asked.test_episodes,
+        asked.visits,
         [ranked.tobytes().hex() for ranked in asked.rankings],
     ]  # fmt: skip
     return f"{file_stem(name)}-{short_digest(what)}"

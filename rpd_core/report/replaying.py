@@ -15,7 +15,7 @@ from rpd_core.config.resolve import Setup, resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import ConfigError
 from rpd_core.play.chance import Phase, episode_keys
-from rpd_core.play.deciders import TopStates, always, coin
+from rpd_core.play.deciders import Coin, TopStates, always
 from rpd_core.play.loop import Keep, Plan
 from rpd_core.play.recipe import recipe_of
 from rpd_core.play.replay import PlayedAgain, play_again
@@ -151,7 +151,7 @@ def _mutant(run: Run, index: int) -> _Asked:
     _refuse_beyond(f"suite:{index}", index, settings.episodes)
     identity = episode_keys(settings.seed, Phase.SUITE, np.array([index]))
     return _Asked(
-        f"suite:{index}", identity, lambda plan: coin(plan, settings.mutation_rate), stored
+        f"suite:{index}", identity, lambda plan: Coin(plan, settings.mutation_rate), stored
     )
 
 

@@ -51,6 +51,9 @@ def verify(directory: RunDirectory) -> Verdict:
     done, asked = directory.suite().count(), directory.stored().settings.episodes
     if directory.analyses() and done < asked:
         faults.append(f"the suite holds {done} of {asked} episodes")
+    done, asked = directory.unmutated().count(), directory.stored().settings.unmutated_episodes
+    if directory.analyses() and done < asked:
+        faults.append(f"{done} of {asked} unmutated episodes are stored")
     names = directory.analyses()
     for name in names:
         attempt(partial(_check_analysis, directory, name))
@@ -59,6 +62,7 @@ def verify(directory: RunDirectory) -> Verdict:
 
 def _all_parts(directory: RunDirectory) -> Iterator[Parts]:
     yield directory.suite()
+    yield directory.unmutated()
     folder = directory.path / "pruning"
     if folder.is_dir():
         for entry in sorted(folder.iterdir()):

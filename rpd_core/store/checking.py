@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rpd_core.plugin.protocols import ENDINGS
+from rpd_core.store.tables import ROWS
 
 _WHOLE, _SMALL, _REAL = pa.int64(), pa.int32(), pa.float64()
 _COLUMNS: Mapping[str, Mapping[str, pa.DataType]] = {
@@ -20,6 +21,7 @@ _COLUMNS: Mapping[str, Mapping[str, pa.DataType]] = {
     "visits": {
         "episode": _WHOLE, "key": pa.uint64(), "mutated": pa.bool_(), "mutation_rate": _REAL,
         "first_step": _SMALL, "count": _SMALL, "return_before": _REAL, "differed": _SMALL,
+        "differed_first": pa.bool_(),
     },
     "states": {
         "key": pa.uint64(), "first_episode": _WHOLE, "first_step": _WHOLE, "visits": _WHOLE,
@@ -91,7 +93,7 @@ def _check_states(table: pa.Table, first: int, last: int) -> None:
     key = table["key"].to_numpy()
     _demand(bool((key[1:] > key[:-1]).all()), "states are not in order of their keys")
     _demand(bool((table["visits"].to_numpy() >= 1).all()), "a state was never visited")
-    for name in {"value", "choices"} & set(table.column_names):
+    for name in sorted({"value", *ROWS} & set(table.column_names)):
         kind = table[name].type
         plain = pa.types.is_fixed_size_list(kind) and _is_number(kind.value_type)
         _demand(plain, f"{name!r} holds {kind}, not rows of numbers")

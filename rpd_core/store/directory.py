@@ -28,6 +28,7 @@ PROCESS = os.urandom(8).hex()
 """This Python process: the only one that knows the functions a live run is made of."""
 _OURS = re.compile(r"\.lock|\..+\.\d+\.tmp")
 """What an interrupted start may leave behind before there is a run.json."""
+_SUITE_TABLES = ("states", "visits", "episodes")
 _LARGEST_JSON = 2**28
 _QUESTION = "analyses/question.json"
 """What was asked last."""
@@ -162,7 +163,7 @@ class RunDirectory:
 
     def _holds_work(self) -> bool:
         """Return whether anything was played or fitted for the stored configuration."""
-        played = (self.path / name for name in ("suite", "pruning", "prepared.json"))
+        played = (self.path / name for name in ("suite", "unmutated", "pruning", "prepared.json"))
         return any(path.exists() for path in played)
 
     def forget_if_empty(self) -> None:
@@ -186,15 +187,28 @@ class RunDirectory:
 
     def suite(self) -> Parts:
         """Return the mutant episodes; their digest covers what was learned before them."""
-        prepared = self.read_json("prepared.json") or {}
-        identity = [self.configuration().identity(), prepared.get("digest", "")]
-        tables = ("states", "visits", "episodes")
-        return Parts(self.path / "suite", tables, short_digest(identity), self.path)
+        return Parts(self.path / "suite", _SUITE_TABLES, self.suite_digest(), self.path)
 
-    def evaluation(self, name: str) -> Parts:
-        """Return episodes of pruned policies; their name ends in a digest of what they are."""
+    def unmutated(self) -> Parts:
+        """Return episodes of the policy as it is, with the states that they visited."""
+        digest = short_digest([self.suite_digest(), "unmutated"])
+        return Parts(self.path / "unmutated", _SUITE_TABLES, digest, self.path)
+
+    def suite_digest(self) -> str:
+        """Return a short name for what fixes every mutant episode."""
+        prepared = self.read_json("prepared.json") or {}
+        return short_digest([self.configuration().identity(), prepared.get("digest", "")])
+
+    def evaluation(self, name: str, visits: bool | None = None) -> Parts:
+        """Return episodes of pruned policies; their name ends in a digest of what they are.
+
+        `visits` tells whether the states that they visited are stored, too; None: as it is found.
+        """
         configuration = name.rpartition("-")[2]
-        return Parts(self.path / "pruning" / name, ("episodes",), configuration, self.path)
+        if visits is None:
+            visits = (self.path / "pruning" / name / "visits").is_dir()
+        tables = ("visits", "episodes") if visits else ("episodes",)
+        return Parts(self.path / "pruning" / name, tables, configuration, self.path)
 
     def names(self) -> Names:
         """Return what the environment calls its actions and entries."""

@@ -16,10 +16,15 @@ from rpd_core.plugin.protocols import ENDINGS, Episodes, States, Suite, Visits
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Stored with every table; raised when a column changes its meaning."""
 
 _INFO = "info."
+ROWS = (
+    "choices", "default_choices",
+    "action_sum", "action_squares", "default_sum", "default_squares",
+)  # fmt: skip
+"""Columns of states that hold a row of numbers each; those without entries are not stored."""
 _SMALL = {"length", "policy_steps", "first_step", "count", "differed"}
 
 
@@ -94,27 +99,33 @@ def states_table(states: States) -> pa.Table:
     columns: dict[str, Any] = {
         item.name: getattr(states, item.name)
         for item in fields(states)
-        if item.name not in ("value", "choices")
+        if item.name not in ("value", *ROWS)
     }
     columns["value"] = _fixed_lists(states.value)
-    if states.choices.shape[1]:
-        columns["choices"] = _fixed_lists(states.choices)
+    for name in ROWS:
+        if getattr(states, name).shape[1]:
+            columns[name] = _fixed_lists(getattr(states, name))
     shape = ",".join(map(str, states.value.shape[1:]))
     return _table(columns, {"value_shape": shape, "value_dtype": states.value.dtype.str})
 
 
 def read_states(table: pa.Table) -> States:
     """Return the states behind a table."""
-    names = [item.name for item in fields(States) if item.name not in ("value", "choices")]
+    names = [item.name for item in fields(States) if item.name not in ("value", *ROWS)]
     columns = {name: _column(table, name) for name in names}
     metadata = table.schema.metadata
     shape = [int(part) for part in metadata[b"value_shape"].decode().split(",") if part]
     values = _from_lists(table["value"])[:, : math.prod(shape)]
     values = values.astype(metadata[b"value_dtype"].decode(), copy=False)
-    choices = np.zeros((len(table), 0), dtype=np.int64)
-    if "choices" in table.column_names:
-        choices = _from_lists(table["choices"]).astype(np.int64, copy=False)
-    return States(**columns, value=values.reshape(len(table), *shape), choices=choices)
+    columns |= {name: _rows(table, name) for name in ROWS}
+    return States(**columns, value=values.reshape(len(table), *shape))
+
+
+def _rows(table: pa.Table, name: str) -> Array:
+    kind = np.int64 if name.endswith("choices") else np.float64
+    if name not in table.column_names:
+        return np.zeros((len(table), 0), dtype=kind)
+    return _from_lists(table[name]).astype(kind, copy=False)
 
 
 def _table(columns: dict[str, Any], metadata: dict[str, str] | None = None) -> pa.Table:

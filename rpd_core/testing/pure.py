@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator
+from dataclasses import is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rpd_core.analysis.conditions import fit_condition, learned_fields, restore_condition, weigh
 from rpd_core.analysis.ranking import evidence_for
-from rpd_core.analysis.spectrum import count_spectrum
+from rpd_core.analysis.spectrum import tally
 from rpd_core.errors import EvidenceError, one_line
 from rpd_core.play.chance import state_keys
 from rpd_core.plugin.protocols import (
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray
 
 
+_MOMENTS = ("action_sum", "action_squares", "default_sum", "default_squares")
+
+
 def sample_suite(states: int = 40, episodes: int = 200, seed: int = 0) -> Suite:
     """Make a small random suite in which every cell of the spectrum occurs, zeros included."""
     chance = np.random.default_rng(seed)
@@ -42,6 +46,7 @@ def sample_suite(states: int = 40, episodes: int = 200, seed: int = 0) -> Suite:
     visited[0] = True
     episode, state = np.nonzero(visited)
     count = len(episode)
+    differed = np.random.default_rng(seed + 1).random(count) < 0.6
     return Suite(
         Episodes(
             index=np.arange(episodes),
@@ -60,7 +65,8 @@ def sample_suite(states: int = 40, episodes: int = 200, seed: int = 0) -> Suite:
             first_step=np.zeros(count, dtype=np.int64),
             count=np.ones(count, dtype=np.int64),
             return_before=np.zeros(count),
-            differed=np.zeros(count, dtype=np.int64),
+            differed=differed.astype(np.int64),
+            differed_first=differed,
         ),
         States(
             key=keys,
@@ -69,6 +75,8 @@ def sample_suite(states: int = 40, episodes: int = 200, seed: int = 0) -> Suite:
             first_step=np.zeros(states, dtype=np.int64),
             visits=visited.sum(axis=0),
             choices=np.ones((states, 2), dtype=np.int64),
+            default_choices=np.ones((states, 2), dtype=np.int64),
+            **dict.fromkeys(_MOMENTS, np.zeros((states, 0))),
             value_gap=np.ones(states),
             entropy=np.ones(states),
         ),
@@ -77,8 +85,7 @@ def sample_suite(states: int = 40, episodes: int = 200, seed: int = 0) -> Suite:
 
 def _evidence(measure: Measure, suite: Suite) -> Evidence:
     weights = (suite.episodes.total_return > 0).astype(np.float64)
-    spectrum = count_spectrum(suite, weights)
-    return evidence_for(measure, spectrum, suite.states.key, weights, lambda: suite)
+    return evidence_for(measure, tally([suite], weights), weights, lambda: suite)
 
 
 def check_measure(measure: Measure) -> Iterator[str]:
@@ -100,7 +107,7 @@ def check_measure(measure: Measure) -> Iterator[str]:
     if evidence.suite is None:
         if not _equivariant(measure, evidence, given):
             yield "gave a state another score when the states came in another order"
-        yield from _check_corners(measure)
+        yield from _check_corners(measure, evidence)
 
 
 def _values(given: Any) -> Any:
@@ -127,21 +134,29 @@ def _scores(measure: Measure, evidence: Evidence) -> FloatArray | str:
     return scores.astype(np.float64)
 
 
-def _check_corners(measure: Measure) -> Iterator[str]:
+def _check_corners(measure: Measure, evidence: Evidence) -> Iterator[str]:
     """Check every combination of cells that are 0 or not."""
     cells = np.array(list(itertools.product((0.0, 3.0), repeat=4))).T
-    keys = np.arange(1, 17, dtype=np.uint64)
+    corners = replace(_rows_of(evidence, np.arange(16)), spectrum=Spectrum(*cells))
     with np.errstate(all="ignore"):
-        found = _scores(measure, Evidence(Spectrum(*cells), keys))
+        found = _scores(measure, corners)
     if isinstance(found, str):
         yield found
 
 
 def _equivariant(measure: Measure, evidence: Evidence, scores: FloatArray) -> bool:
     order = np.random.default_rng(1).permutation(len(scores))
-    cells = {name: cell[order] for name, cell in vars(evidence.spectrum).items()}
-    turned = Evidence(Spectrum(**cells), evidence.keys[order])
+    turned = _rows_of(evidence, order)
     return np.allclose(np.asarray(_values(measure(turned))), scores[order])
+
+
+def _rows_of(record: Any, rows: Any) -> Any:
+    """Return a record whose arrays, and those of records inside it, have these rows."""
+    if isinstance(record, np.ndarray):
+        return record[rows]
+    if not is_dataclass(record) or isinstance(record, type):
+        return record
+    return replace(record, **{name: _rows_of(value, rows) for name, value in vars(record).items()})
 
 
 def check_condition(condition: Condition) -> Iterator[str]:

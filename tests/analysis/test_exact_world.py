@@ -15,7 +15,7 @@ import worlds
 
 from rpd_core.analysis.conditions import weigh
 from rpd_core.analysis.ranking import evidence_for, rank
-from rpd_core.analysis.spectrum import count_spectrum
+from rpd_core.analysis.spectrum import count_spectrum, tally
 from rpd_core.play.jobs import SuiteJob, perform_suite
 from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.protocols import Spectrum, Suite
@@ -107,9 +107,8 @@ def test_measures_order_states_as_the_exact_table_does(
 ) -> None:
     measure = registry.make("measure", name)
     suite = estimated.suite
-    evidence = evidence_for(
-        measure, estimated.spectrum, suite.states.key, estimated.weights, lambda: suite
-    )
+    counted = tally([suite], estimated.weights)
+    evidence = evidence_for(measure, counted, estimated.weights, lambda: suite)
     ranking = rank(name, measure, evidence)
     place = np.empty(worlds.STATES, dtype=int)
     place[ranking.order] = np.arange(worlds.STATES)

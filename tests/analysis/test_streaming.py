@@ -85,6 +85,7 @@ def test_parts_that_do_not_begin_at_the_first_episode_take_their_own_weights(who
 
 # ------------------------------------------------------------------------- memory
 
+MOMENTS = ("action_sum", "action_squares", "default_sum", "default_squares")
 STATES, PER_PART = 500, 50
 
 
@@ -102,12 +103,14 @@ def synthetic(parts: int) -> Iterator[Suite]:
                 episode=np.repeat(index, STATES), key=np.tile(keys, len(index)),
                 mutated=chance.random(rows) < 0.3, mutation_rate=np.full(rows, 0.3),
                 first_step=zeros, count=zeros + 1, return_before=np.zeros(rows), differed=zeros,
+                differed_first=zeros > 0,
             ),
             States(
                 key=keys, value=np.zeros((STATES, 2)), first_episode=np.full(STATES, index[0]),
                 first_step=np.zeros(STATES, dtype=np.int64), visits=np.full(STATES, PER_PART),
                 choices=np.zeros((STATES, 2), dtype=np.int64), value_gap=np.zeros(STATES),
-                entropy=np.zeros(STATES),
+                entropy=np.zeros(STATES), default_choices=np.zeros((STATES, 2), dtype=np.int64),
+                **dict.fromkeys(MOMENTS, np.zeros((STATES, 0))),
             ),
         )  # fmt: skip
 

@@ -12,7 +12,7 @@ from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import EpisodeError
 from rpd_core.play.chance import Phase, episode_keys
-from rpd_core.play.deciders import coin
+from rpd_core.play.deciders import Coin
 from rpd_core.play.jobs import (
     Evaluation,
     EvaluationJob,
@@ -64,7 +64,7 @@ def test_a_failed_episode_breaks_again_when_it_is_played_alone(registry: Registr
     assert message.endswith("), a mutant")
     again = Plan(np.array([index]), episode_keys(0, Phase.SUITE, np.array([index])))
     with pytest.raises(EpisodeError) as repeated:
-        play_again(recipe, again, coin(again, 0.2))
+        play_again(recipe, again, Coin(again, 0.2))
     assert f"{repeated.value}, a mutant" == message
 
 

@@ -14,7 +14,7 @@ from lines import Cell, Does, Gives, Line, always, by_step, kept, mutated, patte
 from rpd_basics.default_actions import Constant, OtherPolicy, Random, Repeat
 from rpd_core.errors import FitError
 from rpd_core.play.chance import Phase, canonical, environment_seeds, state_keys
-from rpd_core.play.deciders import TopStates, coin
+from rpd_core.play.deciders import Coin, TopStates
 from rpd_core.play.jobs import Evaluation, EvaluationJob, perform_evaluation
 from rpd_core.play.loop import Player, Step
 from rpd_core.play.recipe import Recipe
@@ -44,7 +44,7 @@ def test_a_revisited_state_keeps_its_fate() -> None:
 
     episodes = plan(60)
     opened = player(Line(), WANDERS, Repeat(), lanes=8, max_steps=20)
-    opened.play(episodes, coin(episodes, 0.4), record)
+    opened.play(episodes, Coin(episodes, 0.4), record)
     assert max(visits.values()) > 5
     assert all(len(seen) == 1 for seen in fates.values())
     assert {True, False} == set().union(*fates.values())
@@ -54,9 +54,9 @@ def test_the_coin_mutates_at_its_rate_and_anew_in_every_episode() -> None:
     episodes = plan(200_000)
     keys = np.full(200_000, 12345, dtype=np.uint64)
     for rate in (0.05, 0.4, 0.9):
-        fate = coin(episodes, rate)(keys, np.arange(200_000))
+        fate = Coin(episodes, rate)(keys, np.arange(200_000))
         assert abs(1 - fate.mean() - rate) < 5 * np.sqrt(rate * (1 - rate) / 200_000)
-    lower, higher = (coin(episodes, rate)(keys, np.arange(200_000)) for rate in (0.2, 0.3))
+    lower, higher = (Coin(episodes, rate)(keys, np.arange(200_000)) for rate in (0.2, 0.3))
     assert (lower | ~higher).all(), "a state mutated at a low rate is mutated at a higher one"
 
 

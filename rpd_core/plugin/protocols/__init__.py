@@ -41,7 +41,14 @@ from rpd_core.plugin.protocols.executor import (
     WorkItem,
     WorkQueue,
 )
-from rpd_core.plugin.protocols.measure import Condition, Evidence, Measure, Scores, Spectrum
+from rpd_core.plugin.protocols.measure import (
+    Condition,
+    Evidence,
+    Measure,
+    Returns,
+    Scores,
+    Spectrum,
+)
 from rpd_core.plugin.protocols.optional import (
     DescribesItself,
     DrawsValues,
@@ -104,6 +111,7 @@ __all__ = [
     "PolicyInput",
     "PolicyLoader",
     "ReadsFiles",
+    "Returns",
     "Scores",
     "ShowsCondition",
     "ShowsValues",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols.arrays import FloatArray, KeyArray
-    from rpd_core.plugin.protocols.suite import Episodes, Suite
+    from rpd_core.plugin.protocols.suite import Episodes, States, Suite
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,41 @@ class Spectrum:
 
 
 @dataclass(frozen=True)
+class Returns:
+    """Per state, sums over the episodes that visited it, by its fate there."""
+
+    mutated_sum: FloatArray
+    """Sum of the returns of episodes in which it was mutated; float64."""
+    mutated_squares: FloatArray
+    """Sum of their squares."""
+    kept_sum: FloatArray
+    """Sum of the returns of episodes in which it was kept."""
+    kept_squares: FloatArray
+    """Sum of their squares."""
+
+
+@dataclass(frozen=True)
 class Evidence:
-    """What a measure may look at; `suite` is there only if it declares `needs = ("suite",)`."""
+    """What a measure may look at, one row per state, in the same order everywhere.
+
+    In a run all of it is there, but for `suite` and `weights`: those only for a measure that
+    declares `needs = ("suite",)`. What is None here can be left out in tests of measures.
+    """
 
     spectrum: Spectrum
     """The four cells of every state."""
     keys: KeyArray
-    """Key of each state, in the order of the spectrum."""
+    """Key of each state."""
+    states: States | None = None
+    """Visits, the policy's and the default action's choices, action values and entropy."""
+    differed: FloatArray | None = None
+    """Share of the visits at which the default action was not what the policy chose."""
+    differed_first: FloatArray | None = None
+    """Share of the visiting episodes in which it was not at the first visit."""
+    returns: Returns | None = None
+    """Returns by fate, for measures that need no condition."""
+    episodes: int = 0
+    """Number of episodes in the suite."""
     weights: FloatArray | None = None
     """Weight of each episode under the condition, with `suite`."""
     suite: Suite | None = None

@@ -55,6 +55,8 @@ class Visits:
     """Return collected before the first visit."""
     differed: IntArray
     """Visits at which the default action was not what the policy chose."""
+    differed_first: BoolArray
+    """Whether it was not at the first visit."""
 
     def __len__(self) -> int:
         return len(self.episode)
@@ -76,6 +78,16 @@ class States:
     """Steps spent in it, over all episodes."""
     choices: IntArray
     """How often the policy chose each discrete action there; no columns for other actions."""
+    default_choices: IntArray
+    """How often the default action was each discrete action there, done or not; likewise."""
+    action_sum: FloatArray
+    """Sum over visits of the policy's actions, entry by entry; no columns for discrete ones."""
+    action_squares: FloatArray
+    """Sum over visits of their squares."""
+    default_sum: FloatArray
+    """Sum over visits of the default actions, done or not."""
+    default_squares: FloatArray
+    """Sum over visits of their squares."""
     value_gap: FloatArray
     """Sum over visits of best minus worst action value; NaN if the policy has none."""
     entropy: FloatArray
