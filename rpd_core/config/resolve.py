@@ -84,12 +84,14 @@ def resolve(request: Request, registry: Registry, trust: bool = False) -> Setup:
     default_action = permitted(choose(registry, "default-action", values["default_action"]), trust)
     links = [choose(registry, "abstraction", one) for one in as_tuple(values["abstraction"])]
     condition = choose(registry, "condition", values["condition"])
-    measures = _measures(registry, as_tuple(values["measures"]))
+    list_by = choose(registry, "measure", values["list_by"])
+    measures = _measures(registry, (*as_tuple(values["measures"]), list_by))
     texts = {
         "abstraction": tuple(link.text for link in links),
         "default_action": default_action.text,
         "condition": condition.text,
         "measures": tuple(measures),
+        "list_by": list_by.text,
         "shares": tuple(sorted({float(share) for share in values["shares"]})),
     }
     settings = Settings(**{**values, **texts})

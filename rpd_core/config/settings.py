@@ -22,7 +22,9 @@ Check = Callable[[str, Any], None]
 
 PORTFOLIO = ("tarantula", "ochiai", "zoltar", "wong2")
 """The paper's four measures."""
-STANDARD_MEASURES = (*PORTFOLIO, "freqvis")
+LIST_BY = "effect:shrunken"
+"""The measure that the list of decisions is sorted by."""
+STANDARD_MEASURES = (*PORTFOLIO, "freqvis", "differ", "effect", LIST_BY)
 STANDARD_SHARES = (
     0.0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.125, 0.15, 0.175, 0.2, 0.225, 0.25,
     0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 1.0,
@@ -131,6 +133,18 @@ class Settings:
     measures: tuple[Any, ...] = _setting(
         "Measure spec, in addition to the standard ones; repeatable.",
         "analysis", default=(), kind="measure", flag="--measure",
+    )  # fmt: skip
+    list_by: Any = _setting(
+        "Measure that the list of decisions is sorted by; default effect:shrunken.",
+        "analysis", default=LIST_BY, kind="measure",
+    )  # fmt: skip
+    evidence: int = _setting(
+        "Episodes in each arm from which on a state is judged; default 10.",
+        "analysis", default=10, check=_count,
+    )  # fmt: skip
+    margin: float = _setting(
+        "Effect on the risk below which a decision counts as harmless; default 0.05.",
+        "analysis", default=0.05, check=_rate,
     )  # fmt: skip
     unvisited: Literal["default", "policy"] = _setting(
         "In states the suite never saw: 'default' action (default) or 'policy'.",

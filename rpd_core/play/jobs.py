@@ -7,9 +7,10 @@ import os
 import pickle
 from collections import OrderedDict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from gymnasium.spaces import Discrete
 
 from rpd_core.errors import EpisodeError
 from rpd_core.play.chance import Phase, episode_keys
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 RANKED_STEPS = "rpd.ranked_steps"
 """Column of an evaluation's episodes: steps spent in states of the ranking."""
 
+_MANY = 1000
+"""Actions beyond which their numbers are not stored."""
 _PLAYERS = 2
 """Opened recipes that a worker keeps: the policy's and random play's."""
 
@@ -156,7 +159,15 @@ def _coin(job: SuiteJob, plan: Plan) -> Coin:
 
 def names_of(facts: Facts) -> Names:
     """Return the names that an environment has for things."""
-    return Names(facts.description, tuple(facts.action_names), tuple(facts.entry_names))
+    actions = tuple(facts.action_names) or _numbers(facts.action_space)
+    return Names(facts.description, actions, tuple(facts.entry_names))
+
+
+def _numbers(space: Any) -> tuple[str, ...]:
+    """Return the numbers of discrete actions that have no names."""
+    if not isinstance(space, Discrete) or space.n > _MANY:
+        return ()
+    return tuple(str(int(space.start) + place) for place in range(int(space.n)))
 
 
 def perform_evaluation(job: EvaluationJob) -> EvaluationChunk:

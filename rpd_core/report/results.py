@@ -119,41 +119,88 @@ class Ties:
 
 @dataclass(frozen=True)
 class Decision:
-    """One state of a ranking, in words."""
+    """One state of the list, in words."""
 
     rank: int
+    """Place in the list."""
     key: int
     """Key of the state."""
     state: str
     """The state in words."""
-    score: float
-    low: float | None
-    """Lower end of the score's interval; null if the measure gives none."""
-    high: float | None
+    policy_action: str
+    """What the policy does there, in the environment's names; shares where it does several."""
+    default_action: str
+    """What the default action does there."""
+    risk_mutated: float | None
+    """Share of the episodes that failed, of those in which it was mutated; null if there is none."""
+    risk_kept: float | None
+    """The same of those in which it was kept."""
+    effect: float
+    """Risk if mutated minus risk if kept."""
+    low: float
+    """Lower end of the effect's 95 % interval."""
+    high: float
     """Upper end of the same."""
-    episodes: float
-    """Episodes that visited it."""
-    mutated: float
-    """Those in which it was mutated."""
-    kept: float
-    """Those in which it was kept."""
-    identified: bool
-    """Whether both arms have enough episodes."""
-    visits: int
-    """Steps spent in it."""
+    reached: float
+    """Share of the unmutated policy's episodes that visit it."""
+    reached_steps: float
+    """Share of the unmutated policy's steps that are spent in it."""
+    episodes_mutated: int
+    """Episodes in which it was mutated."""
+    episodes_kept: int
+    """Episodes in which it was kept."""
+    verdict: str
+    """`matters`, `default-better`, `harmless` or `undecided`; `too few episodes` without evidence."""
+    settled_at: int | None
+    """Episodes of a suite in which it would get a verdict, if its estimate stays; null: has one."""
+    score: float
+    """By the measure that the list is sorted by."""
     differed: float
     """Share of visits at which the default action was not what the policy chose."""
+    visits: int
+    """Steps spent in it, in the suite."""
+    rank_low: int | None = None
+    """Lower end of the 90 % interval of its rank, over resampled suites; null: not computed."""
+    rank_high: int | None = None
+    """Upper end of the same."""
 
 
 @dataclass(frozen=True)
-class TopDecisions:
-    """The first decisions of the leading ranking."""
+class ListFacts:
+    """What the list of decisions holds, and what it leaves out."""
 
     measure: str
-    decisions: tuple[Decision, ...]
-    """The first of all."""
-    identified: tuple[Decision, ...]
-    """The first of those with enough episodes in each arm."""
+    """What it is sorted by."""
+    listed: int
+    """Decisions in the whole list."""
+    evidence: int
+    """Episodes in each arm that a state needs to be listed."""
+    margin: float
+    """Effect below which a decision counts as harmless."""
+    too_few: int
+    """States set aside: too few episodes in an arm."""
+    never_differed: int
+    """States set aside: the default action never differed from the policy's."""
+    verdicts: Mapping[str, int]
+    """Decisions of the list by verdict."""
+    unmutated_episodes: int
+    """Episodes of the unmutated policy, which tell what it reaches."""
+    reached: int
+    """Decisions among the first fifty that more than one in a hundred of them reach."""
+
+
+@dataclass(frozen=True)
+class Stability:
+    """Whether the list comes back: agreement of the lists of two random halves of the suite."""
+
+    top10: float
+    """Share of the first ten that both halves have in common, averaged over splits."""
+    top50: float
+    """The same of the first fifty."""
+    rank_biased: float
+    """Rank-biased overlap of the two lists."""
+    splits: int
+    """Random splits that were averaged over."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +234,12 @@ class Summary:
     """By fraction, then by measure, `portfolio`, `random` and `random_best`; null: never met."""
     ties: Mapping[str, Ties]
     """By measure."""
-    top: TopDecisions
+    list: ListFacts
+    """What the list of decisions holds."""
+    decisions: tuple[Decision, ...]
+    """The first of them, in the order shown."""
+    stability: Stability | None
+    """Whether the list comes back in another suite; null where nothing is listed."""
     configuration: Mapping[str, Any]
     """`suite` and `analysis`: every setting, resolved."""
     played: tuple[Played, ...]

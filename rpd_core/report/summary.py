@@ -27,7 +27,6 @@ from rpd_core.pruning.sweep import Confirmation, Pruning
 from rpd_core.report.results import (
     ConfirmedPolicy,
     Coverage,
-    Decision,
     PassRates,
     Played,
     Returns,
@@ -35,11 +34,10 @@ from rpd_core.report.results import (
     Summary,
     Threshold,
     Ties,
-    TopDecisions,
 )
 
-TOP = 10
-"""Decisions shown."""
+LISTED = 100
+"""Decisions of the list that the summary holds; the rest is in the table beside it."""
 
 
 def summarise(
@@ -71,7 +69,9 @@ def summarise(
         targets={f"{q:g}": references.target(q) for q in THRESHOLDS},
         thresholds={f"{q:g}": _thresholds(pruning, q, references.target(q)) for q in THRESHOLDS},
         ties={name: ties_of(ranking) for name, ranking in analysis.rankings.items()},
-        top=_top(analysis, _leading_measure(pruning, analysis)),
+        list=list_facts(judged, settings.evidence, settings.margin),
+        decisions=decision_rows(judged, judged.listed()[:LISTED], analysis.stored, names),
+        stability=stability_of(analysis, judged, settings),
         configuration={"suite": config.suite_json(), "analysis": config.analysis_json()},
         played=_played(origins),
         seed=settings.seed,
@@ -151,60 +151,6 @@ def ties_of(ranking: Ranking) -> Ties:
     """Return how many states share a score."""
     blocks = ranking.tie_blocks()
     return Ties(len(blocks), int(max(blocks, default=0)))
-
-
-def _leading_measure(pruning: Pruning, analysis: Analysis) -> str:
-    """Return the measure whose ranking is shown: the portfolio's choice at the first threshold."""
-    confirmed = pruning.confirmations.get((THRESHOLDS[0], "portfolio"))
-    return confirmed.candidate.name if confirmed else next(iter(analysis.rankings))
-
-
-def _top(analysis: Analysis, name: str) -> TopDecisions:
-    ranking = analysis.rankings[name]
-    return TopDecisions(
-        name,
-        decisions_of(analysis, ranking, TOP),
-        decisions_of(analysis, ranking, TOP, only_identified=True),
-    )
-
-
-def decisions_of(
-    analysis: Analysis, ranking: Ranking, count: int, only_identified: bool = False
-) -> tuple[Decision, ...]:
-    """Return the first states of a ranking in words."""
-    counted = analysis.counted
-    known = identified(counted.spectrum)
-    places = np.flatnonzero(known[ranking.order] | (not only_identified))[:count]
-    words = analysis.stored.words(ranking.keys[ranking.order[places]])
-    s, interval = counted.spectrum, ranking.interval
-    rows = []
-    for place in places.tolist():
-        row = int(ranking.order[place])
-        mutated = float(s.mutated_failed[row] + s.mutated_passed[row])
-        kept = float(s.kept_failed[row] + s.kept_passed[row])
-        key = int(counted.states.key[row])
-        rows.append(
-            Decision(
-                rank=place + 1,
-                key=key,
-                state=words.get(key, f"{key:016x}"),
-                score=float(ranking.scores[row]),
-                low=None if interval is None else _known(interval.low[row]),
-                high=None if interval is None else _known(interval.high[row]),
-                episodes=mutated + kept,
-                mutated=mutated,
-                kept=kept,
-                identified=bool(known[row]),
-                visits=int(counted.states.visits[row]),
-                differed=float(counted.differed[row]),
-            )
-        )
-    return tuple(rows)
-
-
-def _known(end: float) -> float | None:
-    """Return an end of an interval; None where there is no interval, or no end to it."""
-    return float(end) if np.isfinite(end) else None
 
 
 def _played(origins: Iterable[Origin]) -> tuple[Played, ...]:

@@ -35,63 +35,6 @@ def say(console: Console, text: str, style: str | None = None, copied: bool = Fa
     console.print(text, style=style, markup=False, highlight=False, soft_wrap=copied)
 
 
-def print_answer(console: Console, summary: Summary, path: Path, others: Sequence[str]) -> None:
-    """Print what an analysis found; `others` are the analyses beside it."""
-    say(console, f"\n{summary.policy} on {summary.env}", style="bold")
-    _print_returns(console, summary)
-    _print_suite(console, summary)
-    top, enough = summary.top, summary.suite.enough
-    print_decisions(console, top.measure, summary.condition, top.decisions)
-    few = sum(row.identified for row in top.decisions) < len(top.decisions) / 2
-    if few and top.identified:
-        title = f"The first of them with at least {enough} mutated and {enough} kept episodes"
-        _print_decision_table(console, title, top.identified)
-    for fraction, entries in summary.thresholds.items():
-        _print_thresholds(console, fraction, entries, summary)
-    _print_reading(console, summary)
-    _print_versions(console, summary.played)
-    beside = [name for name in others if name != summary.analysis]
-    chosen = f" --analysis {summary.analysis}" if beside else ""
-    say(
-        console,
-        f"\nEverything is in {path}, this analysis under the name {summary.analysis}\n"
-        f"See it again: rpd show {path}{chosen}",
-        copied=True,
-    )
-    if beside:
-        say(console, f"Other analyses (--analysis NAME): {', '.join(beside)}", copied=True)
-
-
-def _print_returns(console: Console, summary: Summary) -> None:
-    original = summary.original
-    say(
-        console,
-        f"return {original.return_mean:.4g} (mean of {original.episodes} episodes); "
-        f"default action everywhere {original.default_everywhere:.4g}; "
-        f"reference {original.reference:.4g} ({original.reference_source})",
-    )
-
-
-def _print_suite(console: Console, summary: Summary) -> None:
-    suite, rates = summary.suite, summary.pass_rates
-    say(
-        console,
-        f"{suite.episodes} mutant episodes, {suite.states} states, {suite.steps} steps; "
-        f"{rates.suite:.0%} passed {summary.condition} (original {rates.original:.0%}, "
-        f"default everywhere {rates.default_everywhere:.0%})",
-    )
-    coverage = summary.coverage
-    pruned = "" if coverage.pruned is None else f", {coverage.pruned:.1%} of the pruned one's"
-    say(
-        console,
-        f"{coverage.original:.1%} of the original policy's steps{pruned} fall in ranked states; "
-        f"{suite.identified} states have at least {suite.enough} mutated and {suite.enough} kept "
-        "episodes",
-    )
-    for advice in _advice(suite, coverage, _policy_decides_elsewhere(summary)):
-        say(console, f"Advice: {advice}")
-
-
 def print_suite(console: Console, suite: SuiteFacts, return_mean: float, path: Path) -> None:
     """Print what a suite holds, and whether its states can be judged."""
     say(
@@ -104,20 +47,19 @@ def print_suite(console: Console, suite: SuiteFacts, return_mean: float, path: P
         say(console, f"Advice: {advice}")
 
 
-def _policy_decides_elsewhere(summary: Summary) -> bool:
-    """Return whether the policy decides in states that the suite never saw."""
-    return bool(summary.configuration["analysis"].get("unvisited") == "policy")
-
-
-def _advice(suite: SuiteFacts, coverage: Coverage, elsewhere: bool) -> list[str]:
+def advice_on(summary: Summary) -> list[str]:
+    """Return what would make the answer better."""
+    suite, coverage = summary.suite, summary.coverage
     if suite.states == 1:
         return _fineness(suite)
+    elsewhere = bool(summary.configuration["analysis"].get("unvisited") == "policy")
     found = []
     if coverage.original < LOW_COVERAGE:
         remedy = " or more --episodes" if elsewhere else ", more --episodes or --unvisited policy"
         found.append(
-            f"below {LOW_COVERAGE:.0%} coverage, pruning also tests what happens in states "
-            f"without a rank; try a coarser --abstraction{remedy}."
+            f"{coverage.original:.0%} of the policy's steps fall in ranked states, so that pruning "
+            "also tests what happens in states without a rank; try a coarser --abstraction"
+            f"{remedy}."
         )
     low = coverage.pruned is not None and coverage.pruned < LOW_COVERAGE
     if low and coverage.pruned is not None and (elsewhere or not found):
@@ -147,136 +89,6 @@ def _fineness(suite: SuiteFacts) -> list[str]:
         f"is visited {suite.steps / suite.states:.1f} times on average); a coarser --abstraction "
         "or more --episodes would help."
     ]
-
-
-def print_decisions(
-    console: Console,
-    measure: str,
-    condition: str,
-    rows: Sequence[Decision],
-    ties: Ties | None = None,
-) -> None:
-    """Print the first decisions of a ranking."""
-    title = f"Decisions that matter most, by {measure} under {condition}"
-    _print_decision_table(console, title, rows)
-    if ties is not None and ties.groups:
-        say(
-            console,
-            f"{ties.groups} groups of states have equal scores (largest: {ties.largest}); "
-            "within a group the order is that of the state keys",
-        )
-
-
-def _print_decision_table(console: Console, title: str, rows: Sequence[Decision]) -> None:
-    intervals = any(row.low is not None for row in rows)
-    table = Table(title=escape(title), title_justify="left", title_style="bold", box=None)
-    for heading, justify in _DECISION_COLUMNS:
-        if heading != "interval" or intervals:
-            table.add_column(heading, justify=justify, overflow="fold")  # type: ignore[arg-type]
-    for row in rows:
-        cells = [str(row.rank), escape(row.state), f"{row.score:.4g}"]
-        if intervals:
-            known = row.low is not None and row.high is not None
-            cells.append(f"{row.low:.3g} to {row.high:.3g}" if known else "")
-        arms = f"{row.mutated:.0f} + {row.kept:.0f}"
-        table.add_row(*cells, arms, str(row.visits), f"{row.differed:.0%}")
-    console.print()
-    console.print(table)
-
-
-_DECISION_COLUMNS = (
-    ("rank", "right"),
-    ("state", "left"),
-    ("score", "right"),
-    ("interval", "right"),
-    ("mutated + kept", "right"),
-    ("visits", "right"),
-    ("differs", "right"),
-)
-
-
-def _print_thresholds(console: Console, fraction: str, entries: Any, summary: Summary) -> None:
-    target = summary.targets[fraction]
-    title = (
-        f"Pruned policies that keep {float(fraction):.0%} of the return ({target:.4g}), each with "
-        "its share of states and of steps"
-    )
-    table = Table(title=title, title_justify="left", title_style="bold", box=None)
-    for heading in ("ranking", "number", "fewest states", "fewest steps", "on fresh episodes"):
-        table.add_column(heading, justify="left" if heading == "ranking" else "right")
-    for name, entry in entries.items():
-        style = "bold" if name == "portfolio" else None
-        table.add_row(escape(_ROW_NAMES.get(name, name)), *_threshold_cells(entry), style=style)
-    console.print()
-    console.print(table)
-
-
-_ROW_NAMES = {"random": "random (mean)", "random_best": f"random (best of {len(PORTFOLIO)})"}
-
-
-def _threshold_cells(entry: Threshold | None) -> tuple[str, ...]:
-    if entry is None:
-        return "", "never", "never", ""
-    confirmed = entry.confirmed
-    fresh = "" if confirmed is None else _shares(confirmed) if confirmed.met else "missed"
-    fewest = entry.fewest_states
-    return str(fewest.kept), _shares(fewest), _shares(entry.fewest_steps), fresh
-
-
-def _shares(point: PrunedPoint | ConfirmedPolicy) -> str:
-    return f"{point.states:.1%} / {point.steps:.1%}"
-
-
-def _print_reading(console: Console, summary: Summary) -> None:
-    """Print in one sentence what the tables mean, or what stands in the way."""
-    fraction, best = summary.leading
-    chance = summary.thresholds[fraction]["random"]
-    console.print()
-    if summary.original.default_everywhere >= summary.targets[fraction]:
-        say(
-            console,
-            f"The default action alone already earns {float(fraction):.0%} of the return: "
-            "that is the finding, and no ranking can improve on it.",
-        )
-    elif best is None:
-        say(
-            console,
-            f"No pruned policy keeps {float(fraction):.0%} of the return: too many of its steps "
-            "fall in states that the suite never saw. Try a coarser --abstraction, more "
-            "--episodes or --unvisited policy.",
-        )
-    else:
-        say(console, f"{_headline(summary, best, float(fraction))} {_compared(chance)}")
-
-
-def _headline(summary: Summary, best: Threshold, fraction: float) -> str:
-    elsewhere = " and in all that the suite never saw" * _policy_decides_elsewhere(summary)
-    found = best.confirmed
-    if found is None or not found.met:
-        return (
-            f"On fresh episodes no pruned policy kept {fraction:.0%} of the return; in the sweep "
-            f"{best.fewest_states.kept} states ({best.fewest_states.states:.0%}) were enough."
-        )
-    return (
-        f"The policy's decisions in {found.kept} states ({found.states:.0%}){elsewhere} are enough "
-        f"for {fraction:.0%} of its return: on fresh episodes that pruned policy, which decides in "
-        f"{found.steps:.0%} of its steps, earned {found.return_mean:.4g}."
-    )
-
-
-def _compared(chance: Threshold | None) -> str:
-    if chance is None:
-        return "Random rankings never reach it."
-    return f"A random ranking needs {chance.fewest_states.states:.0%} of the states."
-
-
-def _print_versions(console: Console, played: Sequence[Played]) -> None:
-    if len(played) > 1:
-        from rpd_core.store.session import version_changes  # imports what plays
-
-        changes = version_changes(played[0].origin, played[-1].origin)
-        if changes:
-            say(console, f"Note: parts of this run were played by other versions: {changes[0]}")
 
 
 def print_progress(console: Console, path: Path, done: int, total: int) -> None:

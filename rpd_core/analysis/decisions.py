@@ -1,0 +1,69 @@
+"""Ranking + evidence -> the list of decisions that people read: effects, verdicts, who is left out.
+
+A state is listed if it has enough episodes in each arm and its default action ever differed from
+what the policy chose; the order is that of the ranking.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rpd_core.analysis.intervals import Interval, arm_sizes, effect_interval
+from rpd_core.analysis.ranking import Ranking
+from rpd_core.analysis.reach import Reach
+from rpd_core.analysis.spectrum import Tally
+from rpd_core.analysis.verdicts import Verdicts, judge
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import BoolArray, IntArray
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Every state judged; rows are those of the tally."""
+
+    ranking: Ranking
+    """What the list is sorted by."""
+    counted: Tally
+    evidence: BoolArray
+    """States with enough episodes in each arm."""
+    differs: BoolArray
+    """States in which the default action ever differed from the policy's."""
+    effects: Interval
+    verdicts: Verdicts
+    reach: Reach
+    """What the policy reaches when nothing is mutated."""
+
+    @property
+    def judged(self) -> BoolArray:
+        """States that can be listed."""
+        return self.evidence & self.differs
+
+    def listed(self, everything: bool = False, only_reached: bool = False) -> IntArray:
+        """Return the rows of the list, first decision first; those without evidence on demand."""
+        shown = self.differs if everything else self.judged
+        if only_reached:
+            shown = shown & (self.reach.share_of_episodes(self.counted.states.key) > 0)
+        order = self.ranking.order
+        return order[shown[order]]
+
+
+def decide(
+    counted: Tally, ranking: Ranking, reach: Reach, at_least: int, margin: float
+) -> Decisions:
+    """Judge every state with at least this many episodes in each arm."""
+    mutated, kept = arm_sizes(counted.spectrum)
+    evidence = np.asarray((mutated >= at_least) & (kept >= at_least))
+    differs = np.asarray(counted.differed > 0)
+    return Decisions(
+        ranking,
+        counted,
+        evidence,
+        differs,
+        effect_interval(counted.spectrum),
+        judge(counted.spectrum, evidence & differs, margin),
+        reach,
+    )

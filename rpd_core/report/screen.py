@@ -1,0 +1,226 @@
+"""The answer on one screen: what was analysed, ten decisions, one table, the headline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from rpd_core.report.listing import list_notes, print_list
+from rpd_core.report.text import advice_on, say
+
+if TYPE_CHECKING:
+    from rpd_core.pruning.curves import PrunedPoint
+    from rpd_core.report.results import Played, Policy, Stability, Summary, Threshold
+
+SHOWN = 10
+"""Decisions on the screen."""
+_SHAKY = 0.3
+"""Overlap of the first ten below which a list is not to be relied on."""
+_DETAILS = ("random_best",)
+"""Rows that only the full answer has."""
+_ROW_NAMES = {"random": "random (mean)", "random_best": "random (best of 4)"}
+
+
+def print_answer(
+    console: Console, summary: Summary, path: Path, others: Sequence[str], full: bool = False
+) -> None:
+    """Print what an analysis found; `others` are the analyses beside it."""
+    print_header(console, summary)
+    console.print()
+    _print_decisions(console, summary, len(summary.decisions) if full else SHOWN)
+    for fraction in summary.thresholds if full else list(summary.thresholds)[:1]:
+        console.print()
+        _print_thresholds(console, fraction, summary, full)
+    if full:
+        _print_ties(console, summary)
+    _print_versions(console, summary.played)
+    console.print()
+    say(console, headline(summary), style="bold")
+    _print_where(console, summary, path, others, full)
+
+
+def print_header(console: Console, summary: Summary) -> None:
+    """Print what was analysed, and on how much it stands."""
+    suite, original = summary.suite, summary.original
+    asked = summary.configuration["suite"]["settings"]
+    rates = summary.pass_rates
+    say(console, f"{summary.policy} on {summary.env}", style="bold")
+    say(
+        console,
+        f"states by {' + '.join(asked['abstraction'])}; default action {asked['default_action']}; "
+        f"mutation rate {suite.mutation_rate:g}; passed means {summary.condition}; "
+        f"seed {summary.seed}",
+    )
+    say(
+        console,
+        f"return {original.return_mean:.4g} (mean of {original.episodes} episodes); default action "
+        f"everywhere {original.default_everywhere:.4g}; reference {original.reference:.4g} "
+        f"({original.reference_source})",
+    )
+    say(
+        console,
+        f"{suite.episodes} mutant episodes in {suite.states} states, of which {rates.suite:.0%} "
+        f"passed (unmutated {rates.original:.0%}, default everywhere "
+        f"{rates.default_everywhere:.0%})",
+    )
+    for advice in advice_on(summary):
+        say(console, f"Advice: {advice}")
+
+
+def _print_decisions(console: Console, summary: Summary, count: int) -> None:
+    facts, rows = summary.list, summary.decisions[:count]
+    if not rows:
+        say(
+            console,
+            f"No state has {facts.evidence} episodes in each arm and a default action that ever "
+            "differed: more --episodes or a coarser --abstraction would give a list.",
+        )
+        return
+    title = f"Decisions by {facts.measure}: risk of failing if mutated and if kept, and the effect"
+    print_list(console, title, rows)
+    say(console, " ".join(list_notes(facts, summary.condition)))
+    for note in (_about(summary), _comes_back(summary.stability, summary)):
+        if note:
+            say(console, note)
+
+
+def _about(summary: Summary) -> str:
+    """Return a sentence where the unmutated policy hardly ever reaches what is listed."""
+    facts, first = summary.list, min(summary.list.listed, 50)
+    if facts.reached * 2 >= first:
+        return ""
+    return (
+        f"Of the first {first}, {facts.reached} are reached by more than 1% of {facts.unmutated_episodes} "
+        f"unmutated episodes: the list is about recovery where states are mutated at rate "
+        f"{summary.suite.mutation_rate:g}, not about everyday decisions (rpd rank --reached)."
+    )
+
+
+def _comes_back(stability: Stability | None, summary: Summary) -> str:
+    if stability is None:
+        return ""
+    shares = f"the first ten have {stability.top10:.0%}"
+    if summary.list.listed > 50:
+        shares += f", the first fifty {stability.top50:.0%}"
+    text = f"Does it come back? In random halves of the suite {shares} in common."
+    if stability.top10 < _SHAKY:
+        text += " Do not rely on single rows: more --episodes or a coarser --abstraction would help."
+    return text
+
+
+def _print_thresholds(console: Console, fraction: str, summary: Summary, full: bool) -> None:
+    target = summary.targets[fraction]
+    title = (
+        f"Smallest pruned policies in the sweep that keep {float(fraction):.0%} of the return "
+        f"({target:.4g}): states / steps"
+    )
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False,
+                  padding=(0, 2, 0, 0))  # fmt: skip
+    for heading in ("ranking", "number", "fewest states", "fewest steps"):
+        table.add_column(heading, justify="left" if heading == "ranking" else "right")
+    for name, entry in summary.thresholds[fraction].items():
+        if full or name not in _DETAILS:
+            table.add_row(escape(_ROW_NAMES.get(name, name)), *_threshold_cells(entry))
+    console.print(table)
+
+
+def _threshold_cells(entry: Threshold | None) -> tuple[str, ...]:
+    if entry is None:
+        return "", "never", "never"
+    fewest = entry.fewest_states
+    return str(fewest.kept), _shares(fewest), _shares(entry.fewest_steps)
+
+
+def _shares(point: PrunedPoint) -> str:
+    return f"{point.states:.1%} / {point.steps:.1%}"
+
+
+def headline(summary: Summary) -> str:
+    """Return what the analysis found in a sentence or two: one policy, all figures its own."""
+    fraction, policy = next(iter(summary.policies.items()))
+    wanted = f"{float(fraction):.0%} of the return"
+    chance = summary.thresholds[fraction]["random"]
+    if policy is None:
+        return (
+            f"No pruned policy keeps {wanted}: too many of its steps fall in states that the suite "
+            "never saw. Try a coarser --abstraction, more --episodes or --unvisited policy."
+        )
+    return f"{_failures(policy)}{_policy_sentence(summary, policy, wanted)} {_compared(chance)}"
+
+
+def _failures(policy: Policy) -> str:
+    if not policy.failed:
+        return ""
+    tried = ", ".join(f"{one.kept} by {one.measure} ({one.outcome})" for one in policy.failed)
+    return f"Not confirmed on fresh episodes: {tried}. "
+
+
+def _policy_sentence(summary: Summary, policy: Policy, wanted: str) -> str:
+    elsewhere = " and in all that the suite never saw" * policy_decides_elsewhere(summary)
+    kept = f"{policy.share:.0%} of the return ({policy.share_low:.0%} to {policy.share_high:.0%}, "
+    kept += f"{policy.episodes} fresh episodes)"
+    states = "state" if policy.kept == 1 else "states"
+    if policy.kept == 0 and policy.met:
+        return f"The default action alone keeps {kept}: that is the finding."
+    decides = (
+        f"in {policy.kept} {states} ({policy.states:.1%}){elsewhere}, {policy.steps:.0%} of the "
+        f"steps, by {policy.measure}"
+    )
+    if policy.met:
+        return f"The policy decides {decides}, and keeps {kept}."
+    if policy.outcome == "undecided":
+        return f"Whether {wanted} is kept is open: deciding {decides}, the policy kept {kept}."
+    return f"No pruned policy was confirmed to keep {wanted}: deciding {decides}, it kept {kept}."
+
+
+def policy_decides_elsewhere(summary: Summary) -> bool:
+    """Return whether the policy decides in states that the suite never saw."""
+    return bool(summary.configuration["analysis"].get("unvisited") == "policy")
+
+
+def _compared(chance: Threshold | None) -> str:
+    if chance is None:
+        return "Random choice of states never reaches it."
+    point = chance.fewest_states
+    return f"Random choice needs {point.states:.0%} of the states and {point.steps:.0%} of the steps."
+
+
+def _print_ties(console: Console, summary: Summary) -> None:
+    console.print()
+    for name, ties in summary.ties.items():
+        if ties.groups:
+            say(
+                console,
+                f"{name}: {ties.groups} groups of states have equal scores (largest: "
+                f"{ties.largest}); within a group the order is that of the state keys",
+            )
+
+
+def _print_versions(console: Console, played: Sequence[Played]) -> None:
+    if len(played) > 1:
+        from rpd_core.store.session import version_changes  # imports what plays
+
+        changes = version_changes(played[0].origin, played[-1].origin)
+        if changes:
+            say(console, f"Note: parts of this run were played by other versions: {changes[0]}")
+
+
+def _print_where(
+    console: Console, summary: Summary, path: Path, others: Sequence[str], full: bool
+) -> None:
+    beside = [name for name in others if name != summary.analysis]
+    chosen = f" --analysis {summary.analysis}" if beside else ""
+    more = "" if full else " --full"
+    say(
+        console,
+        f"Everything is in {path}. More: rpd show {path}{chosen}{more}; one decision: "
+        f"rpd explain {path} 1{chosen}",
+        copied=True,
+    )
+    if beside:
+        say(console, f"Other analyses (--analysis NAME): {', '.join(beside)}", copied=True)

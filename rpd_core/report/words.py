@@ -1,0 +1,61 @@
+"""What is done in a state, in the environment's words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rpd_core.plugin.protocols import States
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import FloatArray, IntArray
+
+_SURE = 0.995
+"""Share from which on an action is named alone."""
+_SHOWN = 2
+"""Actions that are named where a state holds several."""
+
+
+def policy_words(states: States, row: int, names: Sequence[str]) -> str:
+    """Return what the policy does in a state; with shares where it does several things."""
+    if states.choices.shape[1]:
+        return chosen(states.choices[row], names)
+    return spread(states.action_sum[row], states.action_squares[row], int(states.visits[row]))
+
+
+def default_words(states: States, row: int, names: Sequence[str]) -> str:
+    """Return what the default action does in a state."""
+    if states.default_choices.shape[1]:
+        return chosen(states.default_choices[row], names)
+    return spread(states.default_sum[row], states.default_squares[row], int(states.visits[row]))
+
+
+def chosen(counts: IntArray, names: Sequence[str]) -> str:
+    """Return the actions that were chosen, most often first."""
+    total = int(counts.sum())
+    if not total:
+        return "nothing"
+    order = np.argsort(-counts, kind="stable")
+    if counts[order[0]] >= _SURE * total:
+        return _name(int(order[0]), names)
+    shown = [action for action in order[:_SHOWN].tolist() if counts[action]]
+    words = [f"{_name(action, names)} {counts[action] / total:.0%}" for action in shown]
+    rest = (counts > 0).sum() > len(shown)
+    return ", ".join(words) + (", ..." if rest else "")
+
+
+def spread(sums: FloatArray, squares: FloatArray, count: int) -> str:
+    """Return the mean of an action that is a vector, with its standard deviation."""
+    mean = sums / count
+    deviation = np.sqrt(np.maximum(squares / count - mean**2, 0.0))
+    words = [
+        f"{m:.2g}" + (f"±{d:.1g}" if d >= 0.005 * max(abs(m), 1.0) else "")
+        for m, d in zip((mean + 0.0).tolist(), deviation.tolist(), strict=True)
+    ]
+    return words[0] if len(words) == 1 else f"({', '.join(words)})"
+
+
+def _name(action: int, names: Sequence[str]) -> str:
+    return names[action] if action < len(names) else str(action)
