@@ -10,7 +10,9 @@ import numpy as np
 
 from rpd_core.analysis.analysis import Analysis, analyse, keep_condition
 from rpd_core.analysis.conditions import weigh
+from rpd_core.analysis.decisions import Decisions, decide
 from rpd_core.analysis.ranking import ranking_columns
+from rpd_core.analysis.reach import stored_reach
 from rpd_core.analysis.reading import StoredEpisodes
 from rpd_core.analysis.spectrum import tally
 from rpd_core.errors import StoreError
@@ -65,9 +67,24 @@ def run(session: Session, name: str | None = None) -> Summary:
             for folder in evaluations.folders.values()
         ),
     )
-    answer = summary.summarise(name, setup.config, references, analysis, pruning, rates, origins)
+    judged = judge_decisions(session, analysis)
+    answer = summary.summarise(
+        name, setup.config, references, analysis, pruning, rates, judged, directory.names(), origins
+    )
     store_answer(session, answer, analysis, evaluations)
     return answer
+
+
+def judge_decisions(session: Session, analysis: Analysis) -> Decisions:
+    """Judge the states of a suite, in the order of the list."""
+    settings = session.setup.config.settings
+    return decide(
+        analysis.counted,
+        analysis.rankings[settings.list_by],
+        stored_reach(session.directory),
+        settings.evidence,
+        settings.margin,
+    )
 
 
 def _suite_is_there(session: Session) -> bool:

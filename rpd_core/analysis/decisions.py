@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.analysis.intervals import Interval, arm_sizes, effect_interval
+from rpd_core.analysis.intervals import Interval, effect_interval
 from rpd_core.analysis.ranking import Ranking
 from rpd_core.analysis.reach import Reach
-from rpd_core.analysis.spectrum import Tally
+from rpd_core.analysis.spectrum import Tally, identified
 from rpd_core.analysis.verdicts import Verdicts, judge
 
 if TYPE_CHECKING:
@@ -55,8 +55,7 @@ def decide(
     counted: Tally, ranking: Ranking, reach: Reach, at_least: int, margin: float
 ) -> Decisions:
     """Judge every state with at least this many episodes in each arm."""
-    mutated, kept = arm_sizes(counted.spectrum)
-    evidence = np.asarray((mutated >= at_least) & (kept >= at_least))
+    evidence = identified(counted.spectrum, at_least)
     differs = np.asarray(counted.differed > 0)
     return Decisions(
         ranking,

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 _CELLS = ("mutated_failed", "mutated_passed", "kept_failed", "kept_passed")
 _FOLD = 5_000
 """Rows of states that are collected before they are added up; a state may be a whole picture."""
-ENOUGH = 20
-"""Episodes in each arm from which on a state counts as identified."""
 
 
 _RETURNS = ("mutated_sum", "mutated_squares", "kept_sum", "kept_squares")
@@ -117,8 +115,8 @@ def count_spectrum(suite: Suite, weights: FloatArray) -> Spectrum:
     )
 
 
-def identified(spectrum: Spectrum) -> BoolArray:
-    """Return which states have enough episodes in each arm to be judged."""
+def identified(spectrum: Spectrum, at_least: int) -> BoolArray:
+    """Return which states have at least this many episodes in each arm."""
     mutated = spectrum.mutated_failed + spectrum.mutated_passed
     kept = spectrum.kept_failed + spectrum.kept_passed
-    return np.asarray((mutated >= ENOUGH) & (kept >= ENOUGH))
+    return np.asarray((mutated >= at_least) & (kept >= at_least))

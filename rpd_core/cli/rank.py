@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rpd_core.cli import options, shared
 from rpd_core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rpd_core.analysis.analysis import Analysis
+    from rpd_core.report.opened import Run
 
 
 @shared.reporting
@@ -18,44 +22,83 @@ def rank_command(
     condition: options.Condition = None,
     analysis: options.AnalysisName = None,
     top: Annotated[int, typer.Option("--top", help="Decisions to show.")] = 10,
+    everything: Annotated[
+        bool, typer.Option("--all", help="List states without enough episodes, too.")
+    ] = False,
+    reached: Annotated[
+        bool, typer.Option("--reached", help="List only what the unmutated policy reaches.")
+    ] = False,
+    evidence: Annotated[
+        int | None, typer.Option("--evidence", help="Episodes in each arm that a state needs.")
+    ] = None,
+    margin: Annotated[
+        float | None, typer.Option("--margin", help="Effect below which a decision is harmless.")
+    ] = None,
     export: Annotated[
         Path | None, typer.Option("--export", help="Write the whole ranking: .csv or .parquet.")
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Rank the decisions of a stored suite by a measure; plays nothing."""
+    """List the decisions of a stored suite by a measure; plays nothing."""
+    from rpd_core.analysis.decisions import decide
     from rpd_core.analysis.ranking import ranking_columns
+    from rpd_core.analysis.reach import stored_reach
+    from rpd_core.api import open_run
     from rpd_core.config.resolve import choose
+    from rpd_core.config.settings import check_value
     from rpd_core.plugin.registry import installed
-    from rpd_core.report.summary import decisions_of, ties_of
+    from rpd_core.report.decisions import decision_rows, list_facts
     from rpd_core.report.tables import RankingTable
-    from rpd_core.report.text import print_decisions
     from rpd_core.store.codec import to_plain
 
     if top < 1:
         raise ConfigError(f"top must be at least 1, got {top}")
     if export is not None:
         check_export(export)
-    measures = [choose(installed(), "measure", one) for one in measure or ["tarantula"]]
-    found = analysed(run, condition, analysis)
+    opened = open_run(run, analysis)
+    limits = {"evidence": evidence, "margin": margin}
+    at_least, width = (
+        check_value(name, value if value is not None else opened.setting(name))
+        for name, value in limits.items()
+    )
+    texts = measure or [opened.setting("list_by")]
+    measures = [choose(installed(), "measure", one) for one in texts]
+    found = analysed(opened, condition)
     rankings = {one.text: found.rank_by(one.text, one.recipe) for one in measures}
     if export is not None:
         first = next(iter(rankings.values()))
         write_table(RankingTable(first.name, ranking_columns(first, found.counted)), export)
-    rows = {name: decisions_of(found, ranking, top) for name, ranking in rankings.items()}
-    if as_json:
-        shared.print_json({"condition": found.condition_text, "rankings": to_plain(rows)})
-        return
+    reach, names = stored_reach(opened.directory), opened.directory.names()
+    answer = {}
     for name, ranking in rankings.items():
-        ties = ties_of(ranking)
-        print_decisions(shared.answers(), name, found.condition_text, rows[name], ties)
+        judged = decide(found.counted, ranking, reach, at_least, width)
+        rows = judged.listed(everything, reached)
+        listed = decision_rows(judged, rows[:top], found.stored, names)
+        answer[name] = list_facts(judged, at_least, width), listed
+    if as_json:
+        lists = {name: to_plain(rows) for name, (_, rows) in answer.items()}
+        shared.print_json({"condition": found.condition_text, "rankings": lists})
+        return
+    for name, (facts, listed) in answer.items():
+        show_list(name, facts, listed, found.condition_text)
 
 
-def analysed(run: Path, condition: str | None, analysis: str | None):  # type: ignore[no-untyped-def]
+def show_list(name, facts, rows, condition: str) -> None:  # type: ignore[no-untyped-def]
+    """Print the list by one measure, or why there is none."""
+    from rpd_core.report.listing import list_notes, print_list
+    from rpd_core.report.text import say
+
+    console = shared.answers()
+    if rows:
+        title = f"Decisions by {name} under {condition}: risk of failing if mutated and if kept"
+        print_list(console, title, rows, scores="score")
+    else:
+        say(console, f"Nothing to list by {name} under {condition}: try --all or less --evidence")
+    say(console, " ".join(list_notes(facts, condition)))
+
+
+def analysed(opened: Run, condition: str | None) -> Analysis:
     """Analyse the stored suite; first show on how much of it the answer stands."""
-    from rpd_core.api import open_run
-
-    opened = open_run(run, analysis)
     done, asked = opened.progress
     if done < asked:
         shared.show_note(f"this stands on {done} of {asked} episodes: the suite is not complete")
@@ -63,7 +106,7 @@ def analysed(run: Path, condition: str | None, analysis: str | None):  # type: i
         return opened.analysed(condition, typed=True)
     if opened.name is not None:
         return opened.analysis
-    raise ConfigError(f"{str(run)!r} has no finished analysis: give --condition")
+    raise ConfigError(f"{str(opened.path)!r} has no finished analysis: give --condition")
 
 
 def check_export(path: Path) -> None:

@@ -118,15 +118,15 @@ def carry_out(call: Call) -> Run:
     return Run(directory.path, summary.analysis, session.setup)
 
 
-def show(finished: Run, as_json: bool) -> None:
+def show(finished: Run, as_json: bool, full: bool = False) -> None:
     """Print the answer."""
-    from rpd_core.report.text import print_answer
+    from rpd_core.report.screen import print_answer
     from rpd_core.store.codec import to_plain
 
     if as_json:
         shared.print_json(to_plain(finished.summary))
     else:
-        print_answer(shared.answers(), finished.summary, finished.path, finished.analyses)
+        print_answer(shared.answers(), finished.summary, finished.path, finished.analyses, full)
 
 
 def estimate_of(call: Call) -> tuple[dict[str, Any], Cost]:

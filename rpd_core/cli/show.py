@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from rpd_core.cli import options, shared
 
 
 @shared.reporting
 def show_command(
-    run: options.RunPath, analysis: options.AnalysisName = None, as_json: options.Json = False
+    run: options.RunPath,
+    analysis: options.AnalysisName = None,
+    full: Annotated[bool, typer.Option("--full", help="Everything: all tables.")] = False,
+    as_json: options.Json = False,
 ) -> None:
     """Print the answer of a run again, or how far an unfinished run is."""
     from rpd_core.api import open_run
@@ -19,7 +26,7 @@ def show_command(
     if opened.name is not None:
         if done < asked and not as_json:
             shared.show_note(f"the suite holds {done} of {asked} episodes now")
-        show(opened, as_json)
+        show(opened, as_json, full)
         return
     state = {"finished": False, "episodes_done": done, "episodes": asked}
     if as_json:

@@ -22,6 +22,8 @@ Check = Callable[[str, Any], None]
 
 PORTFOLIO = ("tarantula", "ochiai", "zoltar", "wong2")
 """The paper's four measures."""
+EVIDENCE = 10
+"""Episodes in each arm from which on a state is judged."""
 LIST_BY = "effect:shrunken"
 """The measure that the list of decisions is sorted by."""
 STANDARD_MEASURES = (*PORTFOLIO, "freqvis", "differ", "effect", LIST_BY)
@@ -140,7 +142,7 @@ class Settings:
     )  # fmt: skip
     evidence: int = _setting(
         "Episodes in each arm from which on a state is judged; default 10.",
-        "analysis", default=10, check=_count,
+        "analysis", default=EVIDENCE, check=_count,
     )  # fmt: skip
     margin: float = _setting(
         "Effect on the risk below which a decision counts as harmless; default 0.05.",
@@ -215,6 +217,14 @@ def check(settings: Settings) -> None:
             f"{settings.episodes} episodes at mutation rate {settings.mutation_rate:g} mutate "
             "almost nothing: ask for more episodes"
         )
+
+
+def check_value(name: str, value: Any) -> Any:
+    """Return the value of one setting, or refuse one that cannot work."""
+    checked = declared()[name].check
+    if checked is not None:
+        checked(name, value)
+    return value
 
 
 def check_stored(settings: Settings, *scopes: Scope) -> None:

@@ -31,7 +31,9 @@ def print_list(console: Console, title: str, rows: Sequence[Decision], scores: s
     for heading in ("mutated", "kept"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("effect", justify="right", no_wrap=True)
-    table.add_column(f"{scale.low:+.1f} {'95%':^{scale.width - 10}} {scale.high:+.1f}", no_wrap=True)
+    table.add_column(
+        f"{scale.low:+.1f} {'95%':^{scale.width - 10}} {scale.high:+.1f}", no_wrap=True
+    )
     if scores:
         table.add_column(scores, justify="right", no_wrap=True, overflow="ellipsis", max_width=12)
     table.add_column("reached", justify="right", no_wrap=True)

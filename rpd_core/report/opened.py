@@ -8,16 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rpd_core.analysis.analysis import Analysis, analyse
+from rpd_core.analysis.decisions import Decisions, decide
 from rpd_core.analysis.ranking import Ranking, ranking_columns
+from rpd_core.analysis.reach import stored_reach
 from rpd_core.config.resolve import Setup, choose
+from rpd_core.config.settings import declared
 from rpd_core.config.trust import refuse_code
 from rpd_core.errors import ConfigError, StoreError, nearest
 from rpd_core.plugin.protocols import Suite
 from rpd_core.plugin.registry import installed
 from rpd_core.pruning.curves import Curve, curve_from, cutoffs_for
 from rpd_core.pruning.evaluation import read_evaluation
+from rpd_core.report.decisions import decision_rows
 from rpd_core.report.results import Decision, Summary, Threshold
-from rpd_core.report.summary import decisions_of
 from rpd_core.report.tables import RankingTable
 from rpd_core.store.codec import from_plain
 from rpd_core.store.directory import RunDirectory, StoredAnalysis
@@ -73,6 +76,10 @@ class Run:
                 f"are stored): continue it with rpd prune {self.path}"
             )
         return self.name
+
+    def setting(self, name: str) -> Any:
+        """Return a setting of the analysis, or its default where none is finished."""
+        return getattr(self.asked.settings, name) if self.name else declared()[name].default
 
     @cached_property
     def asked(self) -> StoredAnalysis:
@@ -147,12 +154,22 @@ class Run:
         )
 
     def top(self, count: int = 10, measure: Any = None) -> tuple[Decision, ...]:
-        """Return the most important decisions in words, by a measure or the leading one."""
+        """Return the most important decisions in words, by a measure or as the list shown."""
         if count < 1:
             raise ConfigError(f"count must be a whole number of at least 1, got {count!r}")
-        leading = self.summary.top.measure
-        ranking = self.ranked_as_stored(leading) if measure is None else self.ranked(measure)
-        return decisions_of(self.analysis, ranking, count)
+        found = self.decided(measure)
+        return decision_rows(
+            found, found.listed()[:count], self.analysis.stored, self.directory.names()
+        )
+
+    def decided(self, measure: Any = None) -> Decisions:
+        """Judge every state; the list is sorted by a measure, or by the analysis's own."""
+        settings = self.asked.settings
+        ranking = (
+            self.ranked_as_stored(settings.list_by) if measure is None else self.ranked(measure)
+        )
+        reach = stored_reach(self.directory)
+        return decide(self.analysis.counted, ranking, reach, settings.evidence, settings.margin)
 
     def threshold(self, fraction: float = 0.9, name: str = "portfolio") -> Threshold | None:
         """Return what keeps this fraction of the return; None: never reached."""

@@ -109,7 +109,9 @@ def _comes_back(stability: Stability | None, summary: Summary) -> str:
         shares += f", the first fifty {stability.top50:.0%}"
     text = f"Does it come back? In random halves of the suite {shares} in common."
     if stability.top10 < _SHAKY:
-        text += " Do not rely on single rows: more --episodes or a coarser --abstraction would help."
+        text += (
+            " Do not rely on single rows: more --episodes or a coarser --abstraction would help."
+        )
     return text
 
 
@@ -187,7 +189,9 @@ def _compared(chance: Threshold | None) -> str:
     if chance is None:
         return "Random choice of states never reaches it."
     point = chance.fewest_states
-    return f"Random choice needs {point.states:.0%} of the states and {point.steps:.0%} of the steps."
+    return (
+        f"Random choice needs {point.states:.0%} of the states and {point.steps:.0%} of the steps."
+    )
 
 
 def _print_ties(console: Console, summary: Summary) -> None:

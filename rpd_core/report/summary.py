@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 from rpd_core.analysis.analysis import Analysis
+from rpd_core.analysis.decisions import Decisions
 from rpd_core.analysis.ranking import Ranking
-from rpd_core.analysis.spectrum import ENOUGH, Tally, identified
+from rpd_core.analysis.spectrum import Tally, identified
 from rpd_core.config.configuration import THRESHOLDS, Configuration
-from rpd_core.config.settings import PORTFOLIO
+from rpd_core.config.settings import EVIDENCE, PORTFOLIO
+from rpd_core.play.jobs import Names
 from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.curves import (
@@ -24,6 +24,7 @@ from rpd_core.pruning.curves import (
 )
 from rpd_core.pruning.references import References
 from rpd_core.pruning.sweep import Confirmation, Pruning
+from rpd_core.report.decisions import decision_rows, list_facts
 from rpd_core.report.results import (
     ConfirmedPolicy,
     Coverage,
@@ -47,6 +48,8 @@ def summarise(
     analysis: Analysis,
     pruning: Pruning,
     rates: PassRates,
+    judged: Decisions,
+    names: Names,
     origins: Iterable[Origin],
 ) -> Summary:
     """Put together everything a reader or a script would want to know."""
@@ -63,6 +66,7 @@ def summarise(
             analysis.counted,
             float(analysis.weights.sum()),
             settings.mutation_rate,
+            settings.evidence,
         ),
         coverage=Coverage(pruning.original_coverage, _pruned_coverage(pruning)),
         pass_rates=rates,
@@ -91,7 +95,11 @@ def _returns(references: References) -> Returns:
 
 
 def suite_facts(
-    episodes: Episodes, counted: Tally, passed: float, mutation_rate: float
+    episodes: Episodes,
+    counted: Tally,
+    passed: float,
+    mutation_rate: float,
+    evidence: int = EVIDENCE,
 ) -> SuiteFacts:
     """Return what a suite holds."""
     return SuiteFacts(
@@ -100,8 +108,8 @@ def suite_facts(
         len(counted.states),
         int(episodes.length.sum()),
         mutation_rate,
-        int(identified(counted.spectrum).sum()),
-        ENOUGH,
+        int(identified(counted.spectrum, evidence).sum()),
+        evidence,
     )
 
 

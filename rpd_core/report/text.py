@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,20 +9,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rpd_core.config.settings import PORTFOLIO
-
 if TYPE_CHECKING:
-    from rpd_core.pruning.curves import PrunedPoint
     from rpd_core.report.cost import Cost
     from rpd_core.report.results import (
-        ConfirmedPolicy,
-        Coverage,
-        Decision,
-        Played,
         SuiteFacts,
         Summary,
-        Threshold,
-        Ties,
     )
 
 LOW_COVERAGE = 0.9
