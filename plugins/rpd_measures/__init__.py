@@ -23,6 +23,13 @@ def rpd_measures() -> list[Component]:
         Safe("effect-return", "rpd_measures.returns:EffectReturn", "Loss of return, lower bound"),
         Safe("value-gap", "rpd_measures.inside:ValueGap", "Best minus worst action value"),
         Safe("entropy", "rpd_measures.inside:Entropy", "How certain the policy is"),
+        Safe(
+            "regression",
+            "rpd_measures.regression:Regression",
+            "All states at once, by least squares",
+            requires=("scipy",),
+            install="ranking-policy-decisions[regression]",
+        ),
         *_similarities(),
         *_agreements(),
         *_associations(),
