@@ -14,44 +14,44 @@ from rpd_core.report.bars import bar, scale_for
 if TYPE_CHECKING:
     from rpd_core.report.results import Decision, ListFacts
 
-_MARKS = {"matters": "yes", "default-better": "default better", "harmless": "no"}
+_MARKS = {"matters": "yes", "default-better": "hurts", "harmless": "no", "undecided": "?"}
 _STYLES = {"matters": "bold", "default-better": "yellow"}
+_WIDTH = 9
+"""Characters of a drawn interval."""
 
 
-def print_list(console: Console, title: str, rows: Sequence[Decision], scores: str = "") -> None:
-    """Print decisions with their effects drawn; `scores` names a measure whose score is shown."""
+def print_list(console: Console, title: str, rows: Sequence[Decision], scores: bool = False) -> None:
+    """Print decisions with their effects drawn, and with their scores on demand."""
     plain = not _can_draw(console)
-    scale = scale_for([row.low for row in rows], [row.high for row in rows])
+    scale = scale_for([row.low for row in rows], [row.high for row in rows], _WIDTH)
     table = Table(title=escape(title), title_justify="left", title_style="bold", box=None,
                   pad_edge=False, padding=(0, 1, 0, 0))  # fmt: skip
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("state", no_wrap=True, overflow="ellipsis", min_width=20)
     for heading in ("policy", "default"):
-        table.add_column(heading, no_wrap=True, overflow="ellipsis", max_width=18, min_width=4)
-    for heading in ("mutated", "kept"):
+        table.add_column(heading, no_wrap=True, overflow="ellipsis", max_width=10, min_width=4)
+    for heading in ("risk", "effect"):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("effect", justify="right", no_wrap=True)
-    table.add_column(
-        f"{scale.low:+.1f} {'95%':^{scale.width - 10}} {scale.high:+.1f}", no_wrap=True
-    )
+    ends = f"{scale.low:.1f}", f"{scale.high:.1f}"
+    table.add_column(f"{ends[0]}{ends[1]:>{scale.width - len(ends[0])}}", no_wrap=True)
     if scores:
-        table.add_column(scores, justify="right", no_wrap=True, overflow="ellipsis", max_width=12)
-    table.add_column("reached", justify="right", no_wrap=True)
-    table.add_column("matters", no_wrap=True)
+        table.add_column("score", justify="right", no_wrap=True)
+    for heading in ("reach", "m+k"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("!", no_wrap=True)
     for row in rows:
-        score = (f"{row.score:.4g}",) if scores else ()
         table.add_row(
             str(row.rank),
             escape(row.state),
             escape(row.policy_action),
             escape(row.default_action),
-            _percent(row.risk_mutated),
-            _percent(row.risk_kept),
+            f"{_percent(row.risk_mutated)}/{_percent(row.risk_kept)}%",
             f"{row.effect:+.2f}",
             bar(scale, row.low, row.effect, row.high, plain),
-            *score,
+            *([f"{row.score:.3g}"] if scores else []),
             reached_words(row.reached),
-            _MARKS.get(row.verdict, row.verdict),
+            f"{row.episodes_mutated}+{row.episodes_kept}",
+            _MARKS.get(row.verdict, ""),
             style=_STYLES.get(row.verdict),
         )
     console.print(table)
@@ -66,7 +66,7 @@ def _can_draw(console: Console) -> bool:
 
 
 def _percent(share: float | None) -> str:
-    return "" if share is None else f"{share:.0%}"
+    return "-" if share is None else f"{100 * share:.0f}"
 
 
 def reached_words(share: float) -> str:
