@@ -14,47 +14,65 @@ from rpd_core.report.bars import bar, scale_for
 if TYPE_CHECKING:
     from rpd_core.report.results import Decision, ListFacts
 
-_MARKS = {"matters": "yes", "default-better": "hurts", "harmless": "no", "undecided": "?"}
+_MARKS = {"matters": "*", "default-better": "!", "harmless": "=", "undecided": "?"}
+_LEGEND = {
+    "matters": "* matters",
+    "default-better": "! the default is better",
+    "harmless": "= harmless",
+    "undecided": "? undecided",
+}
 _STYLES = {"matters": "bold", "default-better": "yellow"}
-_WIDTH = 9
+_WIDTH = 8
 """Characters of a drawn interval."""
+_ACTION = 12
+"""Characters of an action."""
 
 
-def print_list(console: Console, title: str, rows: Sequence[Decision], scores: bool = False) -> None:
+def print_list(
+    console: Console, title: str, rows: Sequence[Decision], scores: bool = False
+) -> None:
     """Print decisions with their effects drawn, and with their scores on demand."""
     plain = not _can_draw(console)
     scale = scale_for([row.low for row in rows], [row.high for row in rows], _WIDTH)
+    ends = f"{scale.low:.1f}", f"{scale.high:.1f}"
+    columns = {
+        "": [str(row.rank) for row in rows],
+        "state": [row.state for row in rows],
+        "policy": [_most_often(row.policy_action) for row in rows],
+        "default": [_most_often(row.default_action) for row in rows],
+        "risk %": [f"{_percent(row.risk_mutated)}/{_percent(row.risk_kept)}" for row in rows],
+        "effect": [f"{row.effect:+.2f}{_MARKS.get(row.verdict, ' ')}" for row in rows],
+        f"{ends[0]}{ends[1]:>{_WIDTH - len(ends[0])}}": [
+            bar(scale, row.low, row.effect, row.high, plain) for row in rows
+        ],
+        "score": [f"{row.score:.3g}" for row in rows],
+        "reach": [reached_words(row.reached) for row in rows],
+        "m+k": [f"{row.episodes_mutated}+{row.episodes_kept}" for row in rows],
+    }
+    if not scores:
+        del columns["score"]
     table = Table(title=escape(title), title_justify="left", title_style="bold", box=None,
                   pad_edge=False, padding=(0, 1, 0, 0))  # fmt: skip
-    table.add_column("", justify="right", no_wrap=True)
-    table.add_column("state", no_wrap=True, overflow="ellipsis", min_width=20)
-    for heading in ("policy", "default"):
-        table.add_column(heading, no_wrap=True, overflow="ellipsis", max_width=10, min_width=4)
-    for heading in ("risk", "effect"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    ends = f"{scale.low:.1f}", f"{scale.high:.1f}"
-    table.add_column(f"{ends[0]}{ends[1]:>{scale.width - len(ends[0])}}", no_wrap=True)
-    if scores:
-        table.add_column("score", justify="right", no_wrap=True)
-    for heading in ("reach", "m+k"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("!", no_wrap=True)
-    for row in rows:
-        table.add_row(
-            str(row.rank),
-            escape(row.state),
-            escape(row.policy_action),
-            escape(row.default_action),
-            f"{_percent(row.risk_mutated)}/{_percent(row.risk_kept)}%",
-            f"{row.effect:+.2f}",
-            bar(scale, row.low, row.effect, row.high, plain),
-            *([f"{row.score:.3g}"] if scores else []),
-            reached_words(row.reached),
-            f"{row.episodes_mutated}+{row.episodes_kept}",
-            _MARKS.get(row.verdict, ""),
-            style=_STYLES.get(row.verdict),
-        )
+    for heading, cells in columns.items():
+        least = 20 if heading == "state" else max(len(cell) for cell in (heading, *cells))
+        right = heading not in ("state", "policy", "default") and not heading.startswith(ends[0])
+        table.add_column(heading, justify="right" if right else "left", no_wrap=True,
+                         overflow="ellipsis", min_width=least)  # fmt: skip
+    for row, cells in zip(rows, zip(*columns.values(), strict=True), strict=True):
+        table.add_row(*map(escape, cells), style=_STYLES.get(row.verdict))
     console.print(table)
+
+
+def legend(rows: Sequence[Decision]) -> str:
+    """Return what the marks beside effects mean, of those that occur."""
+    found = {row.verdict for row in rows}
+    return ", ".join(words for verdict, words in _LEGEND.items() if verdict in found)
+
+
+def _most_often(words: str) -> str:
+    """Return the first of several actions; all of them are in the full answer."""
+    first = words.partition(", ")[0] if not words.startswith("(") else words
+    return first if len(first) <= _ACTION else f"{first[: _ACTION - 1]}…"
 
 
 def _can_draw(console: Console) -> bool:
