@@ -34,11 +34,8 @@ from rpd_core.store.directory import RunDirectory
 from rpd_core.store.files import file_stem
 from rpd_core.store.parts import Parts
 from rpd_core.store.prepared import keep_prepared, prepared_chain
+from rpd_core.store.suites import play_parts
 from rpd_core.store.session import PartWork, Session
-
-_WORDS = 200_000
-"""States whose words are remembered between parts."""
-
 
 def run(session: Session, name: str | None = None) -> Summary:
     """Do it all; whatever the directory already holds is not done again."""
@@ -154,46 +151,6 @@ def build_suite(session: Session) -> None:
     play_parts(session, "unmutated", directory.unmutated(), own)
 
 
-def play_parts(session: Session, stage: str, parts: Parts, whole: SuiteJob) -> None:
-    """Play the episodes of a suite that are missing, part by part."""
-    chunk = session.setup.config.settings.chunk
-    session.repair(parts)
-    session.remember_origins(parts)
-    total = whole.last + 1
-    missing = parts.gaps(total, chunk)
-    done = total - sum(last - first + 1 for first, last in missing)
-    words, files = _WordsOf(session.setup.abstraction), session.files(whole.recipe)
-
-    def to_tables(chunk: SuiteChunk) -> dict[str, Any]:
-        if session.directory.read_json("names.json") is None:
-            session.directory.write_json("names.json", chunk.names)
-        return tables.suite_tables(chunk.suite, words(chunk.suite.states))
-
-    work = [
-        PartWork(
-            parts,
-            first,
-            last,
-            WorkItem(
-                f"{parts.configuration}/{stage}/{first}-{last}",
-                perform_suite,
-                replace(whole, first=first, last=last),
-                f"episodes {first} to {last}",
-                files,
-            ),
-            to_tables,
-        )
-        for first, last in missing
-    ]
-    session.play(stage, work, done, total)
-    held = parts.count()
-    if held < total or parts.gaps(total, chunk):
-        raise StoreError(
-            f"{str(session.directory.path)!r} holds {held} of {total} episodes, although all were "
-            "played: somebody else changes it; run the same command again"
-        )
-
-
 def suite_facts(directory: RunDirectory) -> tuple[SuiteFacts, float]:
     """Return what the stored suite holds before any condition is known, and its mean return."""
     stored = StoredEpisodes(directory.suite())
@@ -202,22 +159,6 @@ def suite_facts(directory: RunDirectory) -> tuple[SuiteFacts, float]:
     rate = directory.stored().settings.mutation_rate
     facts = summary.suite_facts(episodes, counted, 0.0, rate)
     return facts, float(episodes.total_return.mean())
-
-
-class _WordsOf:
-    """Puts states into words, each key once."""
-
-    def __init__(self, chain: Chain) -> None:
-        self.show = chain.show
-        self.known: dict[int, str] = {}
-
-    def __call__(self, states: States) -> list[str]:
-        if len(self.known) > _WORDS:
-            self.known.clear()
-        for row, key in enumerate(states.key.tolist()):
-            if key not in self.known:
-                self.known[key] = self.show(states.value[row])
-        return [self.known[key] for key in states.key.tolist()]
 
 
 def pass_rates(analysis: Analysis, references: References) -> PassRates:
