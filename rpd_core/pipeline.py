@@ -21,8 +21,9 @@ from rpd_core.play.jobs import SuiteChunk, SuiteJob, perform_suite
 from rpd_core.plugin.chain import Chain
 from rpd_core.plugin.protocols import States, WorkItem
 from rpd_core.pruning.evaluation import Evaluations
+from rpd_core.pruning.kept import KeptStates, write_kept
 from rpd_core.pruning.references import References, measure_references
-from rpd_core.pruning.sweep import prune
+from rpd_core.pruning.sweep import Pruning, prune
 from rpd_core.report import summary
 from rpd_core.report.results import PassRates, SuiteFacts, Summary
 from rpd_core.report.tables import RankingTable
@@ -66,6 +67,8 @@ def run(session: Session, name: str | None = None) -> Summary:
     )
     answer = summary.summarise(name, setup.config, references, analysis, pruning, rates, origins)
     store_answer(session, answer, analysis, evaluations)
+    store_kept(directory, answer.analysis, pruning)
+    finish_answer(directory, answer)
     return answer
 
 
@@ -225,7 +228,7 @@ def usual_settings(task: Any) -> dict[str, Any]:
 def store_answer(
     session: Session, answer: Summary, analysis: Analysis, evaluations: Evaluations
 ) -> None:
-    """Leave an analysis in the run directory, beside others, and mark it as the latest."""
+    """Leave what was asked in an analysis, and its rankings, beside others."""
     directory = session.directory
     folder = f"analyses/{answer.analysis}"
     asked = {
@@ -238,5 +241,18 @@ def store_answer(
         table = RankingTable(name, ranking_columns(ranking, analysis.counted))
         path = directory.path / folder / "rankings" / f"{file_stem(name)}.parquet"
         table.to_parquet(path, directory.path)
-    directory.write_json(f"{folder}/summary.json", answer)
+
+
+def store_kept(directory: RunDirectory, name: str, pruning: Pruning) -> None:
+    """Leave the kept states of the chosen pruned policies with their analysis."""
+    for fraction, chosen in pruning.chosen.items():
+        if chosen is not None:
+            one = chosen.tried.candidate
+            keys = tuple(one.kept.tolist())
+            write_kept(directory, name, KeptStates(fraction, one.measure, one.identity, keys))
+
+
+def finish_answer(directory: RunDirectory, answer: Summary) -> None:
+    """Leave the summary, last of all, and mark its analysis as the latest."""
+    directory.write_json(f"analyses/{answer.analysis}/summary.json", answer)
     directory.write_json("analyses/latest.json", {"analysis": answer.analysis})

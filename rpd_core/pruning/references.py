@@ -68,9 +68,7 @@ def measure_references(session: Session, evaluations: Evaluations) -> References
         returns = played["random-play"].total_return
         reference, source = float(returns.mean()), "random play"
     refuse_weak_policy(played["original"].total_return, reference, source, returns)
-    return References(
-        played["original"], played["default-everywhere"], reference, source, returns
-    )
+    return References(played["original"], played["default-everywhere"], reference, source, returns)
 
 
 CLEARLY = 3.0

@@ -17,6 +17,7 @@ from rpd_core.pruning.trials import Trials
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import KeyArray
 
+
 @dataclass(frozen=True)
 class Pruning:
     """Curves of all rankings and the chosen pruned policies."""

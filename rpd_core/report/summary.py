@@ -12,9 +12,9 @@ from rpd_core.analysis.ranking import Ranking
 from rpd_core.analysis.spectrum import ENOUGH, Tally, identified
 from rpd_core.config.configuration import THRESHOLDS, Configuration
 from rpd_core.config.settings import PORTFOLIO
+from rpd_core.play.jobs import RANKED_STEPS
 from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Episodes
-from rpd_core.play.jobs import RANKED_STEPS
 from rpd_core.pruning.choice import Chosen, Tried
 from rpd_core.pruning.confirm import CONFIDENCE, kept_share, mean_bounds
 from rpd_core.pruning.curves import (

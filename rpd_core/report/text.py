@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from rpd_core.pruning.curves import PrunedPoint
     from rpd_core.report.cost import Cost
     from rpd_core.report.results import (
-        ConfirmedPolicy,
         Coverage,
         Decision,
         Played,
+        Policy,
         SuiteFacts,
         Summary,
         Threshold,
@@ -37,7 +37,7 @@ def say(console: Console, text: str, style: str | None = None, copied: bool = Fa
 
 def print_answer(console: Console, summary: Summary, path: Path, others: Sequence[str]) -> None:
     """Print what an analysis found; `others` are the analyses beside it."""
-    say(console, f"\n{summary.policy} on {summary.env}", style="bold")
+    say(console, f"\n{summary.policy_spec} on {summary.env}", style="bold")
     _print_returns(console, summary)
     _print_suite(console, summary)
     top, enough = summary.top, summary.suite.enough
@@ -202,7 +202,7 @@ def _print_thresholds(console: Console, fraction: str, entries: Any, summary: Su
         "its share of states and of steps"
     )
     table = Table(title=title, title_justify="left", title_style="bold", box=None)
-    for heading in ("ranking", "number", "fewest states", "fewest steps", "on fresh episodes"):
+    for heading in ("ranking", "number", "fewest states", "fewest steps"):
         table.add_column(heading, justify="left" if heading == "ranking" else "right")
     for name, entry in entries.items():
         style = "bold" if name == "portfolio" else None
@@ -216,20 +216,18 @@ _ROW_NAMES = {"random": "random (mean)", "random_best": f"random (best of {len(P
 
 def _threshold_cells(entry: Threshold | None) -> tuple[str, ...]:
     if entry is None:
-        return "", "never", "never", ""
-    confirmed = entry.confirmed
-    fresh = "" if confirmed is None else _shares(confirmed) if confirmed.met else "missed"
+        return "", "never", "never"
     fewest = entry.fewest_states
-    return str(fewest.kept), _shares(fewest), _shares(entry.fewest_steps), fresh
+    return str(fewest.kept), _shares(fewest), _shares(entry.fewest_steps)
 
 
-def _shares(point: PrunedPoint | ConfirmedPolicy) -> str:
+def _shares(point: PrunedPoint) -> str:
     return f"{point.states:.1%} / {point.steps:.1%}"
 
 
 def _print_reading(console: Console, summary: Summary) -> None:
     """Print in one sentence what the tables mean, or what stands in the way."""
-    fraction, best = summary.leading
+    fraction = next(iter(summary.policies))
     chance = summary.thresholds[fraction]["random"]
     console.print()
     if summary.original.default_everywhere >= summary.targets[fraction]:
@@ -238,7 +236,7 @@ def _print_reading(console: Console, summary: Summary) -> None:
             f"The default action alone already earns {float(fraction):.0%} of the return: "
             "that is the finding, and no ranking can improve on it.",
         )
-    elif best is None:
+    elif summary.policy is None:
         say(
             console,
             f"No pruned policy keeps {float(fraction):.0%} of the return: too many of its steps "
@@ -246,21 +244,30 @@ def _print_reading(console: Console, summary: Summary) -> None:
             "--episodes or --unvisited policy.",
         )
     else:
-        say(console, f"{_headline(summary, best, float(fraction))} {_compared(chance)}")
+        headline = _headline(summary, summary.policy, float(fraction))
+        say(console, f"{headline} {_compared(chance)}", style="bold")
 
 
-def _headline(summary: Summary, best: Threshold, fraction: float) -> str:
+def _headline(summary: Summary, policy: Policy, fraction: float) -> str:
     elsewhere = " and in all that the suite never saw" * _policy_decides_elsewhere(summary)
-    found = best.confirmed
-    if found is None or not found.met:
+    tried = "".join(
+        f"{one.kept} states by {one.measure}: {one.outcome} ({one.share:.0%} of the return). "
+        for one in policy.failed
+    )
+    bounds = f", {policy.share_low:.0%} to {policy.share_high:.0%}" * (
+        policy.share_low is not None and policy.share_high is not None
+    )
+    if not policy.met:
         return (
-            f"On fresh episodes no pruned policy kept {fraction:.0%} of the return; in the sweep "
-            f"{best.fewest_states.kept} states ({best.fewest_states.states:.0%}) were enough."
+            f"{tried}No pruned policy was confirmed to keep {fraction:.0%} of the return; nearest "
+            f"to it is the one with {policy.kept} states ({policy.states:.1%}): {policy.outcome}, "
+            f"{policy.share:.0%}{bounds} on {policy.episodes} fresh episodes."
         )
     return (
-        f"The policy's decisions in {found.kept} states ({found.states:.0%}){elsewhere} are enough "
-        f"for {fraction:.0%} of its return: on fresh episodes that pruned policy, which decides in "
-        f"{found.steps:.0%} of its steps, earned {found.return_mean:.4g}."
+        f"{tried}The policy decides in {policy.kept} states ({policy.states:.1%}){elsewhere}, "
+        f"{policy.steps:.0%} of the steps, and keeps {policy.share:.0%} of the return "
+        f"({policy.return_mean:.4g}{bounds}, {policy.episodes} fresh episodes; by "
+        f"{policy.measure})."
     )
 
 
