@@ -16,26 +16,24 @@ from rpd_core.analysis.reach import stored_reach
 from rpd_core.analysis.reading import StoredEpisodes
 from rpd_core.analysis.recurrence import Recurrence
 from rpd_core.analysis.spectrum import tally
-from rpd_core.errors import StoreError
 from rpd_core.execute.running import run_items
 from rpd_core.play import prepare
 from rpd_core.play.chance import Phase
-from rpd_core.play.jobs import SuiteChunk, SuiteJob, perform_suite
-from rpd_core.plugin.chain import Chain
-from rpd_core.plugin.protocols import States, WorkItem
+from rpd_core.play.jobs import SuiteJob
+from rpd_core.plugin.protocols import WorkItem
 from rpd_core.pruning.evaluation import Evaluations
+from rpd_core.pruning.kept import KeptStates, write_kept
 from rpd_core.pruning.references import References, measure_references
-from rpd_core.pruning.sweep import prune
+from rpd_core.pruning.sweep import Pruning, prune
 from rpd_core.report import summary
 from rpd_core.report.results import PassRates, SuiteFacts, Summary
 from rpd_core.report.tables import RankingTable
-from rpd_core.store import tables
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.files import file_stem
-from rpd_core.store.parts import Parts
 from rpd_core.store.prepared import keep_prepared, prepared_chain
+from rpd_core.store.session import Session
 from rpd_core.store.suites import play_parts
-from rpd_core.store.session import PartWork, Session
+
 
 def run(session: Session, name: str | None = None) -> Summary:
     """Do it all; whatever the directory already holds is not done again."""
@@ -73,6 +71,8 @@ def run(session: Session, name: str | None = None) -> Summary:
         directory.names(), origins,
     )  # fmt: skip
     store_answer(session, answer, analysis, evaluations)
+    store_kept(directory, answer.analysis, pruning)
+    finish_answer(directory, answer)
     return answer
 
 
@@ -188,7 +188,7 @@ def usual_settings(task: Any) -> dict[str, Any]:
 def store_answer(
     session: Session, answer: Summary, analysis: Analysis, evaluations: Evaluations
 ) -> None:
-    """Leave an analysis in the run directory, beside others, and mark it as the latest."""
+    """Leave what was asked in an analysis, and its rankings, beside others."""
     directory = session.directory
     folder = f"analyses/{answer.analysis}"
     asked = {
@@ -201,5 +201,18 @@ def store_answer(
         table = RankingTable(name, ranking_columns(ranking, analysis.counted))
         path = directory.path / folder / "rankings" / f"{file_stem(name)}.parquet"
         table.to_parquet(path, directory.path)
-    directory.write_json(f"{folder}/summary.json", answer)
+
+
+def store_kept(directory: RunDirectory, name: str, pruning: Pruning) -> None:
+    """Leave the kept states of the chosen pruned policies with their analysis."""
+    for fraction, chosen in pruning.chosen.items():
+        if chosen is not None:
+            one = chosen.tried.candidate
+            keys = tuple(one.kept.tolist())
+            write_kept(directory, name, KeptStates(fraction, one.measure, one.identity, keys))
+
+
+def finish_answer(directory: RunDirectory, answer: Summary) -> None:
+    """Leave the summary, last of all, and mark its analysis as the latest."""
+    directory.write_json(f"analyses/{answer.analysis}/summary.json", answer)
     directory.write_json("analyses/latest.json", {"analysis": answer.analysis})

@@ -102,6 +102,11 @@ def _unvisited(name: str, value: Any) -> None:
         raise ConfigError(f"{name} must be default or policy, got {value!r}")
 
 
+def _not_negative(name: str, value: Any) -> None:
+    if value != 0:
+        _count(name, value)
+
+
 def _objective(name: str, value: Any) -> None:
     if value not in ("states", "steps", "both"):
         raise ConfigError(f"{name} must be states, steps or both, got {value!r}")
@@ -187,6 +192,14 @@ class Settings:
     reference: float | None = _setting(
         "Return that shares are measured from; default: the task's.",
         "analysis", check=_finite_or_none,
+    )  # fmt: skip
+    rounds: int = _setting(
+        "Rounds of refining the pruned policy at most, where they pay; 0: none; default 3.",
+        "analysis", default=3, check=_not_negative,
+    )  # fmt: skip
+    refine_episodes: int = _setting(
+        "Mutants of the pruned policy in each of them; default 2500.",
+        "analysis", default=2500, check=_two_or_more,
     )  # fmt: skip
     headline: Any = _setting(
         "Measure that gives the pruned policy, or best (default): the one that makes it smallest.",

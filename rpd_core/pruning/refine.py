@@ -91,7 +91,7 @@ def _round(
     counted = _play(trials, present, folder, number)
     ranked = counted.states.key[np.argsort(-scores_of(counted, present.kept), kind="stable")]
     keys = np.union1d(trials.keys, ranked)
-    wider = replace(trials, keys=keys, part=number, states=len(trials.keys))
+    wider = replace(trials, keys=keys, part=number, states=trials.denominator)
     smaller = _candidates(wider, ranked, present, references.target(chosen.fraction), number)
     goal = Goal(chosen.fraction, settings.confirm_margin)
     found = choose_policy(wider, smaller, goal, references) if smaller else None
@@ -158,7 +158,9 @@ def scores_of(counted: Tally, kept: KeyArray) -> FloatArray:
     return np.asarray(mean * np.sqrt(chance) / per_episode)
 
 
-def _means(sums: FloatArray, squares: FloatArray, count: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _means(
+    sums: FloatArray, squares: FloatArray, count: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Return mean and variance of the returns in an arm."""
     many = np.maximum(count, 1)
     mean = sums / many
@@ -188,7 +190,7 @@ def _candidates(
         session, [everything], [(0, one) for one in cutoffs], phase=Phase.REFINE, part=1000 + number
     )
     episodes = trials.evaluations.play(f"round {number}", {name: asked})[name]
-    shares = [one / trials.states for one in cutoffs]
+    shares = [one / trials.denominator for one in cutoffs]
     curve = curve_from(MEASURE, shares, cutoffs, episodes)
     found = [
         Candidate(
@@ -200,7 +202,9 @@ def _candidates(
         )
         for point in np.flatnonzero(curve.mean_return >= target).tolist()
     ]
-    smaller = [one for one in found if size(one, settings.objective) < size(present, settings.objective)]
+    smaller = [
+        one for one in found if size(one, settings.objective) < size(present, settings.objective)
+    ]
     return sorted(smaller, key=lambda one: size(one, settings.objective))
 
 
