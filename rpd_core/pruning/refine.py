@@ -40,6 +40,22 @@ OTHER_RATE = 0.98
 """Chance that any other state is mutated, as it always is in the pruned policy itself."""
 FRACTIONS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Of the number of kept states: what is tried."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """By which powers of its chance of a visit and of its visits a state's effect is weighed."""
+
+    chance: float
+    visits: float
+
+
+ORDERS = (Order(0.5, 1.0), Order(0.5, 0.0), Order(1.0, 1.0))
+"""Orders that are tried: which is best depends on whether states or steps are scarce."""
+CAUTION = 2.0
+"""Standard deviations that are taken off the effect of states that are not kept now."""
+_SWEEP = 1000
+"""Added to the number of a round to tell its sweep from its suite."""
 _LEAST = 5
 """Episodes in each arm from which on a state takes part in the fit of how effects are spread."""
 
@@ -89,8 +105,9 @@ def _round(
     settings = session.setup.config.settings
     folder = _folder(trials, present, analysis, number)
     counted = _play(trials, present, folder, number)
-    ranked = counted.states.key[np.argsort(-scores_of(counted, present.kept), kind="stable")]
-    keys = np.union1d(trials.keys, ranked)
+    scores = [scores_of(counted, present.kept, order) for order in ORDERS]
+    ranked = [counted.states.key[np.argsort(-one, kind="stable")] for one in scores]
+    keys = np.union1d(trials.keys, counted.states.key)
     wider = replace(trials, keys=keys, part=number, states=trials.denominator)
     smaller = _candidates(wider, ranked, present, references.target(chosen.fraction), number)
     goal = Goal(chosen.fraction, settings.confirm_margin)
@@ -134,28 +151,37 @@ def _play(trials: Trials, present: Candidate, folder: str, number: int) -> Tally
     return tally(stored.chunks(), np.zeros(len(stored)))
 
 
-def scores_of(counted: Tally, kept: KeyArray) -> FloatArray:
-    """Return what each state is worth: its effect on the return for the steps that it costs.
+def scores_of(counted: Tally, kept: KeyArray, order: Order) -> FloatArray:
+    """Return what each state is worth to the policy that was mutated, in one of the orders.
 
-    The effect, drawn towards those of all states, times the root of the chance that an episode
-    visits the state, over its visits in such an episode.
+    The effect of keeping it on the return, drawn towards those of its kind (kept states, and
+    others), times powers of the chance that an episode visits it and of its visits there. What is
+    not kept now has to earn its place: a lower bound of its effect counts.
     """
+    mutated, unmutated = arm_sizes(counted.spectrum)
+    estimate, error = return_effects(counted)
+    known = (mutated >= _LEAST) & (unmutated >= _LEAST)
+    present = np.isin(counted.states.key, kept)
+    worth = np.zeros(len(estimate))
+    for group, caution in ((present, 0.0), (~present, CAUTION)):
+        mean, deviation = shrunken(estimate[group], error[group], known[group])
+        worth[group] = mean - caution * deviation
+    visiting = mutated + unmutated
+    chance = visiting / max(counted.episodes, 1)
+    visits = counted.states.visits / np.maximum(visiting, 1)
+    return np.asarray(worth * chance**order.chance / visits**order.visits)
+
+
+def return_effects(counted: Tally) -> tuple[FloatArray, FloatArray]:
+    """Return how much higher returns are where a state is kept, and the standard error of that."""
     mutated, unmutated = arm_sizes(counted.spectrum)
     returns = counted.returns
     low, low_variance = _means(returns.mutated_sum, returns.mutated_squares, mutated)
     high, high_variance = _means(returns.kept_sum, returns.kept_squares, unmutated)
-    known = (mutated >= _LEAST) & (unmutated >= _LEAST)
-    pooled = _pooled(counted)
-    error = np.sqrt(
-        np.maximum(low_variance, pooled) / np.maximum(mutated, 1)
-        + np.maximum(high_variance, pooled) / np.maximum(unmutated, 1)
-    )
-    estimate = np.where((mutated > 0) & (unmutated > 0), high - low, 0.0)
-    mean, _ = shrunken(estimate, error, known)
-    visiting = mutated + unmutated
-    chance = visiting / max(counted.episodes, 1)
-    per_episode = counted.states.visits / np.maximum(visiting, 1)
-    return np.asarray(mean * np.sqrt(chance) / per_episode)
+    least = _least_variance(counted)
+    variance = np.maximum(low_variance, least) / np.maximum(mutated, 1)
+    variance = variance + np.maximum(high_variance, least) / np.maximum(unmutated, 1)
+    return np.where((mutated > 0) & (unmutated > 0), high - low, 0.0), np.sqrt(variance)
 
 
 def _means(
@@ -167,7 +193,7 @@ def _means(
     return mean, np.maximum(squares / many - mean**2, 0.0)
 
 
-def _pooled(counted: Tally) -> float:
+def _least_variance(counted: Tally) -> float:
     """Return a small part of the variance of all returns: no arm is taken to have less."""
     returns, spectrum = counted.returns, counted.spectrum
     count = float(sum(arm.sum() for arm in arm_sizes(spectrum)))
@@ -177,34 +203,27 @@ def _pooled(counted: Tally) -> float:
 
 
 def _candidates(
-    trials: Trials, ranked: KeyArray, present: Candidate, target: float, number: int
+    trials: Trials, ranked: Sequence[KeyArray], present: Candidate, target: float, number: int
 ) -> list[Candidate]:
-    """Return policies of the new ranking that reach the target and are smaller, smallest first."""
+    """Return policies of the new orders that reach the target and are smaller, smallest first."""
     session = trials.evaluations.session
     settings = session.setup.config.settings
     cutoffs = sorted({max(round(part * len(present.kept)), 1) for part in FRACTIONS})
-    cutoffs = [one for one in cutoffs if one <= len(ranked)]
-    everything = np.concatenate([ranked, np.setdiff1d(trials.keys, ranked)])
+    cutoffs = [one for one in cutoffs if one <= len(ranked[0])]
+    everything = [np.concatenate([one, np.setdiff1d(trials.keys, one)]) for one in ranked]
+    points = [(order, one) for order in range(len(ranked)) for one in cutoffs]
     name = f"refine-{number}-{present.identity}"
-    asked = ask(
-        session, [everything], [(0, one) for one in cutoffs], phase=Phase.REFINE, part=1000 + number
-    )
+    asked = ask(session, everything, points, phase=Phase.REFINE, part=_SWEEP + number)
     episodes = trials.evaluations.play(f"round {number}", {name: asked})[name]
-    shares = [one / trials.denominator for one in cutoffs]
-    curve = curve_from(MEASURE, shares, cutoffs, episodes)
-    found = [
-        Candidate(
-            MEASURE,
-            np.sort(ranked[: cutoffs[point]]),
-            cutoffs[point],
-            shares[point],
-            float(curve.step_shares[point]),
-        )
-        for point in np.flatnonzero(curve.mean_return >= target).tolist()
-    ]
-    smaller = [
-        one for one in found if size(one, settings.objective) < size(present, settings.objective)
-    ]
+    shares = [one / trials.denominator for _, one in points]
+    curve = curve_from(MEASURE, shares, [one for _, one in points], episodes)
+    found = []
+    for point in np.flatnonzero(curve.mean_return >= target).tolist():
+        order, cutoff = points[point]
+        kept, steps = np.sort(ranked[order][:cutoff]), float(curve.step_shares[point])
+        found.append(Candidate(MEASURE, kept, cutoff, shares[point], steps))
+    limit = size(present, settings.objective)
+    smaller = [one for one in found if size(one, settings.objective) < limit]
     return sorted(smaller, key=lambda one: size(one, settings.objective))
 
 
@@ -214,6 +233,6 @@ def newly_met(kept: KeyArray, keys: KeyArray) -> int:
 
 
 def last_confirmed(chosen: Chosen, rounds: Sequence[Round]) -> Chosen:
-    """Return the smallest policy that was confirmed: the last round's that shrank it, or the first."""
+    """Return the smallest policy that was confirmed: of the last round that shrank it, if any."""
     shrunk = [one.found for one in rounds if one.shrunk and one.found is not None]
     return shrunk[-1] if shrunk else chosen

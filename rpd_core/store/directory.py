@@ -195,7 +195,7 @@ class RunDirectory:
         return Parts(self.path / "unmutated", _SUITE_TABLES, digest, self.path)
 
     def round_parts(self, folder: str) -> Parts:
-        """Return mutants of a pruned policy; the folder's name ends in a digest of what they are."""
+        """Return mutants of a pruned policy; their folder's name ends in a digest of them."""
         return Parts(self.path / folder, _SUITE_TABLES, folder.rpartition("-")[2], self.path)
 
     def suite_digest(self) -> str:
