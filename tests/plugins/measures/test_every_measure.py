@@ -24,7 +24,7 @@ BUNDLED = [
 ]
 VARIANTS = [
     *("effect:shrunken", "effect-return:shrunken", "impact:shrunken", "dstar:star=3"),
-    *("differ:share", "differ:episodes", "differ:first"),
+    *("differ:visits", "differ:episodes", "differ:first"),
 ]
 WITHOUT_SUITE = [name for name in BUNDLED if name != "regression"] + VARIANTS
 
@@ -48,6 +48,7 @@ def test_there_are_more_than_forty() -> None:
 
 
 @given(table=TABLES, data=st.data())
+@settings(max_examples=25)
 def test_scores_of_soft_counts_are_finite_and_follow_their_states(table: Any, data: Any) -> None:
     order = np.array(data.draw(st.permutations(range(len(table)))))
     evidence = full_evidence(table)
