@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,6 +47,12 @@ def values(spec: str, evidence: Evidence) -> Any:
 
 def test_there_are_more_than_forty() -> None:
     assert len(BUNDLED) > 40
+
+
+def test_the_reference_lists_every_one_once_in_a_table() -> None:
+    page = Path(__file__).resolve().parents[3] / "docs" / "reference" / "measures.md"
+    listed = re.findall(r"^\| `([a-z0-9-]+)` \|", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(listed) == sorted(BUNDLED)
 
 
 @given(table=TABLES, data=st.data())
