@@ -24,9 +24,9 @@ PORTFOLIO = ("tarantula", "ochiai", "zoltar", "wong2")
 """The paper's four measures."""
 EVIDENCE = 10
 """Episodes in each arm from which on a state is judged."""
-LIST_BY = "effect:shrunken"
+LIST_BY = "impact:shrunken"
 """The measure that the list of decisions is sorted by."""
-STANDARD_MEASURES = (*PORTFOLIO, "freqvis", "differ", "effect", LIST_BY)
+STANDARD_MEASURES = (*PORTFOLIO, "freqvis", "differ", "effect", "effect:shrunken", LIST_BY)
 BASELINES = ("random", "freqvis", "differ")
 """Measures to compare with: they give the pruned policy only where `headline` names them."""
 BEST = "best"
