@@ -44,7 +44,7 @@ CELLS = state_keys(canonical(np.arange(6.0)[:, None]))
 
 def session(path: Path, **settings: Any) -> Session:
     components = {"abstraction": (Cell(),), "default_action": Gives(always(0))}
-    asked = {"test_episodes": 3, "confirm_episodes": 4, "reference": 0.0, **settings}
+    asked = {"test_episodes": 3, "confirm_episodes": 100, "reference": 0.0, **settings}
     return session_at(path, Request(Line(), Does(always(1)), **components, **asked))
 
 
