@@ -60,6 +60,7 @@ def run(session: Session, name: str | None = None) -> Summary:
     rates = pass_rates(analysis, references)
     origins = itertools.chain(
         (record.origin for record in directory.suite().records()),
+        (record.origin for record in directory.unmutated().records()),
         *(
             (record.origin for record in directory.evaluation(folder).records())
             for folder in evaluations.folders.values()

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rpd_core.analysis.ranking import evidence_for, random_ranking, rank
+from rpd_core.analysis.spectrum import tally
 from rpd_core.errors import ComponentError
 from rpd_core.plugin.protocols import Evidence, Spectrum
+from rpd_core.testing.pure import sample_suite
 
 
 def evidence(keys: list[int]) -> Evidence:
@@ -71,22 +73,23 @@ def test_a_measure_gets_the_suite_only_if_it_asks() -> None:
 
     read: list[str] = []
     suite: Any = object()
-    keys, spectrum, weights = np.array([1], dtype=np.uint64), evidence([1]).spectrum, np.ones(1)
+    weights = np.ones(200)
+    counted = tally([sample_suite()], weights)
 
     def whole() -> Any:
         read.append("all of it")
         return suite
 
     measure: Any = lambda given: given  # noqa: E731
-    assert evidence_for(measure, spectrum, keys, weights, whole).suite is None
+    assert evidence_for(measure, counted, weights, whole).suite is None
     assert read == [], "reading all of a suite may take much memory"
     asks: Any = Asks()
-    full = evidence_for(asks, spectrum, keys, weights, whole)
+    full = evidence_for(asks, counted, weights, whole)
     assert full.suite is suite
     assert full.weights is weights
     wants: Any = Wants()
     with pytest.raises(ComponentError, match="needs 'crystal ball'; only 'suite' is on offer"):
-        evidence_for(wants, spectrum, keys, weights, whole)
+        evidence_for(wants, counted, weights, whole)
 
 
 def test_random_rankings_differ_by_seed_and_are_fixed_by_it() -> None:

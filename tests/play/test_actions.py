@@ -11,6 +11,7 @@ from lines import Line, always, plan, player
 
 from rpd_core.play.actions import action_check, first_action, random_actions
 from rpd_core.play.chance import Draws
+from rpd_core.play.deciders import Coin
 from rpd_core.play.recording import play_suite
 from rpd_core.plugin.protocols import Facts
 
@@ -84,7 +85,7 @@ def test_spaces_of_a_stranger_s_class_are_what_they_derive_from() -> None:
 
 def test_choices_of_a_stranger_s_discrete_space_are_counted() -> None:
     line = Line(space=Buttons(3, start=1))
-    suite = play_suite(player(line, always(2), always(1), lanes=2), plan(4), 0.3)
+    suite = play_suite(player(line, always(2), always(1), lanes=2), plan(4), Coin(plan(4), 0.3))
     assert suite.states.choices.shape == (len(suite.states), 3)
     assert suite.states.choices[:, 1].sum() == suite.states.visits.sum() == 24
 

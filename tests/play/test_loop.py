@@ -214,7 +214,7 @@ def test_the_number_of_lanes_changes_nothing(lanes: int) -> None:
         recipe = Recipe(
             worlds.Corridor(), Sampled(), worlds.Itself(), Random(), count, worlds.MAX_STEPS
         )
-        return play_suite(Player(recipe), plan(50), 0.3)
+        return play_suite(Player(recipe), plan(50), Coin(plan(50), 0.3))
 
     one, other = suite(7), suite(lanes)
     for table in ("episodes", "visits", "states"):

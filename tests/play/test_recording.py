@@ -10,6 +10,7 @@ from chunks import EPISODES, chunk
 from lines import Line, always, by_step, pattern, plan, player
 
 from rpd_core.play.chance import canonical, state_keys
+from rpd_core.play.deciders import Coin
 from rpd_core.play.recording import Recorder, entropy, play_suite, value_gap
 from rpd_core.plugin.protocols import Choice, Suite
 
@@ -24,8 +25,9 @@ def recorded() -> Suite:
     line = Line()
     opened = player(line, by_step([1, 1, 2, 2, 0, 1]), always(0), max_steps=6)
     recorder, episodes = Recorder(line.space), plan(1, first=9)
-    played = opened.play(episodes, pattern("KKKDDK"), recorder)
-    return recorder.suite(played, episodes, 0.25)
+    keep = pattern("KKKDDK")
+    played = opened.play(episodes, keep, recorder)
+    return recorder.suite(played, episodes, keep)
 
 
 def test_visits_hold_what_happened() -> None:
@@ -40,7 +42,8 @@ def test_visits_hold_what_happened() -> None:
     assert visits.return_before[rows].tolist() == [0.0, 1.0, 2.0]
     # The default action is 0; the policy chose 1 in cell 0, 1, 2, 0, 1 in cell 1, 2 in cell 2.
     assert visits.differed[rows].tolist() == [1, 3, 1]
-    assert visits.mutation_rate.tolist() == [0.25] * 3
+    assert visits.differed_first[rows].tolist() == [True, True, True]
+    assert visits.mutation_rate.tolist() == [0.0] * 3, "where no coin is thrown, 0 or 1"
     assert visits.mutated.tolist() == [False] * 3, "the fate at the first visit counts"
 
 
@@ -51,6 +54,8 @@ def test_states_hold_counts_and_choices() -> None:
     assert states.value[order, 0].tolist() == [0.0, 1.0, 2.0]
     assert states.visits[order].tolist() == [1, 4, 1]
     assert states.choices[order].tolist() == [[0, 1, 0], [1, 2, 1], [0, 0, 1]]
+    assert states.default_choices[order].tolist() == [[1, 0, 0], [4, 0, 0], [1, 0, 0]]
+    assert states.action_sum.shape == (3, 0), "discrete actions are counted, not added up"
     assert states.first_episode.tolist() == [9, 9, 9]
     assert states.first_step[order].tolist() == [0, 1, 2]
     assert np.isnan(states.value_gap).all()
@@ -88,6 +93,6 @@ def test_sums_of_value_gap_and_entropy_follow_the_policy() -> None:
             np.zeros(1, dtype=int), np.array([[1.0, 3.5, 2.0]]), np.array([[0.5, 0.5, 0.0]])
         )
 
-    suite = play_suite(player(line, decide, always(0), max_steps=4), plan(1), 0.3)
+    suite = play_suite(player(line, decide, always(0), max_steps=4), plan(1), Coin(plan(1), 0.3))
     assert suite.states.value_gap.tolist() == [10.0]
     assert suite.states.entropy == pytest.approx([4 * np.log(2)], abs=1e-5)

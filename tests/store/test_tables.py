@@ -13,6 +13,7 @@ from gymnasium import spaces
 from lines import Does, Line, plan, player
 
 from rpd_core.analysis.suite import merge
+from rpd_core.play.deciders import Coin
 from rpd_core.play.recording import play_suite
 from rpd_core.plugin.origins import origin_of
 from rpd_core.plugin.protocols import Suite
@@ -57,7 +58,9 @@ def test_a_suite_of_continuous_actions_survives(tmp_path: Path) -> None:
         return (seen.draws.uniform(2) * 2 - 1).astype(np.float32)
 
     zeros = np.zeros((4, 2), dtype=np.float32)
-    suite = play_suite(player(line, Does(steers), lambda moment: zeros, lanes=4), plan(9), 0.4)
+    suite = play_suite(
+        player(line, Does(steers), lambda moment: zeros, lanes=4), plan(9), Coin(plan(9), 0.4)
+    )
     assert suite.states.choices.shape == (len(suite.states), 0)
     parts = Parts(tmp_path / "suite", ("states", "visits", "episodes"), "0" * 8, tmp_path)
     parts.write(0, 8, tables_of(suite), origin_of([]))
