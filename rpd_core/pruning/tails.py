@@ -48,7 +48,7 @@ def exceeds(
     mean, count = float(values.mean()), len(values)
     error = float(np.sqrt(values.var(ddof=1) / count + variance))
     if error <= _CLOSE * max(abs(mean), 1.0):
-        if mean < -_CLOSE:
+        if mean <= _CLOSE:
             return False
     elif mean <= quantile(level, count - 1) * error:
         return False

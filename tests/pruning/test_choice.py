@@ -44,7 +44,7 @@ CELLS = state_keys(canonical(np.arange(6.0)[:, None]))
 
 def session(path: Path, **settings: Any) -> Session:
     components = {"abstraction": (Cell(),), "default_action": Gives(always(0))}
-    asked = {"test_episodes": 3, "confirm_episodes": 100, "reference": 0.0, **settings}
+    asked = {"test_episodes": 3, "confirm_episodes": 200, "lanes": 50, "reference": 0.0, **settings}
     return session_at(path, Request(Line(), Does(always(1)), **components, **asked))
 
 
@@ -93,11 +93,21 @@ def test_a_choice_that_holds_is_confirmed_at_once(tmp_path: Path) -> None:
     policy = policy_of(found[0.5])
     assert policy is not None
     assert (policy.measure, policy.kept, policy.states, policy.steps) == ("tarantula", 3, 0.5, 0.5)
-    assert (policy.return_mean, policy.return_low, policy.return_high) == (3.0, 3.0, 3.0)
-    assert (policy.target, policy.met, policy.outcome, policy.episodes) == (3.0, True, "met", 4)
-    assert (policy.share, policy.share_low, policy.share_high) == (0.5, 0.5, 0.5)
+    assert (policy.return_mean, policy.target, policy.share) == (3.0, 3.0, 0.5)
+    assert (policy.met, policy.outcome, policy.episodes) == (True, "met", 200)
+    # None of 200 episodes earned less; what may be unseen is below 2.5 %, or the level of a try.
+    for low, whole, high in (
+        (policy.share_low, 0.5, policy.share_high),
+        (policy.return_low, 3.0, policy.return_high),
+    ):
+        assert low == pytest.approx(whole * 0.975, rel=0.01)
+        assert high == pytest.approx(whole, rel=1e-6)
+    assert policy.share_bound is not None
+    assert 0.48 < policy.share_bound < policy.share_low
+    assert policy.return_bound == pytest.approx(6 * policy.share_bound, rel=1e-3)
+    assert policy.confidence == 0.95
     assert (policy.coverage, policy.tries, policy.untrimmed) == (1.0, 1, 3)
-    assert (policy.calls_saved, policy.failed, policy.return_bound) == (0.5, (), 3.0)
+    assert (policy.calls_saved, policy.failed) == (0.5, ())
 
 
 def test_what_trimming_episodes_show_to_fall_short_is_tried_last(tmp_path: Path) -> None:
@@ -167,8 +177,8 @@ def test_trimming_and_confirming_share_no_episode_with_the_sweep(tmp_path: Path)
         rows = parts.read(*parts.covered()[0])["episodes"]["seed"].to_pylist()
         if name.partition("-")[0] in seeds:
             seeds[name.partition("-")[0]].update(rows)
-    assert [len(some) for some in seeds.values()] == [3, 4, 4]
-    assert len(set.union(*seeds.values())) == 11
+    assert [len(some) for some in seeds.values()] == [3, 200, 200]
+    assert len(set.union(*seeds.values())) == 403
 
 
 class Scripted(Trials):
@@ -178,14 +188,14 @@ class Scripted(Trials):
     earns: dict[int, float]
 
     def trimming(self, tried: Sequence[Candidate]) -> list[Episodes]:
-        return [_flat(6.0, 4) for _ in tried]
+        return [_flat(6.0, 200) for _ in tried]
 
     def visited(self, candidate: Candidate) -> Any:
         return self.visits
 
     def confirming(self, candidate: Candidate, look: int) -> tuple[Episodes, Episodes]:
-        count = 4 * (1, 2, 4)[look]
-        spread = np.resize([-1.0, 1.0], count) * (self.earns[len(candidate.kept)] % 1)
+        count = 200 * (1, 2, 4)[look]
+        spread = np.resize([-1.0, 1.0], count) * (4 * (self.earns[len(candidate.kept)] % 1))
         return _flat(self.earns[len(candidate.kept)] + spread, count), _flat(6.0, count)
 
 
@@ -205,7 +215,7 @@ def scripted(path: Path, earns: dict[int, float], visits: Sequence[int]) -> Chos
 
 
 def test_where_the_trimmed_policy_misses_the_untrimmed_one_is_tried_next(tmp_path: Path) -> None:
-    found = scripted(tmp_path, {2: 3.0, 4: 6.0}, visits=[0, 1])
+    found = scripted(tmp_path, {2: 3.0, 4: 6.0, 5: 6.0}, visits=[0, 1])
     assert len(found.tried.candidate.kept) == 4
     assert [len(one.candidate.kept) for one in found.failed] == [2]
 
@@ -221,7 +231,7 @@ def test_what_stays_open_after_all_looks_gives_way_to_the_next(tmp_path: Path) -
     found = scripted(tmp_path, {4: 5.4, 5: 6.0}, visits=range(6))
     assert len(found.tried.candidate.kept) == 5
     assert [(one.confirmation.outcome, len(one.episodes)) for one in found.failed] == [
-        ("undecided", 16)
+        ("undecided", 800)
     ]
 
 
