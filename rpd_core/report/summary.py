@@ -146,7 +146,7 @@ def policy_of(chosen: Chosen | None) -> Policy | None:
     candidate, confirmation, episodes = vars(chosen.tried).values()
     played, returns = confirmation.played, episodes.total_return
     shown = kept_share(played, (1 - CONFIDENCE) / 2)
-    low, high = mean_bounds(returns, (1 - CONFIDENCE) / 2)
+    low, high = mean_bounds(returns, (1 - CONFIDENCE) / 2, played.reference)
     steps = step_share(episodes)
     return Policy(
         measure=candidate.measure,
@@ -163,7 +163,7 @@ def policy_of(chosen: Chosen | None) -> Policy | None:
         share=shown.estimate,
         share_low=_known(shown.low),
         share_high=_known(shown.high),
-        return_bound=mean_bounds(returns, confirmation.level)[0],
+        return_bound=mean_bounds(returns, confirmation.level, played.reference)[0],
         share_bound=_known(kept_share(played, confirmation.level).low),
         confidence=CONFIDENCE,
         coverage=float(episodes.info[RANKED_STEPS].sum() / episodes.length.sum()),
