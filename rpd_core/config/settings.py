@@ -102,9 +102,14 @@ def _unvisited(name: str, value: Any) -> None:
         raise ConfigError(f"{name} must be default or policy, got {value!r}")
 
 
-def _not_negative(name: str, value: Any) -> None:
-    if value != 0:
+def _rounds(name: str, value: Any) -> None:
+    if value is not None and (value != 0 or isinstance(value, bool)):
         _count(name, value)
+
+
+def _two_or_none(name: str, value: Any) -> None:
+    if value is not None:
+        _two_or_more(name, value)
 
 
 def _objective(name: str, value: Any) -> None:
@@ -187,19 +192,19 @@ class Settings:
         "analysis", default=STANDARD_SHARES, flag="-", check=_shares,
     )  # fmt: skip
     random_rankings: int = _setting(
-        "Random rankings to compare with.", "analysis", default=8, flag="-", check=_count
+        "Random rankings to compare with.", "analysis", default=4, flag="-", check=_count
     )
     reference: float | None = _setting(
         "Return that shares are measured from; default: the task's.",
         "analysis", check=_finite_or_none,
     )  # fmt: skip
-    rounds: int = _setting(
-        "Rounds of refining the pruned policy at most, where they pay; 0: none; default 3.",
-        "analysis", default=3, check=_not_negative,
+    rounds: int | None = _setting(
+        "Rounds of refining the pruned policy at most; default: up to 3, as long as they pay.",
+        "analysis", default=None, check=_rounds,
     )  # fmt: skip
-    refine_episodes: int = _setting(
-        "Mutants of the pruned policy in each of them; default 2500.",
-        "analysis", default=2500, check=_two_or_more,
+    refine_episodes: int | None = _setting(
+        "Mutants of the pruned policy in each of them; default: half as many as the suite has.",
+        "analysis", default=None, check=_two_or_none,
     )  # fmt: skip
     headline: Any = _setting(
         "Measure that gives the pruned policy, or best (default): the one that makes it smallest.",

@@ -137,6 +137,32 @@ class Policy:
     """Share of steps at which the policy need not be asked."""
     failed: tuple[FailedTry, ...]
     """The other ones that were tried, in order."""
+    new_states: int = 0
+    """Kept states that the first suite never saw; they count in `kept` and `states`."""
+
+
+@dataclass(frozen=True)
+class RoundFacts:
+    """What a round of refining did."""
+
+    number: int
+    """From 1."""
+    centre: int
+    """Kept states of the policy that was mutated."""
+    episodes: int
+    """Mutants of it."""
+    folder: str
+    """Where they are stored."""
+    kept: int | None
+    """Kept states of the policy that was tried; null: nothing smaller reached the target."""
+    states: float | None
+    """Their share of the states of the first suite."""
+    steps: float | None
+    """Share of its steps at which the policy decided."""
+    outcome: Outcome | None
+    """Whether it is confirmed."""
+    shrunk: bool
+    """Whether it is confirmed and smaller than what was confirmed before."""
 
 
 @dataclass(frozen=True)
@@ -266,6 +292,8 @@ class Summary:
     """By fraction, then by measure, `portfolio`, `random` and `random_best`; null: never met."""
     policy: Policy | None
     """The chosen pruned policy for the first fraction; null: no pruned policy reached it."""
+    rounds: tuple[RoundFacts, ...]
+    """Rounds of refining that led to it."""
     policies: Mapping[str, Policy | None]
     """The chosen pruned policy by fraction of the return."""
     deletion: Mapping[str, Deletion]

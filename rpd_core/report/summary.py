@@ -29,6 +29,7 @@ from rpd_core.pruning.curves import (
     reaching,
 )
 from rpd_core.pruning.references import References, target_return
+from rpd_core.pruning.refine import Round
 from rpd_core.pruning.sweep import Pruning
 from rpd_core.pruning.trim import step_share
 from rpd_core.report.decisions import decision_rows, list_facts
@@ -40,6 +41,7 @@ from rpd_core.report.results import (
     Played,
     Policy,
     Returns,
+    RoundFacts,
     SuiteFacts,
     Summary,
     Threshold,
@@ -56,6 +58,7 @@ def summarise(
     references: References,
     analysis: Analysis,
     pruning: Pruning,
+    rounds: Sequence[Round],
     rates: PassRates,
     judged: Decisions,
     recurrence: Recurrence,
@@ -85,6 +88,7 @@ def summarise(
         targets={f"{q:g}": references.target(q) for q in THRESHOLDS},
         thresholds={f"{q:g}": _thresholds(pruning, references.target(q)) for q in THRESHOLDS},
         policy=first,
+        rounds=tuple(round_facts(one) for one in rounds),
         policies=policies,
         deletion=pruning.deletion,
         ties={name: ties_of(ranking) for name, ranking in analysis.rankings.items()},
@@ -143,7 +147,7 @@ def policy_of(chosen: Chosen | None) -> Policy | None:
     """Return the figures of a chosen pruned policy on its fresh episodes."""
     if chosen is None:
         return None
-    candidate, confirmation, episodes = vars(chosen.tried).values()
+    candidate, confirmation, episodes, _ = vars(chosen.tried).values()
     played, returns = confirmation.played, episodes.total_return
     shown = kept_share(played, (1 - CONFIDENCE) / 2)
     low, high = mean_bounds(returns, (1 - CONFIDENCE) / 2, played.reference)
@@ -171,6 +175,23 @@ def policy_of(chosen: Chosen | None) -> Policy | None:
         untrimmed=candidate.untrimmed,
         calls_saved=1 - steps,
         failed=tuple(_failed(one) for one in chosen.failed),
+        new_states=candidate.new,
+    )
+
+
+def round_facts(done: Round) -> RoundFacts:
+    """Return what a round of refining did."""
+    tried = done.found.tried if done.found is not None else None
+    return RoundFacts(
+        number=done.number,
+        centre=len(done.centre.kept),
+        episodes=done.episodes,
+        folder=done.folder,
+        kept=None if tried is None else len(tried.candidate.kept),
+        states=None if tried is None else tried.candidate.states,
+        steps=None if tried is None else step_share(tried.episodes),
+        outcome=None if tried is None else tried.confirmation.outcome,
+        shrunk=done.shrunk,
     )
 
 
