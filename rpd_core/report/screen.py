@@ -14,8 +14,9 @@ from rpd_core.report.listing import list_notes, print_list
 from rpd_core.report.text import advice_on, say
 
 if TYPE_CHECKING:
+    from rpd_core.analysis.stability import Stability
     from rpd_core.pruning.curves import PrunedPoint
-    from rpd_core.report.results import Played, Policy, Stability, Summary, Threshold
+    from rpd_core.report.results import Played, Policy, Summary, Threshold
 
 SHOWN = 10
 """Decisions on the screen."""
@@ -49,7 +50,7 @@ def print_header(console: Console, summary: Summary) -> None:
     suite, original = summary.suite, summary.original
     asked = summary.configuration["suite"]["settings"]
     rates = summary.pass_rates
-    say(console, f"{summary.policy} on {summary.env}", style="bold")
+    say(console, f"{summary.policy_spec} on {summary.env}", style="bold")
     say(
         console,
         f"states by {' + '.join(asked['abstraction'])}; default action {asked['default_action']}; "
@@ -95,9 +96,10 @@ def _about(summary: Summary) -> str:
     if facts.reached * 2 >= first:
         return ""
     return (
-        f"Of the first {first}, {facts.reached} are reached by more than 1% of {facts.unmutated_episodes} "
-        f"unmutated episodes: the list is about recovery where states are mutated at rate "
-        f"{summary.suite.mutation_rate:g}, not about everyday decisions (rpd rank --reached)."
+        f"Of the first {first}, {facts.reached} are reached by more than 1% of "
+        f"{facts.unmutated_episodes} unmutated episodes: the list is about recovery under mutation "
+        f"at rate {summary.suite.mutation_rate:g}, not about everyday decisions (see rpd rank "
+        "--reached)."
     )
 
 
@@ -109,9 +111,8 @@ def _comes_back(stability: Stability | None, summary: Summary) -> str:
         shares += f", the first fifty {stability.top50:.0%}"
     text = f"Does it come back? In random halves of the suite {shares} in common."
     if stability.top10 < _SHAKY:
-        text += (
-            " Do not rely on single rows: more --episodes or a coarser --abstraction would help."
-        )
+        text += " Do not rely on single rows: more --episodes, a coarser --abstraction or another "
+        text += "--mutation-rate would help."
     return text
 
 
@@ -164,8 +165,7 @@ def _failures(policy: Policy) -> str:
 
 def _policy_sentence(summary: Summary, policy: Policy, wanted: str) -> str:
     elsewhere = " and in all that the suite never saw" * policy_decides_elsewhere(summary)
-    kept = f"{policy.share:.0%} of the return ({policy.share_low:.0%} to {policy.share_high:.0%}, "
-    kept += f"{policy.episodes} fresh episodes)"
+    kept = f"{policy.share:.0%} of the return ({_range(policy)}{policy.episodes} fresh episodes)"
     states = "state" if policy.kept == 1 else "states"
     if policy.kept == 0 and policy.met:
         return f"The default action alone keeps {kept}: that is the finding."
@@ -178,6 +178,11 @@ def _policy_sentence(summary: Summary, policy: Policy, wanted: str) -> str:
     if policy.outcome == "undecided":
         return f"Whether {wanted} is kept is open: deciding {decides}, the policy kept {kept}."
     return f"No pruned policy was confirmed to keep {wanted}: deciding {decides}, it kept {kept}."
+
+
+def _range(policy: Policy) -> str:
+    low, high = policy.share_low, policy.share_high
+    return "" if low is None or high is None else f"{100 * low:.0f} to {100 * high:.0f}, "
 
 
 def policy_decides_elsewhere(summary: Summary) -> bool:

@@ -24,7 +24,11 @@ def stored_request(
     values: dict[str, Any] = {"env": stored.env, "policy": stored.policy}
     values |= {**stored.settings.given(), **(asked.given() if asked is not None else {})}
     named_by = repr(str(directory.path))
-    kinds = {name: one.kind for name, one in declared().items() if one.kind}
+    kinds = {
+        name: one.kind
+        for name, one in declared().items()
+        if one.kind and values.get(name) not in one.words
+    }
     for name, kind in {"env": "environment", "policy": "policy", **kinds}.items():
         if name in values and name not in typed and not trust:
             values[name] = _checked(kind, values[name], named_by)
