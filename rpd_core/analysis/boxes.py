@@ -123,7 +123,7 @@ class Search:
         return found
 
     def _interval(self, entry: int, held: BoolArray, bar: float) -> tuple[float, int, int]:
-        """Return the interval of an entry that gains most over a bar, and its first and last step."""
+        """Return what the best interval of an entry gains, its first and its last step."""
         count = len(self.grid.values[entry])
         gains = np.bincount(self.grid.steps[entry][held], self.marked[held] - bar, minlength=count)
         sums = np.r_[0.0, np.cumsum(gains)]

@@ -58,6 +58,8 @@ class Rule:
     """Decisions in it that matter."""
     states: int
     """States with a verdict in it."""
+    undecided: int = 0
+    """Those of them whose verdict is that nothing can be told yet."""
     row: int | None = None
     """Row of the state that is all of it, where states are rules of their own."""
 
@@ -96,10 +98,13 @@ def find_rules(found: Decisions, named: bool) -> Rules:
     if values.shape[1] == 1 and not named:
         listed = found.listed()
         return _own_rules(listed[matters[listed]], len(rows))
-    return rules_over(values[rows], matters[rows], named)
+    undecided = found.verdicts.are(Verdict.UNDECIDED)
+    return rules_over(values[rows], matters[rows], undecided[rows], named)
 
 
-def rules_over(values: Array, matters: BoolArray, named: bool = True) -> Rules:
+def rules_over(
+    values: Array, matters: BoolArray, undecided: BoolArray, named: bool = True
+) -> Rules:
     """Sum up which rows of values matter."""
     total, judged = int(matters.sum()), len(matters)
     kind: Kind = "rules" if named else "groups"
@@ -117,14 +122,14 @@ def rules_over(values: Array, matters: BoolArray, named: bool = True) -> Rules:
         reason = f"the best {kind} hold only {covered} of the {total} that matter"
     if reason:
         return Rules((), total, 0, judged, kind, reason)
-    rules = [_rule(grid, matters, box) for box in boxes]
+    rules = [_rule(grid, matters, undecided, box) for box in boxes]
     rules.sort(key=lambda rule: (-rule.matter, -rule.purity))
     return Rules(tuple(rules), total, covered, judged, kind)
 
 
 def _own_rules(rows: IntArray, judged: int) -> Rules:
     chosen = rows[:MOST_RULES].tolist()
-    rules = tuple(Rule((), 1, 1, row) for row in chosen)
+    rules = tuple(Rule((), 1, 1, row=row) for row in chosen)
     reason = "" if rules else "none is known to matter"
     return Rules(rules, len(rows), len(rules), judged, "states", reason)
 
@@ -145,8 +150,8 @@ def _hopeless(values: Array, total: int, judged: int) -> str:
 
 
 def purity_bar(share: float) -> float:
-    """Return the purity from which on a rule is clearly above a base rate."""
-    return max(0.4, math.sqrt(share))
+    """Return the purity from which on a rule is clearly above a base rate: twice it, or halfway."""
+    return min(max(2 * share, 1 / 3), (1 + share) / 2)
 
 
 def _choose(grid: Grid, matters: BoolArray) -> list[Box]:
@@ -178,7 +183,7 @@ def _groups(grid: Grid, matters: BoolArray) -> list[Box]:
     """Return the boxes around groups of neighbours that hold few others."""
     rows = np.flatnonzero(matters)
     bar = purity_bar(len(rows) / len(matters))
-    boxes = []
+    boxes: list[Box] = []
     for group in groups_of(grid.steps[:, rows]):
         steps = grid.steps[:, rows[group]]
         ends = zip(steps.min(axis=1).tolist(), steps.max(axis=1).tolist(), strict=True)
@@ -206,10 +211,10 @@ def _union(grid: Grid, boxes: list[Box]) -> BoolArray:
     return held
 
 
-def _rule(grid: Grid, matters: BoolArray, box: Box) -> Rule:
+def _rule(grid: Grid, matters: BoolArray, undecided: BoolArray, box: Box) -> Rule:
     held = grid.inside(box)
     bounds = tuple(_bound(grid.values[entry], entry, *box[entry]) for entry in sorted(box))
-    return Rule(bounds, int(matters[held].sum()), int(held.sum()))
+    return Rule(bounds, *(int(one[held].sum()) for one in (matters, held, undecided)))
 
 
 def _bound(values: Array, entry: int, first: int, last: int) -> Bound:
@@ -227,7 +232,7 @@ def shortest(value: float, beyond: float) -> float:
     towards = math.floor if beyond < value else math.ceil
     for decimals in range(16):
         try:
-            rounded = towards(value * 10**decimals) / 10**decimals
+            rounded: float = towards(value * 10**decimals) / 10**decimals
         except OverflowError:
             break
         if min(value, beyond) <= rounded <= max(value, beyond) and rounded != beyond:
