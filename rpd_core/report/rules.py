@@ -117,8 +117,6 @@ def _heading(found: FoundRules) -> str:
     text = f"{len(found.rules)} {what}s{of} hold" if many else f"One {what}{of} holds"
     others = {rule.states - rule.matter - rule.undecided for rule in found.rules}
     open_ = any(rule.undecided for rule in found.rules) and others == {0}
-    rest = "; the others are undecided" if open_ else ""
-    return (
-        f"{text} {found.covered} of the {found.matter} that matter (with their share of those "
-        f"judged there{rest}):"
-    )
+    rest = "; others undecided" if open_ else ""
+    share = f"(share of those judged there{rest})"
+    return f"{text} {found.covered} of the {found.matter} that matter {share}:"
