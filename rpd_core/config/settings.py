@@ -24,9 +24,9 @@ PORTFOLIO = ("tarantula", "ochiai", "zoltar", "wong2")
 """The paper's four measures."""
 EVIDENCE = 10
 """Episodes in each arm from which on a state is judged."""
-LIST_BY = "effect"
+LIST_BY = "effect:shrunken"
 """The measure that the list of decisions is sorted by."""
-STANDARD_MEASURES = (*PORTFOLIO, "freqvis", "differ", LIST_BY)
+STANDARD_MEASURES = (*PORTFOLIO, "freqvis", "differ", "effect", LIST_BY)
 BASELINES = ("random", "freqvis", "differ")
 """Measures to compare with: they give the pruned policy only where `headline` names them."""
 BEST = "best"
@@ -100,6 +100,11 @@ def _shares(name: str, value: Any) -> None:
 def _unvisited(name: str, value: Any) -> None:
     if value not in ("default", "policy"):
         raise ConfigError(f"{name} must be default or policy, got {value!r}")
+
+
+def _not_negative(name: str, value: Any) -> None:
+    if value != 0:
+        _count(name, value)
 
 
 def _objective(name: str, value: Any) -> None:
@@ -187,6 +192,14 @@ class Settings:
     reference: float | None = _setting(
         "Return that shares are measured from; default: the task's.",
         "analysis", check=_finite_or_none,
+    )  # fmt: skip
+    rounds: int = _setting(
+        "Rounds of refining the pruned policy at most, where they pay; 0: none; default 3.",
+        "analysis", default=3, check=_not_negative,
+    )  # fmt: skip
+    refine_episodes: int = _setting(
+        "Mutants of the pruned policy in each of them; default 2500.",
+        "analysis", default=2500, check=_two_or_more,
     )  # fmt: skip
     headline: Any = _setting(
         "Measure that gives the pruned policy, or best (default): the one that makes it smallest.",

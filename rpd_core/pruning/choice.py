@@ -105,9 +105,9 @@ def in_order(points: Sequence[PrunedPoint], objective: str) -> list[PrunedPoint]
 
 def undominated(shares: FloatArray) -> BoolArray:
     """Return which rows no other row beats: at most as large in both columns, smaller in one."""
-    at_most = (shares[None, :, :] <= shares[:, None, :]).all(axis=2)
-    smaller = (shares[None, :, :] < shares[:, None, :]).any(axis=2)
-    return np.asarray(~(at_most & smaller).any(axis=1))
+    at_most = np.all(shares[None, :, :] <= shares[:, None, :], axis=2)
+    smaller = np.any(shares[None, :, :] < shares[:, None, :], axis=2)
+    return np.asarray(~np.any(at_most & smaller, axis=1), dtype=bool)
 
 
 def choose_policy(

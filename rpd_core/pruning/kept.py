@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rpd_core.analysis.reading import StoredEpisodes
 from rpd_core.store.codec import from_plain
 from rpd_core.store.directory import RunDirectory
 
@@ -49,3 +50,10 @@ def read_kept(directory: RunDirectory, analysis: str, fraction: float) -> KeptSt
     if found is None:
         return None
     return from_plain(KeptStates, found, repr(str(directory.path / where)))
+
+
+def all_keys(directory: RunDirectory, episodes: int) -> KeyArray:
+    """Return the states of the first mutant episodes of a suite, whatever is asked of them."""
+    stored = StoredEpisodes(directory.suite(), episodes)
+    parts = (stored.parts.read(*range_, tables=("states",))["states"] for range_ in stored.ranges)
+    return np.unique(np.concatenate([states["key"].to_numpy() for states in parts]))

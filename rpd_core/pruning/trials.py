@@ -52,8 +52,15 @@ class Trials:
     evaluations: Evaluations
     keys: KeyArray
     """All states of the suite."""
+    states: int = 0
+    """What shares of states divide by: those of the first suite; 0: as many as `keys`."""
     part: int = 0
     """Distinguishes sets of fresh episodes; each round of choosing needs its own."""
+
+    @property
+    def denominator(self) -> int:
+        """What shares of states divide by."""
+        return self.states or len(self.keys)
 
     @property
     def episodes(self) -> int:
@@ -95,10 +102,15 @@ class Trials:
         return joined(candidate.identity), joined("original")
 
     def _ask(self, kept: KeyArray, phase: Phase, part: int, count: int) -> Evaluation:
-        ranking = np.concatenate([kept, np.setdiff1d(self.keys, kept)])
+        ranking = ranking_of(kept, self.keys)
         points = [(0, len(kept))]
         asked = ask(self.evaluations.session, [ranking], points, phase=phase, part=part)
         return dataclasses.replace(asked, test_episodes=count, visits=True)
+
+
+def ranking_of(kept: KeyArray, keys: KeyArray) -> KeyArray:
+    """Return states in an order that has the kept ones first: a ranking to be cut after them."""
+    return np.concatenate([kept, np.setdiff1d(keys, kept)])
 
 
 def trim_name(candidate: Candidate) -> str:

@@ -29,7 +29,7 @@ def trim(
             steps=step_share(episodes),
             reached=bool(episodes.total_return.mean() >= target),
         )
-        found.append((without_unvisited(whole, trials.visited(one), len(trials.keys)), whole))
+        found.append((without_unvisited(whole, trials.visited(one), trials.denominator), whole))
     return found
 
 

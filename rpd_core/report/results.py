@@ -114,7 +114,7 @@ class Policy:
     episodes: int
     """Number of its fresh episodes."""
     outcome: Outcome
-    """`met`, `missed`, or `undecided` where as many episodes as are played at most settle nothing."""
+    """`met`, `missed`, or `undecided` where all episodes that may be played settle nothing."""
     share: float
     """Share of the return that it keeps, measured from the reference."""
     share_low: float | None
@@ -319,9 +319,3 @@ class Summary:
     played: tuple[Played, ...]
     """Versions and distributions, part by part; more than one entry where they changed."""
     seed: int
-
-    @property
-    def leading(self) -> tuple[str, Threshold | None]:
-        """The first fraction and what the portfolio needs for it."""
-        fraction, entries = next(iter(self.thresholds.items()))
-        return fraction, entries["portfolio"]
