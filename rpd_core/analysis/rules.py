@@ -30,7 +30,7 @@ _LEAST = 3
 """Decisions that matter that a rule must add."""
 _LEAST_SHARE = 0.05
 """The same as a share of all that matter."""
-_COVERED = 1 / 3
+_COVERED = 1 / 4
 """Share of those that matter that rules must hold together, or they sum up nothing."""
 _LEVEL = 0.05
 """Chance of a rule where states matter at random."""

@@ -29,6 +29,9 @@ def print_explanation(console: Console, found: Explanation) -> None:
     place = f"Decision {decision.rank} of {found.listed} by {found.measure}"
     if not decision.rank:
         place = f"Not in the list by {found.measure} ({found.set_aside})"
+    if decision.rank_low is not None:
+        ranks = f"{decision.rank_low} to {decision.rank_high} in 90% of resampled suites"
+        place = f"{place} ({ranks})"
     say(console, f"{place}: {decision.state}", style="bold")
     say(console, f"key {decision.key:016x}; passed means {found.condition}")
     _print_effect(console, found)
@@ -153,7 +156,7 @@ def _print_neighbours(console: Console, found: Explanation) -> None:
     table = _table("", ("rank", "state"), ("effect", "95%"))
     table.add_column("verdict")
     for one in around:
-        table.add_row(*_neighbour(one), style="bold" if one is found.decision else None)
+        table.add_row(*_neighbour(one), style="bold" if one.rank == found.decision.rank else None)
     console.print()
     console.print(table)
 

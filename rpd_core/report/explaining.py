@@ -146,11 +146,13 @@ def explain(run: Run, name: str | int) -> Explanation:
     row = find_state(found, analysis.stored, name)
     states, key = found.counted.states, int(found.counted.states.key[row])
     above, decision, below = _in_the_list(found, analysis, names, row)
+    ranks = {one.key: (one.rank_low, one.rank_high) for one in run.summary.decisions}
+    low, high = ranks.get(key, (None, None))
     examples = tuple(_examples(analysis, key))
     measures, not_measured = _measured(run, row)
     visits = int(states.visits[row])
     return Explanation(
-        decision=decision,
+        decision=replace(decision, rank_low=low, rank_high=high),
         listed=len(found.listed()),
         measure=found.ranking.name,
         set_aside=_set_aside(found, row, run.asked.settings.evidence),
