@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from rpd_core.analysis.stability import Stability
 from rpd_core.plugin.origins import Origin
@@ -261,6 +261,40 @@ class ListFacts:
 
 
 @dataclass(frozen=True)
+class FoundRule:
+    """A part of the states, in words, and what is known to matter in it."""
+
+    text: str
+    """What its states have in common."""
+    matter: int
+    """Decisions in it that matter."""
+    states: int
+    """States with a verdict in it."""
+    purity: float
+    """Share of the states with a verdict in it that matter."""
+    coverage: float
+    """Share of all decisions that matter that lie in it."""
+    undecided: int
+    """States in it of which nothing can be told yet."""
+
+
+@dataclass(frozen=True)
+class FoundRules:
+    """The decisions that matter in a few sentences."""
+
+    rules: tuple[FoundRule, ...]
+    """Those that hold most first."""
+    kind: Literal["rules", "groups", "states"]
+    """Over named entries; around neighbouring states; or states that are rules of their own."""
+    matter: int
+    """Decisions that matter."""
+    covered: int
+    """Those of them that some rule holds."""
+    note: str
+    """Why there are no rules; empty if there are some."""
+
+
+@dataclass(frozen=True)
 class Played:
     """Who played some parts of the run."""
 
@@ -304,6 +338,8 @@ class Summary:
     """What the list of decisions holds."""
     decisions: tuple[Decision, ...]
     """The first of them, in the order shown."""
+    rules: FoundRules
+    """Those that matter in a few sentences."""
     stability: Stability | None
     """Whether the list comes back in another suite; null where nothing is listed."""
     configuration: Mapping[str, Any]

@@ -47,6 +47,7 @@ from rpd_core.report.results import (
     Threshold,
     Ties,
 )
+from rpd_core.report.rules import rules_in_words
 
 LISTED = 100
 """Decisions of the list that the summary holds; the rest is in the table beside it."""
@@ -96,6 +97,7 @@ def summarise(
         decisions=_with_ranks(
             decision_rows(judged, judged.listed()[:LISTED], analysis.stored, names), recurrence
         ),
+        rules=rules_in_words(judged, analysis.stored, names),
         stability=recurrence.stability(),
         configuration={"suite": config.suite_json(), "analysis": config.analysis_json()},
         played=_played(origins),

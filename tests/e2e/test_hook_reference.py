@@ -21,6 +21,7 @@ RECORDS = (
     rpd_core.StepResult,
     rpd_core.PolicyInput,
     rpd_core.Choice,
+    rpd_core.Entry,
     rpd_core.FitSample,
     rpd_core.Moment,
     rpd_core.Spectrum,

@@ -18,12 +18,32 @@ class Abstraction(Protocol):
 
     The values are truth values, integers or floats, of one dtype and shape for the whole run; row
     i depends on row i of the input alone. Optional: `needs`, the views it wants; `show`, `draw`
-    (`ShowsValues`, `DrawsValues`); `open` (`OpensForFacts`), for those that load a model or check
-    the environment; `fit` (`LearnsFromSteps`), for those that must first learn something.
+    (`ShowsValues`, `DrawsValues`); `name_entries` (`NamesEntries`); `open` (`OpensForFacts`), for
+    those that load a model or check the environment; `fit` (`LearnsFromSteps`), for those that must
+    first learn something.
     """
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
         """Return the abstract states; in a chain `values` is what the one before returned."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What one entry of a vector, or of an abstract state, is called and how it is shown."""
+
+    name: str
+    """For example `pole angle`."""
+    unit: str = ""
+    """Written behind numbers, for example `°` or ` m/s`."""
+    factor: float = 1.0
+    """What a value is multiplied by before it is shown; above 0."""
+    digits: int | None = None
+    """Decimals that are shown; None: as many as there are."""
+    edges: tuple[float, ...] = ()
+    """Where the value is the number of a bin: the inner edges of the bins, ascending.
+
+    An edge belongs to the bin above it.
+    """
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols.abstraction import FitSample
+    from rpd_core.plugin.protocols.abstraction import Entry, FitSample
     from rpd_core.plugin.protocols.arrays import Array
     from rpd_core.plugin.protocols.environment import Facts
     from rpd_core.plugin.protocols.suite import Episodes
@@ -33,6 +33,17 @@ class DrawsValues(Protocol):
 
     def draw(self, value: Array) -> Array:
         """Return one abstract state as a small RGB picture, (height, width, 3) uint8."""
+
+
+@runtime_checkable
+class NamesEntries(Protocol):
+    """An abstraction that knows what the entries of its values are called."""
+
+    def name_entries(self, before: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        """Return the entries of a value, in order, or none where they are not known.
+
+        `before` are the entries of what it is given; none where they are not known.
+        """
 
 
 @runtime_checkable
