@@ -1,8 +1,9 @@
-"""The two baselines of the paper (equations 7a and 7b)."""
+"""Baselines that look at no outcome: the two of the paper (equations 7a, 7b) and `differ`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from rpd_core.analysis.ranking import random_scores
 from rpd_core.errors import SpecError
 from rpd_core.plugin.protocols import Evidence
+from rpd_measures.inputs import needed, visiting
 
 
 @dataclass(frozen=True)
@@ -17,8 +19,7 @@ class FreqVis:
     """How many episodes visited the state."""
 
     def __call__(self, evidence: Evidence) -> NDArray[np.float64]:
-        s = evidence.spectrum
-        return s.mutated_failed + s.mutated_passed + s.kept_failed + s.kept_passed
+        return visiting(evidence.spectrum)
 
 
 @dataclass(frozen=True)
@@ -34,3 +35,20 @@ class Random:
 
     def __call__(self, evidence: Evidence) -> NDArray[np.float64]:
         return random_scores(evidence.keys, self.seed)
+
+
+@dataclass(frozen=True)
+class Differ:
+    """How often the default action differs from what the policy chose; no outcome is looked at."""
+
+    count: Literal["visits", "share", "episodes", "first"] = "visits"
+    """Number of visits, their share, number of episodes by their first visit, or their share."""
+
+    def __call__(self, evidence: Evidence) -> NDArray[np.float64]:
+        if self.count in ("visits", "share"):
+            share = needed("differ", "differed", evidence.differed)
+        else:
+            share = needed("differ", "differed_first", evidence.differed_first)
+        if self.count == "visits":
+            return share * needed("differ", "states", evidence.states).visits
+        return share * visiting(evidence.spectrum) if self.count == "episodes" else share.copy()

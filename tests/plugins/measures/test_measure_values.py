@@ -7,28 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flitsr.suspicious import Suspicious
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
+from measure_tables import TABLE, TABLES, evidence, scores
 
 from rpd_core.analysis.ranking import rank
-from rpd_core.plugin.protocols import Evidence, Spectrum
 from rpd_core.plugin.registry import Registry, installed
-
-TABLE = np.array(
-    [  # MF, MP, KF, KP
-        [3, 1, 2, 6],
-        [0, 4, 2, 2],
-        [5, 0, 0, 3],
-        [0, 0, 1, 1],
-        [2, 2, 0, 0],
-        [0, 0, 0, 0],
-        [1, 3, 3, 1],
-    ],
-    dtype=float,
-)
-"""Ordinary; never failed when mutated; a perfect culprit; never mutated; never kept; nothing;
-mutation helps."""
 
 BY_HAND = {
     "tarantula": [3 / 4, 0, 1, 0, 1, 0, 1 / 4],
@@ -42,16 +27,6 @@ BY_HAND = {
     "freqvis": [12, 8, 8, 2, 4, 0, 8],
 }
 STANDARD = ["tarantula", "ochiai", "zoltar", "wong2"]
-
-
-def evidence(table: Any, keys: Any = None) -> Evidence:
-    columns = np.asarray(table, dtype=np.float64).T
-    keys = np.arange(columns.shape[1]) if keys is None else keys
-    return Evidence(Spectrum(*columns), np.asarray(keys, dtype=np.uint64))
-
-
-def scores(spec: str, table: Any, keys: Any = None) -> Any:
-    return installed().make("measure", spec)(evidence(table, keys))
 
 
 @pytest.mark.parametrize("spec", list(BY_HAND))
@@ -70,10 +45,6 @@ def test_published_is_the_reading_used_when_none_is_given() -> None:
 def test_weights_between_zero_and_one_are_counted_as_they_are() -> None:
     assert scores("tarantula", [[0.5, 1.5, 0.25, 0.75]]).tolist() == [0.5]
     assert scores("wong2", [[0.5, 1.5, 0.25, 0.75]]).tolist() == [0.25]
-
-
-CELL = st.one_of(st.just(0.0), st.integers(0, 10**6).map(float), st.floats(1e-3, 1e6))
-TABLES = hnp.arrays(np.float64, st.tuples(st.integers(1, 12), st.just(4)), elements=CELL)
 
 
 @given(TABLES, st.data())
@@ -113,7 +84,6 @@ def test_published_tarantula_is_the_share_of_the_risk() -> None:
 
 
 def test_scores_agree_with_an_independent_library() -> None:
-    suspicious = pytest.importorskip("flitsr.suspicious").Suspicious
     tables = np.random.default_rng(1).integers(0, 30, (300, 4))
     tables[np.random.default_rng(2).random((300, 4)) < 0.2] = 0
     for reading in ("published", "mutation"):
@@ -121,7 +91,7 @@ def test_scores_agree_with_an_independent_library() -> None:
             found = scores(f"{name}:reading={reading}", tables)
             for row, (mf, mp, kf, kp) in enumerate(tables.tolist()):
                 ep, nf = (kf, mp) if reading == "published" else (mp, kf)
-                theirs = suspicious(mf, mf + nf, ep, ep + kp).execute(name)
+                theirs = Suspicious(mf, mf + nf, ep, ep + kp).execute(name)
                 assert found[row] == pytest.approx(theirs, rel=1e-12), (name, mf, mp, kf, kp)
 
 
