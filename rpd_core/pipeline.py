@@ -14,6 +14,7 @@ from rpd_core.analysis.decisions import Decisions, decide
 from rpd_core.analysis.ranking import ranking_columns
 from rpd_core.analysis.reach import stored_reach
 from rpd_core.analysis.reading import StoredEpisodes
+from rpd_core.analysis.recurrence import Recurrence
 from rpd_core.analysis.spectrum import tally
 from rpd_core.errors import StoreError
 from rpd_core.execute.running import run_items
@@ -68,9 +69,12 @@ def run(session: Session, name: str | None = None) -> Summary:
         ),
     )
     judged = judge_decisions(session, analysis)
+    settings = setup.config.settings
+    recurrence = Recurrence(analysis, judged, setup.measures[settings.list_by], settings.evidence)
     answer = summary.summarise(
-        name, setup.config, references, analysis, pruning, rates, judged, directory.names(), origins
-    )
+        name, setup.config, references, analysis, pruning, rates, judged, recurrence,
+        directory.names(), origins,
+    )  # fmt: skip
     store_answer(session, answer, analysis, evaluations)
     return answer
 

@@ -133,4 +133,4 @@ class CartPoleGrid:
         """Describe where cart and pole are, sides left out."""
         x, speed, quarter_angle, spin = value.tolist()
         degrees = np.degrees(4 * quarter_angle)
-        return f"cart {x:g} m off, {speed:g} m/s; pole {degrees:.0f}° off, {spin:g} rad/s"
+        return f"cart {x:g} m, {speed:g} m/s; pole {degrees:.0f}°, {spin:g} rad/s"

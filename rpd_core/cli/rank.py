@@ -91,7 +91,7 @@ def show_list(name, facts, rows, condition: str) -> None:  # type: ignore[no-unt
     console = shared.answers()
     if rows:
         title = f"Decisions by {name} under {condition}: risk of failing if mutated and if kept"
-        print_list(console, title, rows, scores="score")
+        print_list(console, title, rows, scores=True)
     else:
         say(console, f"Nothing to list by {name} under {condition}: try --all or less --evidence")
     say(console, " ".join(list_notes(facts, condition)))

@@ -43,9 +43,15 @@ def errors() -> Console:
     return CleanConsole(stderr=True, highlight=False, soft_wrap=True)
 
 
+def _columns() -> int:
+    """Return the width asked for in the environment, or the one that answers are made for."""
+    asked = os.environ.get("COLUMNS", "")
+    return int(asked) if asked.isdecimal() and 20 <= int(asked) <= 1000 else 100
+
+
 def answers() -> Console:
-    """Return the console for the answer; wide enough for a table when it is not a terminal."""
-    width = None if sys.stdout.isatty() else 160
+    """Return the console for the answer; as wide as it is made for when it is not a terminal."""
+    width = None if sys.stdout.isatty() else _columns()
     return CleanConsole(highlight=False, width=width)
 
 

@@ -24,9 +24,9 @@ PORTFOLIO = ("tarantula", "ochiai", "zoltar", "wong2")
 """The paper's four measures."""
 EVIDENCE = 10
 """Episodes in each arm from which on a state is judged."""
-LIST_BY = "effect:shrunken"
+LIST_BY = "effect"
 """The measure that the list of decisions is sorted by."""
-STANDARD_MEASURES = (*PORTFOLIO, "freqvis", "differ", "effect", LIST_BY)
+STANDARD_MEASURES = (*PORTFOLIO, "freqvis", "differ", LIST_BY)
 STANDARD_SHARES = (
     0.0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.125, 0.15, 0.175, 0.2, 0.225, 0.25,
     0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 1.0,

@@ -14,47 +14,65 @@ from rpd_core.report.bars import bar, scale_for
 if TYPE_CHECKING:
     from rpd_core.report.results import Decision, ListFacts
 
-_MARKS = {"matters": "yes", "default-better": "default better", "harmless": "no"}
+_MARKS = {"matters": "*", "default-better": "!", "harmless": "=", "undecided": "?"}
+_LEGEND = {
+    "matters": "* matters",
+    "default-better": "! the default is better",
+    "harmless": "= harmless",
+    "undecided": "? undecided",
+}
 _STYLES = {"matters": "bold", "default-better": "yellow"}
+_WIDTH = 8
+"""Characters of a drawn interval."""
+_ACTION = 12
+"""Characters of an action."""
 
 
-def print_list(console: Console, title: str, rows: Sequence[Decision], scores: str = "") -> None:
-    """Print decisions with their effects drawn; `scores` names a measure whose score is shown."""
+def print_list(
+    console: Console, title: str, rows: Sequence[Decision], scores: bool = False
+) -> None:
+    """Print decisions with their effects drawn, and with their scores on demand."""
     plain = not _can_draw(console)
-    scale = scale_for([row.low for row in rows], [row.high for row in rows])
+    scale = scale_for([row.low for row in rows], [row.high for row in rows], _WIDTH)
+    ends = f"{scale.low:.1f}", f"{scale.high:.1f}"
+    columns = {
+        "": [str(row.rank) for row in rows],
+        "state": [row.state for row in rows],
+        "policy": [_most_often(row.policy_action) for row in rows],
+        "default": [_most_often(row.default_action) for row in rows],
+        "risk %": [f"{_percent(row.risk_mutated)}/{_percent(row.risk_kept)}" for row in rows],
+        "effect": [f"{row.effect:+.2f}{_MARKS.get(row.verdict, ' ')}" for row in rows],
+        f"{ends[0]}{ends[1]:>{_WIDTH - len(ends[0])}}": [
+            bar(scale, row.low, row.effect, row.high, plain) for row in rows
+        ],
+        "score": [f"{row.score:.3g}" for row in rows],
+        "reach": [reached_words(row.reached) for row in rows],
+        "m+k": [f"{row.episodes_mutated}+{row.episodes_kept}" for row in rows],
+    }
+    if not scores:
+        del columns["score"]
     table = Table(title=escape(title), title_justify="left", title_style="bold", box=None,
                   pad_edge=False, padding=(0, 1, 0, 0))  # fmt: skip
-    table.add_column("", justify="right", no_wrap=True)
-    table.add_column("state", no_wrap=True, overflow="ellipsis", min_width=20)
-    for heading in ("policy", "default"):
-        table.add_column(heading, no_wrap=True, overflow="ellipsis", max_width=18, min_width=4)
-    for heading in ("mutated", "kept"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("effect", justify="right", no_wrap=True)
-    table.add_column(
-        f"{scale.low:+.1f} {'95%':^{scale.width - 10}} {scale.high:+.1f}", no_wrap=True
-    )
-    if scores:
-        table.add_column(scores, justify="right", no_wrap=True, overflow="ellipsis", max_width=12)
-    table.add_column("reached", justify="right", no_wrap=True)
-    table.add_column("matters", no_wrap=True)
-    for row in rows:
-        score = (f"{row.score:.4g}",) if scores else ()
-        table.add_row(
-            str(row.rank),
-            escape(row.state),
-            escape(row.policy_action),
-            escape(row.default_action),
-            _percent(row.risk_mutated),
-            _percent(row.risk_kept),
-            f"{row.effect:+.2f}",
-            bar(scale, row.low, row.effect, row.high, plain),
-            *score,
-            reached_words(row.reached),
-            _MARKS.get(row.verdict, row.verdict),
-            style=_STYLES.get(row.verdict),
-        )
+    for heading, cells in columns.items():
+        least = 20 if heading == "state" else max(len(cell) for cell in (heading, *cells))
+        right = heading not in ("state", "policy", "default") and not heading.startswith(ends[0])
+        table.add_column(heading, justify="right" if right else "left", no_wrap=True,
+                         overflow="ellipsis", min_width=least)  # fmt: skip
+    for row, cells in zip(rows, zip(*columns.values(), strict=True), strict=True):
+        table.add_row(*map(escape, cells), style=_STYLES.get(row.verdict))
     console.print(table)
+
+
+def legend(rows: Sequence[Decision]) -> str:
+    """Return what the marks beside effects mean, of those that occur."""
+    found = {row.verdict for row in rows}
+    return ", ".join(words for verdict, words in _LEGEND.items() if verdict in found)
+
+
+def _most_often(words: str) -> str:
+    """Return the first of several actions; all of them are in the full answer."""
+    first = words.partition(", ")[0] if not words.startswith("(") else words
+    return first if len(first) <= _ACTION else f"{first[: _ACTION - 1]}…"
 
 
 def _can_draw(console: Console) -> bool:
@@ -66,7 +84,7 @@ def _can_draw(console: Console) -> bool:
 
 
 def _percent(share: float | None) -> str:
-    return "" if share is None else f"{share:.0%}"
+    return "-" if share is None else f"{100 * share:.0f}"
 
 
 def reached_words(share: float) -> str:

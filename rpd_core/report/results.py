@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rpd_core.analysis.stability import Stability
 from rpd_core.plugin.origins import Origin
 from rpd_core.pruning.curves import PrunedPoint
 
@@ -132,9 +133,9 @@ class Decision:
     default_action: str
     """What the default action does there."""
     risk_mutated: float | None
-    """Share of the episodes that failed, of those in which it was mutated; null if there is none."""
+    """Share of the episodes that failed where it was mutated; null if it never was."""
     risk_kept: float | None
-    """The same of those in which it was kept."""
+    """Share of the episodes that failed where it was kept; null if it never was."""
     effect: float
     """Risk if mutated minus risk if kept."""
     low: float
@@ -150,7 +151,7 @@ class Decision:
     episodes_kept: int
     """Episodes in which it was kept."""
     verdict: str
-    """`matters`, `default-better`, `harmless` or `undecided`; `too few episodes` without evidence."""
+    """`matters`, `default-better`, `harmless` or `undecided`; else `too few episodes`."""
     settled_at: int | None
     """Episodes of a suite in which it would get a verdict, if its estimate stays; null: has one."""
     score: float
@@ -187,20 +188,6 @@ class ListFacts:
     """Episodes of the unmutated policy, which tell what it reaches."""
     reached: int
     """Decisions among the first fifty that more than one in a hundred of them reach."""
-
-
-@dataclass(frozen=True)
-class Stability:
-    """Whether the list comes back: agreement of the lists of two random halves of the suite."""
-
-    top10: float
-    """Share of the first ten that both halves have in common, averaged over splits."""
-    top50: float
-    """The same of the first fifty."""
-    rank_biased: float
-    """Rank-biased overlap of the two lists."""
-    splits: int
-    """Random splits that were averaged over."""
 
 
 @dataclass(frozen=True)

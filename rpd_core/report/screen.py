@@ -14,8 +14,9 @@ from rpd_core.report.listing import list_notes, print_list
 from rpd_core.report.text import advice_on, say
 
 if TYPE_CHECKING:
+    from rpd_core.analysis.stability import Stability
     from rpd_core.pruning.curves import PrunedPoint
-    from rpd_core.report.results import Played, Policy, Stability, Summary, Threshold
+    from rpd_core.report.results import Played, Policy, Summary, Threshold
 
 SHOWN = 10
 """Decisions on the screen."""
@@ -95,9 +96,10 @@ def _about(summary: Summary) -> str:
     if facts.reached * 2 >= first:
         return ""
     return (
-        f"Of the first {first}, {facts.reached} are reached by more than 1% of {facts.unmutated_episodes} "
-        f"unmutated episodes: the list is about recovery where states are mutated at rate "
-        f"{summary.suite.mutation_rate:g}, not about everyday decisions (rpd rank --reached)."
+        f"Of the first {first}, {facts.reached} are reached by more than 1% of "
+        f"{facts.unmutated_episodes} unmutated episodes: the list is about recovery under mutation "
+        f"at rate {summary.suite.mutation_rate:g}, not about everyday decisions (see rpd rank "
+        "--reached)."
     )
 
 
@@ -109,9 +111,8 @@ def _comes_back(stability: Stability | None, summary: Summary) -> str:
         shares += f", the first fifty {stability.top50:.0%}"
     text = f"Does it come back? In random halves of the suite {shares} in common."
     if stability.top10 < _SHAKY:
-        text += (
-            " Do not rely on single rows: more --episodes or a coarser --abstraction would help."
-        )
+        text += " Do not rely on single rows: more --episodes, a coarser --abstraction or another "
+        text += "--mutation-rate would help."
     return text
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from rpd_core.analysis.analysis import Analysis
 from rpd_core.analysis.decisions import Decisions
 from rpd_core.analysis.ranking import Ranking
+from rpd_core.analysis.recurrence import Recurrence
 from rpd_core.analysis.spectrum import Tally, identified
 from rpd_core.config.configuration import THRESHOLDS, Configuration
 from rpd_core.config.settings import EVIDENCE, PORTFOLIO
@@ -28,6 +30,7 @@ from rpd_core.report.decisions import decision_rows, list_facts
 from rpd_core.report.results import (
     ConfirmedPolicy,
     Coverage,
+    Decision,
     PassRates,
     Played,
     Returns,
@@ -49,6 +52,7 @@ def summarise(
     pruning: Pruning,
     rates: PassRates,
     judged: Decisions,
+    recurrence: Recurrence,
     names: Names,
     origins: Iterable[Origin],
 ) -> Summary:
@@ -74,12 +78,23 @@ def summarise(
         thresholds={f"{q:g}": _thresholds(pruning, q, references.target(q)) for q in THRESHOLDS},
         ties={name: ties_of(ranking) for name, ranking in analysis.rankings.items()},
         list=list_facts(judged, settings.evidence, settings.margin),
-        decisions=decision_rows(judged, judged.listed()[:LISTED], analysis.stored, names),
-        stability=stability_of(analysis, judged, settings),
+        decisions=_with_ranks(
+            decision_rows(judged, judged.listed()[:LISTED], analysis.stored, names), recurrence
+        ),
+        stability=recurrence.stability(),
         configuration={"suite": config.suite_json(), "analysis": config.analysis_json()},
         played=_played(origins),
         seed=settings.seed,
     )
+
+
+def _with_ranks(rows: tuple[Decision, ...], recurrence: Recurrence) -> tuple[Decision, ...]:
+    """Return decisions with the intervals of their ranks."""
+    found = recurrence.ranks(len(rows))
+    if found is None:
+        return rows
+    ends = zip(rows, found.low.tolist(), found.high.tolist(), strict=True)
+    return tuple(replace(row, rank_low=low, rank_high=high) for row, low, high in ends)
 
 
 def _returns(references: References) -> Returns:

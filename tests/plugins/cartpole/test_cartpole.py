@@ -117,7 +117,7 @@ def test_mirrored_states_are_the_same() -> None:
 
 def test_a_state_is_shown_in_words() -> None:
     text = CartPoleGrid().show(np.array([1.0, 0.5, 0.03, 1.2]))
-    assert text == "cart 1 m off, 0.5 m/s; pole 7° off, 1.2 rad/s"
+    assert text == "cart 1 m, 0.5 m/s; pole 7°, 1.2 rad/s"
 
 
 def test_vectors_of_another_length_are_refused() -> None:

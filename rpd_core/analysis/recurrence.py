@@ -1,0 +1,79 @@
+"""Whether the list of a stored suite would come back: half-splits and rank intervals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rpd_core.analysis.analysis import Analysis
+from rpd_core.analysis.decisions import Decisions
+from rpd_core.analysis.ranking import rank
+from rpd_core.analysis.stability import (
+    CountedVisits,
+    Listing,
+    RankIntervals,
+    Stability,
+    half_split,
+    rank_intervals,
+)
+from rpd_core.errors import RpdError
+from rpd_core.plugin.protocols import Measure, Spectrum
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import FloatArray
+
+RESAMPLES = 200
+"""Resampled suites behind the intervals of ranks."""
+
+
+class Recurrence:
+    """The visits of a suite, ready to be split and resampled under the measure of its list."""
+
+    def __init__(
+        self, analysis: Analysis, found: Decisions, measure: Measure, evidence: int
+    ) -> None:
+        self.visits = _visits(analysis)
+        self.seed = 0
+        whole = replace(found.counted.evidence(), returns=None)
+
+        def score(spectrum: Spectrum) -> FloatArray:
+            return rank(found.ranking.name, measure, replace(whole, spectrum=spectrum)).scores
+
+        self.listing = Listing(score, evidence, found.differs)
+        self.found = found
+
+    def stability(self) -> Stability | None:
+        """Compare random halves; None if the measure needs more than the spectrum of a half."""
+        if not len(self.found.listed()):
+            return None
+        try:
+            return half_split(self.visits, self.listing, seed=self.seed)
+        except RpdError:
+            return None
+
+    def ranks(self, count: int, resamples: int = RESAMPLES) -> RankIntervals | None:
+        """Return between which ranks the first decisions lie; None as for `stability`."""
+        rows = self.found.listed()[:count]
+        try:
+            return rank_intervals(self.visits, self.listing, rows, resamples, self.seed)
+        except RpdError:
+            return None
+
+
+def _visits(analysis: Analysis) -> CountedVisits:
+    """Read which episode visited which state, and how it fared there."""
+    keys, index = analysis.counted.states.key, analysis.episodes.index
+    columns: list[tuple[object, ...]] = []
+    for chunk in analysis.stored.chunks():
+        visits = chunk.visits
+        columns.append(
+            (
+                np.searchsorted(index, visits.episode).astype(np.int32),
+                np.searchsorted(keys, visits.key).astype(np.int32),
+                visits.mutated,
+            )
+        )
+    episode, state, mutated = (np.concatenate(column) for column in zip(*columns, strict=True))
+    return CountedVisits(episode, state, mutated, analysis.weights, len(keys))

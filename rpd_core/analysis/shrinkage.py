@@ -1,0 +1,65 @@
+"""Effects of all states -> each drawn towards the others, the more the less is known of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import BoolArray, FloatArray
+
+_ROUNDS = 40
+"""Steps of fitting the spread; each halves the range that is left."""
+_LEAST_SPREAD = 0.01
+"""Spread of true effects that is taken for granted; without any, all states would be alike."""
+
+
+def shrunken(
+    estimate: FloatArray, error: FloatArray, fitted_on: BoolArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return mean and standard deviation of each state's effect, given what all states show.
+
+    True effects are taken as drawn from one normal distribution, estimates as lying around them
+    with their standard errors. The distribution is fitted on the states of `fitted_on` (Paule and
+    Mandel's moments).
+    """
+    centre, spread = fit_normal(estimate[fitted_on], error[fitted_on])
+    precision, known = 1 / np.square(error), 1 / max(spread, _LEAST_SPREAD) ** 2
+    total = precision + known
+    return (precision * estimate + known * centre) / total, 1 / np.sqrt(total)
+
+
+def lower_bound(
+    estimate: FloatArray, error: FloatArray, fitted_on: BoolArray, z: float = 1.0
+) -> FloatArray:
+    """Return the shrunken effect minus z of its standard deviations; finite for every state."""
+    mean, deviation = shrunken(estimate, error, fitted_on)
+    return mean - z * deviation
+
+
+def fit_normal(estimate: FloatArray, error: FloatArray) -> tuple[float, float]:
+    """Return centre and spread of the normal distribution that true effects seem to come from.
+
+    The spread is the one at which estimates scatter around the centre as much as it and their
+    standard errors imply; 0 if they scatter less than the errors alone would make them.
+    """
+    if len(estimate) < 2:
+        return 0.0, 0.0
+    low, high = 0.0, float(np.ptp(estimate)) ** 2
+    if _excess(estimate, error, low)[0] <= 0:
+        return _excess(estimate, error, low)[1], 0.0
+    for _ in range(_ROUNDS):
+        middle = (low + high) / 2
+        if _excess(estimate, error, middle)[0] > 0:
+            low = middle
+        else:
+            high = middle
+    return _excess(estimate, error, high)[1], float(np.sqrt(high))
+
+
+def _excess(estimate: FloatArray, error: FloatArray, variance: float) -> tuple[float, float]:
+    """Return how much more estimates scatter than a spread implies, and their weighted mean."""
+    weight = 1 / (np.square(error) + variance)
+    centre = float(weight @ estimate / weight.sum())
+    return float(weight @ np.square(estimate - centre)) - (len(estimate) - 1), centre

@@ -1,0 +1,201 @@
+"""Does the list of states come back? Halves of the suite compared, and resampled episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rpd_core.analysis.intervals import arm_sizes
+from rpd_core.plugin.protocols import Spectrum
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray
+
+PERSISTENCE = 0.9
+"""How far down rank-biased overlap looks: the first ten states carry 86 % of its weight."""
+_DEPTH = 100
+"""Ranks that rank-biased overlap compares; those below would add less than 3e-5."""
+SPLITS = 20
+"""Random halvings that are averaged."""
+
+
+class CountedVisits:
+    """The visits of a suite, sorted so that spectra of any choice of episodes are quick."""
+
+    def __init__(
+        self,
+        episode: IntArray,
+        state: IntArray,
+        mutated: BoolArray,
+        weights: FloatArray,
+        states: int,
+    ) -> None:
+        """Sort the visits; `episode` and `state` are rows, `weights` those of the episodes."""
+        cell = 2 * state + mutated
+        order = np.argsort(cell, kind="stable")
+        ordered = cell[order]
+        self._starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]][: len(ordered)])
+        self._cells = ordered[self._starts]
+        self._episode = episode[order].astype(np.intp)
+        self._weights = weights
+        self.states = states
+
+    @property
+    def episodes(self) -> int:
+        """Number of episodes."""
+        return len(self._weights)
+
+    def spectrum(self, counts: FloatArray) -> Spectrum:
+        """Return the spectrum in which each episode counts as often as given."""
+        passed = self._add(counts * self._weights)
+        failed = self._add(counts * (1 - self._weights))
+        return Spectrum(
+            mutated_failed=failed[:, 1],
+            mutated_passed=passed[:, 1],
+            kept_failed=failed[:, 0],
+            kept_passed=passed[:, 0],
+        )
+
+    def _add(self, amounts: FloatArray) -> FloatArray:
+        """Return, per state and fate, the sum over the episodes that visited it."""
+        cells = np.zeros(2 * self.states)
+        if len(self._starts):
+            cells[self._cells] = np.add.reduceat(amounts[self._episode], self._starts)
+        return cells.reshape(self.states, 2)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """How a table of states is made from a spectrum."""
+
+    score: Callable[[Spectrum], FloatArray]
+    """Score of each state, higher first."""
+    least: float = 10
+    """Episodes that each arm of a listed state has at least."""
+    allowed: BoolArray | None = None
+    """States that may be listed at all, for example where the default action ever differed."""
+
+    def order(self, spectrum: Spectrum, lots: IntArray | None = None) -> IntArray:
+        """Return the rows of the listed states, best first; ties by lot, or else by row.
+
+        `lots` holds one number per state; among equal scores the smaller goes first.
+        """
+        mutated, kept = arm_sizes(spectrum)
+        listed = (mutated >= self.least) & (kept >= self.least)
+        if self.allowed is not None:
+            listed &= self.allowed
+        rows = np.flatnonzero(listed)
+        keys = rows if lots is None else lots[rows]
+        return rows[np.lexsort((keys, -self.score(spectrum)[rows]))]
+
+
+@dataclass(frozen=True)
+class Stability:
+    """How much the lists made from two random halves of the episodes have in common, 0 to 1."""
+
+    top10: float
+    """Share of the first ten states of one half that are among the first ten of the other."""
+    top50: float
+    """Likewise the first fifty."""
+    rank_biased: float
+    """Rank-biased overlap with persistence 0.9: the first ten weigh 86 %."""
+
+
+def half_split(
+    visits: CountedVisits, listing: Listing, splits: int = SPLITS, seed: int = 0
+) -> Stability:
+    """Compare the lists of random halves of the episodes, averaged over several halvings.
+
+    Ties are broken by lot, anew in each half: a list that does not tell states apart does not come
+    back. Where the whole suite lists fewer than ten or fifty states, shares are of those there are.
+    """
+    generator = np.random.default_rng(seed)
+    listed = len(listing.order(visits.spectrum(np.ones(visits.episodes))))
+    found = []
+    for halves in _halves(visits.episodes, splits, generator):
+        one, two = (
+            listing.order(visits.spectrum(half), generator.permutation(visits.states))
+            for half in halves
+        )
+        shares = [overlap(one, two, min(top, listed)) for top in (10, 50)]
+        found.append([*shares, rank_biased_overlap(one, two)])
+    top10, top50, biased = np.mean(found, axis=0).tolist()
+    return Stability(top10, top50, biased)
+
+
+def _halves(
+    episodes: int, splits: int, generator: np.random.Generator
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Yield pairs of counts, 1 for the episodes of one half and 0 for those of the other."""
+    for _ in range(splits):
+        first = np.zeros(episodes)
+        first[generator.permutation(episodes)[: episodes // 2]] = 1
+        yield first, 1 - first
+
+
+def overlap(one: IntArray, two: IntArray, top: int) -> float:
+    """Return the share of the first `top` of one list that are among the first of the other."""
+    if top < 1:
+        return 0.0
+    return len(np.intersect1d(one[:top], two[:top])) / top
+
+
+def rank_biased_overlap(one: IntArray, two: IntArray, persistence: float = PERSISTENCE) -> float:
+    """Return the extrapolated rank-biased overlap of two lists, up to the shorter one's length.
+
+    Webber, Moffat and Zobel, ACM Transactions on Information Systems 28, 2010: the overlap at each
+    depth, weighed by a geometric series; below the last depth it is taken to stay as it is.
+    """
+    length = min(len(one), len(two), _DEPTH)
+    if not length:
+        return 0.0
+    _, first, second = np.intersect1d(one[:length], two[:length], return_indices=True)
+    joined = np.bincount(np.maximum(first, second), minlength=length)
+    depth = np.arange(1, length + 1)
+    agreement = np.cumsum(joined) / depth
+    weights = (1 - persistence) * persistence ** (depth - 1)
+    return float(weights @ agreement + persistence**length * agreement[-1])
+
+
+@dataclass(frozen=True)
+class RankIntervals:
+    """Where states stand in the lists of resampled suites; one row per state asked for."""
+
+    low: IntArray
+    """Rank, from 1, that few resamples fall below."""
+    high: IntArray
+    """Rank that few resamples exceed; behind the last listed state where it is not listed."""
+    listed: FloatArray
+    """Share of the resamples that list the state."""
+
+
+def rank_intervals(
+    visits: CountedVisits,
+    listing: Listing,
+    rows: IntArray,
+    resamples: int = 1000,
+    seed: int = 0,
+    level: float = 0.9,
+) -> RankIntervals:
+    """Return between which ranks states lie in the middle `level` of bootstrapped suites.
+
+    Episodes are drawn with replacement, as many as there are; ties are broken by lot. Holds one
+    number per resample and state asked for.
+    """
+    generator = np.random.default_rng(seed)
+    ranks = np.empty((resamples, len(rows)), dtype=np.int64)
+    listed = np.zeros(len(rows))
+    for resample in range(resamples):
+        drawn = generator.integers(visits.episodes, size=visits.episodes)
+        counts = np.bincount(drawn, minlength=visits.episodes).astype(np.float64)
+        order = listing.order(visits.spectrum(counts), generator.permutation(visits.states))
+        place = np.full(visits.states, len(order))
+        place[order] = np.arange(len(order))
+        ranks[resample] = place[rows] + 1
+        listed += place[rows] < len(order)
+    ordered = np.sort(ranks, axis=0)
+    outside = int(resamples * (1 - level) / 2)
+    return RankIntervals(ordered[outside], ordered[-1 - outside], listed / resamples)
