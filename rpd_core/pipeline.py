@@ -17,28 +17,23 @@ from rpd_core.analysis.reach import stored_reach
 from rpd_core.analysis.reading import StoredEpisodes
 from rpd_core.analysis.recurrence import Recurrence
 from rpd_core.analysis.spectrum import tally
-from rpd_core.errors import StoreError
 from rpd_core.execute.running import run_items
 from rpd_core.play import prepare
 from rpd_core.play.chance import Phase
-from rpd_core.play.jobs import SuiteChunk, SuiteJob, perform_suite
-from rpd_core.plugin.chain import Chain
-from rpd_core.plugin.protocols import States, WorkItem
+from rpd_core.play.jobs import SuiteJob
+from rpd_core.plugin.protocols import WorkItem
 from rpd_core.pruning.evaluation import Evaluations
+from rpd_core.pruning.kept import KeptStates, write_kept
 from rpd_core.pruning.references import References, measure_references
-from rpd_core.pruning.sweep import prune
+from rpd_core.pruning.sweep import Pruning, prune
 from rpd_core.report import summary
 from rpd_core.report.results import PassRates, SuiteFacts, Summary
 from rpd_core.report.tables import RankingTable
-from rpd_core.store import tables
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.files import file_stem
-from rpd_core.store.parts import Parts
 from rpd_core.store.prepared import keep_prepared, prepared_chain
-from rpd_core.store.session import PartWork, Session
-
-_WORDS = 200_000
-"""States whose words are remembered between parts."""
+from rpd_core.store.session import Session
+from rpd_core.store.suites import play_parts
 
 
 def run(session: Session, name: str | None = None, grow: bool = True) -> Summary:
@@ -80,6 +75,8 @@ def run(session: Session, name: str | None = None, grow: bool = True) -> Summary
         directory.names(), origins,
     )  # fmt: skip
     store_answer(session, answer, analysis, evaluations)
+    store_kept(directory, answer.analysis, pruning)
+    finish_answer(directory, answer)
     return answer
 
 
@@ -180,46 +177,6 @@ def build_suite(session: Session) -> None:
     play_parts(session, "unmutated", directory.unmutated(), own)
 
 
-def play_parts(session: Session, stage: str, parts: Parts, whole: SuiteJob) -> None:
-    """Play the episodes of a suite that are missing, part by part."""
-    chunk = session.setup.config.settings.chunk
-    session.repair(parts)
-    session.remember_origins(parts)
-    total = whole.last + 1
-    missing = parts.gaps(total, chunk)
-    done = total - sum(last - first + 1 for first, last in missing)
-    words, files = _WordsOf(session.setup.abstraction), session.files(whole.recipe)
-
-    def to_tables(chunk: SuiteChunk) -> dict[str, Any]:
-        if session.directory.read_json("names.json") is None:
-            session.directory.write_json("names.json", chunk.names)
-        return tables.suite_tables(chunk.suite, words(chunk.suite.states))
-
-    work = [
-        PartWork(
-            parts,
-            first,
-            last,
-            WorkItem(
-                f"{parts.configuration}/{stage}/{first}-{last}",
-                perform_suite,
-                replace(whole, first=first, last=last),
-                f"episodes {first} to {last}",
-                files,
-            ),
-            to_tables,
-        )
-        for first, last in missing
-    ]
-    session.play(stage, work, done, total)
-    held = parts.count()
-    if held < total or parts.gaps(total, chunk):
-        raise StoreError(
-            f"{str(session.directory.path)!r} holds {held} of {total} episodes, although all were "
-            "played: somebody else changes it; run the same command again"
-        )
-
-
 def suite_facts(directory: RunDirectory) -> tuple[SuiteFacts, float]:
     """Return what the stored suite holds before any condition is known, and its mean return."""
     stored = StoredEpisodes(directory.suite())
@@ -228,22 +185,6 @@ def suite_facts(directory: RunDirectory) -> tuple[SuiteFacts, float]:
     rate = directory.stored().settings.mutation_rate
     facts = summary.suite_facts(episodes, counted, 0.0, rate)
     return facts, float(episodes.total_return.mean())
-
-
-class _WordsOf:
-    """Puts states into words, each key once."""
-
-    def __init__(self, chain: Chain) -> None:
-        self.show = chain.show
-        self.known: dict[int, str] = {}
-
-    def __call__(self, states: States) -> list[str]:
-        if len(self.known) > _WORDS:
-            self.known.clear()
-        for row, key in enumerate(states.key.tolist()):
-            if key not in self.known:
-                self.known[key] = self.show(states.value[row])
-        return [self.known[key] for key in states.key.tolist()]
 
 
 def pass_rates(analysis: Analysis, references: References) -> PassRates:
@@ -273,7 +214,7 @@ def usual_settings(task: Any) -> dict[str, Any]:
 def store_answer(
     session: Session, answer: Summary, analysis: Analysis, evaluations: Evaluations
 ) -> None:
-    """Leave an analysis in the run directory, beside others, and mark it as the latest."""
+    """Leave what was asked in an analysis, and its rankings, beside others."""
     directory = session.directory
     folder = f"analyses/{answer.analysis}"
     asked = {
@@ -286,5 +227,18 @@ def store_answer(
         table = RankingTable(name, ranking_columns(ranking, analysis.counted))
         path = directory.path / folder / "rankings" / f"{file_stem(name)}.parquet"
         table.to_parquet(path, directory.path)
-    directory.write_json(f"{folder}/summary.json", answer)
+
+
+def store_kept(directory: RunDirectory, name: str, pruning: Pruning) -> None:
+    """Leave the kept states of the chosen pruned policies with their analysis."""
+    for fraction, chosen in pruning.chosen.items():
+        if chosen is not None:
+            one = chosen.tried.candidate
+            keys = tuple(one.kept.tolist())
+            write_kept(directory, name, KeptStates(fraction, one.measure, one.identity, keys))
+
+
+def finish_answer(directory: RunDirectory, answer: Summary) -> None:
+    """Leave the summary, last of all, and mark its analysis as the latest."""
+    directory.write_json(f"analyses/{answer.analysis}/summary.json", answer)
     directory.write_json("analyses/latest.json", {"analysis": answer.analysis})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -13,11 +14,9 @@ from rpd_core.analysis.intervals import (
     two_sided_z,
 )
 from rpd_core.plugin.protocols import Evidence, Scores
+from rpd_measures.bounds import LEVEL, check_z, drawn_together
 from rpd_measures.formula import FloatArray
-from rpd_measures.inputs import check_z, number_of_episodes, visiting
-
-LEVEL = 0.95
-"""Confidence of the intervals, whatever the bound that ranks."""
+from rpd_measures.inputs import number_of_episodes, visiting
 
 
 @dataclass(frozen=True)
@@ -28,6 +27,8 @@ class Effect:
     errors. The interval is the 95 % one of the plain difference.
     """
 
+    kind: Literal["plain", "shrunken"] = "plain"
+    """By each state's evidence alone, or drawn towards what all states show (empirical Bayes)."""
     z: float = 1.0
     """Standard errors between the estimate and the bound that ranks."""
 
@@ -35,9 +36,12 @@ class Effect:
         check_z("effect", self.z)
 
     def __call__(self, evidence: Evidence) -> Scores:
-        difference, error = agresti_caffo_parts(evidence.spectrum)
-        interval = effect_interval(evidence.spectrum, LEVEL)
-        values = difference - self.z * error
+        spectrum = evidence.spectrum
+        middle, error = agresti_caffo_parts(spectrum)
+        if self.kind == "shrunken":
+            middle, error = drawn_together(middle, error, spectrum)
+        interval = effect_interval(spectrum, LEVEL)
+        values = middle - self.z * error
         return Scores(values, interval.low, interval.high, interval.estimate, LEVEL)
 
 
@@ -49,6 +53,8 @@ class Impact:
     share of episodes that visit, minus z standard errors, which hold the error of both factors.
     """
 
+    kind: Literal["plain", "shrunken"] = "plain"
+    """By each state's evidence alone, or drawn towards what all states show (empirical Bayes)."""
     z: float = 1.0
     """Standard errors between the estimate and the bound that ranks."""
 
@@ -56,18 +62,21 @@ class Impact:
         check_z("impact", self.z)
 
     def __call__(self, evidence: Evidence) -> Scores:
+        spectrum = evidence.spectrum
         episodes = number_of_episodes("impact", evidence.episodes)
-        chance = visiting(evidence.spectrum) / episodes
-        difference, error = agresti_caffo_parts(evidence.spectrum)
-        middle = difference * chance
-        spread = np.hypot(chance * error, difference * _error_of_share(chance, episodes))
-        estimate = effect(evidence.spectrum) * chance
-        width = two_sided_z(LEVEL) * spread
+        chance = visiting(spectrum) / episodes
+        parts = agresti_caffo_parts(spectrum)
+        middle, spread = _product(*parts, chance, episodes)
+        estimate, width = effect(spectrum) * chance, two_sided_z(LEVEL) * spread
         low, high = np.minimum(middle - width, estimate), np.maximum(middle + width, estimate)
+        if self.kind == "shrunken":
+            middle, spread = _product(*drawn_together(*parts, spectrum), chance, episodes)
         return Scores(middle - self.z * spread, low, high, estimate, LEVEL)
 
 
-def _error_of_share(share: FloatArray, count: int) -> FloatArray:
-    """Return the standard error of a share of `count` episodes."""
-    variance: FloatArray = np.clip(share * (1 - share), 0.0, None) / count
-    return np.sqrt(variance)
+def _product(
+    difference: FloatArray, error: FloatArray, chance: FloatArray, episodes: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return effect times chance of a visit, and its standard error."""
+    variance: FloatArray = np.clip(chance * (1 - chance), 0.0, None) / episodes
+    return difference * chance, np.hypot(chance * error, difference * np.sqrt(variance))

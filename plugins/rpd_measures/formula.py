@@ -25,10 +25,8 @@ BEYOND = 2.0**200
 
 def ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     """Divide, with 0 where the denominator is 0."""
-    result: FloatArray = np.divide(
-        numerator, denominator, out=np.zeros_like(numerator), where=denominator != 0
-    )
-    return result
+    zeros: FloatArray = np.zeros(np.shape(numerator))
+    return np.divide(numerator, denominator, out=zeros, where=denominator != 0)
 
 
 def unbounded_ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:

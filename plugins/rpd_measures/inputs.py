@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TypeVar
 
-from rpd_core.errors import ComponentError, SpecError
+from rpd_core.errors import ComponentError
 from rpd_core.plugin.protocols import Spectrum
 from rpd_measures.formula import FloatArray
 
@@ -25,12 +24,6 @@ def needed(measure: str, name: str, value: T | None) -> T:
 def number_of_episodes(measure: str, episodes: int) -> int:
     """Return the number of episodes in the suite; refuse evidence that was made without it."""
     return needed(measure, "episodes", episodes or None)
-
-
-def check_z(measure: str, z: float) -> None:
-    """Refuse a number of standard errors that is negative or not finite."""
-    if not (math.isfinite(z) and z >= 0):
-        raise SpecError(f"{measure}: z must be a finite number, at least 0, got {z:g}; try 1")
 
 
 def visiting(s: Spectrum) -> FloatArray:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
+from typing import Literal
 
 import numpy as np
 
 from rpd_core.analysis.intervals import arm_sizes, two_sided_z
-from rpd_core.plugin.protocols import Evidence, Returns, Scores
+from rpd_core.plugin.protocols import Evidence, Returns, Scores, Spectrum
+from rpd_measures.bounds import LEVEL, check_z, drawn_together
 from rpd_measures.formula import FloatArray, ratio
-from rpd_measures.inputs import check_z, needed
-
-LEVEL = 0.95
+from rpd_measures.inputs import needed, visiting
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class EffectReturn:
     states, over the whole suite, so a state seen once is as uncertain as it should be.
     """
 
+    kind: Literal["plain", "shrunken"] = "plain"
+    """By each state's evidence alone, or drawn towards what all states show (empirical Bayes)."""
     z: float = 1.0
     """Standard errors between the estimate and the bound that ranks."""
 
@@ -32,28 +35,39 @@ class EffectReturn:
 
     def __call__(self, evidence: Evidence) -> Scores:
         returns = needed("effect-return", "returns", evidence.returns)
-        mutated, kept = arm_sizes(evidence.spectrum)
-        difference, error = _adjusted(returns, mutated, kept)
-        plain = ratio(returns.kept_sum, kept) - ratio(returns.mutated_sum, mutated)
-        known = (mutated > 0) & (kept > 0)
-        estimate, width = np.where(known, plain, 0.0), two_sided_z(LEVEL) * error
-        low = np.where(known, np.minimum(difference - width, estimate), np.nan)
-        high = np.where(known, np.maximum(difference + width, estimate), np.nan)
-        return Scores(difference - self.z * error, low, high, estimate, LEVEL)
+        spectrum = evidence.spectrum
+        deviation = _deviation_within(returns, visiting(spectrum))
+        middle, error = _adjusted(returns, spectrum, deviation)
+        low, high, estimate = _interval(returns, spectrum, middle, error)
+        if self.kind == "shrunken" and deviation > 0:
+            unit = deviation  # what little spread is taken for granted is meant for risks
+            middle, error = drawn_together(middle / unit, error / unit, spectrum)
+            middle, error = middle * unit, error * unit
+        return Scores(middle - self.z * error, low, high, estimate, LEVEL)
+
+
+def _interval(
+    returns: Returns, spectrum: Spectrum, middle: FloatArray, error: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return both ends and the plain difference of means; no ends where an arm is empty."""
+    mutated, kept = arm_sizes(spectrum)
+    known = (mutated > 0) & (kept > 0)
+    plain = ratio(returns.kept_sum, kept) - ratio(returns.mutated_sum, mutated)
+    estimate, width = np.where(known, plain, 0.0), two_sided_z(LEVEL) * error
+    low = np.where(known, np.minimum(middle - width, estimate), np.nan)
+    high = np.where(known, np.maximum(middle + width, estimate), np.nan)
+    return low, high, estimate
 
 
 def _adjusted(
-    returns: Returns, mutated: FloatArray, kept: FloatArray
+    returns: Returns, spectrum: Spectrum, deviation: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return the difference of means with two returns more in each arm, and its error."""
-    total = returns.mutated_sum + returns.kept_sum
-    squares = returns.mutated_squares + returns.kept_squares
-    centre = ratio(total, mutated + kept)
-    deviation = _deviation_within(total, squares, mutated + kept)
-    mean_mutated, error_mutated = _arm(
-        returns.mutated_sum, returns.mutated_squares, mutated, centre, deviation
-    )
-    mean_kept, error_kept = _arm(returns.kept_sum, returns.kept_squares, kept, centre, deviation)
+    mutated, kept = arm_sizes(spectrum)
+    centre = ratio(returns.mutated_sum + returns.kept_sum, mutated + kept)
+    arm = partial(_arm, centre=centre, deviation=deviation)
+    mean_mutated, error_mutated = arm(returns.mutated_sum, returns.mutated_squares, mutated)
+    mean_kept, error_kept = arm(returns.kept_sum, returns.kept_squares, kept)
     return mean_kept - mean_mutated, np.hypot(error_mutated, error_kept)
 
 
@@ -68,8 +82,10 @@ def _arm(
     return centre + shift, np.sqrt(variance / count)
 
 
-def _deviation_within(total: FloatArray, squares: FloatArray, size: FloatArray) -> float:
+def _deviation_within(returns: Returns, size: FloatArray) -> float:
     """Return the standard deviation of returns around the mean of their state."""
+    total = returns.mutated_sum + returns.kept_sum
+    squares = returns.mutated_squares + returns.kept_squares
     apart = np.clip(squares - ratio(total**2, size), 0.0, None)
     # Sums that do not depend on the order of the states.
     freedom = math.fsum(np.clip(size - 1, 0.0, None).tolist())

@@ -24,7 +24,7 @@ from rpd_core.plugin.protocols import Measure, Spectrum
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray
 
-RESAMPLES = 200
+RESAMPLES = 1000
 """Resampled suites behind the intervals of ranks."""
 
 

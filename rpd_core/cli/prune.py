@@ -27,10 +27,14 @@ def prune_command(
     export: Annotated[
         Path | None, typer.Option("--export", help="Write the chosen pruned policy to this file.")
     ] = None,
+    fraction: Annotated[
+        float, typer.Option("--fraction", help="Fraction of the return that it is to keep.")
+    ] = 0.9,
     as_json: options.Json = False,
     **settings: Any,
 ) -> None:
     """Prune the policy by the rankings of a stored suite; plays no mutant episode."""
+    from rpd_core.config.configuration import THRESHOLDS
     from rpd_core.pruning.export import export_pruned
     from rpd_core.store.directory import RunDirectory
 
@@ -44,6 +48,9 @@ def prune_command(
         )
     if export is not None and not export.parent.is_dir():
         raise ConfigError(f"cannot export to {str(export)!r}: there is no folder {export.parent}")
+    if export is not None and fraction not in THRESHOLDS:
+        known = ", ".join(f"{one:g}" for one in THRESHOLDS)
+        raise ConfigError(f"no policy is pruned for a fraction of {fraction:g}: there are {known}")
     with shared.progress_bars() as progress:
         how = {
             "executor": executor,
@@ -56,9 +63,10 @@ def prune_command(
         call = call_for(typed, config, trust_policy, {**how, "progress": progress})
         finished = carry_out(call, grow=False)
     if export is not None:
-        export_pruned(finished, export)
+        certificate = export_pruned(finished, export, fraction)
     show(finished, as_json)
     if export is not None:
+        shared.errors().print(f"rpd: {export}: {certificate}", markup=False)
         shared.errors().print(
             f"rpd: wrote {export}; use it: --policy pruned:{export}", markup=False
         )

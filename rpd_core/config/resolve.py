@@ -10,6 +10,7 @@ from typing import Any
 from rpd_core.config.configuration import Configuration
 from rpd_core.config.identity import component_identity, holds_functions, qualified_name
 from rpd_core.config.settings import (
+    BEST,
     STANDARD_MEASURES,
     Request,
     Settings,
@@ -86,12 +87,14 @@ def resolve(request: Request, registry: Registry, trust: bool = False) -> Setup:
     condition = choose(registry, "condition", values["condition"])
     list_by = choose(registry, "measure", values["list_by"])
     measures = _measures(registry, (*as_tuple(values["measures"]), list_by))
+    headline, measures = _headline(registry, values["headline"], measures)
     texts = {
         "abstraction": tuple(link.text for link in links),
         "default_action": default_action.text,
         "condition": condition.text,
         "measures": tuple(measures),
         "list_by": list_by.text,
+        "headline": headline,
         "shares": tuple(sorted({float(share) for share in values["shares"]})),
     }
     settings = Settings(**{**values, **texts})
@@ -115,7 +118,8 @@ def _check_names(request: Request, registry: Registry) -> None:
     given = request.given()
     for name, setting in declared().items():
         if setting.kind and name in given:
-            chosen += [(setting.kind, one) for one in as_tuple(given[name])]
+            several = [one for one in as_tuple(given[name]) if one not in setting.words]
+            chosen += [(setting.kind, one) for one in several]
     for kind, one in chosen:
         if isinstance(one, str):
             registry.find(kind, registry.name_in(kind, one))
@@ -163,3 +167,13 @@ def _measures(registry: Registry, wanted: tuple[Any, ...]) -> dict[str, Chosen]:
                 "write random:seed=1"
             )
     return {measure.text: measure for measure in chosen}
+
+
+def _headline(
+    registry: Registry, wanted: Any, measures: dict[str, Chosen]
+) -> tuple[str, dict[str, Chosen]]:
+    """Return the name of the measure that gives the pruned policy, and it among the measures."""
+    if isinstance(wanted, str) and (wanted == BEST or wanted in measures):
+        return wanted, measures
+    chosen = choose(registry, "measure", wanted)
+    return chosen.text, _measures(registry, (*measures.values(), chosen))

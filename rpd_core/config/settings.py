@@ -27,9 +27,13 @@ PORTFOLIO = ("tarantula", "ochiai", "zoltar", "wong2")
 """The paper's four measures."""
 EVIDENCE = 10
 """Episodes in each arm from which on a state is judged."""
-LIST_BY = "effect"
+LIST_BY = "effect:shrunken"
 """The measure that the list of decisions is sorted by."""
-STANDARD_MEASURES = (*PORTFOLIO, "freqvis", "differ", LIST_BY)
+STANDARD_MEASURES = (*PORTFOLIO, "freqvis", "differ", "effect", LIST_BY)
+BASELINES = ("random", "freqvis", "differ")
+"""Measures to compare with: they give the pruned policy only where `headline` names them."""
+BEST = "best"
+"""As `headline`: whichever measure gives the smallest pruned policy."""
 STANDARD_SHARES = (
     0.0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.125, 0.15, 0.175, 0.2, 0.225, 0.25,
     0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 1.0,
@@ -63,6 +67,8 @@ class Setting:
     """Used where the task recommends nothing."""
     kind: str = ""
     """The kind of component that its spec strings select."""
+    words: tuple[str, ...] = ()
+    """What may be given instead of a component."""
     flag: str = ""
     """The option on the command line, if not its name; `-` for none."""
     check: Check | None = None
@@ -109,6 +115,29 @@ def _shares(name: str, value: Any) -> None:
 def _unvisited(name: str, value: Any) -> None:
     if value not in ("default", "policy"):
         raise ConfigError(f"{name} must be default or policy, got {value!r}")
+
+
+def _not_negative(name: str, value: Any) -> None:
+    if value != 0:
+        _count(name, value)
+
+
+def _objective(name: str, value: Any) -> None:
+    if value not in ("states", "steps", "both"):
+        raise ConfigError(f"{name} must be states, steps or both, got {value!r}")
+
+
+def _margin(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ConfigError(f"{name} must be a number, got {value!r}")
+    if not 0 <= value < 0.5:
+        raise ConfigError(f"{name} must lie in [0, 0.5), got {value:g}")
+
+
+def _two_or_more(name: str, value: Any) -> None:
+    _count(name, value)
+    if value < 2:
+        raise ConfigError(f"{name} must be at least 2, or there is no interval, got {value}")
 
 
 def _finite_or_none(name: str, value: Any) -> None:
@@ -178,6 +207,30 @@ class Settings:
     reference: float | None = _setting(
         "Return that shares are measured from; default: the task's.",
         "analysis", check=_finite_or_none,
+    )  # fmt: skip
+    rounds: int = _setting(
+        "Rounds of refining the pruned policy at most, where they pay; 0: none; default 3.",
+        "analysis", default=3, check=_not_negative,
+    )  # fmt: skip
+    refine_episodes: int = _setting(
+        "Mutants of the pruned policy in each of them; default 2500.",
+        "analysis", default=2500, check=_two_or_more,
+    )  # fmt: skip
+    headline: Any = _setting(
+        "Measure that gives the pruned policy, or best (default): the one that makes it smallest.",
+        "analysis", default=BEST, kind="measure", words=(BEST,),
+    )  # fmt: skip
+    objective: Literal["states", "steps", "both"] = _setting(
+        "What the pruned policy is to need little of: states, steps or both (default).",
+        "analysis", default="both", check=_objective,
+    )  # fmt: skip
+    confirm_episodes: int = _setting(
+        "Fresh episodes that try a pruned policy first, doubled up to twice; default 400.",
+        "analysis", default=400, check=_two_or_more,
+    )  # fmt: skip
+    confirm_margin: float = _setting(
+        "How far below the target the lower bound of a confirmed policy may lie; default 0.02.",
+        "analysis", default=0.02, check=_margin,
     )  # fmt: skip
 
     confidence: float = _setting(

@@ -128,32 +128,6 @@ def fewest_steps(points: Sequence[PrunedPoint]) -> PrunedPoint | None:
     return min(points, key=lambda one: (one.steps, one.states), default=None)
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A pruned policy that met a target in the sweep and awaits confirmation."""
-
-    name: str
-    point: int
-    share: float
-    kept: int
-
-
-def candidates(curves: Sequence[Curve], target: float) -> list[Candidate]:
-    """Return the pruned policies that met a target, smallest share first, the best at each share.
-
-    Where several shares keep the same number of states, the pruned policy counts once: to try it
-    again on other episodes until it meets the target would be fishing.
-    """
-    found: list[Candidate] = []
-    for point in range(len(curves[0].shares)):
-        means = [curve.mean_return[point] for curve in curves]
-        best = curves[int(np.argmax(means))]
-        share, kept = float(best.shares[point]), int(best.kept[point])
-        if best.mean_return[point] >= target and kept not in [one.kept for one in found]:
-            found.append(Candidate(best.name, point, share, kept))
-    return found
-
-
 def portfolio(curves: Mapping[str, Curve], names: Sequence[str]) -> list[Curve]:
     """Return the curves of the paper's measures that are at hand."""
     return [curves[name] for name in names if name in curves]

@@ -86,6 +86,15 @@ class Evaluations:
         session.play(stage, work, total - waiting, total)
         return {name: read_evaluation(stored[name], asked[name].total) for name in asked}
 
+    def visited(self, name: str) -> KeyArray:
+        """Return the states that the episodes of a set visited, where that was recorded."""
+        stored = self.session.directory.evaluation(self.folders[name], visits=True)
+        keys = [
+            stored.read(first, last, ("visits",))["visits"]["key"].to_numpy()
+            for first, last in stored.covered()
+        ]
+        return np.unique(np.concatenate(keys))
+
     def _missing(self, name: str, asked: Evaluation, stored: Parts) -> list[PartWork]:
         files = self.session.files(asked.recipe)
         chunk = self.session.setup.config.settings.chunk

@@ -1,6 +1,7 @@
 """Writing pruned policies as files: `rpd prune --export`.
 
-The file is a zip with `pruned.json` (specs, fitted parameters, where it comes from), `keys.npy`
+The file is a zip with `pruned.json` (specs, fitted parameters, where it comes from, the kept
+decisions in words, and a certificate of what the policy earns and saves), `keys.npy`
 (keys of the states that keep the policy), `ranked.npy` (keys of all ranked states) and the input
 files of the policy and the default action. The same run gives the same bytes.
 """
@@ -11,15 +12,21 @@ import io
 import json
 import os
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rpd_core.analysis.reading import StoredEpisodes
+from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.config.identity import input_paths
+from rpd_core.config.resolve import Setup
 from rpd_core.errors import ConfigError
 from rpd_core.play.prepare import fitted_fields
 from rpd_core.play.recipe import Recipe, recipe_of
+from rpd_core.pruning.kept import KeptStates, all_keys
+from rpd_core.pruning.trials import ranking_of
 from rpd_core.store.codec import to_plain
 from rpd_core.store.files import write_whole
 
@@ -33,22 +40,68 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The time that every member of the zip bears: the oldest it can."""
 
 
-def export_pruned(run: Run, path: Path, fraction: float = 0.9) -> dict[str, Any]:
-    """Write the pruned policy that was confirmed for a fraction of the return; return what it is.
+@dataclass(frozen=True)
+class Certificate:
+    """What is promised of an exported policy, and what the promise stands on."""
+
+    fraction: float
+    """Of the return of the original policy that it was confirmed to keep."""
+    return_bound: float
+    """Its mean return is at least this."""
+    share_bound: float | None
+    """And at least this share of the original's, measured from the reference."""
+    confidence: float
+    """Chance that the bounds hold, all pruned policies that were tried considered."""
+    episodes: int
+    """Fresh episodes behind them."""
+    calls_saved: float
+    """Share of steps at which the original policy need not be asked."""
+
+    def __str__(self) -> str:
+        return (
+            f"mean return at least {self.return_bound:.4g} with {self.confidence:.0%} confidence "
+            f"({self.episodes} fresh episodes); the policy need not be asked at "
+            f"{self.calls_saved:.0%} of the steps"
+        )
+
+
+def export_pruned(run: Run, path: Path, fraction: float = THRESHOLDS[0]) -> Certificate:
+    """Write the pruned policy that was confirmed for a fraction of the return.
 
     The run must be one that was just made: its components are packed into the file.
     """
-    threshold = run.threshold(fraction)
-    chosen = threshold.confirmed if threshold else None
-    if chosen is None or not chosen.met:
+    chosen, kept = run.policy(fraction), run.kept(fraction)
+    if chosen is None or kept is None or not chosen.met:
         raise ConfigError(
             f"no pruned policy was confirmed to keep {fraction:.0%} of the return, so there is "
-            "none to export: try more --episodes or --unvisited policy"
+            "none to export: try more --episodes, more --confirm-episodes or --unvisited policy"
         )
     if run.setup is None:
         raise ConfigError("a run that was only opened for reading has no policy to export")
-    config, recipe = run.setup.config, recipe_of(run.setup)
+    certificate = Certificate(
+        fraction,
+        chosen.return_bound,
+        chosen.share_bound,
+        chosen.confidence,
+        chosen.episodes,
+        chosen.calls_saved,
+    )
     about = {
+        **_components(run.setup),
+        **to_plain(chosen),
+        "certificate": to_plain(certificate),
+        "decisions": _decisions(run, kept),
+        "played": to_plain(run.summary.played),
+    }
+    ranked = ranking_of(kept.array, all_keys(run.directory, run.asked.episodes))
+    write_whole(path, _packed(about, kept.array, ranked))
+    return certificate
+
+
+def _components(setup: Setup) -> dict[str, Any]:
+    """Return what the policy is put together from again."""
+    config, recipe = setup.config, recipe_of(setup)
+    return {
         "format": FORMAT,
         "env": config.env,
         "policy": config.policy,
@@ -56,13 +109,15 @@ def export_pruned(run: Run, path: Path, fraction: float = 0.9) -> dict[str, Any]
         "fitted": fitted_fields(recipe),
         "default_action": config.settings.default_action,
         "unvisited": config.settings.unvisited,
-        **to_plain(chosen),
         "inputs": _inputs(recipe),
-        "played": to_plain(run.summary.played),
     }
-    ranked = run.ranked_as_stored(chosen.measure).ranked_keys
-    write_whole(path, _packed(about, ranked[: chosen.kept], ranked))
-    return about
+
+
+def _decisions(run: Run, kept: KeptStates) -> list[dict[str, Any]]:
+    """Return the kept states, in words where they are stored."""
+    stored = StoredEpisodes(run.directory.suite(), run.asked.episodes)
+    words = stored.words(kept.keys)
+    return [{"key": key, "state": words.get(key, f"{key:016x}")} for key in kept.keys]
 
 
 def _inputs(recipe: Recipe) -> dict[str, dict[str, str]]:

@@ -34,7 +34,7 @@ from rpd_core.plugin.protocols import (
     permission,
 )
 from rpd_core.plugin.registry import installed
-from rpd_core.pruning.export import FORMAT
+from rpd_core.pruning.export import FORMAT, Certificate
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, KeyArray
@@ -96,7 +96,12 @@ class PrunedFile:
         """Return what the file says, without an environment."""
         about = self.about()
         shown = ("env", "policy", "default_action", "measure", "kept", "return_mean")
-        return {key: str(about.get(key)) for key in shown}
+        said = {key: str(about.get(key)) for key in shown}
+        try:
+            said["certificate"] = str(Certificate(**about["certificate"]))
+        except (KeyError, TypeError, ValueError):  # an older file, or one that was tampered with
+            said["certificate"] = "none"
+        return said
 
     def load(self, facts: Facts) -> Policy:
         """Put policy, abstraction and default action together again."""

@@ -27,6 +27,13 @@ class References:
     default_everywhere: Episodes
     reference: float
     reference_source: str
+    reference_returns: FloatArray | None = None
+    """Returns of random play, where the reference is their mean; None: it is given."""
+
+    @property
+    def reference_variance(self) -> float:
+        """Variance of the reference itself; a given one has none."""
+        return mean_variance(self.reference_returns)
 
     @property
     def original_mean(self) -> float:
@@ -56,21 +63,40 @@ def measure_references(session: Session, evaluations: Evaluations) -> References
             asked["original"], recipe=random_play, phase=Phase.REFERENCE
         )
     played = evaluations.play("references", asked)
-    reference, source = given, "given"
+    reference, source, returns = given, "given", None
     if reference is None:
-        reference, source = float(played["random-play"].total_return.mean()), "random play"
-    refuse_weak_policy(played["original"].total_return, reference, source)
-    return References(played["original"], played["default-everywhere"], reference, source)
+        returns = played["random-play"].total_return
+        reference, source = float(returns.mean()), "random play"
+    refuse_weak_policy(played["original"].total_return, reference, source, returns)
+    return References(played["original"], played["default-everywhere"], reference, source, returns)
 
 
-def refuse_weak_policy(returns: FloatArray, reference: float, text: str) -> None:
-    """Refuse a policy whose return is not clearly above the reference (two standard errors)."""
-    mean = float(returns.mean())
-    error = float(returns.std(ddof=1) / np.sqrt(len(returns))) if len(returns) > 1 else 0.0
-    if mean - reference > 2 * error:
+CLEARLY = 3.0
+"""Standard errors by which the policy must surpass its reference."""
+NOTABLY = 0.2
+"""And by how much of the spread of their returns: below that, a share of the gain is noise."""
+
+
+def refuse_weak_policy(
+    returns: FloatArray, reference: float, text: str, random_play: FloatArray | None = None
+) -> None:
+    """Refuse a policy whose return is not clearly and notably above the reference."""
+    gain = float(returns.mean()) - reference
+    error = float(np.sqrt(mean_variance(returns) + mean_variance(random_play)))
+    spreads = [float(np.var(one)) for one in (returns, random_play) if one is not None]
+    spread = float(np.sqrt(np.mean(spreads)))
+    if gain > CLEARLY * error and gain > NOTABLY * spread:
         return
     raise EvidenceError(
-        f"the policy's return {mean:.4g} +- {error:.2g} is not clearly above the reference "
-        f"{reference:.4g} ({text}), so a share of it means nothing: check that the policy fits "
-        "the environment"
+        f"the policy's return {returns.mean():.4g} is not clearly above the reference "
+        f"{reference:.4g} ({text}): the gain is {gain:.2g} +- {error:.2g} in {len(returns)} "
+        f"episodes whose returns spread by {spread:.2g}, so a share of it means nothing: check "
+        "that the policy fits the environment"
     )
+
+
+def mean_variance(returns: FloatArray | None) -> float:
+    """Return the variance of a mean; 0 where there is nothing to estimate it from."""
+    if returns is None or len(returns) < 2:
+        return 0.0
+    return float(returns.var(ddof=1) / len(returns))

@@ -58,8 +58,8 @@ def print_list(
         right = heading not in ("state", "policy", "default") and not heading.startswith(ends[0])
         table.add_column(heading, justify="right" if right else "left", no_wrap=True,
                          overflow="ellipsis", min_width=least)  # fmt: skip
-    for row, cells in zip(rows, zip(*columns.values(), strict=True), strict=True):
-        table.add_row(*map(escape, cells), style=_STYLES.get(row.verdict))
+    for row, *texts in zip(rows, *columns.values(), strict=True):
+        table.add_row(*map(escape, texts), style=_STYLES.get(row.verdict))
     console.print(table)
 
 

@@ -20,8 +20,9 @@ from rpd_core.plugin.protocols import Suite
 from rpd_core.plugin.registry import installed
 from rpd_core.pruning.curves import Curve, curve_from, cutoffs_for
 from rpd_core.pruning.evaluation import read_evaluation
+from rpd_core.pruning.kept import KeptStates, read_kept
 from rpd_core.report.decisions import decision_rows
-from rpd_core.report.results import Decision, Summary, Threshold
+from rpd_core.report.results import Decision, Policy, Summary, Threshold
 from rpd_core.report.tables import RankingTable
 from rpd_core.store.codec import from_plain
 from rpd_core.store.directory import RunDirectory, StoredAnalysis
@@ -174,8 +175,22 @@ class Run:
         verdicts = judge_in_looks(self.analysis, rules, settings.first_episodes)
         return decide(self.analysis.counted, ranking, reach, rules, verdicts)
 
+    def policy(self, fraction: float = 0.9) -> Policy | None:
+        """Return the chosen pruned policy that is to keep this fraction of the return.
+
+        None: no pruned policy reached it in the sweep; look at `met` before relying on it.
+        """
+        policies = self.summary.policies
+        if f"{fraction:g}" not in policies:
+            raise ConfigError(f"no threshold of {fraction:g}: there are {', '.join(policies)}")
+        return policies[f"{fraction:g}"]
+
+    def kept(self, fraction: float = 0.9) -> KeptStates | None:
+        """Return the states that the chosen pruned policy keeps."""
+        return read_kept(self.directory, self._finished(), fraction)
+
     def threshold(self, fraction: float = 0.9, name: str = "portfolio") -> Threshold | None:
-        """Return what keeps this fraction of the return; None: never reached."""
+        """Return what kept this fraction of the return in the sweep; None: never reached."""
         thresholds = self.summary.thresholds
         if f"{fraction:g}" not in thresholds:
             raise ConfigError(f"no threshold of {fraction:g}: there are {', '.join(thresholds)}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpd_core.analysis.reading import StoredEpisodes
+from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.config.resolve import Setup, resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import ConfigError
@@ -20,7 +21,10 @@ from rpd_core.play.loop import Keep, Plan
 from rpd_core.play.recipe import recipe_of
 from rpd_core.play.replay import PlayedAgain, play_again
 from rpd_core.plugin.registry import installed
+from rpd_core.pruning.confirm import block_of
 from rpd_core.pruning.evaluation import stored_table
+from rpd_core.pruning.kept import all_keys
+from rpd_core.pruning.trials import confirm_name, ranking_of
 from rpd_core.report.stored import stored_request
 from rpd_core.store.prepared import prepared_chain
 
@@ -96,7 +100,7 @@ class _Asked:
 
 def replay(run: Run, episode: str | int, frames: bool, trust: bool) -> Replay:
     """Play a stored episode again; the policy and the environment must be there."""
-    asked = _find(run, str(episode), trust)
+    asked = _find(run, str(episode))
     setup = run.setup or _stored_setup(run, trust)
     plan = Plan(np.zeros(1, dtype=np.int64), asked.identity)
     played = play_again(recipe_of(setup), plan, asked.keep(plan), frames)
@@ -112,7 +116,7 @@ def _stored_setup(run: Run, trust: bool) -> Setup:
     return setup if chain is None else dataclasses.replace(setup, abstraction=chain)
 
 
-def _find(run: Run, name: str, trust: bool) -> _Asked:
+def _find(run: Run, name: str) -> _Asked:
     match = _NAME.fullmatch(name.strip())
     if match is None:
         raise ConfigError(
@@ -127,7 +131,7 @@ def _find(run: Run, name: str, trust: bool) -> _Asked:
     if what == "default":
         return _evaluated(run, name, "default-everywhere", None, index)
     if what == "pruned":
-        return _confirmed(run, name, index, trust)
+        return _confirmed(run, name, index)
     measure, at, kept = what.rpartition("@")
     if not at:
         raise ConfigError(
@@ -180,40 +184,33 @@ def _never(keys: Any, position: Any) -> Any:
     return np.zeros(len(keys), dtype=bool)
 
 
-def _confirmed(run: Run, name: str, index: int, trust: bool) -> _Asked:
-    """Return a fresh episode of the pruned policy that was chosen."""
-    threshold = run.threshold()
-    chosen = threshold.confirmed if threshold else None
-    if chosen is None:
+def _confirmed(run: Run, name: str, index: int) -> _Asked:
+    """Return a fresh episode of the pruned policy that was chosen for the first threshold."""
+    chosen, kept = run.policy(THRESHOLDS[0]), run.kept(THRESHOLDS[0])
+    if chosen is None or kept is None:
         raise ConfigError(f"{str(run.path)!r} has no chosen pruned policy to replay")
     settings, seed = run.asked.settings, run.directory.stored().settings.seed
-    _refuse_beyond(name, index, settings.test_episodes)
-    ranked = run.ranked_as_stored(chosen.measure, trust).ranked_keys
-    top = TopStates((ranked,), np.array([[0, chosen.kept]]), settings.unvisited == "policy")
-    attempt = chosen.tries - 1
-    identity = episode_keys(seed, Phase.CONFIRM, np.array([index]), attempt)
-    stored = _stored(run, f"confirm-{attempt}", chosen.kept, index, chosen.return_mean)
+    _refuse_beyond(name, index, chosen.episodes)
+    elsewhere = settings.unvisited == "policy"
+    ranked = ranking_of(kept.array, all_keys(run.directory, run.asked.episodes))
+    top = TopStates((ranked,), np.array([[0, len(kept.keys)]]), elsewhere)
+    look, place = block_of(index, settings.confirm_episodes)
+    identity = episode_keys(seed, Phase.CONFIRM, np.array([place]), look)
+    stored = _stored(run, confirm_name(kept.identity, look), len(kept.keys), place)
     return _Asked(name, identity, lambda plan: top, stored)
 
 
-def _stored(
-    run: Run, what: str, kept: int, index: int, mean: float | None = None
-) -> Callable[[], float | None]:
-    """Return what looks up the stored return of a test episode; `mean` tells candidates apart."""
+def _stored(run: Run, what: str, kept: int, index: int) -> Callable[[], float | None]:
+    """Return what looks up the stored return of a test episode."""
 
     def look_up() -> float | None:
         folder = run.asked.evaluations.get(what)
         if folder is None:
             return None
         table = stored_table(run.directory, folder)
-        columns = {n: table[n].to_numpy() for n in ("ranking", "kept", "test_episode")}
-        returns = table["total_return"].to_numpy()
-        for ranking in np.unique(columns["ranking"]):
-            mine = (columns["ranking"] == ranking) & (columns["kept"] == kept)
-            rows = returns[mine & (columns["test_episode"] == index)]
-            if len(rows) and (mean is None or float(returns[mine].mean()) == mean):
-                return float(rows[0])
-        return None
+        mine = table["kept"].to_numpy() == kept
+        rows = table["total_return"].to_numpy()[mine & (table["test_episode"].to_numpy() == index)]
+        return float(rows[0]) if len(rows) else None
 
     return look_up
 

@@ -8,7 +8,9 @@ from typing import Any
 
 from rpd_core.analysis.stability import Stability
 from rpd_core.plugin.origins import Origin
+from rpd_core.pruning.confirm import Outcome
 from rpd_core.pruning.curves import PrunedPoint
+from rpd_core.pruning.deletion import Deletion
 
 
 @dataclass(frozen=True)
@@ -72,11 +74,27 @@ class PassRates:
 
 
 @dataclass(frozen=True)
-class ConfirmedPolicy:
-    """A pruned policy on fresh episodes; all figures are of this one policy and these episodes."""
+class FailedTry:
+    """A pruned policy that fresh episodes did not confirm."""
 
     measure: str
-    """The ranking it was made by."""
+    """What it was found by."""
+    kept: int
+    """Number of states that keep the policy."""
+    outcome: Outcome
+    """`missed` or `undecided`."""
+    share: float
+    """Share of the return that it kept."""
+    episodes: int
+    """Fresh episodes."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The chosen pruned policy; all figures are of this one policy on its fresh episodes."""
+
+    measure: str
+    """The measure that it was found by."""
     kept: int
     """Number of states that keep the policy."""
     states: float
@@ -85,17 +103,45 @@ class ConfirmedPolicy:
     """Share of its steps at which the policy decided."""
     return_mean: float
     """Its mean return."""
-    coverage: float
-    """Share of its steps in states of the ranking."""
+    return_low: float
+    """Lower end of the 95 % interval of that."""
+    return_high: float
+    """Upper end of the same."""
+    target: float
+    """The return that it was to reach: the fraction of the original's on the same episodes."""
     met: bool
-    """Whether it met the target."""
+    """Whether it is confirmed: `outcome` is `met`."""
+    episodes: int
+    """Number of its fresh episodes."""
+    outcome: Outcome
+    """`met`, `missed`, or `undecided` where all episodes that may be played settle nothing."""
+    share: float
+    """Share of the return that it keeps, measured from the reference."""
+    share_low: float | None
+    """Lower end of the 95 % interval of that; null where there is no end to it."""
+    share_high: float | None
+    """Upper end of the same."""
+    return_bound: float
+    """Lower bound of its return that holds with `confidence`, all that was tried considered."""
+    share_bound: float | None
+    """The same for the share of the return."""
+    confidence: float
+    """Of the bounds, and of `met`."""
+    coverage: float
+    """Share of its steps in states of the suite."""
     tries: int
-    """Pruned policies that were tried, the last one included."""
+    """Pruned policies that were tried, this one included."""
+    untrimmed: int
+    """Kept states before those that it never visits were dropped."""
+    calls_saved: float
+    """Share of steps at which the policy need not be asked."""
+    failed: tuple[FailedTry, ...]
+    """The other ones that were tried, in order."""
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """What it takes to meet a target, by one ranking or the best of several.
+    """What it took to meet a target in the sweep, by one ranking or the best of several.
 
     The two points are usually different pruned policies: neither's share belongs to the other.
     """
@@ -104,8 +150,6 @@ class Threshold:
     """In the sweep, the pruned policy that met the target with the smallest share of states."""
     fewest_steps: PrunedPoint
     """The one that met it with the smallest share of steps decided by the policy."""
-    confirmed: ConfirmedPolicy | None = None
-    """The choice on fresh episodes; null for rankings that are only compared with."""
 
 
 @dataclass(frozen=True)
@@ -222,7 +266,8 @@ class Summary:
     analysis: str
     """Its name."""
     env: str
-    policy: str
+    policy_spec: str
+    """The policy that was analysed."""
     condition: str
     """The condition in force, in words."""
     condition_asked: str
@@ -235,6 +280,12 @@ class Summary:
     """The return behind each threshold, by the fraction of the return."""
     thresholds: Mapping[str, Mapping[str, Threshold | None]]
     """By fraction, then by measure, `portfolio`, `random` and `random_best`; null: never met."""
+    policy: Policy | None
+    """The chosen pruned policy for the first fraction; null: no pruned policy reached it."""
+    policies: Mapping[str, Policy | None]
+    """The chosen pruned policy by fraction of the return."""
+    deletion: Mapping[str, Deletion]
+    """What is lost without the top states, by measure: that of `policy`, and of the list."""
     ties: Mapping[str, Ties]
     """By measure."""
     list: ListFacts
@@ -250,9 +301,3 @@ class Summary:
     played: tuple[Played, ...]
     """Versions and distributions, part by part; more than one entry where they changed."""
     seed: int
-
-    @property
-    def leading(self) -> tuple[str, Threshold | None]:
-        """The first fraction and what the portfolio needs for it."""
-        fraction, entries = next(iter(self.thresholds.items()))
-        return fraction, entries["portfolio"]

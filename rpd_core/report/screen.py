@@ -50,7 +50,7 @@ def print_header(console: Console, summary: Summary) -> None:
     suite, original = summary.suite, summary.original
     asked = summary.configuration["suite"]["settings"]
     rates = summary.pass_rates
-    say(console, f"{summary.policy} on {summary.env}", style="bold")
+    say(console, f"{summary.policy_spec} on {summary.env}", style="bold")
     say(
         console,
         f"states by {' + '.join(asked['abstraction'])}; default action {asked['default_action']}; "
@@ -184,8 +184,7 @@ def _failures(policy: Policy) -> str:
 
 def _policy_sentence(summary: Summary, policy: Policy, wanted: str) -> str:
     elsewhere = " and in all that the suite never saw" * policy_decides_elsewhere(summary)
-    kept = f"{policy.share:.0%} of the return ({policy.share_low:.0%} to {policy.share_high:.0%}, "
-    kept += f"{policy.episodes} fresh episodes)"
+    kept = f"{policy.share:.0%} of the return ({_range(policy)}{policy.episodes} fresh episodes)"
     states = "state" if policy.kept == 1 else "states"
     if policy.kept == 0 and policy.met:
         return f"The default action alone keeps {kept}: that is the finding."
@@ -198,6 +197,11 @@ def _policy_sentence(summary: Summary, policy: Policy, wanted: str) -> str:
     if policy.outcome == "undecided":
         return f"Whether {wanted} is kept is open: deciding {decides}, the policy kept {kept}."
     return f"No pruned policy was confirmed to keep {wanted}: deciding {decides}, it kept {kept}."
+
+
+def _range(policy: Policy) -> str:
+    low, high = policy.share_low, policy.share_high
+    return "" if low is None or high is None else f"{100 * low:.0f} to {100 * high:.0f}, "
 
 
 def policy_decides_elsewhere(summary: Summary) -> bool:

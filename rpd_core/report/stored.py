@@ -26,7 +26,11 @@ def stored_request(
     if "episodes" in typed:
         values.pop("first_episodes", None)  # a suite that grows begins with what was typed
     named_by = repr(str(directory.path))
-    kinds = {name: one.kind for name, one in declared().items() if one.kind}
+    kinds = {
+        name: one.kind
+        for name, one in declared().items()
+        if one.kind and values.get(name) not in one.words
+    }
     for name, kind in {"env": "environment", "policy": "policy", **kinds}.items():
         if name in values and name not in typed and not trust:
             values[name] = _checked(kind, values[name], named_by)

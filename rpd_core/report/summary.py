@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from rpd_core.analysis.analysis import Analysis
 from rpd_core.analysis.decisions import Decisions
 from rpd_core.analysis.looks import look_sizes, open_ranks
@@ -14,9 +16,11 @@ from rpd_core.analysis.recurrence import Recurrence
 from rpd_core.analysis.spectrum import Tally, identified
 from rpd_core.config.configuration import THRESHOLDS, Configuration
 from rpd_core.config.settings import EVIDENCE, PORTFOLIO, Settings
-from rpd_core.play.jobs import Names
+from rpd_core.play.jobs import RANKED_STEPS, Names
 from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Episodes
+from rpd_core.pruning.choice import Chosen, Tried
+from rpd_core.pruning.confirm import CONFIDENCE, kept_share, mean_bounds
 from rpd_core.pruning.curves import (
     Curve,
     fewest_states,
@@ -25,16 +29,18 @@ from rpd_core.pruning.curves import (
     portfolio,
     reaching,
 )
-from rpd_core.pruning.references import References
-from rpd_core.pruning.sweep import Confirmation, Pruning
+from rpd_core.pruning.references import References, target_return
+from rpd_core.pruning.sweep import Pruning
+from rpd_core.pruning.trim import step_share
 from rpd_core.report.decisions import decision_rows, list_facts
 from rpd_core.report.results import (
-    ConfirmedPolicy,
     Coverage,
     Decision,
+    FailedTry,
     Growth,
     PassRates,
     Played,
+    Policy,
     Returns,
     SuiteFacts,
     Summary,
@@ -60,10 +66,12 @@ def summarise(
 ) -> Summary:
     """Put together everything a reader or a script would want to know."""
     settings = config.settings
+    policies = {f"{q:g}": policy_of(chosen) for q, chosen in pruning.chosen.items()}
+    first = next(iter(policies.values()), None)
     return Summary(
         analysis=name,
         env=config.env,
-        policy=config.policy,
+        policy_spec=config.policy,
         condition=analysis.condition_text,
         condition_asked=settings.condition,
         original=_returns(references),
@@ -74,10 +82,13 @@ def summarise(
             settings.mutation_rate,
             settings.evidence,
         ),
-        coverage=Coverage(pruning.original_coverage, _pruned_coverage(pruning)),
+        coverage=Coverage(pruning.original_coverage, first.coverage if first else None),
         pass_rates=rates,
         targets={f"{q:g}": references.target(q) for q in THRESHOLDS},
-        thresholds={f"{q:g}": _thresholds(pruning, q, references.target(q)) for q in THRESHOLDS},
+        thresholds={f"{q:g}": _thresholds(pruning, references.target(q)) for q in THRESHOLDS},
+        policy=first,
+        policies=policies,
+        deletion=pruning.deletion,
         ties={name: ties_of(ranking) for name, ranking in analysis.rankings.items()},
         list=list_facts(judged, settings.evidence, settings.margin),
         decisions=_with_ranks(
@@ -140,52 +151,75 @@ def suite_facts(
     )
 
 
-def _pruned_coverage(pruning: Pruning) -> float | None:
-    """Return the share of the chosen pruned policy's steps that land in ranked states."""
-    chosen = pruning.confirmations.get((THRESHOLDS[0], "portfolio"))
-    return chosen.coverage if chosen else None
+def policy_of(chosen: Chosen | None) -> Policy | None:
+    """Return the figures of a chosen pruned policy on its fresh episodes."""
+    if chosen is None:
+        return None
+    candidate, confirmation, episodes = vars(chosen.tried).values()
+    played, returns = confirmation.played, episodes.total_return
+    shown = kept_share(played, (1 - CONFIDENCE) / 2)
+    low, high = mean_bounds(returns, (1 - CONFIDENCE) / 2)
+    steps = step_share(episodes)
+    return Policy(
+        measure=candidate.measure,
+        kept=len(candidate.kept),
+        states=candidate.states,
+        steps=steps,
+        return_mean=float(returns.mean()),
+        return_low=low,
+        return_high=high,
+        target=target_return(chosen.fraction, float(played.original.mean()), played.reference),
+        met=confirmation.outcome == "met",
+        episodes=len(episodes),
+        outcome=confirmation.outcome,
+        share=shown.estimate,
+        share_low=_known(shown.low),
+        share_high=_known(shown.high),
+        return_bound=mean_bounds(returns, confirmation.level)[0],
+        share_bound=_known(kept_share(played, confirmation.level).low),
+        confidence=CONFIDENCE,
+        coverage=float(episodes.info[RANKED_STEPS].sum() / episodes.length.sum()),
+        tries=len(chosen.failed) + 1,
+        untrimmed=candidate.untrimmed,
+        calls_saved=1 - steps,
+        failed=tuple(_failed(one) for one in chosen.failed),
+    )
 
 
-def _thresholds(pruning: Pruning, fraction: float, target: float) -> dict[str, Threshold | None]:
-    confirmations = pruning.confirmations
-    found: dict[str, Threshold | None] = {}
-    for name, curve in pruning.curves.items():
-        found[name] = _threshold([curve], target, confirmations.get((fraction, name)))
-    best = portfolio(pruning.curves, PORTFOLIO)
-    found["portfolio"] = _threshold(best, target, confirmations.get((fraction, "portfolio")))
+def _failed(tried: Tried) -> FailedTry:
+    confirmation = tried.confirmation
+    return FailedTry(
+        tried.candidate.measure,
+        len(tried.candidate.kept),
+        confirmation.outcome,
+        kept_share(confirmation.played, confirmation.level).estimate,
+        len(tried.episodes),
+    )
+
+
+def _thresholds(pruning: Pruning, target: float) -> dict[str, Threshold | None]:
+    found = {name: _threshold([curve], target) for name, curve in pruning.curves.items()}
+    found["portfolio"] = _threshold(portfolio(pruning.curves, PORTFOLIO), target)
     found["random"] = _threshold([mean_curve("random", pruning.random_curves)], target)
     found["random_best"] = _threshold(pruning.random_curves[: len(PORTFOLIO)], target)
     return found
 
 
-def _threshold(
-    curves: Sequence[Curve], target: float, confirmation: Confirmation | None = None
-) -> Threshold | None:
+def _threshold(curves: Sequence[Curve], target: float) -> Threshold | None:
     points = reaching(curves, target)
     states, steps = fewest_states(points), fewest_steps(points)
-    if states is None or steps is None:
-        return None
-    return Threshold(states, steps, None if confirmation is None else _confirmed(confirmation))
-
-
-def _confirmed(confirmation: Confirmation) -> ConfirmedPolicy:
-    candidate = confirmation.candidate
-    return ConfirmedPolicy(
-        candidate.name,
-        candidate.kept,
-        candidate.share,
-        confirmation.step_share,
-        confirmation.mean_return,
-        confirmation.coverage,
-        confirmation.confirmed,
-        confirmation.tries,
-    )
+    return None if states is None or steps is None else Threshold(states, steps)
 
 
 def ties_of(ranking: Ranking) -> Ties:
     """Return how many states share a score."""
     blocks = ranking.tie_blocks()
     return Ties(len(blocks), int(max(blocks, default=0)))
+
+
+def _known(end: float) -> float | None:
+    """Return an end of an interval; None where there is no end to it."""
+    return float(end) if np.isfinite(end) else None
 
 
 def _played(origins: Iterable[Origin]) -> tuple[Played, ...]:

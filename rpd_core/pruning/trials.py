@@ -1,0 +1,123 @@
+"""Sets of kept states, played: any set can be tried, however it was found."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rpd_core.analysis.suite import concat_episodes
+from rpd_core.config.identity import short_digest
+from rpd_core.play.chance import Phase
+from rpd_core.play.jobs import Evaluation
+from rpd_core.plugin.protocols import Episodes
+from rpd_core.pruning.confirm import BLOCKS, LOOKS
+from rpd_core.pruning.evaluation import Evaluations, ask
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import KeyArray
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A set of states that are to keep the policy, and what it needs as far as is known."""
+
+    measure: str
+    """What it was found by."""
+    kept: KeyArray
+    """The states, in ascending order of their keys."""
+    untrimmed: int
+    """Number of states before those that are never visited were dropped."""
+    states: float
+    """Share of all states."""
+    steps: float
+    """Share of steps that the policy decides."""
+    reached: bool = True
+    """Whether it met the target when it was last played."""
+
+    @cached_property
+    def identity(self) -> str:
+        """A short name for the set of states."""
+        return short_digest(self.kept.tobytes().hex())
+
+
+@dataclass(frozen=True)
+class Trials:
+    """Plays sets of kept states on episodes that did not choose them."""
+
+    evaluations: Evaluations
+    keys: KeyArray
+    """All states of the suite."""
+    states: int = 0
+    """What shares of states divide by: those of the first suite; 0: as many as `keys`."""
+    part: int = 0
+    """Distinguishes sets of fresh episodes; each round of choosing needs its own."""
+
+    @property
+    def denominator(self) -> int:
+        """What shares of states divide by."""
+        return self.states or len(self.keys)
+
+    @property
+    def episodes(self) -> int:
+        """How many episodes a set is tried on first."""
+        return self.evaluations.session.setup.config.settings.confirm_episodes
+
+    def trimming(self, tried: Sequence[Candidate]) -> list[Episodes]:
+        """Play candidates on the episodes that trim them."""
+        asked = {
+            trim_name(one): self._ask(one.kept, Phase.TRIM, self.part, self.episodes)
+            for one in tried
+        }
+        played = self.evaluations.play("trimming", asked)
+        return [played[trim_name(one)] for one in tried]
+
+    def visited(self, candidate: Candidate) -> KeyArray:
+        """Return the states that a candidate visited on the episodes that trim it."""
+        return self.evaluations.visited(trim_name(candidate))
+
+    def confirming(self, candidate: Candidate, look: int) -> tuple[Episodes, Episodes]:
+        """Play a candidate and the original on fresh episodes, all up to the given look."""
+        nothing = np.zeros(0, dtype=np.uint64)
+        asked: dict[str, Evaluation] = {}
+        for each in range(look + 1):
+            part, count = self.part * LOOKS + each, BLOCKS[each] * self.episodes
+            asked[confirm_name(candidate.identity, each)] = self._ask(
+                candidate.kept, Phase.CONFIRM, part, count
+            )
+            session = self.evaluations.session
+            original = ask(session, [nothing], [(0, 0)], True, Phase.CONFIRM, part)
+            asked[confirm_name("original", each)] = dataclasses.replace(
+                original, test_episodes=count
+            )
+        played = self.evaluations.play("confirmation", asked)
+
+        def joined(name: str) -> Episodes:
+            return concat_episodes([played[confirm_name(name, one)] for one in range(look + 1)])
+
+        return joined(candidate.identity), joined("original")
+
+    def _ask(self, kept: KeyArray, phase: Phase, part: int, count: int) -> Evaluation:
+        ranking = ranking_of(kept, self.keys)
+        points = [(0, len(kept))]
+        asked = ask(self.evaluations.session, [ranking], points, phase=phase, part=part)
+        return dataclasses.replace(asked, test_episodes=count, visits=True)
+
+
+def ranking_of(kept: KeyArray, keys: KeyArray) -> KeyArray:
+    """Return states in an order that has the kept ones first: a ranking to be cut after them."""
+    return np.concatenate([kept, np.setdiff1d(keys, kept)])
+
+
+def trim_name(candidate: Candidate) -> str:
+    """Return what the episodes that trim a candidate are called."""
+    return f"trim-{candidate.identity}"
+
+
+def confirm_name(identity: str, look: int) -> str:
+    """Return what the fresh episodes of a set of states, added by a look, are called."""
+    return f"confirm-{look}-{identity}"
