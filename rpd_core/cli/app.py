@@ -20,6 +20,7 @@ from rpd_core.cli import (
     shared,
     show,
     suite,
+    validate,
     verify,
 )
 
@@ -37,6 +38,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "suite": suite.suite_command,
     "rank": rank.rank_command,
     "prune": prune.prune_command,
+    "validate": validate.validate_command,
     "show": show.show_command,
     "replay": replay.replay_command,
     "verify": verify.verify_command,

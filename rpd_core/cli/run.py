@@ -68,11 +68,11 @@ def call_for(typed: dict[str, Any], config: Path | None, trust: bool, how: dict[
     if "env" not in typed:
         raise ConfigError("no environment given: try rpd run --env cartpole")
     how["workers"] = shared.check_workers(how.get("workers"))
-    how["executor"] = _executor(how["executor"], how.pop("stall", None))
+    how["executor"] = executor_for(how["executor"], how.pop("stall", None))
     return Call(**typed, **how, trust_policy=trust, note=shared.show_note)
 
 
-def _executor(text: str, stall_timeout: float | None) -> Any:
+def executor_for(text: str, stall_timeout: float | None) -> Any:
     """Return the executor; local work gets a process of its own, which can be ended."""
     from rpd_core.plugin.registry import installed
 
