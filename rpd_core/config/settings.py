@@ -16,8 +16,11 @@ from typing import Any, Literal
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.protocols import Task
 
-Scope = Literal["suite", "size", "analysis"]
-"""What a setting decides: the episodes themselves, how many, or only what is asked of them."""
+Scope = Literal["suite", "size", "analysis", "growth"]
+"""What a setting decides: the episodes themselves, how many, what is asked of them, or when a suite
+that grows is large enough for that."""
+ASKED: tuple[Scope, ...] = ("analysis", "growth")
+"""What is stored with an analysis."""
 Check = Callable[[str, Any], None]
 
 PORTFOLIO = ("tarantula", "ochiai", "zoltar", "wong2")
@@ -35,6 +38,8 @@ STANDARD_SHARES = (
     0.0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.125, 0.15, 0.175, 0.2, 0.225, 0.25,
     0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 1.0,
 )  # fmt: skip
+DOUBLINGS = 4
+"""How often a suite doubles until it is stable, unless more or fewer episodes are allowed."""
 LARGEST = 10**12
 """Episodes, lanes and the like beyond this are a slip of the keyboard."""
 
@@ -75,6 +80,16 @@ def _count(name: str, value: Any) -> None:
     if not 1 <= value <= LARGEST:
         bound = "at least 1" if value < 1 else f"at most {LARGEST:g}"
         raise ConfigError(f"{name} must be {bound}, got {value}")
+
+
+def _count_or_none(name: str, value: Any) -> None:
+    if value is not None:
+        _count(name, value)
+
+
+def _until(name: str, value: Any) -> None:
+    if value not in ("episodes", "stable"):
+        raise ConfigError(f"{name} must be episodes or stable, got {value!r}")
 
 
 def _seed(name: str, value: Any) -> None:
@@ -223,6 +238,33 @@ class Settings:
         "analysis", default=0.02, check=_margin,
     )  # fmt: skip
 
+    confidence: float = _setting(
+        "Verdicts: at most 1 minus this of them are expected to be false; default 0.95.",
+        "analysis", default=0.95, check=_rate,
+    )  # fmt: skip
+    until: Literal["episodes", "stable"] = _setting(
+        "Play --episodes (default), or double them until the first --top have a verdict: 'stable'.",
+        "growth", default="episodes", check=_until,
+    )  # fmt: skip
+    top: int = _setting(
+        "Decisions that are to have a verdict; default 10.", "growth", default=10, check=_count
+    )
+    max_episodes: int | None = _setting(
+        "Episodes at which a suite stops to grow; default: 16 times the first size.",
+        "growth", default=None, check=_count_or_none,
+    )  # fmt: skip
+    first_episodes: int | None = _setting(
+        "Episodes of the first look.", "growth", default=None, flag="-", check=_count_or_none
+    )
+
+    @property
+    def most_episodes(self) -> int:
+        """Episodes that the suite may have."""
+        if self.until != "stable":
+            return self.episodes
+        first = self.first_episodes or self.episodes
+        return self.max_episodes or first * 2**DOUBLINGS
+
     def given(self) -> dict[str, Any]:
         """Return the settings that were given."""
         values = {name: getattr(self, name) for name in declared()}
@@ -262,7 +304,16 @@ def recommended(task: Task, given: Settings) -> dict[str, Any]:
             empty = isinstance(value, tuple) and not value  # a task without an opinion
             value = setting.default if empty else value
         values[name] = value
-    return values
+    return _with_first_look(values)
+
+
+def _with_first_look(values: dict[str, Any]) -> dict[str, Any]:
+    """Fill in where a suite that grows begins, whatever it has grown to since."""
+    first = None
+    if values["until"] == "stable":
+        first = values["first_episodes"] or values["episodes"]
+        values["episodes"] = first
+    return {**values, "first_episodes": first}
 
 
 def check(settings: Settings) -> None:
@@ -275,6 +326,13 @@ def check(settings: Settings) -> None:
             f"{settings.episodes} episodes at mutation rate {settings.mutation_rate:g} mutate "
             "almost nothing: ask for more episodes"
         )
+    if settings.until == "stable" and settings.most_episodes < settings.episodes:
+        raise ConfigError(
+            f"max_episodes must be at least the {settings.episodes} episodes that a suite begins "
+            f"with, got {settings.max_episodes}"
+        )
+    if settings.until != "stable" and settings.max_episodes is not None:
+        raise ConfigError("max_episodes has a meaning only with until stable: add --until stable")
 
 
 def check_value(name: str, value: Any) -> Any:

@@ -133,7 +133,7 @@ def evaluation_table(asked: Evaluation, episodes: Episodes) -> Any:
     table = tables.episodes_table(episodes)
     points = np.array(asked.points, dtype=np.int64)[episodes.index // asked.test_episodes]
     table = table.append_column("ranking", [points[:, 0]]).append_column("kept", [points[:, 1]])
-    return table.append_column("test_episode", [episodes.index % asked.test_episodes])
+    return table.append_column("test_episode", [asked.test_numbers(episodes.index)])
 
 
 def read_evaluation(parts: Parts, total: int) -> Episodes:
@@ -176,5 +176,6 @@ def folder_name(name: str, asked: Evaluation, base: str) -> str:
         base, asked.phase, asked.part, asked.points, asked.unranked_kept, asked.test_episodes,
         asked.visits,
         [ranked.tobytes().hex() for ranked in asked.rankings],
+        *([] if asked.chosen is None else [asked.chosen]),
     ]  # fmt: skip
     return f"{file_stem(name)}-{short_digest(what)}"

@@ -295,6 +295,22 @@ class FoundRules:
 
 
 @dataclass(frozen=True)
+class Growth:
+    """How a suite grew until the first decisions of its list had a verdict."""
+
+    looks: tuple[int, ...]
+    """Episodes that the suite had at each look."""
+    top: int
+    """Decisions that were to have a verdict."""
+    stable: bool
+    """Whether they have."""
+    open_ranks: tuple[int, ...]
+    """Which of them have none."""
+    max_episodes: int
+    """Episodes that were allowed."""
+
+
+@dataclass(frozen=True)
 class Played:
     """Who played some parts of the run."""
 
@@ -342,6 +358,8 @@ class Summary:
     """Those that matter in a few sentences."""
     stability: Stability | None
     """Whether the list comes back in another suite; null where nothing is listed."""
+    growth: Growth | None
+    """How the suite grew; null where its size was given."""
     configuration: Mapping[str, Any]
     """`suite` and `analysis`: every setting, resolved."""
     played: tuple[Played, ...]

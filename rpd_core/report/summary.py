@@ -10,11 +10,12 @@ import numpy as np
 
 from rpd_core.analysis.analysis import Analysis
 from rpd_core.analysis.decisions import Decisions
+from rpd_core.analysis.looks import look_sizes, open_ranks
 from rpd_core.analysis.ranking import Ranking
 from rpd_core.analysis.recurrence import Recurrence
 from rpd_core.analysis.spectrum import Tally, identified
 from rpd_core.config.configuration import THRESHOLDS, Configuration
-from rpd_core.config.settings import EVIDENCE, PORTFOLIO
+from rpd_core.config.settings import EVIDENCE, PORTFOLIO, Settings
 from rpd_core.play.jobs import RANKED_STEPS, Names
 from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Episodes
@@ -37,6 +38,7 @@ from rpd_core.report.results import (
     Coverage,
     Decision,
     FailedTry,
+    Growth,
     PassRates,
     Played,
     Policy,
@@ -99,10 +101,20 @@ def summarise(
         ),
         rules=rules_in_words(judged, analysis.stored, names),
         stability=recurrence.stability(),
+        growth=_growth(settings, judged),
         configuration={"suite": config.suite_json(), "analysis": config.analysis_json()},
         played=_played(origins),
         seed=settings.seed,
     )
+
+
+def _growth(settings: Settings, judged: Decisions) -> Growth | None:
+    """Return the looks that were taken, and what they left open."""
+    if settings.first_episodes is None:
+        return None
+    sizes = look_sizes(settings.first_episodes, judged.counted.episodes)
+    ranks = open_ranks(judged, settings.top)
+    return Growth(sizes, settings.top, not ranks, ranks, settings.most_episodes)
 
 
 def _with_ranks(rows: tuple[Decision, ...], recurrence: Recurrence) -> tuple[Decision, ...]:
