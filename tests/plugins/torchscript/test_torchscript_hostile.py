@@ -200,6 +200,11 @@ SIZES = [
     'torch.einsum("ab,cd->abcd", [torch.zeros([999, 999]), torch.zeros([999, 999])])',
     "(torch.meshgrid([torch.zeros([99999]), torch.zeros([99999])]))[0]",
     "torch.unfold(torch.zeros([99999]), 0, 50000, 1)",
+    "torch.sum(torch.zeros([0, 131072, 131072]), [0])",
+    "torch.all(torch.reshape(torch.zeros([0]), [0, 131072, 131072]), 0)",
+    "torch.linalg_vector_norm(torch.view(torch.zeros([0]), [0, 131072, 131072]), 2, [0])",
+    "torch.linear(torch.zeros([131072, 0]), torch.zeros([131072, 0]))",
+    "torch.layer_norm(torch.zeros([131072, 131072, 0]), [0])",
 ]
 
 
