@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +14,9 @@ import pyarrow.parquet as pq
 from rpd_core.errors import StoreError, one_line
 from rpd_core.play.prepare import unsealed
 from rpd_core.report.opened import Run
+from rpd_core.store.checking import LARGEST_TABLE
 from rpd_core.store.directory import RunDirectory
+from rpd_core.store.files import read_whole
 from rpd_core.store.parts import Parts
 from rpd_core.store.tables import read_episodes
 
@@ -84,12 +87,14 @@ def _check_analysis(directory: RunDirectory, name: str) -> None:
     if missing:
         raise StoreError(f"analysis {name!r} stands on {missing[0]!r}, which is not there")
     for path in sorted((directory.path / "analyses" / name / "rankings").glob("*.parquet")):
-        _check_ranking(path, summary.suite.states)
+        content = read_whole(path, directory.path, LARGEST_TABLE)
+        if content is not None:
+            _check_ranking(path, content, summary.suite.states)
 
 
-def _check_ranking(path: Path, states: int) -> None:
+def _check_ranking(path: Path, content: bytes, states: int) -> None:
     try:
-        rows = pq.ParquetFile(path).metadata.num_rows
+        rows = pq.ParquetFile(io.BytesIO(content)).metadata.num_rows
     except Exception as error:  # pyarrow raises many kinds for damaged files
         raise StoreError(f"cannot read {str(path)!r}: {one_line(error)}") from error
     if rows != states:

@@ -19,6 +19,8 @@ from stores import ready, tree
 from rpd_core.api import open_run
 from rpd_core.cli.console import without_controls
 from rpd_core.errors import StoreError
+from rpd_core.store import checking
+from rpd_core.store.directory import RunDirectory
 
 ESCAPES = "\x1b]0;owned\x07\x1b[31mred\x9b2J\u202e\r"
 
@@ -192,6 +194,38 @@ def test_a_table_that_unpacks_to_far_more_than_its_record_says_is_not_unpacked(r
     assert "does not hold what its record says" in refusal("rank", run)
 
 
+@pytest.mark.parametrize("name", ["episodes", "visits", "states"])
+def test_a_table_of_more_rows_than_memory_has_is_not_unpacked(
+    run: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = min((run / "suite" / name).glob("*.parquet"))
+    count = pq.read_metadata(rows).num_rows
+    monkeypatch.setattr(checking, "LARGEST_TABLE", count * 20)  # bytes, fewer than a row has
+    monkeypatch.setattr(pq.ParquetFile, "read", None)
+    with pytest.raises(StoreError, match=f"{count} rows take more memory than a part may"):
+        RunDirectory(run).suite().read(0, 19, [name])
+
+
+def test_a_long_text_that_stands_in_every_row_is_not_read_as_often(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checking, "LARGEST_TABLE", 2**21)
+    path = min((run / "suite" / "states").glob("*.parquet"))
+    table = pq.read_table(path)
+    forge(run, path, replaced(table, "words", pa.array(["x" * 2**20] * len(table))))
+    assert path.stat().st_size < 2**20
+    assert "its texts take more memory than a part may" in refusal("rank", run)
+
+
+def test_a_part_that_says_it_has_far_more_episodes_is_one_line(run: Path) -> None:
+    for path in [*(run / "suite").rglob("part-000000040-*")]:
+        path.rename(path.with_name(f"part-000000040-9999999999{path.suffix}"))
+    record = run / "suite" / "part-000000040-9999999999.json"
+    edit(record, lambda about: about.update(last=9999999999))
+    result = rpd_command("verify", run)
+    assert (result.exit_code, "it does not hold its episodes" in result.output) == (3, True)
+
+
 @pytest.mark.parametrize("name", ["mutation_rate", "seed", "lanes", "episodes", "default_action"])
 def test_a_setting_that_is_gone_is_one_line(run: Path, name: str) -> None:
     edit(run / "run.json", lambda stored: stored["settings"].pop(name))
@@ -220,6 +254,28 @@ def test_pruned_episodes_without_their_own_columns_are_one_line(run: Path) -> No
 
 
 # ----------------------------------------------------------------------------------------- links
+
+
+def test_a_ranking_that_is_a_pipe_is_not_waited_for(start: Callable, run: Path) -> None:
+    os.mkfifo(analysis(run) / "rankings" / "a.parquet")
+    process = start("verify", run)
+    stdout, _ = process.communicate(timeout=30)
+    assert process.returncode == 3
+    assert "is not an ordinary file" in " ".join(stdout.split())
+
+
+def test_what_lies_behind_a_link_is_not_removed_when_a_start_fails(
+    run: Path, tmp_path: Path
+) -> None:
+    for name in ("suite", "pruning"):
+        shutil.rmtree(run / name)
+    shutil.rmtree(run / "analyses")
+    question = tmp_path / "other" / "question.json"
+    question.parent.mkdir()
+    question.write_text("{}")
+    (run / "analyses").symlink_to(question.parent)
+    rpd_command("suite", run)
+    assert question.read_text() == "{}"
 
 
 @pytest.mark.parametrize("command", ["suite", "prune"])
