@@ -162,6 +162,10 @@ CODE = {
         "self.w], True, 1, 0., False, False, False)\nreturn a",
         "a recurrent layer has",
     ),
+    "a grid of tables, which torch would print": (
+        "return (torch.meshgrid([torch.expand(x, [100000, 6, 4])]))[0]",
+        "a grid is made of rows of numbers",
+    ),
     "a random number": ("return torch.rand([3])", "draws its actions itself"),
     "an unknown constant": ("return CONSTANTS.c7", "which it lacks"),
     "an exception": ('ops.prim.RaiseException("not today")\nreturn x', "it says: not today"),
