@@ -31,6 +31,7 @@ from rpd_core.store.tables import check_schema
 _RECORD = re.compile(r"part-(\d{9,15})-(\d{9,15})\.json")
 _LARGEST_RECORD = 2**20
 _MOST_COLUMNS = 10_000
+_MOST_PARTS = 10**6
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,11 @@ class Parts:
 
     def gaps(self, total: int, chunk: int) -> list[tuple[int, int]]:
         """Return the unfinished ranges below `total`, cut at multiples of `chunk`."""
+        if total > _MOST_PARTS * chunk:  # the list of them alone would fill memory
+            raise StoreError(
+                f"{total} episodes in parts of {chunk} are more than {_MOST_PARTS} parts: ask for "
+                "fewer episodes, or choose a larger chunk"
+            )
         gaps, start = [], 0
         for first, last in [*self.covered(), (total, total)]:
             while start < min(first, total):

@@ -233,6 +233,20 @@ def test_a_setting_that_is_gone_is_one_line(run: Path, name: str) -> None:
         assert f"settings.{name} is missing" in refusal(command, run)
 
 
+@pytest.mark.parametrize(("name", "told"), [("lanes", "100000"), ("chunk", "1e+07")])
+def test_a_setting_that_would_fill_memory_is_one_line(run: Path, name: str, told: str) -> None:
+    edit(run / "run.json", lambda stored: stored["settings"].update({name: 10**12}))
+    for command in ("rank", "verify", "suite", "prune"):
+        assert f"{name} must be at most {told}, got 1000000000000" in refusal(command, run)
+
+
+def test_pruned_episodes_that_are_far_too_few_are_one_line(run: Path) -> None:
+    spoil = analysis(run) / "analysis.json"
+    edit(spoil, lambda stored: stored["settings"].update(test_episodes=10**12))
+    with pytest.raises(StoreError, match=r"holds \d+ of \d+ episodes: run rpd prune again"):
+        _ = open_run(run).curves
+
+
 def test_a_measure_that_is_no_text_is_one_line(run: Path) -> None:
     spoil = analysis(run) / "analysis.json"
     edit(spoil, lambda stored: stored["settings"].update(measures=[[[]]]))
