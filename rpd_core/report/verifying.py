@@ -45,7 +45,9 @@ def verify(directory: RunDirectory) -> Verdict:
             faults.append(one_line(error))
 
     parts = 0
-    attempt(directory.names)
+    attempt(partial(_check_folders, directory.path, "suite", "pruning", "analyses"))
+    for read in (directory.names, directory.latest, directory.question):
+        attempt(read)
     attempt(partial(_check_prepared, directory))
     for stored in _all_parts(directory):
         for first, last in stored.covered():
@@ -68,6 +70,13 @@ def _all_parts(directory: RunDirectory) -> Iterator[Parts]:
             yield directory.evaluation(entry.name)
 
 
+def _check_folders(path: Path, *names: str) -> None:
+    """Refuse what is in the way of a folder."""
+    for name in names:
+        if (path / name).exists() and not (path / name).is_dir():
+            raise StoreError(f"{str(path / name)!r} is not a folder: delete it")
+
+
 def _check_prepared(directory: RunDirectory) -> None:
     stored = directory.read_json("prepared.json")
     if stored is not None:
@@ -86,7 +95,9 @@ def _check_analysis(directory: RunDirectory, name: str) -> None:
     missing = [f for f in asked.evaluations.values() if not directory.evaluation(f).covered()]
     if missing:
         raise StoreError(f"analysis {name!r} stands on {missing[0]!r}, which is not there")
-    for path in sorted((directory.path / "analyses" / name / "rankings").glob("*.parquet")):
+    folder = directory.path / "analyses" / name
+    _check_folders(folder, "rankings")
+    for path in sorted((folder / "rankings").glob("*.parquet")):
         content = read_whole(path, directory.path, LARGEST_TABLE)
         if content is not None:
             _check_ranking(path, content, summary.suite.states)

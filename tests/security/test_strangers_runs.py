@@ -278,6 +278,15 @@ def test_a_ranking_that_is_a_pipe_is_not_waited_for(start: Callable, run: Path) 
     assert "is not an ordinary file" in " ".join(stdout.split())
 
 
+@pytest.mark.parametrize("name", ["analyses", "analyses/latest.json", "rankings"])
+def test_verify_finds_what_stands_in_the_way_of_other_commands(run: Path, name: str) -> None:
+    path = analysis(run) / name if name == "rankings" else run / name
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    path.write_text("x")
+    result = rpd_command("verify", run)
+    assert (result.exit_code, path.name in result.output) == (3, True)
+
+
 def test_what_lies_behind_a_link_is_not_removed_when_a_start_fails(tmp_path: Path) -> None:
     other, run = tmp_path / "other", tmp_path / "run"
     other.mkdir()
