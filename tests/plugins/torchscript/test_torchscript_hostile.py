@@ -24,7 +24,8 @@ from script_files import Linear, facts, loaded, save, seen, vectors
 from torch import Tensor
 
 from rpd_core.errors import EpisodeError, FitError, RpdError
-from rpd_torchscript.limits import CALL_STEPS
+from rpd_torchscript.functions.table import ALLOWED
+from rpd_torchscript.limits import CALL_STEPS, Meter
 
 WEIGHT = np.arange(12, dtype=np.float32).reshape(3, 4)
 LEAST = "torch.sub(-9223372036854775807, 1)"
@@ -216,6 +217,20 @@ SIZES = [
 def test_a_tensor_that_would_fill_memory_is_not_made(tmp_path: Path, expression: str) -> None:
     path = hostile(tmp_path / "h.pt", f"return {expression}")
     assert "asks for a tensor of" in refusal(path)
+
+
+@pytest.mark.parametrize(
+    ("operator", "arguments"),
+    [
+        ("aten::pop", ([0] * 10**6, 0)),
+        ("aten::eq", ([0] * 10**6, [0] * 10**6)),
+        ("prim::TupleSlice", ((0,) * 10**6, 1, None)),
+    ],
+)
+def test_what_looks_at_a_whole_list_counts_as_many_steps(operator: str, arguments: Any) -> None:
+    meter = Meter()
+    ALLOWED[operator].call(meter, *arguments)
+    assert meter.steps <= CALL_STEPS - 10**4
 
 
 DEEP = {
