@@ -74,12 +74,20 @@ class Setting:
     check: Check | None = None
 
 
-def _count(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ConfigError(f"{name} must be a whole number, got {value!r}")
-    if not 1 <= value <= LARGEST:
-        bound = "at least 1" if value < 1 else f"at most {LARGEST:g}"
-        raise ConfigError(f"{name} must be {bound}, got {value}")
+def _count_up_to(largest: int) -> Check:
+    """Check for a whole number from 1 to `largest`."""
+
+    def check(name: str, value: Any) -> None:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ConfigError(f"{name} must be a whole number, got {value!r}")
+        if not 1 <= value <= largest:
+            bound = "at least 1" if value < 1 else f"at most {largest:g}"
+            raise ConfigError(f"{name} must be {bound}, got {value}")
+
+    return check
+
+
+_count = _count_up_to(LARGEST)
 
 
 def _count_or_none(name: str, value: Any) -> None:
@@ -171,13 +179,15 @@ class Settings:
         "Chance that a state is mutated, in (0, 1).", "suite", check=_rate
     )
     seed: int = _setting("Seed of everything; default 0.", "suite", default=0, check=_seed)
-    lanes: int = _setting("Episodes played side by side.", "suite", flag="-", check=_count)
+    lanes: int = _setting(
+        "Episodes played side by side.", "suite", flag="-", check=_count_up_to(10**5)
+    )
     episodes: int = _setting("Mutant episodes in the suite.", "size", check=_count)
     unmutated_episodes: int = _setting(
         "Episodes of the policy as it is, which tell what it reaches; default 400.",
         "size", default=400, check=_count,
     )  # fmt: skip
-    chunk: int = _setting("Episodes per unit of work.", "size", flag="-", check=_count)
+    chunk: int = _setting("Episodes per unit of work.", "size", flag="-", check=_count_up_to(10**7))
     condition: Any = _setting(
         "When an episode passed: return>=200, auto, ...", "analysis", kind="condition"
     )
@@ -207,7 +217,11 @@ class Settings:
         "analysis", default=STANDARD_SHARES, flag="-", check=_shares,
     )  # fmt: skip
     random_rankings: int = _setting(
-        "Random rankings to compare with.", "analysis", default=4, flag="-", check=_count
+    unmutated_episodes: int = _setting(
+        "Episodes of the policy as it is, which tell what it reaches; default 400.",
+        "size", default=400, check=_count,
+    )  # fmt: skip
+    chunk: int = _setting("Episodes per unit of work.", "size", flag="-", check=_count_up_to(10**7))
     )
     reference: float | None = _setting(
         "Return that shares are measured from; default: the task's.",

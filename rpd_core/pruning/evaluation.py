@@ -140,7 +140,7 @@ def read_evaluation(parts: Parts, total: int) -> Episodes:
     """Read the `total` episodes of an evaluation; refuse one that is not complete."""
     read = _read_parts(parts)
     episodes = concat_episodes([tables.read_episodes(table) for table in read])
-    if not np.array_equal(episodes.index, np.arange(total)):
+    if len(episodes) != total or not np.array_equal(episodes.index, np.arange(total)):
         raise StoreError(
             f"{str(parts.path)!r} holds {len(episodes)} of {total} episodes: run rpd prune again"
         )
