@@ -105,7 +105,8 @@ class Tree:
 
     @cached_property
     def _rules(self) -> list[str]:
-        return rules(self._nodes, self.names or [f"x{entry}" for entry in range(self.length)])
+        asked = {entry for entry in self.entries if entry >= 0}
+        return rules(self._nodes, {n: self.names[n] if self.names else f"x{n}" for n in asked})
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
         rows = as_vectors(values, "tree")

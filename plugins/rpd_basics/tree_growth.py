@@ -57,14 +57,17 @@ class Actions:
         """Return for each leaf the share of its commonest action, or of variance explained."""
         sizes = np.maximum(np.bincount(leaf, minlength=count), 1)
         if self.continuous:
-            means, squares = (
-                np.stack([np.bincount(leaf, part, count) / sizes for part in power.T], axis=1)
-                for power in (self.columns, self.columns**2)
-            )
-            return np.asarray(np.clip(1 - (squares - means**2).mean(axis=1), 0, 1))
+            means = _means(self.columns, leaf, sizes)
+            spread = _means((self.columns - means[leaf]) ** 2, leaf, sizes)
+            return np.asarray(np.clip(1 - spread.mean(axis=1), 0, 1))
         table = np.zeros((count, int(self.kinds.max()) + 1))
         np.add.at(table, (leaf, self.kinds), 1)
         return np.asarray(table.max(axis=1) / sizes)
+
+
+def _means(columns: Array, leaf: Array, sizes: Array) -> Array:
+    sums = [np.bincount(leaf, column, len(sizes)) for column in columns.T]
+    return np.asarray(np.stack(sums, axis=1) / sizes[:, None])
 
 
 def ranks_of(rows: Array) -> Array:
@@ -100,7 +103,7 @@ class Grown:
 
     def nodes_of(self, ranks: Array, leaves: int) -> Array:
         """Return where each row ends in the tree of some leaves."""
-        node, each, splits = np.zeros(len(ranks), dtype=np.int64), np.arange(len(ranks)), None
+        each, node = np.arange(len(ranks)), np.zeros(len(ranks), dtype=np.int64)
         splits = self.splits(leaves)
         while (moving := splits[node]).any():
             below = ranks[each, self.entries[node]] <= self.cuts[node]
@@ -110,15 +113,11 @@ class Grown:
 
 def grow(ranks: Array, actions: Actions, rows: Array, leaves: int) -> Grown:
     """Grow a tree on some rows, always splitting where that makes actions the most alike."""
-    learner = (
-        _learner(actions.continuous)(
-            max_leaf_nodes=leaves, max_depth=DEEPEST, min_samples_leaf=SMALLEST_LEAF, random_state=0
-        )
-        if leaves > 1
-        else None
-    )
-    if learner is None or len(rows) < 2 * SMALLEST_LEAF:
+    if leaves < 2 or len(rows) < 2 * SMALLEST_LEAF:
         return _stump(actions, rows)
+    learner = _learner(actions.continuous)(
+        max_leaf_nodes=leaves, max_depth=DEEPEST, min_samples_leaf=SMALLEST_LEAF, random_state=0
+    )
     learner.fit(ranks[rows], actions.columns[rows])
     tree = learner.tree_
     entries = np.where(tree.children_left < 0, LEAF, tree.feature)

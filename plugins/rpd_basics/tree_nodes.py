@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,7 +70,7 @@ class Walk:
         return np.asarray(self.leaves[node])
 
 
-def rules(nodes: Nodes, names: Sequence[str]) -> list[str]:
+def rules(nodes: Nodes, names: Mapping[int, str]) -> list[str]:
     """Return for each leaf what holds there, in the order in which the tree asks."""
     found = []
     bounds: list[dict[int, tuple[float, float]]] = [{}] * len(nodes.entries)
