@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -118,7 +119,8 @@ def grow(ranks: Array, actions: Actions, rows: Array, leaves: int) -> Grown:
     learner = _learner(actions.continuous)(
         max_leaf_nodes=leaves, max_depth=DEEPEST, min_samples_leaf=SMALLEST_LEAF, random_state=0
     )
-    learner.fit(ranks[rows], actions.columns[rows])
+    with warnings.catch_warnings(action="ignore"):  # it warns of many actions in few steps
+        learner.fit(ranks[rows], actions.columns[rows])
     tree = learner.tree_
     entries = np.where(tree.children_left < 0, LEAF, tree.feature)
     return Grown(

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from rpd_basics.tree import Tree
-from rpd_core.errors import FitError, RpdError, SpecError
+from rpd_core.errors import ComponentError, FitError, RpdError, SpecError
 from rpd_core.play.prepare import restore_fitted, stored_fields
 from rpd_core.plugin.chain import Chain
 from rpd_core.plugin.protocols import Facts, FitSample
@@ -187,6 +187,20 @@ def test_few_steps_or_a_single_episode_are_enough_to_fit() -> None:
     assert len(Tree(leaves=2).fit(sample(rows, quadrants(rows))).purities) == 2
     one = FitSample(rows[:1], {}, np.zeros(1, int), np.zeros(1, int), FACTS, 0, 20, 0.2)
     assert shown(Tree().fit(one)) == ["anything (100 % pure)"]
+
+
+def test_as_many_actions_as_steps_are_fitted_without_a_word(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = vectors(episodes=2)
+    Tree(leaves=4).fit(sample(rows, np.arange(len(rows))))  # a warning would be an error here
+    assert capsys.readouterr() == ("", "")
+
+
+def test_without_scikit_learn_a_fit_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(ComponentError, match=r"pip install scikit-learn$"):
+        fitted()
 
 
 def test_a_long_sample_is_thinned_evenly() -> None:
