@@ -11,8 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rpd_basics.tree import Tree
+from rpd_basics.tree_nodes import Nodes, Walk, rules
 from rpd_core.errors import ComponentError, FitError, RpdError, SpecError
 from rpd_core.play.prepare import restore_fitted, stored_fields
 from rpd_core.plugin.chain import Chain
@@ -272,6 +275,17 @@ def test_a_tree_that_is_too_deep_or_too_large_is_refused(questions: int, complai
     large = {"length": 1, "entries": asks, "cuts": [0.0] * count, "others": others}
     with pytest.raises(SpecError, match=complaint):
         restore_fitted(Chain((Tree(),)), [{**large, "purities": [1.0] * (questions + 1)}])
+
+
+@given(st.lists(st.tuples(st.integers(-2, 2), st.floats(), st.integers(-1, 8)), max_size=7))
+def test_whatever_passes_for_a_tree_can_be_walked(rows: list[tuple[int, float, int]]) -> None:
+    nodes = Nodes(*(tuple(row[place] for row in rows) for place in range(3)))  # type: ignore[arg-type]
+    try:
+        nodes.check(2)
+    except SpecError:
+        return
+    leaves = Walk(nodes)(np.random.default_rng(0).normal(size=(20, 2)))
+    assert len(rules(nodes, {0: "a", 1: "b"})) == nodes.entries.count(-1) > leaves.max() >= 0
 
 
 def test_a_tree_over_vectors_said_to_be_enormous_costs_nothing() -> None:
