@@ -196,7 +196,7 @@ class Settings:
         "analysis", default=(), kind="measure", flag="--measure",
     )  # fmt: skip
     list_by: Any = _setting(
-        "Measure that the list of decisions is sorted by; default effect:shrunken.",
+        "Measure that the list of decisions is sorted by; default impact:shrunken.",
         "analysis", default=LIST_BY, kind="measure",
     )  # fmt: skip
     evidence: int = _setting(
@@ -217,12 +217,9 @@ class Settings:
         "analysis", default=STANDARD_SHARES, flag="-", check=_shares,
     )  # fmt: skip
     random_rankings: int = _setting(
-    unmutated_episodes: int = _setting(
-        "Episodes of the policy as it is, which tell what it reaches; default 400.",
-        "size", default=400, check=_count,
+        "Random rankings to compare with.",
+        "analysis", default=4, flag="-", check=_count_up_to(1000),
     )  # fmt: skip
-    chunk: int = _setting("Episodes per unit of work.", "size", flag="-", check=_count_up_to(10**7))
-    )
     reference: float | None = _setting(
         "Return that shares are measured from; default: the task's.",
         "analysis", check=_finite_or_none,
