@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _SHOWN = 6
 """Entries that a sentence names."""
+_DECIMALS = 15
+"""Decimals of a number, at most; those asked for stand in a file that anyone may have written."""
 
 
 def rules_in_words(found: Decisions, stored: StoredEpisodes, names: Names) -> FoundRules:
@@ -88,7 +90,7 @@ def _number(entry: Entry, value: float | None, bare: bool = False) -> str:
     shown = 0.0 if value is None else value * entry.factor
     number = f"{shown:.3g}" if entry.edges else f"{shown:g}"
     if entry.digits is not None:
-        number = f"{shown:.{max(entry.digits, 0)}f}"
+        number = f"{shown:.{min(max(entry.digits, 0), _DECIMALS)}f}"
     return number if bare else f"{number}{entry.unit}"
 
 
