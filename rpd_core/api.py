@@ -23,6 +23,9 @@ from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.protocols import Executor
 from rpd_core.plugin.registry import installed
 from rpd_core.report.opened import Run
+from rpd_core.report.stored import stored_request
+from rpd_core.report.validation import Validation
+from rpd_core.report.validation import validate as validate_list
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.files import file_stem
 from rpd_core.store.session import Note, Progress, Session, writing
@@ -134,6 +137,46 @@ def resolve_call(call: Call) -> Setup:
     for note in setup.task.notes:
         call.note(note)
     return setup
+
+
+def stored_call(
+    path: str | os.PathLike[str], analysis: str | None, trust: bool, **how: Any
+) -> Call:
+    """Return the call that goes on with a stored analysis; none named: the latest."""
+    directory = RunDirectory(Path(path))
+    directory.stored()  # raises where it is not a run
+    name = directory.choose_analysis(analysis)
+    stored = stored_request(directory, name, trust, {})
+    return Call(**stored, **how, out=directory.path, analysis=name, trust_policy=trust)
+
+
+def validate(
+    run: Run | str | os.PathLike[str],
+    states: int = 10,
+    episodes: int = 400,
+    reached: bool = False,
+    trust_policy: bool = False,
+    **how: Any,
+) -> Validation:
+    """Mutate single states of a stored list alone, and compare with what the suite says of them.
+
+    `states` per group (top, middle, harmless, random), tried on `episodes` unmutated episodes;
+    `reached` chooses only what these reach. `workers`, `executor`, `progress` and `note` are as
+    for `run`.
+    """
+    opened = run if isinstance(run, Run) else open_run(run)
+    call = stored_call(opened.path, opened.name, trust_policy, **how)
+    with session_for(call, opened.setup) as session:
+        return validate_session(session, call, states, episodes, reached)
+
+
+def validate_session(
+    session: Session, call: Call, states: int, episodes: int, reached: bool
+) -> Validation:
+    """Validate the list of the analysis that a call goes on with."""
+    opened = Run(session.directory.path, call.analysis, session.setup)
+    pipeline.prepare_run(session)
+    return validate_list(session, opened, states, episodes, reached)
 
 
 def check_name(name: str) -> str:

@@ -10,7 +10,8 @@ import numpy as np
 
 from rpd_core.analysis.analysis import Analysis, analyse, keep_condition
 from rpd_core.analysis.conditions import weigh
-from rpd_core.analysis.decisions import Decisions, decide
+from rpd_core.analysis.decisions import Decisions, decide, rules_of
+from rpd_core.analysis.looks import Looks, judge_in_looks, look_sizes, open_ranks
 from rpd_core.analysis.ranking import ranking_columns
 from rpd_core.analysis.reach import stored_reach
 from rpd_core.analysis.reading import StoredEpisodes
@@ -21,10 +22,20 @@ from rpd_core.play import prepare
 from rpd_core.play.chance import Phase
 from rpd_core.play.jobs import SuiteJob
 from rpd_core.plugin.protocols import WorkItem
+from rpd_core.pruning.choice import candidates_for
 from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.pruning.kept import KeptStates, write_kept
 from rpd_core.pruning.references import References, measure_references
+from rpd_core.pruning.refine import (
+    Refining,
+    Round,
+    first_centre,
+    last_confirmed,
+    refine,
+    rounds_that_pay,
+)
 from rpd_core.pruning.sweep import Pruning, prune
+from rpd_core.pruning.trials import Trials
 from rpd_core.report import summary
 from rpd_core.report.results import PassRates, SuiteFacts, Summary
 from rpd_core.report.tables import RankingTable
@@ -35,24 +46,28 @@ from rpd_core.store.session import Session
 from rpd_core.store.suites import play_parts
 
 
-def run(session: Session, name: str | None = None) -> Summary:
-    """Do it all; whatever the directory already holds is not done again."""
+def run(session: Session, name: str | None = None, grow: bool = True) -> Summary:
+    """Do it all; whatever the directory already holds is not done again.
+
+    Where the suite is to be stable and may not `grow`, what is stored has to do.
+    """
     if name is not None:
         session.directory.refuse_taken(name, session.setup.config)
     session.remember_origins(session.directory.suite())
     prepare_run(session)
     evaluations = Evaluations(session)
     if _suite_is_there(session):  # a question that it cannot answer is refused before playing
-        analysis = _analyse_suite(session)
+        analysis = _analyse_suite(session, grow)
         session.directory.keep_question(session.setup.config)
         references = measure_references(session, evaluations)
     else:  # and a policy that is no good before the long work
         session.directory.keep_question(session.setup.config)
         references = measure_references(session, evaluations)
-        analysis = _analyse_suite(session)
+        analysis = _analyse_suite(session, grow)
     setup, directory = session.setup, session.directory
     keep_condition(directory, setup.config.settings.condition, analysis)
     pruning = prune(evaluations, analysis.rankings, references)
+    pruning, rounds = refine_policy(evaluations, analysis, pruning, references)
     name = name or analysis_name(session)
     rates = pass_rates(analysis, references)
     origins = itertools.chain(
@@ -67,7 +82,7 @@ def run(session: Session, name: str | None = None) -> Summary:
     settings = setup.config.settings
     recurrence = Recurrence(analysis, judged, setup.measures[settings.list_by], settings.evidence)
     answer = summary.summarise(
-        name, setup.config, references, analysis, pruning, rates, judged, recurrence,
+        name, setup.config, references, analysis, pruning, rounds, rates, judged, recurrence,
         directory.names(), origins,
     )  # fmt: skip
     store_answer(session, answer, analysis, evaluations)
@@ -76,16 +91,44 @@ def run(session: Session, name: str | None = None) -> Summary:
     return answer
 
 
+def refine_policy(
+    evaluations: Evaluations, analysis: Analysis, pruning: Pruning, references: References
+) -> tuple[Pruning, list[Round]]:
+    """Make the policy of the first threshold smaller, where that was asked for or pays."""
+    fraction, chosen = next(iter(pruning.chosen.items()))
+    session = evaluations.session
+    settings = session.setup.config.settings
+    if chosen is None or chosen.tried.confirmation.outcome != "met":
+        return pruning, []
+    trials = Trials(evaluations, analysis.counted.states.key)
+    refining = Refining(trials, references, fraction, refined_name(session))
+    spent = int(analysis.episodes.length.sum()) + sum(evaluations.lengths.values())
+    rounds = rounds_that_pay(refining, spent)
+    centre = None
+    if rounds and len(chosen.tried.candidate.kept):
+        queue = candidates_for(settings, analysis.rankings, pruning.curves, refining.spared_target)
+        centre = first_centre(refining, queue)
+    if centre is None:
+        return pruning, []
+    done = refine(refining, chosen, centre, rounds)
+    found = {**pruning.chosen, fraction: last_confirmed(chosen, done)}
+    return replace(pruning, chosen=found), done
+
+
+def refined_name(session: Session) -> str:
+    """Return the name of the analysis whose policy is refined: the one without given rounds."""
+    setup = session.setup
+    usual = replace(setup.config.settings, rounds=None, refine_episodes=None)
+    config = replace(setup.config, settings=usual)
+    return session.directory.name_for(config, usual_settings(setup.task))
+
+
 def judge_decisions(session: Session, analysis: Analysis) -> Decisions:
     """Judge the states of a suite, in the order of the list."""
     settings = session.setup.config.settings
-    return decide(
-        analysis.counted,
-        analysis.rankings[settings.list_by],
-        stored_reach(session.directory),
-        settings.evidence,
-        settings.margin,
-    )
+    rules, ranking = rules_of(settings), analysis.rankings[settings.list_by]
+    verdicts = judge_in_looks(analysis, rules, settings.first_episodes)
+    return decide(analysis.counted, ranking, stored_reach(session.directory), rules, verdicts)
 
 
 def _suite_is_there(session: Session) -> bool:
@@ -94,14 +137,40 @@ def _suite_is_there(session: Session) -> bool:
     return not own and not directory.suite().gaps(settings.episodes, settings.chunk)
 
 
-def _analyse_suite(session: Session) -> Analysis:
+def _analyse_suite(session: Session, grow: bool) -> Analysis:
     """Play the mutant episodes that are missing and rank their states."""
     build_suite(session)
+    if session.setup.config.settings.until == "stable":
+        _grow_until_stable(session, grow)
     setup = session.setup
     settings = setup.config.settings
     return analyse(
         session.directory, setup.condition, settings.condition, setup.measures, settings.episodes
     )
+
+
+def _grow_until_stable(session: Session, grow: bool) -> None:
+    """Double the suite until the first decisions of its list have a verdict, or it is too large.
+
+    Each look stands on the first episodes of the stored suite, so that a run that was broken off
+    takes the same looks again.
+    """
+    setup, directory = session.setup, session.directory
+    settings = setup.config.settings
+    most = settings.most_episodes
+    if not grow:
+        most = min(most, directory.suite().count())
+    measure = {settings.list_by: setup.measures[settings.list_by]}
+    looks, reach = Looks(rules_of(settings)), stored_reach(directory)
+    for size in look_sizes(settings.episodes, most):
+        session.ask_for(size)
+        build_suite(session)
+        found = analyse(directory, setup.condition, settings.condition, measure, size)
+        keep_condition(directory, settings.condition, found)  # every look has the same condition
+        ranking, verdicts = found.rankings[settings.list_by], looks.add(found.counted)
+        judged = decide(found.counted, ranking, reach, looks.rules, verdicts)
+        if not open_ranks(judged, settings.top):
+            return
 
 
 def prepare_run(session: Session) -> None:
@@ -179,10 +248,10 @@ def analysis_name(session: Session) -> str:
 def usual_settings(task: Any) -> dict[str, Any]:
     """Return the analysis settings that a task's user gets without asking."""
     from rpd_core.config.configuration import plain
-    from rpd_core.config.settings import STANDARD_MEASURES, Settings, recommended
+    from rpd_core.config.settings import ASKED, STANDARD_MEASURES, Settings, recommended
 
     usual = Settings(**{**recommended(task, Settings()), "measures": STANDARD_MEASURES})
-    return plain(usual.of_scope("analysis"))
+    return plain(usual.of_scope(*ASKED))
 
 
 def store_answer(
@@ -208,8 +277,8 @@ def store_kept(directory: RunDirectory, name: str, pruning: Pruning) -> None:
     for fraction, chosen in pruning.chosen.items():
         if chosen is not None:
             one = chosen.tried.candidate
-            keys = tuple(one.kept.tolist())
-            write_kept(directory, name, KeptStates(fraction, one.measure, one.identity, keys))
+            keys, part = tuple(one.kept.tolist()), chosen.tried.part
+            write_kept(directory, name, KeptStates(fraction, one.measure, one.identity, keys, part))
 
 
 def finish_answer(directory: RunDirectory, answer: Summary) -> None:

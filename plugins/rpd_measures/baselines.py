@@ -41,8 +41,8 @@ class Random:
 class Differ:
     """How often the default action differs from what the policy chose; no outcome is looked at."""
 
-    count: Literal["visits", "share", "episodes", "first"] = "visits"
-    """Number of visits, their share, number of episodes by their first visit, or their share."""
+    count: Literal["share", "first", "visits", "episodes"] = "share"
+    """Share of visits, share of episodes by their first visit, or the number of either."""
 
     def __call__(self, evidence: Evidence) -> NDArray[np.float64]:
         if self.count in ("visits", "share"):

@@ -28,13 +28,13 @@ class Regression:
 
     outcome: Literal["failure", "return"] = "failure"
     """Failure under the condition, or the loss of return in its standard deviations."""
-    damping: float = 5.0
+    damping: float = 10.0
     """How strongly coefficients are pulled towards 0; 0: not at all."""
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.damping) and self.damping >= 0):
             raise SpecError(
-                f"regression: damping must be finite and at least 0, got {self.damping:g}; try 5"
+                f"regression: damping must be finite and at least 0, got {self.damping:g}; try 10"
             )
 
     def __call__(self, evidence: Evidence) -> FloatArray:

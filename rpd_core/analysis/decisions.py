@@ -16,9 +16,22 @@ from rpd_core.analysis.ranking import Ranking
 from rpd_core.analysis.reach import Reach
 from rpd_core.analysis.spectrum import Tally, identified
 from rpd_core.analysis.verdicts import Verdicts, judge
+from rpd_core.config.settings import Settings
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import BoolArray, IntArray
+
+
+@dataclass(frozen=True)
+class Rules:
+    """When a state is judged, and how."""
+
+    evidence: int
+    """Episodes in each arm that it needs."""
+    margin: float
+    """Effect below which a decision counts as harmless."""
+    confidence: float = 0.95
+    """The share of false verdicts is expected to be at most 1 minus this."""
 
 
 @dataclass(frozen=True)
@@ -51,18 +64,33 @@ class Decisions:
         return order[shown[order]]
 
 
+def rules_of(settings: Settings) -> Rules:
+    """Return how states are judged under these settings."""
+    return Rules(settings.evidence, settings.margin, settings.confidence)
+
+
 def decide(
-    counted: Tally, ranking: Ranking, reach: Reach, at_least: int, margin: float
+    counted: Tally,
+    ranking: Ranking,
+    reach: Reach,
+    rules: Rules,
+    verdicts: Verdicts | None = None,
 ) -> Decisions:
-    """Judge every state with at least this many episodes in each arm."""
-    evidence = identified(counted.spectrum, at_least)
-    differs = np.asarray(counted.differed > 0)
+    """Judge every state with enough episodes in each arm, unless the verdicts are given."""
+    if verdicts is None:
+        judged = judged_states(counted, rules.evidence)
+        verdicts = judge(counted.spectrum, judged, rules.margin, 1 - rules.confidence)
     return Decisions(
         ranking,
         counted,
-        evidence,
-        differs,
+        identified(counted.spectrum, rules.evidence),
+        np.asarray(counted.differed > 0),
         effect_interval(counted.spectrum),
-        judge(counted.spectrum, evidence & differs, margin),
+        verdicts,
         reach,
     )
+
+
+def judged_states(counted: Tally, at_least: int) -> BoolArray:
+    """Return the states with so many episodes in each arm whose default action ever differed."""
+    return np.asarray(identified(counted.spectrum, at_least) & (counted.differed > 0))

@@ -38,6 +38,16 @@ def lower_bound(
     return mean - z * deviation
 
 
+def impact_bound(bound: FloatArray, episodes: FloatArray) -> FloatArray:
+    """Return positive lower bounds of effects times the episodes that visit the state.
+
+    That is how many failures acting by default there accounts for; states whose effect may as well
+    be 0 keep their bound and so come after all others. Such a list comes back better than one by
+    effect alone, and tells of states with smaller effects that more episodes reach.
+    """
+    return np.where(bound > 0, bound * episodes, bound)
+
+
 def fit_normal(estimate: FloatArray, error: FloatArray) -> tuple[float, float]:
     """Return centre and spread of the normal distribution that true effects seem to come from.
 

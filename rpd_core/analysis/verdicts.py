@@ -66,6 +66,11 @@ class Verdicts:
         """Return which states have a verdict."""
         return np.asarray(self.codes == _VERDICTS.index(verdict))
 
+    @property
+    def settled(self) -> BoolArray:
+        """States with a verdict other than undecided."""
+        return np.asarray((self.codes >= 0) & (self.codes != _UNDECIDED))
+
     def episodes_needed(self, episodes: int) -> FloatArray:
         """Return the size of the whole suite, now `episodes`, that would settle each state."""
         return np.ceil(self.growth * episodes)

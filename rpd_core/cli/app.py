@@ -21,6 +21,7 @@ from rpd_core.cli import (
     shared,
     show,
     suite,
+    validate,
     verify,
 )
 
@@ -38,6 +39,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "suite": suite.suite_command,
     "rank": rank.rank_command,
     "prune": prune.prune_command,
+    "validate": validate.validate_command,
     "show": show.show_command,
     "explain": explain.explain_command,
     "replay": replay.replay_command,

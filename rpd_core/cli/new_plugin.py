@@ -13,7 +13,7 @@ from rpd_core.cli import shared
 @shared.reporting
 def new_plugin_command(
     kind: Annotated[str, typer.Argument(help="Kind of component, for example measure.")],
-    name: Annotated[str, typer.Argument(help="What users will type, for example jaccard.")],
+    name: Annotated[str, typer.Argument(help="What users will type, for example lift.")],
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder to make; default: rpd-NAME.")
     ] = None,

@@ -75,8 +75,10 @@ def _option(name: str, setting: Setting) -> Any:
     kind = typing.get_type_hints(Settings)[name]
     if typing.get_origin(kind) is tuple:
         option_type: Any = list[str] | None
-    elif kind in (int, float, float | None):
-        option_type = int | None if kind is int else float | None
+    elif kind in (int, int | None):
+        option_type = int | None
+    elif kind in (float, float | None):
+        option_type = float | None
     else:
         option_type = str | None
     flag = setting.flag or f"--{name.replace('_', '-')}"

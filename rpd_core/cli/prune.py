@@ -61,7 +61,7 @@ def prune_command(
         }
         typed = options.given(settings)
         call = call_for(typed, config, trust_policy, {**how, "progress": progress})
-        finished = carry_out(call)
+        finished = carry_out(call, grow=False)
     if export is not None:
         certificate = export_pruned(finished, export, fraction)
     show(finished, as_json)

@@ -40,7 +40,8 @@ def rank_command(
     as_json: options.Json = False,
 ) -> None:
     """List the decisions of a stored suite by a measure; plays nothing."""
-    from rpd_core.analysis.decisions import decide
+    from rpd_core.analysis.decisions import Rules, decide
+    from rpd_core.analysis.looks import judge_in_looks
     from rpd_core.analysis.ranking import ranking_columns
     from rpd_core.analysis.reach import stored_reach
     from rpd_core.api import open_run
@@ -69,9 +70,12 @@ def rank_command(
         first = next(iter(rankings.values()))
         write_table(RankingTable(first.name, ranking_columns(first, found.counted)), export)
     reach, names = stored_reach(opened.directory), opened.directory.names()
+    rules = Rules(at_least, width, opened.setting("confidence"))
+    planned = opened.asked.episodes if opened.name else None
+    verdicts = judge_in_looks(found, rules, opened.setting("first_episodes"), planned)
     answer = {}
     for name, ranking in rankings.items():
-        judged = decide(found.counted, ranking, reach, at_least, width)
+        judged = decide(found.counted, ranking, reach, rules, verdicts)
         rows = judged.listed(everything, reached)
         listed = decision_rows(judged, rows[:top], found.stored, names)
         answer[name] = list_facts(judged, at_least, width), listed

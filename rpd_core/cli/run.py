@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @shared.reporting
-@options.with_settings("suite", "size", "analysis")
+@options.with_settings("suite", "size", "analysis", "growth")
 def run_command(
     env: options.Env = None,
     policy: options.Policy = None,
@@ -68,11 +68,11 @@ def call_for(typed: dict[str, Any], config: Path | None, trust: bool, how: dict[
     if "env" not in typed:
         raise ConfigError("no environment given: try rpd run --env cartpole")
     how["workers"] = shared.check_workers(how.get("workers"))
-    how["executor"] = _executor(how["executor"], how.pop("stall", None))
+    how["executor"] = executor_for(how["executor"], how.pop("stall", None))
     return Call(**typed, **how, trust_policy=trust, note=shared.show_note)
 
 
-def _executor(text: str, stall_timeout: float | None) -> Any:
+def executor_for(text: str, stall_timeout: float | None) -> Any:
     """Return the executor; local work gets a process of its own, which can be ended."""
     from rpd_core.plugin.registry import installed
 
@@ -105,8 +105,11 @@ def resolved(call: Call) -> Setup:
         return resolve_call(call)
 
 
-def carry_out(call: Call) -> Run:
-    """Do a whole run; when interrupted, show how to go on."""
+def carry_out(call: Call, grow: bool = True) -> Run:
+    """Do a whole run; when interrupted, show how to go on.
+
+    A suite that is to be stable grows, unless nothing but what is stored may be asked.
+    """
     from rpd_core.api import directory_for, session_for
     from rpd_core.pipeline import run
     from rpd_core.report.opened import Run
@@ -114,7 +117,7 @@ def carry_out(call: Call) -> Run:
     setup = resolved(call)
     directory = directory_for(call, setup)
     with shared.resumable(directory.path), session_for(call, setup) as session:
-        summary = run(session, call.analysis)
+        summary = run(session, call.analysis, grow)
     return Run(directory.path, summary.analysis, session.setup)
 
 

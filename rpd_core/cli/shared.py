@@ -102,14 +102,15 @@ def tidied(text: str) -> str:
 
 
 @contextmanager
-def resumable(out: Path) -> Iterator[None]:
-    """When interrupted, show what was kept and how to go on."""
+def resumable(out: Path, same_command: bool = False) -> Iterator[None]:
+    """When interrupted, show what was kept and how to go on; some only the same command can."""
     try:
         yield
     except KeyboardInterrupt as stop:
+        other = f", or rpd run --config {out / 'run.json'} --out {out}," * (not same_command)
         errors().print(
-            f"rpd: interrupted; finished chunks are kept in {out}. Run the same command again, or "
-            f"rpd run --config {out / 'run.json'} --out {out}, to continue.",
+            f"rpd: interrupted; finished chunks are kept in {out}. Run the same command again"
+            f"{other} to continue.",
             markup=False,
         )
         raise typer.Exit(exit_code(stop)) from None

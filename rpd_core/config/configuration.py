@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rpd_core.config.identity import short_digest
-from rpd_core.config.settings import Settings
+from rpd_core.config.settings import ASKED, Settings
 
 THRESHOLDS = (0.9, 0.5)
 """Fractions of the return that pruned policies are to keep."""
@@ -51,7 +51,7 @@ class Configuration:
 
     def analysis_json(self) -> dict[str, Any]:
         """Return what `analysis.json` holds: what is asked of the suite."""
-        return plain(self.settings.of_scope("analysis"))
+        return plain(self.settings.of_scope(*ASKED))
 
 
 def plain(value: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,17 +16,20 @@ from typing import Any, Literal
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.protocols import Task
 
-Scope = Literal["suite", "size", "analysis"]
-"""What a setting decides: the episodes themselves, how many, or only what is asked of them."""
+Scope = Literal["suite", "size", "analysis", "growth"]
+"""What a setting decides: the episodes themselves, how many, what is asked of them, or when a suite
+that grows is large enough for that."""
+ASKED: tuple[Scope, ...] = ("analysis", "growth")
+"""What is stored with an analysis."""
 Check = Callable[[str, Any], None]
 
 PORTFOLIO = ("tarantula", "ochiai", "zoltar", "wong2")
 """The paper's four measures."""
 EVIDENCE = 10
 """Episodes in each arm from which on a state is judged."""
-LIST_BY = "effect:shrunken"
+LIST_BY = "impact:shrunken"
 """The measure that the list of decisions is sorted by."""
-STANDARD_MEASURES = (*PORTFOLIO, "freqvis", "differ", "effect", LIST_BY)
+STANDARD_MEASURES = (*PORTFOLIO, "freqvis", "differ", "effect", "effect:shrunken", LIST_BY)
 BASELINES = ("random", "freqvis", "differ")
 """Measures to compare with: they give the pruned policy only where `headline` names them."""
 BEST = "best"
@@ -35,6 +38,8 @@ STANDARD_SHARES = (
     0.0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.125, 0.15, 0.175, 0.2, 0.225, 0.25,
     0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 1.0,
 )  # fmt: skip
+DOUBLINGS = 4
+"""How often a suite doubles until it is stable, unless more or fewer episodes are allowed."""
 LARGEST = 10**12
 """Episodes, lanes and the like beyond this are a slip of the keyboard."""
 
@@ -69,12 +74,30 @@ class Setting:
     check: Check | None = None
 
 
-def _count(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ConfigError(f"{name} must be a whole number, got {value!r}")
-    if not 1 <= value <= LARGEST:
-        bound = "at least 1" if value < 1 else f"at most {LARGEST:g}"
-        raise ConfigError(f"{name} must be {bound}, got {value}")
+def _count_up_to(largest: int) -> Check:
+    """Check for a whole number from 1 to `largest`."""
+
+    def check(name: str, value: Any) -> None:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ConfigError(f"{name} must be a whole number, got {value!r}")
+        if not 1 <= value <= largest:
+            bound = "at least 1" if value < 1 else f"at most {largest:g}"
+            raise ConfigError(f"{name} must be {bound}, got {value}")
+
+    return check
+
+
+_count = _count_up_to(LARGEST)
+
+
+def _count_or_none(name: str, value: Any) -> None:
+    if value is not None:
+        _count(name, value)
+
+
+def _until(name: str, value: Any) -> None:
+    if value not in ("episodes", "stable"):
+        raise ConfigError(f"{name} must be episodes or stable, got {value!r}")
 
 
 def _seed(name: str, value: Any) -> None:
@@ -102,9 +125,14 @@ def _unvisited(name: str, value: Any) -> None:
         raise ConfigError(f"{name} must be default or policy, got {value!r}")
 
 
-def _not_negative(name: str, value: Any) -> None:
-    if value != 0:
+def _rounds(name: str, value: Any) -> None:
+    if value is not None and (value != 0 or isinstance(value, bool)):
         _count(name, value)
+
+
+def _two_or_none(name: str, value: Any) -> None:
+    if value is not None:
+        _two_or_more(name, value)
 
 
 def _objective(name: str, value: Any) -> None:
@@ -151,13 +179,15 @@ class Settings:
         "Chance that a state is mutated, in (0, 1).", "suite", check=_rate
     )
     seed: int = _setting("Seed of everything; default 0.", "suite", default=0, check=_seed)
-    lanes: int = _setting("Episodes played side by side.", "suite", flag="-", check=_count)
+    lanes: int = _setting(
+        "Episodes played side by side.", "suite", flag="-", check=_count_up_to(10**5)
+    )
     episodes: int = _setting("Mutant episodes in the suite.", "size", check=_count)
     unmutated_episodes: int = _setting(
         "Episodes of the policy as it is, which tell what it reaches; default 400.",
         "size", default=400, check=_count,
     )  # fmt: skip
-    chunk: int = _setting("Episodes per unit of work.", "size", flag="-", check=_count)
+    chunk: int = _setting("Episodes per unit of work.", "size", flag="-", check=_count_up_to(10**7))
     condition: Any = _setting(
         "When an episode passed: return>=200, auto, ...", "analysis", kind="condition"
     )
@@ -166,7 +196,7 @@ class Settings:
         "analysis", default=(), kind="measure", flag="--measure",
     )  # fmt: skip
     list_by: Any = _setting(
-        "Measure that the list of decisions is sorted by; default effect:shrunken.",
+        "Measure that the list of decisions is sorted by; default impact:shrunken.",
         "analysis", default=LIST_BY, kind="measure",
     )  # fmt: skip
     evidence: int = _setting(
@@ -187,19 +217,20 @@ class Settings:
         "analysis", default=STANDARD_SHARES, flag="-", check=_shares,
     )  # fmt: skip
     random_rankings: int = _setting(
-        "Random rankings to compare with.", "analysis", default=8, flag="-", check=_count
-    )
+        "Random rankings to compare with.",
+        "analysis", default=4, flag="-", check=_count_up_to(1000),
+    )  # fmt: skip
     reference: float | None = _setting(
         "Return that shares are measured from; default: the task's.",
         "analysis", check=_finite_or_none,
     )  # fmt: skip
-    rounds: int = _setting(
-        "Rounds of refining the pruned policy at most, where they pay; 0: none; default 3.",
-        "analysis", default=3, check=_not_negative,
+    rounds: int | None = _setting(
+        "Rounds of refining the pruned policy at most; default: up to 3, as long as they pay.",
+        "analysis", default=None, check=_rounds,
     )  # fmt: skip
-    refine_episodes: int = _setting(
-        "Mutants of the pruned policy in each of them; default 2500.",
-        "analysis", default=2500, check=_two_or_more,
+    refine_episodes: int | None = _setting(
+        "Mutants of the pruned policy in each of them; default: half as many as the suite has.",
+        "analysis", default=None, check=_two_or_none,
     )  # fmt: skip
     headline: Any = _setting(
         "Measure that gives the pruned policy, or best (default): the one that makes it smallest.",
@@ -217,6 +248,33 @@ class Settings:
         "How far below the target the lower bound of a confirmed policy may lie; default 0.02.",
         "analysis", default=0.02, check=_margin,
     )  # fmt: skip
+
+    confidence: float = _setting(
+        "Verdicts: at most 1 minus this of them are expected to be false; default 0.95.",
+        "analysis", default=0.95, check=_rate,
+    )  # fmt: skip
+    until: Literal["episodes", "stable"] = _setting(
+        "Play --episodes (default), or double them until the first --top have a verdict: 'stable'.",
+        "growth", default="episodes", check=_until,
+    )  # fmt: skip
+    top: int = _setting(
+        "Decisions that are to have a verdict; default 10.", "growth", default=10, check=_count
+    )
+    max_episodes: int | None = _setting(
+        "Episodes at which a suite stops to grow; default: 16 times the first size.",
+        "growth", default=None, check=_count_or_none,
+    )  # fmt: skip
+    first_episodes: int | None = _setting(
+        "Episodes of the first look.", "growth", default=None, flag="-", check=_count_or_none
+    )
+
+    @property
+    def most_episodes(self) -> int:
+        """Episodes that the suite may have."""
+        if self.until != "stable":
+            return self.episodes
+        first = self.first_episodes or self.episodes
+        return self.max_episodes or first * 2**DOUBLINGS
 
     def given(self) -> dict[str, Any]:
         """Return the settings that were given."""
@@ -257,7 +315,16 @@ def recommended(task: Task, given: Settings) -> dict[str, Any]:
             empty = isinstance(value, tuple) and not value  # a task without an opinion
             value = setting.default if empty else value
         values[name] = value
-    return values
+    return _with_first_look(values)
+
+
+def _with_first_look(values: dict[str, Any]) -> dict[str, Any]:
+    """Fill in where a suite that grows begins, whatever it has grown to since."""
+    first = None
+    if values["until"] == "stable":
+        first = values["first_episodes"] or values["episodes"]
+        values["episodes"] = first
+    return {**values, "first_episodes": first}
 
 
 def check(settings: Settings) -> None:
@@ -270,6 +337,13 @@ def check(settings: Settings) -> None:
             f"{settings.episodes} episodes at mutation rate {settings.mutation_rate:g} mutate "
             "almost nothing: ask for more episodes"
         )
+    if settings.until == "stable" and settings.most_episodes < settings.episodes:
+        raise ConfigError(
+            f"max_episodes must be at least the {settings.episodes} episodes that a suite begins "
+            f"with, got {settings.max_episodes}"
+        )
+    if settings.until != "stable" and settings.max_episodes is not None:
+        raise ConfigError("max_episodes has a meaning only with until stable: add --until stable")
 
 
 def check_value(name: str, value: Any) -> Any:

@@ -24,7 +24,7 @@ from rpd_core.plugin.origins import Origin, origin_of
 from rpd_core.plugin.protocols import Entry, Episodes, Facts, Suite, Visits
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import KeyArray
+    from rpd_core.plugin.protocols import IntArray, KeyArray
 
 RANKED_STEPS = "rpd.ranked_steps"
 """Column of an evaluation's episodes: steps spent in states of the ranking."""
@@ -103,11 +103,18 @@ class Evaluation:
     test_episodes: int
     visits: bool = False
     """Whether it is stored which states each episode visited."""
+    chosen: tuple[int, ...] | None = None
+    """Which of the test episodes are played, in order; None: all. There are `test_episodes`."""
 
     @property
     def total(self) -> int:
         """Number of episodes."""
         return len(self.points) * self.test_episodes
+
+    def test_numbers(self, index: IntArray) -> IntArray:
+        """Return which test episode each episode is."""
+        place = index % self.test_episodes
+        return place if self.chosen is None else np.array(self.chosen, dtype=np.int64)[place]
 
     def actor(self, index: int) -> str:
         """Return who acts in an episode."""
@@ -188,7 +195,7 @@ def perform_evaluation(job: EvaluationJob) -> EvaluationChunk:
     """Play a chunk of an evaluation."""
     asked = job.evaluation
     index = np.arange(job.first, job.last + 1)
-    identity = episode_keys(asked.seed, asked.phase, index % asked.test_episodes, asked.part)
+    identity = episode_keys(asked.seed, asked.phase, asked.test_numbers(index), asked.part)
     points = np.array(asked.points, dtype=np.int64)[index // asked.test_episodes]
     keep = TopStates(asked.rankings, points, asked.unranked_kept)
     opened = player_for(asked.recipe)

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rpd_core.analysis.analysis import Analysis, analyse
-from rpd_core.analysis.decisions import Decisions, decide
+from rpd_core.analysis.decisions import Decisions, decide, rules_of
+from rpd_core.analysis.looks import judge_in_looks
 from rpd_core.analysis.ranking import Ranking, ranking_columns
 from rpd_core.analysis.reach import stored_reach
 from rpd_core.config.resolve import Setup, choose
@@ -171,7 +172,9 @@ class Run:
             self.ranked_as_stored(settings.list_by) if measure is None else self.ranked(measure)
         )
         reach = stored_reach(self.directory)
-        return decide(self.analysis.counted, ranking, reach, settings.evidence, settings.margin)
+        rules = rules_of(settings)
+        verdicts = judge_in_looks(self.analysis, rules, settings.first_episodes)
+        return decide(self.analysis.counted, ranking, reach, rules, verdicts)
 
     def policy(self, fraction: float = 0.9) -> Policy | None:
         """Return the chosen pruned policy that is to keep this fraction of the return.

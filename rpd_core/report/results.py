@@ -137,6 +137,32 @@ class Policy:
     """Share of steps at which the policy need not be asked."""
     failed: tuple[FailedTry, ...]
     """The other ones that were tried, in order."""
+    new_states: int = 0
+    """Kept states that the first suite never saw; they count in `kept` and `states`."""
+
+
+@dataclass(frozen=True)
+class RoundFacts:
+    """What a round of refining did."""
+
+    number: int
+    """From 1."""
+    centre: int
+    """Kept states of the policy that was mutated."""
+    episodes: int
+    """Mutants of it."""
+    folder: str
+    """Where they are stored."""
+    kept: int | None
+    """Kept states of the policy that was tried; null: nothing smaller reached the target."""
+    states: float | None
+    """Their share of the states of the first suite."""
+    steps: float | None
+    """Share of its steps at which the policy decided."""
+    outcome: Outcome | None
+    """Whether it is confirmed."""
+    shrunk: bool
+    """Whether it is confirmed and smaller than what was confirmed before."""
 
 
 @dataclass(frozen=True)
@@ -269,6 +295,22 @@ class FoundRules:
 
 
 @dataclass(frozen=True)
+class Growth:
+    """How a suite grew until the first decisions of its list had a verdict."""
+
+    looks: tuple[int, ...]
+    """Episodes that the suite had at each look."""
+    top: int
+    """Decisions that were to have a verdict."""
+    stable: bool
+    """Whether they have."""
+    open_ranks: tuple[int, ...]
+    """Which of them have none."""
+    max_episodes: int
+    """Episodes that were allowed."""
+
+
+@dataclass(frozen=True)
 class Played:
     """Who played some parts of the run."""
 
@@ -300,6 +342,8 @@ class Summary:
     """By fraction, then by measure, `portfolio`, `random` and `random_best`; null: never met."""
     policy: Policy | None
     """The chosen pruned policy for the first fraction; null: no pruned policy reached it."""
+    rounds: tuple[RoundFacts, ...]
+    """Rounds of refining that led to it."""
     policies: Mapping[str, Policy | None]
     """The chosen pruned policy by fraction of the return."""
     deletion: Mapping[str, Deletion]
@@ -314,6 +358,8 @@ class Summary:
     """Those that matter in a few sentences."""
     stability: Stability | None
     """Whether the list comes back in another suite; null where nothing is listed."""
+    growth: Growth | None
+    """How the suite grew; null where its size was given."""
     configuration: Mapping[str, Any]
     """`suite` and `analysis`: every setting, resolved."""
     played: tuple[Played, ...]

@@ -17,7 +17,7 @@ from rpd_core.report.text import advice_on, say
 if TYPE_CHECKING:
     from rpd_core.analysis.stability import Stability
     from rpd_core.pruning.curves import PrunedPoint
-    from rpd_core.report.results import Played, Policy, Summary, Threshold
+    from rpd_core.report.results import Growth, Played, Policy, Summary, Threshold
 
 SHOWN = 10
 """Decisions on the screen."""
@@ -88,11 +88,30 @@ def _print_decisions(console: Console, summary: Summary, count: int) -> None:
     title = f"Decisions by {facts.measure}: risk of failing if mutated and if kept, and the effect"
     print_list(console, title, rows)
     say(console, " ".join(list_notes(facts, summary.condition)))
-    for note in (_about(summary), _comes_back(summary.stability, summary)):
+    for note in (
+        growth_words(summary.growth),
+        _about(summary),
+        _comes_back(summary.stability, summary),
+    ):
         if note:
             say(console, note)
     for line in rule_lines(summary.rules, _RULE_LINES, console.width):
         say(console, line)
+
+
+def growth_words(growth: Growth | None) -> str:
+    """Return how far a suite grew, and whether that was enough."""
+    if growth is None:
+        return ""
+    sizes = ", ".join(map(str, growth.looks))
+    looks = f"{len(growth.looks)} looks" if len(growth.looks) > 1 else "one look"
+    taken = f"after {looks} (at {sizes} episodes)"
+    if growth.stable:
+        return f"Stable {taken}: each of the first {growth.top} has a verdict."
+    ranks = ", ".join(map(str, growth.open_ranks))
+    reached = growth.looks[-1] >= growth.max_episodes
+    remedy = "raise --max-episodes" if reached else "rpd run --until stable would go on"
+    return f"Not stable {taken}: rank {ranks} of the first {growth.top} has no verdict; {remedy}."
 
 
 def _about(summary: Summary) -> str:

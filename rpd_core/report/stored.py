@@ -23,6 +23,8 @@ def stored_request(
     asked = directory.analysis(analysis).settings if analysis else directory.question()
     values: dict[str, Any] = {"env": stored.env, "policy": stored.policy}
     values |= {**stored.settings.given(), **(asked.given() if asked is not None else {})}
+    if "episodes" in typed:
+        values.pop("first_episodes", None)  # a suite that grows begins with what was typed
     named_by = repr(str(directory.path))
     kinds = {
         name: one.kind

@@ -13,7 +13,7 @@ from typing import Any
 
 from rpd_core.config.configuration import Configuration
 from rpd_core.config.identity import differences, short_digest
-from rpd_core.config.settings import Scope, Settings, check_stored
+from rpd_core.config.settings import ASKED, Scope, Settings, check_stored
 from rpd_core.errors import ConfigError, StoreError, nearest
 from rpd_core.play.jobs import Names
 from rpd_core.store.codec import from_plain, parse_object, to_bytes
@@ -30,6 +30,8 @@ _OURS = re.compile(r"\.lock|\..+\.\d+\.tmp")
 """What an interrupted start may leave behind before there is a run.json."""
 _SUITE_TABLES = ("states", "visits", "episodes")
 _LARGEST_JSON = 2**28
+_UNSAID = ("condition", "shares", "first_episodes")
+"""Settings that do not add to the name of an analysis."""
 _QUESTION = "analyses/question.json"
 """What was asked last."""
 
@@ -116,6 +118,9 @@ class RunDirectory:
         self.check(config)
         asked = {"schema": SCHEMA_VERSION, **config.suite_json()}
         asked["process"] = PROCESS if config.live else ""
+        if config.settings.until == "stable" and self._holds_work():  # it may have grown before
+            grown = max(config.settings.episodes, self.stored().settings.episodes)
+            asked["settings"] = {**asked["settings"], "episodes": grown}
         if self.read_json("run.json") != asked:
             self.write_json("run.json", asked)
 
@@ -136,7 +141,7 @@ class RunDirectory:
                 "choose another --out or repeat the stored one"
             )
         held = max((last + 1 for _, last in self.suite().covered()), default=0)
-        if held > config.settings.episodes:
+        if held > config.settings.episodes and config.settings.until != "stable":
             raise StoreError(
                 f"{str(self.path)!r} holds {held} episodes, asked for {config.settings.episodes}: "
                 "a run can grow but not shrink; choose another --out"
@@ -169,7 +174,8 @@ class RunDirectory:
     def forget_if_empty(self) -> None:
         """Remove a run for which nothing was played or fitted."""
         if not self._holds_work():
-            (self.path / _QUESTION).unlink(missing_ok=True)
+            if not (self.path / "analyses").is_symlink():  # or a file elsewhere would be removed
+                (self.path / _QUESTION).unlink(missing_ok=True)
             for name in ("run.json", ".lock"):
                 (self.path / name).unlink(missing_ok=True)
             for folder in (self.path / "analyses", self.path):
@@ -195,7 +201,7 @@ class RunDirectory:
         return Parts(self.path / "unmutated", _SUITE_TABLES, digest, self.path)
 
     def round_parts(self, folder: str) -> Parts:
-        """Return mutants of a pruned policy; the folder's name ends in a digest of what they are."""
+        """Return mutants of a pruned policy; their folder's name ends in a digest of them."""
         return Parts(self.path / folder, _SUITE_TABLES, folder.rpartition("-")[2], self.path)
 
     def suite_digest(self) -> str:
@@ -266,7 +272,7 @@ class RunDirectory:
         if found is None:
             raise StoreError(f"{str(self.path / where)!r} is missing: run rpd prune again")
         analysis = from_plain(StoredAnalysis, found, repr(str(self.path / where)))
-        _check_settings(analysis.settings, repr(str(self.path / where)), "analysis")
+        _check_settings(analysis.settings, repr(str(self.path / where)), *ASKED)
         return analysis
 
     def name_for(self, config: Configuration, recommended: Mapping[str, Any]) -> str:
@@ -277,7 +283,9 @@ class RunDirectory:
         asked = config.analysis_json()
         words = [file_stem(asked["condition"])]
         for key, value in asked.items():
-            if key not in ("condition", "shares") and value != recommended.get(key):
+            if key not in ("condition", "shares", "first_episodes") and value != recommended.get(
+                key
+            ):
                 words.append(file_stem(f"{key}-{_in_words(value, recommended.get(key))}"))
         name, episodes = "_".join(words)[:100], config.settings.episodes
         longer = f"{name}_episodes-{episodes}"  # the same question to a suite that has grown
@@ -288,17 +296,20 @@ class RunDirectory:
 
     def refuse_taken(self, name: str, config: Configuration) -> None:
         """Refuse a name that an analysis with another question has."""
-        if not self._is_free(name, config.analysis_json(), config.settings.episodes):
+        grows = config.settings.until == "stable"  # how far it does is not known before
+        episodes = None if grows else config.settings.episodes
+        if not self._is_free(name, config.analysis_json(), episodes):
             raise ConfigError(
                 f"{str(self.path)!r} has an analysis {name!r} that asks something else: choose "
                 "another --analysis"
             )
 
-    def _is_free(self, name: str, asked: Mapping[str, Any], episodes: int) -> bool:
+    def _is_free(self, name: str, asked: Mapping[str, Any], episodes: int | None) -> bool:
         """Return whether no analysis has a name, or one that asks the same of as many episodes."""
         held = self.read_json(f"analyses/{name}/analysis.json")
-        same = held is not None and (held.get("settings"), held.get("episodes"))
-        return held is None or same == (asked, episodes)
+        if held is None:
+            return True
+        return held.get("settings") == asked and episodes in (None, held.get("episodes"))
 
 
 def _in_words(value: Any, usual: Any) -> str:

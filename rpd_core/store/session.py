@@ -63,6 +63,14 @@ class Session:
         chain = dataclasses.replace(self.setup.abstraction, links=recipe.links)
         self.setup = dataclasses.replace(self.setup, abstraction=chain)
 
+    def ask_for(self, episodes: int) -> None:
+        """Go on with a suite of this size."""
+        config = self.setup.config
+        settings = dataclasses.replace(config.settings, episodes=episodes)
+        config = dataclasses.replace(config, settings=settings)
+        self.setup = dataclasses.replace(self.setup, config=config)
+        self.directory.create(config)
+
     def play(self, stage: str, work: Iterable[PartWork], done: int, total: int) -> None:
         """Play parts and store each as it comes back; raise if one does not."""
         jobs = {one.item.identity: one for one in work}

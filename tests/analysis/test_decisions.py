@@ -9,7 +9,7 @@ import pytest
 import worlds
 
 from rpd_core.analysis.conditions import weigh
-from rpd_core.analysis.decisions import Decisions, decide
+from rpd_core.analysis.decisions import Decisions, Rules, decide
 from rpd_core.analysis.ranking import Ranking, rank
 from rpd_core.analysis.reach import Reach, reach_of
 from rpd_core.analysis.spectrum import tally
@@ -40,7 +40,7 @@ def judged(registry: Registry, reach: Reach) -> Decisions:
     weights = weigh(registry.make("condition", worlds.CONDITION), suite.episodes)
     counted = tally([suite], weights)
     measure = registry.make("measure", "effect")
-    return decide(counted, rank("effect", measure, counted.evidence()), reach, 10, 0.05)
+    return decide(counted, rank("effect", measure, counted.evidence()), reach, Rules(10, 0.05))
 
 
 def of_state(found: Decisions, state: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rpd_core.analysis.shrinkage import fit_normal, lower_bound, shrunken
+from rpd_core.analysis.shrinkage import fit_normal, impact_bound, lower_bound, shrunken
 
 EVERY = np.ones(2, dtype=np.bool_)
 
@@ -73,3 +73,8 @@ def test_estimates_that_chance_alone_explains_keep_their_order() -> None:
     assert fit_normal(estimate, error) == (pytest.approx(0.01), 0.0)
     bound = lower_bound(estimate, error, np.ones(4, dtype=np.bool_))
     assert bound[0] > bound[1] == bound[3] > bound[2]
+
+
+def test_impact_weighs_sure_effects_by_how_many_episodes_they_touch() -> None:
+    bound, episodes = np.array([0.4, 0.1, -0.1, -0.2]), np.array([10.0, 100.0, 1000.0, 1.0])
+    np.testing.assert_allclose(impact_bound(bound, episodes), [4, 10, -0.1, -0.2])

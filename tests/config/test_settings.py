@@ -15,7 +15,7 @@ import rpd_core as rpd
 from rpd_core.api import Call
 from rpd_core.cli.app import app
 from rpd_core.config.resolve import resolve
-from rpd_core.config.settings import RECOMMENDED, Request, declared
+from rpd_core.config.settings import ASKED, RECOMMENDED, Request, declared
 from rpd_core.plugin.kinds import KINDS
 from rpd_core.plugin.registry import Registry
 
@@ -56,7 +56,7 @@ def test_the_command_line_has_every_setting_with_its_help(name: str, shown: str)
 
 def test_settings_that_are_not_for_the_command_line_are_not_there(shown: str) -> None:
     hidden = {name for name, one in declared().items() if one.flag == "-"}
-    assert hidden == {"lanes", "chunk", "shares", "random_rankings"}
+    assert hidden == {"lanes", "chunk", "shares", "random_rankings", "first_episodes"}
     assert not [name for name in hidden if f"--{name.replace('_', '-')}" in shown]
 
 
@@ -64,8 +64,8 @@ def test_every_setting_is_stored_where_its_scope_says(registry: Registry) -> Non
     config = resolve(Request(worlds.Corridor(), worlds.Goes()), registry).config
     scopes = {name: one.scope for name, one in declared().items()}
     asked, fixed = config.analysis_json(), config.suite_json()["settings"]
-    assert set(asked) == {name for name, scope in scopes.items() if scope == "analysis"}
-    assert set(fixed) == {name for name, scope in scopes.items() if scope != "analysis"}
+    assert set(asked) == {name for name, scope in scopes.items() if scope in ASKED}
+    assert set(fixed) == {name for name, scope in scopes.items() if scope not in ASKED}
 
 
 def test_settings_that_select_components_name_a_kind() -> None:

@@ -60,7 +60,7 @@ def test_the_readme_opens_with_the_two_commands_and_ci_calls_the_second():
 @pytest.mark.parametrize(
     ("page", "example", "files"),
     [
-        ("write-a-measure.md", "rpd-measure-jaccard", "*.py"),
+        ("write-a-measure.md", "rpd-measure-lift", "*.py"),
         ("write-an-environment-plugin.md", "rpd-environment-lake", "*.py"),
         ("write-an-environment-plugin.md", "rpd-environment-lake", "*.toml"),
     ],

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rpd_core.config.settings import declared
+from rpd_core.config.settings import ASKED, declared
 from rpd_core.play.jobs import Names
 from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Episodes, Spectrum, States, Visits
@@ -51,7 +51,7 @@ def test_the_fields_of_the_names_have_rows():
 
 
 @pytest.mark.parametrize(
-    ("record", "scopes"), [(StoredSuite, ("suite", "size")), (StoredAnalysis, ("analysis",))]
+    ("record", "scopes"), [(StoredSuite, ("suite", "size")), (StoredAnalysis, ASKED)]
 )
 def test_every_stored_setting_is_named_where_it_is_stored(record, scopes):
     text = section(f"### `{record.__name__}`")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from distributions import write_distribution
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "rpd-measure-jaccard"
+EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "rpd-measure-lift"
 SMALL = ["--env", "cartpole", "--episodes", "300", "--test-episodes", "4", "--workers", "1"]
 
 
@@ -16,33 +16,33 @@ def test_the_example_is_ten_lines_and_lives_from_install_to_uninstall(scratch, t
     for module in EXAMPLE.glob("*.py"):
         lines = [line for line in module.read_text().splitlines() if line.strip()]
         assert len(lines) <= 10, module.name
-    assert ("measure", "jaccard") not in scratch.listed()
+    assert ("measure", "lift") not in scratch.listed()
 
     scratch.install(EXAMPLE)
-    row = scratch.listed()["measure", "jaccard"]
+    row = scratch.listed()["measure", "lift"]
     assert (row["status"], row["plugin"], row["distribution"], row["version"]) == (
         "ready",
-        "jaccard",
-        "rpd-measure-jaccard",
+        "lift",
+        "rpd-measure-lift",
         "1.0",
     )
-    checked = scratch.rpd("check-plugin", "jaccard")
+    checked = scratch.rpd("check-plugin", "lift")
     assert checked.returncode == 0, checked.stdout
-    assert "ok    measure jaccard" in checked.stdout
+    assert "ok    measure lift" in checked.stdout
 
-    ran = scratch.rpd("run", *SMALL, "--measure", "jaccard", "--out", str(tmp_path / "r"), "--json")
+    ran = scratch.rpd("run", *SMALL, "--measure", "lift", "--out", str(tmp_path / "r"), "--json")
     assert ran.returncode == 0, ran.stderr
-    assert "jaccard" in json.loads(ran.stdout)["thresholds"]["0.9"]
-    ranked = scratch.rpd("rank", str(tmp_path / "r"), "--measure", "jaccard", "--json")
-    scores = [row["score"] for row in json.loads(ranked.stdout)["rankings"]["jaccard"]]
+    assert "lift" in json.loads(ran.stdout)["thresholds"]["0.9"]
+    ranked = scratch.rpd("rank", str(tmp_path / "r"), "--measure", "lift", "--json")
+    scores = [row["score"] for row in json.loads(ranked.stdout)["rankings"]["lift"]]
     assert scores == sorted(scores, reverse=True)
-    assert 0 < scores[0] <= 1
+    assert scores[0] > 1
 
-    scratch.pip("uninstall", "-y", "rpd-measure-jaccard")
-    assert ("measure", "jaccard") not in scratch.listed()
-    gone = scratch.rpd("rank", str(tmp_path / "r"), "--measure", "jaccard")
+    scratch.pip("uninstall", "-y", "rpd-measure-lift")
+    assert ("measure", "lift") not in scratch.listed()
+    gone = scratch.rpd("rank", str(tmp_path / "r"), "--measure", "lift")
     assert gone.returncode == 2
-    assert "no measure is called 'jaccard'" in gone.stderr
+    assert "no measure is called 'lift'" in gone.stderr
 
 
 MISTAKES = {

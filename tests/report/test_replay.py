@@ -110,11 +110,10 @@ def test_episodes_of_the_sweep_are_played_again(run: rpd.Run) -> None:
 
 
 def test_episodes_of_the_chosen_pruned_policy_are_played_again(run: rpd.Run) -> None:
-    threshold = run.threshold()
-    assert threshold is not None
-    chosen = threshold.confirmed
+    chosen = run.policy()
     assert chosen is not None
-    again = [run.replay(f"pruned:{index}") for index in range(5)]
+    assert chosen.episodes == 40, "the second and third look added to the first"
+    again = [run.replay(f"pruned:{index}") for index in range(chosen.episodes)]
     assert all(one.stored_return is not None and one.agrees for one in again)
     assert np.mean([one.total_return for one in again]) == chosen.return_mean
     steps = [step for one in again for step in one.steps]

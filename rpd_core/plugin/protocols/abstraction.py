@@ -48,7 +48,11 @@ class Entry:
 
 @dataclass(frozen=True)
 class FitSample:
-    """What a component learns from: steps of the original policy, in order."""
+    """What a component learns from: steps of the original policy, in order.
+
+    A component whose attribute `learns_from_mutants` is true gets steps of mutant episodes, too,
+    behind those of the policy; all others never see any.
+    """
 
     values: Batch
     """Observations, or what the abstraction before returned, one row per step."""
@@ -57,7 +61,7 @@ class FitSample:
     episodes: IntArray
     """Episode of each step."""
     actions: Array
-    """What the policy chose at each step."""
+    """What the policy chose at each step, also where a mutant did something else."""
     facts: Facts
     """The environment."""
     seed: int
@@ -66,6 +70,8 @@ class FitSample:
     """Size of the suite that is to be played."""
     mutation_rate: float
     """Chance that a state will be mutated in it."""
+    mutant: BoolArray | None = None
+    """Whether each step is of a mutant episode; None: no step is."""
 
 
 @dataclass(frozen=True)

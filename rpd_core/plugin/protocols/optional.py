@@ -1,10 +1,11 @@
 """What components may offer beyond their one method; each is looked for and used if it is there.
 
-Besides these methods, two attributes have a meaning. `needs` (a class attribute annotated
+Besides these methods, three attributes have a meaning. `needs` (a class attribute annotated
 `ClassVar[tuple[str, ...]]`, or a property, never a field: fields are parameters) names the extra
 views that a policy, abstraction or default action wants, and for measures may be `("suite",)`.
 `runs_code` (class attribute or property) is true where, with these parameters, code may run that
-the user did not install; see `Component.runs_code`.
+the user did not install; see `Component.runs_code`. `learns_from_mutants` (class attribute) is true
+for an abstraction whose `fit` wants mutant episodes in its sample; it is then called twice.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ class LearnsFromSteps(Protocol):
         """Return a component of the same class that has learned.
 
         Its fields are JSON values, stored with the run; those that it sets are declared with
-        `learned`.
+        `learned`. With `learns_from_mutants` it is called a second time, on the same recipe, with
+        mutant episodes in the sample: mutated are states as the first call told them apart.
         """
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from measure_tables import TABLE, evidence, full_evidence
 
-from rpd_core.analysis.intervals import agresti_caffo, newcombe
+from rpd_core.analysis.intervals import agresti_caffo, agresti_caffo_parts, newcombe
+from rpd_core.analysis.shrinkage import lower_bound
 from rpd_core.analysis.spectrum import tally
 from rpd_core.errors import ComponentError, SpecError
 from rpd_core.plugin.protocols import Evidence, Returns, Scores
@@ -61,6 +62,48 @@ def test_a_state_with_more_evidence_of_the_same_risks_comes_first() -> None:
     table = np.array([[3, 1, 1, 3]]) * np.array([[1], [2], [10], [100]])
     for spec in ("effect", "effect:z=2"):
         assert (np.diff(found(spec, evidence(table)).values) > 0).all()
+
+
+def worlds() -> Evidence:
+    """Return states with 5 to 5000 episodes in each arm and effects that scatter around 0.2."""
+    chance = np.random.default_rng(5)
+    size = np.repeat([5, 20, 200, 5000], 25)
+    risks = chance.normal(0.5, 0.1, 100).clip(0, 1), chance.normal(0.3, 0.1, 100).clip(0, 1)
+    (mf, kf) = (chance.binomial(size, risk) for risk in risks)
+    table = np.stack([mf, size - mf, kf, size - kf], axis=1)
+    given = full_evidence(table)
+    return replace(given, returns=Returns(size - mf, size - mf, size - kf, size - kf))
+
+
+@pytest.mark.parametrize("name", ["effect", "impact", "effect-return"])
+def test_shrinking_draws_states_with_little_evidence_together(name: str) -> None:
+    given = worlds()
+    plain, drawn = (found(f"{name}:{kind},z=0", given) for kind in ("plain", "shrunken"))
+    unit = 1 / (given.episodes / (2 * np.repeat([5, 20, 200, 5000], 25))) if name == "impact" else 1
+    before, after = plain.values / unit, drawn.values / unit
+    assert after[:25].std() < before[:25].std() / 2
+    np.testing.assert_allclose(after[75:], before[75:], atol=0.01)
+    assert abs(after[:25].mean() - 0.2) < 0.05
+
+
+@pytest.mark.parametrize("name", ["effect", "impact", "effect-return"])
+def test_shrinking_makes_bounds_of_scarce_states_tighter_and_leaves_intervals(name: str) -> None:
+    given = worlds()
+    plain, drawn = (found(f"{name}:{kind}", given) for kind in ("plain", "shrunken"))
+    middles = [found(f"{name}:{kind},z=0", given).values for kind in ("plain", "shrunken")]
+    widths = [middles[0] - plain.values, middles[1] - drawn.values]
+    assert (widths[1] < widths[0]).all()
+    for end in ("low", "high", "estimate"):
+        np.testing.assert_array_equal(getattr(plain, end), getattr(drawn, end))
+
+
+def test_shrunken_effect_is_that_of_the_states_with_ten_episodes_in_each_arm() -> None:
+    given = worlds()
+    difference, error = agresti_caffo_parts(given.spectrum)
+    plenty = np.repeat([False, True, True, True], 25)
+    np.testing.assert_array_equal(
+        found("effect:shrunken,z=2", given).values, lower_bound(difference, error, plenty, z=2)
+    )
 
 
 @pytest.mark.parametrize("name", ["effect", "impact", "effect-return"])
@@ -172,4 +215,4 @@ def test_evidence_made_without_an_input_is_refused_in_one_line(spec: str, field:
 def test_differ_by_visits_needs_their_number() -> None:
     given = replace(full_evidence(TABLE), states=None)
     with pytest.raises(ComponentError, match=r"measure 'differ' looks at evidence\.states"):
-        installed().make("measure", "differ")(given)
+        installed().make("measure", "differ:visits")(given)

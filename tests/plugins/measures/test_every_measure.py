@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,7 @@ BUNDLED = [
 ]
 VARIANTS = [
     *("effect:shrunken", "effect-return:shrunken", "impact:shrunken", "dstar:star=3"),
-    *("differ:share", "differ:episodes", "differ:first"),
+    *("differ:visits", "differ:episodes", "differ:first"),
 ]
 WITHOUT_SUITE = [name for name in BUNDLED if name != "regression"] + VARIANTS
 
@@ -47,7 +49,14 @@ def test_there_are_more_than_forty() -> None:
     assert len(BUNDLED) > 40
 
 
+def test_the_reference_lists_every_one_once_in_a_table() -> None:
+    page = Path(__file__).resolve().parents[3] / "docs" / "reference" / "measures.md"
+    listed = re.findall(r"^\| `([a-z0-9-]+)` \|", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(listed) == sorted(BUNDLED)
+
+
 @given(table=TABLES, data=st.data())
+@settings(max_examples=25)
 def test_scores_of_soft_counts_are_finite_and_follow_their_states(table: Any, data: Any) -> None:
     order = np.array(data.draw(st.permutations(range(len(table)))))
     evidence = full_evidence(table)

@@ -39,8 +39,8 @@ def test_differ_counts_visits_or_episodes_or_their_shares() -> None:
         given(visits=[20, 10, 8, 4, 6, 0, 9]),
         **_arrays({"differed": shares, "differed_first": first}),
     )
-    assert scores("differ", evidence).tolist() == [10, 10, 0, 1, 3, 0, 9]
-    assert scores("differ:share", evidence).tolist() == shares
+    assert scores("differ", evidence).tolist() == shares
+    assert scores("differ:visits", evidence).tolist() == [10, 10, 0, 1, 3, 0, 9]
     assert scores("differ:episodes", evidence).tolist() == [12, 0, 4, 0, 4, 0, 2]
     assert scores("differ:first", evidence).tolist() == first
 

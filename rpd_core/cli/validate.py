@@ -1,0 +1,51 @@
+"""`rpd validate`: single states mutated alone, and other rates and default actions."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rpd_core.cli import options, shared
+from rpd_core.cli.run import executor_for, resolved
+
+
+@shared.reporting
+def validate_command(
+    run: options.RunPath,
+    analysis: options.AnalysisName = None,
+    states: Annotated[
+        int, typer.Option("--states", help="States per group: top, middle, harmless, random.")
+    ] = 10,
+    episodes: Annotated[
+        int, typer.Option("--episodes", help="Unmutated episodes that each state is tried on.")
+    ] = 400,
+    reached: Annotated[
+        bool, typer.Option("--reached", help="Choose only what the unmutated policy reaches.")
+    ] = False,
+    workers: options.Workers = None,
+    executor: options.ExecutorName = "local",
+    stall_timeout: options.StallTimeout = None,
+    trust_policy: options.TrustPolicy = False,
+    as_json: options.Json = False,
+) -> None:
+    """Mutate single decisions alone and compare with what the suite says of them."""
+    from rpd_core.api import session_for, stored_call, validate_session
+    from rpd_core.report.validation_text import print_validation
+    from rpd_core.store.codec import to_plain
+
+    with shared.progress_bars() as progress:
+        how = {
+            "workers": shared.check_workers(workers),
+            "executor": executor_for(executor, stall_timeout),
+            "progress": progress,
+            "note": shared.show_note,
+        }
+        call = stored_call(run, analysis, trust_policy, **how)
+        setup = resolved(call)
+        with shared.resumable(run, same_command=True), session_for(call, setup) as session:
+            found = validate_session(session, call, states, episodes, reached)
+    if as_json:
+        shared.print_json(to_plain(found))
+    else:
+        print_validation(shared.answers(), found)
