@@ -37,7 +37,6 @@ def session_at(path: Path, request: Request, **more: Any) -> Session:
 def corridor(**settings: Any) -> Request:
     """Return a small request on the corridor, with other settings where given."""
     asked = {"episodes": 60, "chunk": 20, "test_episodes": 5, "shares": (0.0, 0.5, 1.0)}
-    asked |= {"confirm_episodes": 5}
     asked |= {"random_rankings": 2, "env": worlds.Corridor(), "policy": worlds.Goes()}
     return Request(**{**asked, **settings})
 

@@ -242,7 +242,7 @@ class Settings:
     )  # fmt: skip
     confirm_episodes: int = _setting(
         "Fresh episodes that try a pruned policy first, doubled up to twice; default 400.",
-        "analysis", default=400, check=_two_or_more,
+        "analysis", check=_two_or_more,
     )  # fmt: skip
     confirm_margin: float = _setting(
         "How far below the target the lower bound of a confirmed policy may lie; default 0.02.",

@@ -16,7 +16,7 @@ from rpd_core.config.identity import short_digest
 from rpd_core.errors import EpisodeError, StoreError
 from rpd_core.play.actions import random_actions
 from rpd_core.play.chance import Phase, episode_keys
-from rpd_core.play.deciders import always, coin
+from rpd_core.play.deciders import Coin, always
 from rpd_core.play.loop import Keep, Plan, Player, Step
 from rpd_core.play.recipe import OneState, Recipe
 from rpd_core.plugin.chain import Chain, needs_of, opened
@@ -216,7 +216,7 @@ def sample_mutants(
     """
     index = np.arange(episodes)
     plan = Plan(index, episode_keys(config.settings.seed, Phase.FIT, index, part=1))
-    keep = coin(plan, config.settings.mutation_rate)
+    keep = Coin(plan, config.settings.mutation_rate)
     sample = _sampled(Player(recipe), plan, keep, config, ", a mutant, for fitting")
     return dataclasses.replace(sample, episodes=sample.episodes + episodes)
 

@@ -48,9 +48,8 @@ def test_an_exported_policy_earns_exactly_what_was_confirmed(exported):
     path, confirmed = exported
     lanes = CartPole().task().lanes
     player = Player(policy_alone(CartPole(), PrunedFile(path), lanes))
-    looks = [
-        episode_keys(0, Phase.CONFIRM, np.arange(400 * k), part) for part, k in enumerate((1, 1, 2))
-    ]
+    blocks = (400, 400, 800)  # what each look adds
+    looks = [episode_keys(0, Phase.CONFIRM, np.arange(n), part) for part, n in enumerate(blocks)]
     identity = np.concatenate(looks)[: confirmed.episodes]
     plan = Plan(np.arange(confirmed.episodes), identity)
     played = player.play(plan, lambda keys, at: np.ones(len(keys), dtype=bool))

@@ -141,12 +141,12 @@ def test_with_negative_returns_a_worse_policy_misses_the_target() -> None:
 
 def test_a_policy_that_is_not_clearly_above_its_reference_is_refused() -> None:
     returns = np.array([8.0, 12.0, 8.0, 12.0])  # mean 10, standard error 1.1547
-    refuse_weak_policy(returns, 6.5, "given")
+    refuse_weak_policy(returns, 7.6, "given")
     with pytest.raises(EvidenceError) as caught:
-        refuse_weak_policy(returns, 6.6, "random play")
+        refuse_weak_policy(returns, 7.8, "random play")
     assert str(caught.value).startswith(
-        "the policy's return 10 is not clearly above the reference 6.6 (random play): the gain is "
-        "3.4 +- 1.2 in 4 episodes whose returns spread by 2"
+        "the policy's return 10 is not clearly above the reference 7.8 (random play): the gain is "
+        "2.2 +- 1.2 in 4 episodes whose returns spread by 2"
     )
     with pytest.raises(EvidenceError):
         refuse_weak_policy(np.full(5, 3.0), 3.0, "given")

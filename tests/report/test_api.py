@@ -23,6 +23,7 @@ from rpd_core.config.settings import Request
 from rpd_core.errors import RpdError
 from rpd_core.plugin.registry import installed
 from rpd_core.pruning.evaluation import read_evaluation
+from rpd_core.store.codec import to_plain
 
 
 class Bridge(gymnasium.Env[Any, Any]):
