@@ -94,26 +94,30 @@ def _number(entry: Entry, value: float | None, bare: bool = False) -> str:
     return number if bare else f"{number}{entry.unit}"
 
 
-def rule_sentence(rule: FoundRule) -> str:
+def rule_sentence(rule: FoundRule, kind: str = "rules") -> str:
     """Return a rule with what it holds: `pole tilt at least 7°: 23 (92% of 25)`."""
+    if kind == "states":
+        return rule.text
     return f"{rule.text}: {rule.matter} ({rule.purity:.0%} of {rule.states})"
 
 
 def rule_lines(found: FoundRules, most: int, width: int) -> list[str]:
     """Return a summary of what matters in at most so many lines of a screen."""
-    if not found.matter or (found.kind == "states" and found.rules):
-        return []  # the list above says the same
+    if not found.matter:
+        return []  # the notes on the list say so
     if not found.rules:
         return [f"No short rule: {found.note}."]
     lines = [_heading(found)]
     for rule in found.rules:
-        lines.append(f"  {rule_sentence(rule)}")
+        lines.append(f"  {rule_sentence(rule, found.kind)}")
         if sum(-(-len(line) // width) for line in lines) > most:
             return lines[:-1] if len(lines) > 2 else lines
     return lines
 
 
 def _heading(found: FoundRules) -> str:
+    if found.kind == "states":
+        return f"{found.matter} matter, each a rule of its own; the first:"
     many = len(found.rules) > 1
     what, of = ("group", " of neighbours") if found.kind == "groups" else ("rule", "")
     text = f"{len(found.rules)} {what}s{of} hold" if many else f"One {what}{of} holds"

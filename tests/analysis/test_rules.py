@@ -10,7 +10,7 @@ import pytest
 
 from rpd_core.analysis.boxes import Grid, chance_bound
 from rpd_core.analysis.neighbours import groups_of
-from rpd_core.analysis.rules import Bound, Rules, purity_bar, rules_over, shortest
+from rpd_core.analysis.rules import Bound, Rules, purity_bar, rules_over, shortest, without_idle
 
 
 def grid_world(*sizes: int) -> Any:
@@ -43,6 +43,15 @@ def test_a_box_with_four_sides_is_found_exactly():
     x, y = values[:, 0], values[:, 1]
     found = summed_up(values, (x >= 3) & (x <= 6) & (y >= 2) & (y <= 5))
     assert bounds(found) == [{(0, 3.0, 6.0), (1, 2.0, 5.0)}]
+
+
+def test_a_limit_that_leaves_out_a_state_or_two_is_not_worth_its_words():
+    values = grid_world(12, 12, 4)
+    matters = (values[:, 0] >= 8) & (values[:, 1] >= 6)
+    matters &= ~((values == 11).sum(axis=1) == 2)  # four states in the corner
+    found = summed_up(values, matters)
+    assert bounds(found) == [{(0, 8.0, None), (1, 6.0, None)}]
+    assert (found.rules[0].matter, found.rules[0].states) == (92, 96)
 
 
 def test_two_boxes_are_two_rules_and_the_larger_comes_first():
@@ -186,3 +195,20 @@ def test_a_grid_keeps_the_order_of_values():
     grid = Grid.of(np.array([[0.5, 2], [-1.0, 2], [0.5, 3]]))
     assert grid.steps.tolist() == [[1, 0, 1], [0, 0, 1]]
     assert grid.inside({0: (1, 1), 1: (0, 0)}).tolist() == [True, False, False]
+
+
+def test_a_tight_box_ends_at_its_states_and_stays_open_where_it_was():
+    grid = Grid.of(np.array([[0, 0], [2, 5], [3, 5], [7, 9], [9, 0]]))
+    everyone = np.ones(5, dtype=bool)
+    assert grid.tight({0: (1, 3), 1: (1, 2)}, everyone) == {0: (1, 3), 1: (1, 2)}
+    assert grid.tight({0: (1, 4), 1: (1, 1)}, everyone) == {0: (1, 4), 1: (1, 1)}
+    assert grid.tight({0: (0, 3), 1: (1, 1)}, everyone) == {0: (0, 2), 1: (1, 1)}
+    assert grid.tight({0: (0, 4), 1: (1, 2)}, everyone) == {1: (1, 2)}
+
+
+def test_boxes_that_add_nothing_to_the_others_are_dropped():
+    values = grid_world(10, 10)
+    matters = values[:, 0] >= 5
+    grid, left, right, both = Grid.of(values), {0: (5, 6)}, {0: (7, 9)}, {0: (5, 9), 1: (2, 6)}
+    assert without_idle(grid, matters, [both, left, right]) == [left, right]
+    assert without_idle(grid, matters, [both]) == [both]

@@ -127,7 +127,7 @@ def test_a_state_that_is_set_aside_is_explained_with_the_reason(run: Run):
     assert (found.decision.rank, found.above, found.below) == (0, (), ())
     assert found.set_aside
     printed = rpd_command("explain", run.path, f"{found.decision.key:016x}").stdout
-    assert printed.startswith(f"Not in the list by effect:shrunken ({found.set_aside}): ")
+    assert printed.startswith(f"Not in the list by {found.measure} ({found.set_aside}): ")
 
 
 def test_the_command_prints_it_all_and_json_is_the_same(run: Run):
@@ -135,7 +135,7 @@ def test_the_command_prints_it_all_and_json_is_the_same(run: Run):
     assert told.exit_code == 0, told.output
     found = run.explain(1)
     lines = told.stdout.splitlines()
-    assert lines[0].startswith(f"Decision 1 of {found.listed} by effect:shrunken")
+    assert lines[0].startswith(f"Decision 1 of {found.listed} by {found.measure}")
     cells = ["mutated", *(f"{n:g}" for n in list(vars(found.cells).values())[:2])]
     assert any(line.split()[:3] == cells for line in lines)
     assert "Policy: go. Default action: drift. They differ at 100% of" in told.stdout
@@ -182,7 +182,7 @@ def test_nothing_is_written_and_the_policy_need_not_be_there(tmp_path: Path):
 @pytest.mark.parametrize(
     ("state", "told"),
     [
-        ("0", "there is no decision 0: the list by effect:shrunken goes from 1 to"),
+        ("0", "there is no decision 0: the list by"),
         ("-3", "there is no decision -3"),
         ("999", "there is no decision 999"),
         ("", "no state is named"),

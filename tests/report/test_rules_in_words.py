@@ -74,11 +74,18 @@ def test_the_screen_has_room_for_four_lines_and_shows_one_rule_at_least():
     assert len(rule_lines(found(*[RULE] * 5), 4, 10)) == 2
 
 
-def test_the_screen_says_why_there_is_no_rule_and_repeats_no_list():
+def test_the_screen_says_why_there_is_no_rule():
     none = found(note="no short rule tells the 61 that matter from the other 9", covered=0)
     assert rule_lines(none, 4, 100) == [f"No short rule: {none.note}."]
     assert rule_lines(found(matter=0, note="none is known to matter"), 4, 100) == []
-    assert rule_lines(found(RULE, kind="states"), 4, 100) == []
+
+
+def test_states_that_are_rules_of_their_own_are_named():
+    leaf = FoundRule("speed < 5 and spin >= 1 (98 % pure)", 1, 1, 1.0, 0.25, 0)
+    assert rule_lines(found(leaf, kind="states", matter=4), 4, 100) == [
+        "4 matter, each a rule of its own; the first:",
+        "  speed < 5 and spin >= 1 (98 % pure)",
+    ]
 
 
 def test_a_stored_run_has_names_of_entries_and_rules_that_are_counted_again_the_same(
