@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 
 _DEPTH = 3
 """Questions on a path, at most."""
-_PASSES = 3
-"""How often the limits of a finished path are looked at again."""
 _SLACK = 0.05
-"""Share of a box's score that a shorter box may lose."""
+"""Share by which a longer rule must be better than a shorter one."""
 
 Box = Mapping[int, tuple[int, int]]
 """By entry, the first and the last of its steps that belong to the box."""
@@ -91,10 +89,9 @@ class Search:
         best: Box | None = None
         best_score = 0.0
         for path in self._paths():
-            box = self._shortened(self._polished(path))
-            score = self.score(box)
-            if score > best_score * (1 + _SLACK) and self.grid.sides(box):
-                best, best_score = box, score
+            score = self.score(path)
+            if score > best_score * (1 + _SLACK):
+                best, best_score = path, score
         return None if best is None else self.grid.tight(best, self.open)
 
     def score(self, box: Box) -> float:
@@ -127,38 +124,16 @@ class Search:
         count = len(self.grid.values[entry])
         gains = np.bincount(self.grid.steps[entry][held], self.marked[held] - bar, minlength=count)
         sums = np.r_[0.0, np.cumsum(gains)]
+        upwards, downwards = int(np.argmin(sums[:-1])), int(np.argmax(sums[1:]))
         risen = sums[1:] - np.minimum.accumulate(sums[:-1])
         last = int(np.argmax(risen))
-        first = int(np.argmin(sums[: last + 1]))
-        return float(risen[last]), first, last
-
-    def _polished(self, path: Box) -> Box:
-        """Move the limits of a path to where they are best for the bar, entry by entry."""
-        box = dict(path)
-        for _ in range(_PASSES):
-            before = dict(box)
-            for entry in path:
-                rest = {other: ends for other, ends in box.items() if other != entry}
-                held = self.grid.inside(rest) & self.open
-                gain, first, last = self._interval(entry, held, self.bar)
-                if gain > self.score(box) + 1e-9:
-                    box[entry] = first, last
-            if box == before:
-                break
-        return box
-
-    def _shortened(self, box: Box) -> Box:
-        """Open limits, and drop questions, that hardly any state depends on."""
-        least = self.score(box) * (1 - _SLACK) - 1e-9
-        for entry in list(box):
-            end = len(self.grid.values[entry]) - 1
-            first, last = box[entry]
-            for ends in ((0, end), (0, last), (first, end)):
-                opened = {**box, entry: ends}
-                if self.score(opened) >= least:
-                    box = opened
-                    break
-        return {entry: ends for entry, ends in box.items() if self.grid.sides({entry: ends})}
+        between = float(risen[last]), int(np.argmin(sums[: last + 1])), last
+        one_sided = max(
+            (float(sums[-1] - sums[upwards]), upwards, count - 1),
+            (float(sums[downwards + 1]), 0, downwards),
+        )
+        # A second limit must be worth its words.
+        return one_sided if one_sided[0] >= between[0] * (1 - _SLACK) else between
 
 
 def chance_bound(marked: int, states: int, rate: float) -> float:

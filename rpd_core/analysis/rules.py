@@ -113,7 +113,7 @@ def rules_over(
         return Rules((), total, 0, judged, kind, reason)
     grid = Grid.of(values)
     boxes = _choose(grid, matters) if named else _groups(grid, matters)
-    boxes = _without_idle(grid, matters, boxes)
+    boxes = without_idle(grid, matters, boxes)
     covered = int(_union(grid, boxes)[matters].sum())
     if not boxes:
         what = "rule" if named else "group of neighbouring states"
@@ -194,7 +194,7 @@ def _groups(grid: Grid, matters: BoolArray) -> list[Box]:
     return boxes[:MOST_RULES]
 
 
-def _without_idle(grid: Grid, matters: BoolArray, boxes: list[Box]) -> list[Box]:
+def without_idle(grid: Grid, matters: BoolArray, boxes: list[Box]) -> list[Box]:
     """Return the boxes without those that add next to nothing to the others."""
     least = _least(int(matters.sum()))
     for box in sorted(boxes, key=lambda one: int(matters[grid.inside(one)].sum())):

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _SHOWN = 6
 """Entries that a sentence names."""
+_DECIMALS = 15
+"""Decimals of a number, at most; those asked for stand in a file that anyone may have written."""
 
 
 def rules_in_words(found: Decisions, stored: StoredEpisodes, names: Names) -> FoundRules:
@@ -88,30 +90,34 @@ def _number(entry: Entry, value: float | None, bare: bool = False) -> str:
     shown = 0.0 if value is None else value * entry.factor
     number = f"{shown:.3g}" if entry.edges else f"{shown:g}"
     if entry.digits is not None:
-        number = f"{shown:.{max(entry.digits, 0)}f}"
+        number = f"{shown:.{min(max(entry.digits, 0), _DECIMALS)}f}"
     return number if bare else f"{number}{entry.unit}"
 
 
-def rule_sentence(rule: FoundRule) -> str:
+def rule_sentence(rule: FoundRule, kind: str = "rules") -> str:
     """Return a rule with what it holds: `pole tilt at least 7°: 23 (92% of 25)`."""
+    if kind == "states":
+        return rule.text
     return f"{rule.text}: {rule.matter} ({rule.purity:.0%} of {rule.states})"
 
 
 def rule_lines(found: FoundRules, most: int, width: int) -> list[str]:
     """Return a summary of what matters in at most so many lines of a screen."""
-    if not found.matter or (found.kind == "states" and found.rules):
-        return []  # the list above says the same
+    if not found.matter:
+        return []  # the notes on the list say so
     if not found.rules:
         return [f"No short rule: {found.note}."]
     lines = [_heading(found)]
     for rule in found.rules:
-        lines.append(f"  {rule_sentence(rule)}")
+        lines.append(f"  {rule_sentence(rule, found.kind)}")
         if sum(-(-len(line) // width) for line in lines) > most:
             return lines[:-1] if len(lines) > 2 else lines
     return lines
 
 
 def _heading(found: FoundRules) -> str:
+    if found.kind == "states":
+        return f"{found.matter} matter, each a rule of its own; the first:"
     many = len(found.rules) > 1
     what, of = ("group", " of neighbours") if found.kind == "groups" else ("rule", "")
     text = f"{len(found.rules)} {what}s{of} hold" if many else f"One {what}{of} holds"
