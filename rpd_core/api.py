@@ -165,7 +165,10 @@ def validate(
     for `run`.
     """
     opened = run if isinstance(run, Run) else open_run(run)
-    call = stored_call(opened.path, opened.name, trust_policy, **how)
+    if opened.setup is not None:  # this process made its components
+        call = Call(opened.setup.config.env, out=opened.path, analysis=opened.name, **how)
+    else:
+        call = stored_call(opened.path, opened.name, trust_policy, **how)
     with session_for(call, opened.setup) as session:
         return validate_session(session, call, states, episodes, reached)
 
