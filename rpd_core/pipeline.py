@@ -31,7 +31,7 @@ from rpd_core.report.results import PassRates, SuiteFacts, Summary
 from rpd_core.report.tables import RankingTable
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.files import file_stem
-from rpd_core.store.prepared import keep_prepared, prepared_chain
+from rpd_core.store.prepared import fit_item, keep_prepared, prepared_chain
 from rpd_core.store.session import Session
 from rpd_core.store.suites import play_parts
 
@@ -135,14 +135,8 @@ def prepare_run(session: Session) -> None:
     if not prepare.needs_fit(session.recipe) or restore_prepared(session):
         return
     session.progress("prepare", 0, 1)
-    config, recipe = session.setup.config, session.recipe
-    item = WorkItem(
-        f"{config.digest()}/prepare",
-        prepare.perform_fit,
-        prepare.FitJob(recipe, config),
-        "fitting the abstraction",
-        session.files(recipe),
-    )
+    recipe = session.recipe
+    item = fit_item(session.setup, recipe, session.files(recipe))
 
     def store(item: WorkItem, learned: Any) -> None:
         keep_prepared(session.directory, learned)
