@@ -14,6 +14,7 @@ from typing import Any, ParamSpec
 import numpy as np
 
 from rpd_core import pipeline
+from rpd_core.analysis.pilot import find_rate, known_rate
 from rpd_core.config.configuration import Configuration
 from rpd_core.config.resolve import Setup, resolve
 from rpd_core.config.settings import Request, declared
@@ -120,7 +121,8 @@ def session_for(call: Call, setup: Setup | None = None) -> Iterator[Session]:
     workers = call.workers if can_be_shipped(recipe_of(setup)) else 1
     directory = directory_for(call, setup)
     heard = {"progress": call.progress, "note": call.note}
-    with writing(setup, directory, registry, executor, workers, **heard) as session:
+    setup = known_rate(setup, directory)
+    with writing(setup, directory, registry, executor, workers, find_rate, **heard) as session:
         yield session
 
 
@@ -165,7 +167,10 @@ def validate(
     for `run`.
     """
     opened = run if isinstance(run, Run) else open_run(run)
-    call = stored_call(opened.path, opened.name, trust_policy, **how)
+    if opened.setup is not None:  # this process made its components
+        call = Call(opened.setup.config.env, out=opened.path, analysis=opened.name, **how)
+    else:
+        call = stored_call(opened.path, opened.name, trust_policy, **how)
     with session_for(call, opened.setup) as session:
         return validate_session(session, call, states, episodes, reached)
 

@@ -41,7 +41,7 @@ from rpd_core.report.results import PassRates, SuiteFacts, Summary
 from rpd_core.report.tables import RankingTable
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.files import file_stem
-from rpd_core.store.prepared import keep_prepared, prepared_chain
+from rpd_core.store.prepared import fit_item, keep_prepared, prepared_chain
 from rpd_core.store.session import Session
 from rpd_core.store.suites import play_parts
 
@@ -77,6 +77,7 @@ def run(session: Session, name: str | None = None, grow: bool = True) -> Summary
             (record.origin for record in directory.evaluation(folder).records())
             for folder in evaluations.folders.values()
         ),
+        *((r.origin for r in directory.round_parts(one.folder).records()) for one in rounds),
     )
     judged = judge_decisions(session, analysis)
     settings = setup.config.settings
@@ -178,14 +179,8 @@ def prepare_run(session: Session) -> None:
     if not prepare.needs_fit(session.recipe) or restore_prepared(session):
         return
     session.progress("prepare", 0, 1)
-    config, recipe = session.setup.config, session.recipe
-    item = WorkItem(
-        f"{config.digest()}/prepare",
-        prepare.perform_fit,
-        prepare.FitJob(recipe, config),
-        "fitting the abstraction",
-        session.files(recipe),
-    )
+    recipe = session.recipe
+    item = fit_item(session.setup, recipe, session.files(recipe))
 
     def store(item: WorkItem, learned: Any) -> None:
         keep_prepared(session.directory, learned)

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from rpd_core.config.settings import Scope, Setting, Settings, declared
+from rpd_core.errors import ConfigError
 
 Env = Annotated[str | None, typer.Option("--env", help="Environment spec, for example cartpole.")]
 Policy = Annotated[
@@ -75,6 +76,8 @@ def _option(name: str, setting: Setting) -> Any:
     kind = typing.get_type_hints(Settings)[name]
     if typing.get_origin(kind) is tuple:
         option_type: Any = list[str] | None
+    elif setting.words and not setting.kind:
+        option_type = str | None
     elif kind in (int, int | None):
         option_type = int | None
     elif kind in (float, float | None):
@@ -89,10 +92,23 @@ def given(settings: dict[str, Any], extra: Sequence[tuple[str, Any]] = ()) -> di
     """Return the settings that were typed, several of a kind as a tuple."""
     typed = {**settings, **dict(extra)}
     return {
-        name: tuple(value) if isinstance(value, list) else value
+        name: _value(name, value)
         for name, value in typed.items()
         if value is not None and value != []
     }
+
+
+def _value(name: str, value: Any) -> Any:
+    """Return a typed value, as a number where that or a word can be given."""
+    setting = declared().get(name)
+    numeric = setting is not None and setting.words and not setting.kind
+    if setting is not None and numeric and value not in setting.words:
+        try:
+            return float(value)
+        except ValueError:
+            words = " or ".join(setting.words)
+            raise ConfigError(f"{name} must be a number or {words}, got {value!r}") from None
+    return tuple(value) if isinstance(value, list) else value
 
 
 def known_settings() -> set[str]:

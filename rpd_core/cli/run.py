@@ -134,11 +134,13 @@ def show(finished: Run, as_json: bool, full: bool = False) -> None:
 
 def estimate_of(call: Call) -> tuple[dict[str, Any], Cost]:
     """Return the resolved configuration and what the run would cost."""
+    from rpd_core.analysis.pilot import known_rate
     from rpd_core.api import directory_for
     from rpd_core.report.cost import estimate
 
     setup = resolved(call)
     directory = directory_for(call, setup)
+    setup = known_rate(setup, directory)
     directory.check(setup.config)
     with shared.watched("an estimate", getattr(call.executor, "stall_timeout", None)):
         cost = estimate(setup, call.workers)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rpd_core.config.identity import short_digest
-from rpd_core.config.settings import ASKED, Settings
+from rpd_core.config.settings import ASKED, AUTO, Settings
 
 THRESHOLDS = (0.9, 0.5)
 """Fractions of the return that pruned policies are to keep."""
@@ -27,6 +27,9 @@ class Configuration:
     live: bool = False
     """Whether a component is a function that only the Python process that made it knows."""
 
+    open_rate: bool = False
+    """Whether a pilot is still to find the mutation rate; the one in the settings stands in."""
+
     def digest(self) -> str:
         """Return a short name for what fixes every episode."""
         return short_digest(self.identity())
@@ -34,6 +37,8 @@ class Configuration:
     def identity(self) -> dict[str, Any]:
         """Return what must be equal for two suites to hold the same episodes."""
         exact = {key: getattr(self.settings, key) for key in ("mutation_rate", "lanes", "seed")}
+        if self.open_rate:
+            exact["mutation_rate"] = AUTO
         return plain({**exact, "max_steps": self.max_steps, **self.components})
 
     def suite_json(self) -> dict[str, Any]:

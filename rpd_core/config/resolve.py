@@ -10,6 +10,7 @@ from typing import Any
 from rpd_core.config.configuration import Configuration
 from rpd_core.config.identity import component_identity, holds_functions, qualified_name
 from rpd_core.config.settings import (
+    AUTO,
     BEST,
     STANDARD_MEASURES,
     Request,
@@ -76,6 +77,9 @@ def resolve(request: Request, registry: Registry, trust: bool = False) -> Setup:
     environment = choose(registry, "environment", request.env)
     task: Task = environment.recipe.task()
     values = recommended(task, request)
+    open_rate = values["mutation_rate"] == AUTO
+    if open_rate:
+        values["mutation_rate"] = task.mutation_rate
     wanted = request.policy if request.policy is not None else task.policy
     if wanted is None:
         raise ConfigError(
@@ -100,7 +104,7 @@ def resolve(request: Request, registry: Registry, trust: bool = False) -> Setup:
     settings = Settings(**{**values, **texts})
     check(settings)
     setup = Setup(
-        Configuration(environment.text, policy.text, task.max_steps, settings),
+        Configuration(environment.text, policy.text, task.max_steps, settings, open_rate=open_rate),
         task,
         environment.recipe,
         policy.recipe,
@@ -110,6 +114,14 @@ def resolve(request: Request, registry: Registry, trust: bool = False) -> Setup:
         {name: measure.recipe for name, measure in measures.items()},
     )
     return dataclasses.replace(setup, config=_identified(setup, registry))
+
+
+def with_rate(setup: Setup, mutation_rate: float) -> Setup:
+    """Return a setup with the mutation rate that a pilot found."""
+    settings = dataclasses.replace(setup.config.settings, mutation_rate=mutation_rate)
+    check(settings)
+    config = dataclasses.replace(setup.config, settings=settings, open_rate=False)
+    return dataclasses.replace(setup, config=config)
 
 
 def _check_names(request: Request, registry: Registry) -> None:

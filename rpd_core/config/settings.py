@@ -40,6 +40,8 @@ STANDARD_SHARES = (
 )  # fmt: skip
 DOUBLINGS = 4
 """How often a suite doubles until it is stable, unless more or fewer episodes are allowed."""
+AUTO = "auto"
+"""The mutation rate that a pilot is to find."""
 LARGEST = 10**12
 """Episodes, lanes and the like beyond this are a slip of the keyboard."""
 
@@ -68,7 +70,7 @@ class Setting:
     kind: str = ""
     """The kind of component that its spec strings select."""
     words: tuple[str, ...] = ()
-    """What may be given instead of a component."""
+    """What may be given instead of a component or a number."""
     flag: str = ""
     """The option on the command line, if not its name; `-` for none."""
     check: Check | None = None
@@ -176,8 +178,9 @@ class Settings:
         "Default-action spec, for example repeat.", "suite", kind="default-action"
     )
     mutation_rate: float = _setting(
-        "Chance that a state is mutated, in (0, 1).", "suite", check=_rate
-    )
+        "Chance that a state is mutated, in (0, 1); auto: by a pilot.",
+        "suite", words=(AUTO,), check=_rate,
+    )  # fmt: skip
     seed: int = _setting("Seed of everything; default 0.", "suite", default=0, check=_seed)
     lanes: int = _setting(
         "Episodes played side by side.", "suite", flag="-", check=_count_up_to(10**5)

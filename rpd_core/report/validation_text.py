@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rpd_core.analysis.paired import Estimate
     from rpd_core.report.validation import ValidatedState, Validation
 
+_OTHERS = 78
+"""Columns of the terminal that all but the state take."""
 _MOST = 0.5
 """Share of states that are not reached from which on that is the result."""
 
@@ -24,7 +26,8 @@ def print_validation(console: Console, found: Validation) -> None:
     table = Table(title=escape(title), title_justify="left", title_style="bold", box=None,
                   pad_edge=False, padding=(0, 2, 0, 0))  # fmt: skip
     table.add_column("rank", justify="right")
-    table.add_column("state", no_wrap=True, overflow="ellipsis", min_width=20)
+    width = max(console.width - _OTHERS, 20)
+    table.add_column("state", no_wrap=True, overflow="ellipsis", max_width=width)
     table.add_column("chosen as", no_wrap=True)
     for heading in ("reached", "suite", "alone", "95%", "return"):
         table.add_column(heading, justify="right", no_wrap=True)

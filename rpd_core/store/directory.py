@@ -26,7 +26,7 @@ SHOWN = 5
 """Differences between two configurations that a message names."""
 PROCESS = os.urandom(8).hex()
 """This Python process: the only one that knows the functions a live run is made of."""
-_OURS = re.compile(r"\.lock|\..+\.\d+\.tmp")
+_OURS = re.compile(r"\.lock|pilot\.json|\..+\.\d+\.tmp")
 """What an interrupted start may leave behind before there is a run.json."""
 _SUITE_TABLES = ("states", "visits", "episodes")
 _LARGEST_JSON = 2**28
@@ -176,7 +176,7 @@ class RunDirectory:
         if not self._holds_work():
             if not (self.path / "analyses").is_symlink():  # or a file elsewhere would be removed
                 (self.path / _QUESTION).unlink(missing_ok=True)
-            for name in ("run.json", ".lock"):
+            for name in ("run.json", "pilot.json", ".lock"):
                 (self.path / name).unlink(missing_ok=True)
             for folder in (self.path / "analyses", self.path):
                 with suppress(OSError):  # it is not empty, or not there

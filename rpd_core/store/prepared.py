@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from rpd_core.config.resolve import Setup
 from rpd_core.errors import StoreError
 from rpd_core.play import prepare
+from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.chain import Chain
+from rpd_core.plugin.protocols import InputFile, WorkItem
 from rpd_core.store.directory import RunDirectory
 
 _FILE = "prepared.json"
@@ -28,3 +31,14 @@ def prepared_chain(directory: RunDirectory, chain: Chain) -> Chain | None:
         return prepare.restore_fitted(chain, fitted)
     except (TypeError, ValueError) as error:
         raise StoreError(f"{str(path)!r} does not fit the abstraction ({error})") from error
+
+
+def fit_item(setup: Setup, recipe: Recipe, files: tuple[InputFile, ...]) -> WorkItem:
+    """Describe the work of fitting a run's abstractions."""
+    return WorkItem(
+        f"{setup.config.digest()}/prepare",
+        prepare.perform_fit,
+        prepare.FitJob(recipe, setup.config),
+        "fitting the abstraction",
+        files,
+    )

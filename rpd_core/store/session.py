@@ -135,14 +135,23 @@ def writing(
     registry: Registry,
     executor: Executor,
     workers: int,
+    find_rate: Callable[[Session], Setup] | None = None,
     **heard: Any,
 ) -> Iterator[Session]:
-    """Open a run for writing: others are kept out, and no worker is left behind."""
+    """Open a run for writing: others are kept out, and no worker is left behind.
+
+    `find_rate` is asked where the mutation rate is still open.
+    """
     with directory.lock():
-        directory.create(setup.config)
+        if not setup.config.open_rate:
+            directory.create(setup.config)
         try:
             with executor.open(workers) as engine:
-                yield Session(setup, directory, registry, engine, **heard)
+                session = Session(setup, directory, registry, engine, **heard)
+                if setup.config.open_rate and find_rate is not None:
+                    session.setup = find_rate(session)
+                    directory.create(session.setup.config)
+                yield session
         except BaseException:
             directory.forget_if_empty()  # a first try that failed leaves nothing to go on with
             raise
