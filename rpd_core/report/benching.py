@@ -309,7 +309,8 @@ def notes_on(asked: BenchQuestion, left_out: Mapping[str, str]) -> tuple[str, ..
     elif count < FEW:
         notes.append(f"the intervals stand on {count} seeds only and are wide")
     if left_out:
-        notes.append(f"left out: {'; '.join(left_out.values())}")
+        reasons = (why.partition(": ")[0] for why in left_out.values())
+        notes.append(f"left out: {'; '.join(reasons)}")
     return tuple(notes)
 
 
