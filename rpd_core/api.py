@@ -15,6 +15,7 @@ from typing import Any, ParamSpec
 import numpy as np
 
 from rpd_core import pipeline
+from rpd_core.analysis.holding import Lists
 from rpd_core.analysis.pilot import find_rate, known_rate
 from rpd_core.config.configuration import Configuration
 from rpd_core.config.resolve import RESERVED, Setup, choose, resolve
@@ -32,6 +33,7 @@ from rpd_core.report.benching import (
     SeedFigures,
     bench_of,
     choosing_seeds,
+    looked_up,
     seed_figures,
 )
 from rpd_core.report.opened import Run
@@ -224,6 +226,7 @@ def compare_measures(
     """Sweep over every measure on every seed, each in a run directory of its own in a folder."""
     others, left_out = _further_measures(asked.all_measures)
     figures: dict[str, list[SeedFigures]] = {}
+    lists: dict[int, Lists] = {}
     for seed in asked.seeds:
         one = _call_of_seed(call, seed, folder, first=seed == asked.seeds[0])
         setup = resolving(one)
@@ -232,10 +235,15 @@ def compare_measures(
         with session_for(one, setup) as session:
             swept = pipeline.sweep_measures(session, others)
         left_out |= swept.left_out
+        lists[seed] = swept.lists
         found = seed_figures(seed, swept.sweep, swept.references, swept.stability)
         for name, row in found.items():
             figures.setdefault(name, []).append(row)
-    complete = {name: rows for name, rows in figures.items() if len(rows) == len(asked.seeds)}
+    complete = {
+        name: looked_up(name, rows, lists, asked)
+        for name, rows in figures.items()
+        if len(rows) == len(asked.seeds)
+    }
     return bench_of(session.setup.config, swept.analysis.condition_text, asked, complete, left_out)
 
 

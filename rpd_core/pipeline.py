@@ -12,6 +12,7 @@ import numpy as np
 from rpd_core.analysis.analysis import Analysis, analyse, keep_condition
 from rpd_core.analysis.conditions import weigh
 from rpd_core.analysis.decisions import Decisions, decide, rules_of
+from rpd_core.analysis.holding import Lists, lists_of
 from rpd_core.analysis.looks import Looks, judge_in_looks, look_sizes, open_ranks
 from rpd_core.analysis.ranking import Ranking, ranking_columns
 from rpd_core.analysis.reach import stored_reach
@@ -111,6 +112,8 @@ class Swept:
     references: References
     sweep: Sweep
     stability: Mapping[str, Stability | None]
+    lists: Lists
+    """The first states by every measure, to be looked up in other suites."""
     left_out: Mapping[str, str]
     """Measures that cannot rank this suite, and why."""
 
@@ -143,7 +146,8 @@ def sweep_measures(session: Session, others: Mapping[str, Measure]) -> Swept:
     stability = {
         name: stability_by(measures[name], analysis, visits, evidence) for name in analysis.rankings
     }
-    return Swept(analysis, references, replace(swept, curves=curves), stability, left_out)
+    lists, swept = lists_of(analysis, evidence), replace(swept, curves=curves)
+    return Swept(analysis, references, swept, stability, lists, left_out)
 
 
 def refine_policy(

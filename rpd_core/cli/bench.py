@@ -48,7 +48,7 @@ def bench_command(
         typer.Option(
             "--criterion",
             help="What decides: both (states + steps of one policy), states, steps, area_states, "
-            "area_steps, top10 or top50.",
+            "area_steps, top10, top50, holds or effect.",
         ),
     ] = "both",
     workers: options.Workers = None,

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rpd_core.report.benching import Bench, BenchRow
 
 _HEADINGS = ("measure", "judged", "one policy", "states", "steps", "area of states",
-             "area of steps", "top 10", "top 50")  # fmt: skip
-_NARROW = {"area": 6, "top": 3}
+             "area of steps", "top 10", "top 50", "holds", "effect")  # fmt: skip
+_NARROW = {"one": 9, "area": 6, "top": 3}
 """Width of columns whose heading takes several lines."""
 _WORDS = {
     "both": "states + steps",
@@ -28,12 +28,14 @@ _WORDS = {
     "area_steps": "area of steps",
     "top10": "top 10",
     "top50": "top 50",
+    "holds": "states that hold",
+    "effect": "effect of the top 10",
 }
 
 
 def print_bench(console: Console, found: Bench) -> None:
     """Print a row per measure, best first, and what to bear in mind."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     first, *others = _headings(found)
     table.add_column(first, no_wrap=True, min_width=max(len(row.measure) for row in found.rows))
     for heading in others:
@@ -118,7 +120,8 @@ def sentences(found: Bench) -> list[str]:
         f"of both that keeps {100 * found.fraction:.0f} % of the return in the sweep; then the "
         "fewest states and the fewest steps, each of a policy of its own; where none keeps so "
         "much, 100. Areas are under the share of the return, 1 is best. Top 10 and 50: overlap of "
-        f"the lists of random halves. Last: difference in {what}, paired by seed, with its 95 % "
-        "interval.",
+        "the lists of random halves. Holds: share of the first 50 with a positive effect on the "
+        "risk of failing in another suite; effect: the mean effect of the first 10 there. Last: "
+        f"difference in {what}, paired by seed, with its 95 % interval.",
         *(f"Note: {note}." for note in found.notes),
     ]

@@ -7,11 +7,12 @@ chosen on some seeds, and its figures, with paired differences to a base, come f
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from rpd_core.analysis.holding import Lists, holding
 from rpd_core.analysis.paired import Estimate, mean_difference
 from rpd_core.analysis.stability import Stability
 from rpd_core.config.configuration import Configuration
@@ -32,7 +33,9 @@ from rpd_core.pruning.sweep import Sweep
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray
 
-Criterion = Literal["both", "states", "steps", "area_states", "area_steps", "top10", "top50"]
+Criterion = Literal[
+    "both", "states", "steps", "area_states", "area_steps", "top10", "top50", "holds", "effect"
+]  # fmt: skip
 """Figures of a measure; of the first three less is better, of the others more."""
 CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 SIZES = ("both", "states", "steps")
@@ -115,6 +118,10 @@ class SeedFigures:
     """Half-split overlap of the first ten of the list; null: needs more than the spectrum."""
     top50: float | None
     """Likewise the first fifty."""
+    holds: float | None = None
+    """Share of the first fifty of the list with a positive effect in the suite of another seed."""
+    effect: float | None = None
+    """Mean effect there of the first ten; null: no other seed to look them up in."""
 
     def figure(self, name: Criterion) -> float | None:
         """Return a figure; where no pruned policy is good enough, the whole policy is needed."""
@@ -208,6 +215,25 @@ def _figures(
         None if stability is None else stability.top10,
         None if stability is None else stability.top50,
     )
+
+
+def looked_up(
+    name: str, rows: Sequence[SeedFigures], lists: Mapping[int, Lists], asked: BenchQuestion
+) -> list[SeedFigures]:
+    """Return the figures of a measure with what the next suite says of each list.
+
+    The next of those that choose, or of those that report: neither looks at the other's suites.
+    """
+    found = []
+    for one in rows:
+        group = asked.judges if one.seed in asked.judges else asked.report_on
+        other = group[(group.index(one.seed) + 1) % len(group)]
+        listed = lists[one.seed].first.get(name)
+        held = holding(listed, lists[other]) if listed is not None and other != one.seed else None
+        if held is not None:
+            one = replace(one, holds=held.holds, effect=held.effect)
+        found.append(one)
+    return found
 
 
 def bench_of(
