@@ -12,6 +12,7 @@ from commands import refusal, rpd_command
 from stores import contents, corridor
 
 import rpd_core as rpd
+from rpd_core.analysis.holding import Holding, Lists, holding
 from rpd_core.analysis.stability import Stability
 from rpd_core.errors import ConfigError, EvidenceError
 from rpd_core.play.jobs import RANKED_STEPS
@@ -28,6 +29,7 @@ from rpd_core.report.benching import (
     bench_rows,
     choosing_seeds,
     chosen_measure,
+    looked_up,
     notes_on,
     seed_figures,
 )
@@ -43,7 +45,8 @@ def compare(out: Path, **more: Any) -> Bench:
     """Compare measures on the corridor, where that takes a moment."""
     asked = {**corridor().given(), "episodes": 200, "test_episodes": 4, **more}
     request = corridor()
-    return rpd.bench(request.env, request.policy, seeds=(3, 4, 5), out=out, **asked)
+    asked = {"seeds": (3, 4, 5), "measures": ("random:seed=1",), **asked}
+    return rpd.bench(request.env, request.policy, out=out, **asked)
 
 
 @pytest.fixture(scope="module")
@@ -157,6 +160,40 @@ def test_a_measure_is_chosen_on_some_seeds_and_reported_on_others() -> None:
     assert rows[2].differences["area_states"] is None
 
 
+def lists(first: list[int], effects: dict[int, float]) -> Lists:
+    keys = np.array(sorted(effects), dtype=np.uint64)
+    return Lists(
+        {"a": np.array(first, dtype=np.uint64)}, keys, np.array([effects[int(k)] for k in keys])
+    )
+
+
+def test_a_list_holds_where_another_suite_sees_the_effects() -> None:
+    """Of five states two have a positive effect there, one a negative, two are not met."""
+    other = lists([], {2: 0.5, 4: -0.25, 6: 0.75, 8: 1.0})
+    found = holding(np.array([6, 2, 4, 1, 9], dtype=np.uint64), other)
+    assert found == Holding(0.4, 1.0 / 5)
+    assert holding(np.array([3], dtype=np.uint64), lists([], {})) == Holding(0.0, 0.0)
+    assert holding(np.zeros(0, dtype=np.uint64), other) is None
+
+
+def test_the_effect_is_that_of_the_first_ten_and_the_share_of_all() -> None:
+    other = lists([], {key: 0.5 if key < 10 else -0.5 for key in range(20)})
+    found = holding(np.arange(20, dtype=np.uint64), other)
+    assert found == Holding(0.5, 0.5)
+
+
+def test_seeds_that_choose_and_seeds_that_report_do_not_look_at_each_other() -> None:
+    asked = BenchQuestion((0, 1, 2, 3), (0, 1))
+    suites = {seed: lists([7], {7: float(seed)}) for seed in asked.seeds}
+    rows = looked_up("a", [made(seed, 0.5) for seed in asked.seeds], suites, asked)
+    assert [one.effect for one in rows] == [1.0, 0.0, 3.0, 2.0]
+    assert [one.holds for one in rows] == [1.0, 0.0, 1.0, 1.0]
+    alone = BenchQuestion((0, 1), (0,))
+    fresh = [made(seed, 0.5) for seed in alone.seeds]
+    assert [one.holds for one in looked_up("a", fresh, suites, alone)] == [None, None]
+    assert looked_up("b", [made(0, 0.5)], suites, asked)[0].holds is None
+
+
 def test_of_sizes_the_smallest_is_best_and_what_has_no_figure_comes_last() -> None:
     figures = {"a": [made(0, 0.1, 0.2)], "b": [made(0, 0.1, None)], "c": [made(0, 0.1, 0.9)]}
     asked = BenchQuestion((0,), (), "a", "top10")
@@ -245,14 +282,12 @@ def test_a_list_that_needs_more_than_the_spectrum_has_no_overlap(found: Bench) -
         assert 0 < row_of(found, measure).means["top10"] <= 1
 
 
-def test_a_measure_that_looks_at_no_episode_has_no_overlap(tmp_path: Path) -> None:
-    compared = compare(tmp_path, measures=("random:seed=1",))
-    assert row_of(compared, "random:1").means["top10"] is None
+def test_a_measure_that_looks_at_no_episode_has_no_overlap(found: Bench) -> None:
+    assert row_of(found, "random:1").means["top10"] is None
 
 
-def test_nothing_is_chosen_confirmed_or_stored_as_an_analysis(tmp_path: Path) -> None:
-    compare(tmp_path)
-    directory = RunDirectory(tmp_path / "seed-3")
+def test_nothing_is_chosen_confirmed_or_stored_as_an_analysis(folder: Path, found: Bench) -> None:
+    directory = RunDirectory(folder / "seed-3")
     assert directory.analyses() == []
     names = [path.name for path in (directory.path / "pruning").iterdir()]
     assert not [name for name in names if name.startswith(("trim", "confirm", "without"))]
@@ -288,9 +323,9 @@ def test_rankings_in_the_same_order_are_played_once(folder: Path, found: Bench) 
 
 def test_a_measure_that_cannot_rank_one_of_the_suites_is_no_base(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="the base 'nothing' is not compared"):
-        compare(tmp_path / "a", base="nothing")
+        compare(tmp_path / "a", seeds=(3,), base="nothing")
     with pytest.raises(ConfigError, match="the base 'entropy' cannot rank every suite"):
-        compare(tmp_path / "b", base="entropy")
+        compare(tmp_path / "b", seeds=(3,), base="entropy")
 
 
 def test_a_measure_that_was_asked_for_is_not_left_out(tmp_path: Path) -> None:
@@ -305,7 +340,7 @@ def test_markdown_has_a_row_per_measure(found: Bench) -> None:
     lines = markdown(found).splitlines()
     rows = [line for line in lines if line.startswith("| `")]
     assert len(rows) == len(found.rows)
-    assert {line.count("|") for line in lines if line.startswith("|")} == {11}
+    assert {line.count("|") for line in lines if line.startswith("|")} == {13}
     assert any(line.startswith("Best by states + steps on seeds 3 (judged): ") for line in lines)
 
 
@@ -325,19 +360,19 @@ SMALL = (
 
 
 def test_the_command_compares_and_goes_on(tmp_path: Path) -> None:
-    words = (*SMALL, "--seeds", "0,1", "--out", tmp_path / "runs")
+    words = (*SMALL, "--seeds", "1", "--out", tmp_path / "runs")
     first = rpd_command(*words, "--json", "--markdown", tmp_path / "table.md")
     assert first.exit_code == 0, first.output
     told = json.loads(first.stdout)
     assert {*told} == {*Bench.__dataclass_fields__}
-    assert (told["choose_on"], told["report_on"]) == ([0], [1])
+    assert (told["choose_on"], told["report_on"]) == ([1], [1])
     assert {*told["rows"][0]} == {"measure", "judged", "means", "differences", "missed", "seeds"}
     assert {*told["rows"][0]["means"]} == {*CRITERIA}
     assert "| `tarantula` |" in (tmp_path / "table.md").read_text()
     before = contents(tmp_path)
     shown = rpd_command(*words)
     assert shown.exit_code == 0, shown.output
-    assert "Best by states + steps on seeds 0 (judged):" in shown.stdout
+    assert "Best by states + steps on seeds 1 (judged):" in shown.stdout
     assert len([one for one in shown.stdout.splitlines() if one.startswith("tarantula ")]) == 1
     assert contents(tmp_path) == before
 
