@@ -36,8 +36,7 @@ def bench_command(
         str | None,
         typer.Option(
             "--choose-on",
-            help="Seeds that choose the best measure; default: the first "
-            "two of five, the first third of others; none: all.",
+            help="Seeds that choose the best measure; default: the first two in five; none: all.",
         ),
     ] = None,
     base: Annotated[
