@@ -125,7 +125,7 @@ def test_the_files_of_the_policy_travel_inside(cli, tmp_path, monkeypatch):
         folder / "ppo.zip"
     )
     words = ["--policy", "sb3:agents/ppo.zip", "--condition", "auto", "--workers", "1"]
-    words += ["--episodes", "300", "--test-episodes", "5"]
+    words += ["--episodes", "300", "--test-episodes", "5", "--confirm-episodes", "100"]
     result = cli("run", "--env", "cartpole", *words, "--out", tmp_path / "r")
     assert result.exit_code == 0, result.output
     contents = []
