@@ -22,10 +22,20 @@ from rpd_core.play import prepare
 from rpd_core.play.chance import Phase
 from rpd_core.play.jobs import SuiteJob
 from rpd_core.plugin.protocols import WorkItem
+from rpd_core.pruning.choice import candidates_for
 from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.pruning.kept import KeptStates, write_kept
 from rpd_core.pruning.references import References, measure_references
+from rpd_core.pruning.refine import (
+    Refining,
+    Round,
+    first_centre,
+    last_confirmed,
+    refine,
+    rounds_that_pay,
+)
 from rpd_core.pruning.sweep import Pruning, prune
+from rpd_core.pruning.trials import Trials
 from rpd_core.report import summary
 from rpd_core.report.results import PassRates, SuiteFacts, Summary
 from rpd_core.report.tables import RankingTable
@@ -57,6 +67,7 @@ def run(session: Session, name: str | None = None, grow: bool = True) -> Summary
     setup, directory = session.setup, session.directory
     keep_condition(directory, setup.config.settings.condition, analysis)
     pruning = prune(evaluations, analysis.rankings, references)
+    pruning, rounds = refine_policy(evaluations, analysis, pruning, references)
     name = name or analysis_name(session)
     rates = pass_rates(analysis, references)
     origins = itertools.chain(
@@ -71,13 +82,45 @@ def run(session: Session, name: str | None = None, grow: bool = True) -> Summary
     settings = setup.config.settings
     recurrence = Recurrence(analysis, judged, setup.measures[settings.list_by], settings.evidence)
     answer = summary.summarise(
-        name, setup.config, references, analysis, pruning, rates, judged, recurrence,
+        name, setup.config, references, analysis, pruning, rounds, rates, judged, recurrence,
         directory.names(), origins,
     )  # fmt: skip
     store_answer(session, answer, analysis, evaluations)
     store_kept(directory, answer.analysis, pruning)
     finish_answer(directory, answer)
     return answer
+
+
+def refine_policy(
+    evaluations: Evaluations, analysis: Analysis, pruning: Pruning, references: References
+) -> tuple[Pruning, list[Round]]:
+    """Make the policy of the first threshold smaller, where that was asked for or pays."""
+    fraction, chosen = next(iter(pruning.chosen.items()))
+    session = evaluations.session
+    settings = session.setup.config.settings
+    if chosen is None or chosen.tried.confirmation.outcome != "met":
+        return pruning, []
+    trials = Trials(evaluations, analysis.counted.states.key)
+    refining = Refining(trials, references, fraction, refined_name(session))
+    spent = int(analysis.episodes.length.sum()) + sum(evaluations.lengths.values())
+    rounds = rounds_that_pay(refining, spent)
+    centre = None
+    if rounds and len(chosen.tried.candidate.kept):
+        queue = candidates_for(settings, analysis.rankings, pruning.curves, refining.spared_target)
+        centre = first_centre(refining, queue)
+    if centre is None:
+        return pruning, []
+    done = refine(refining, chosen, centre, rounds)
+    found = {**pruning.chosen, fraction: last_confirmed(chosen, done)}
+    return replace(pruning, chosen=found), done
+
+
+def refined_name(session: Session) -> str:
+    """Return the name of the analysis whose policy is refined: the one without given rounds."""
+    setup = session.setup
+    usual = replace(setup.config.settings, rounds=None, refine_episodes=None)
+    config = replace(setup.config, settings=usual)
+    return session.directory.name_for(config, usual_settings(setup.task))
 
 
 def judge_decisions(session: Session, analysis: Analysis) -> Decisions:
@@ -228,8 +271,8 @@ def store_kept(directory: RunDirectory, name: str, pruning: Pruning) -> None:
     for fraction, chosen in pruning.chosen.items():
         if chosen is not None:
             one = chosen.tried.candidate
-            keys = tuple(one.kept.tolist())
-            write_kept(directory, name, KeptStates(fraction, one.measure, one.identity, keys))
+            keys, part = tuple(one.kept.tolist()), chosen.tried.part
+            write_kept(directory, name, KeptStates(fraction, one.measure, one.identity, keys, part))
 
 
 def finish_answer(directory: RunDirectory, answer: Summary) -> None:

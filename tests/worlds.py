@@ -69,6 +69,7 @@ class Corridor:
             mutation_rate=MUTATION_RATE,
             episodes=400,
             test_episodes=20,
+            confirm_episodes=60,
             max_steps=MAX_STEPS,
             reference=0.0,
             lanes=64,

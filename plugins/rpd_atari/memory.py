@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpd_core.errors import FitError, SpecError
-from rpd_core.plugin.protocols import Facts
+from rpd_core.plugin.protocols import Entry, Facts
 
 Array = NDArray[Any]
+
+_BYTES = 128
+"""Size of the memory."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,10 @@ class RamBytes:
             f"byte {place} is {byte}" for place, byte in zip(places, value.tolist(), strict=True)
         )
 
+    def name_entries(self, before: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        """Return the bytes by their positions."""
+        return tuple(Entry(f"byte {place}") for place in self.positions or range(_BYTES))
+
 
 SCREEN = (210, 160)
 """Height and width of a screen of these games."""
@@ -60,6 +67,11 @@ class MemoryMap:
     addresses: tuple[int, ...]
     offsets: tuple[int, ...]
     """What to add to get pixels of the screen."""
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The positions by name; what is gone is at -1."""
+        return tuple(map(Entry, self.names))
 
     def check(self, facts: Facts) -> None:
         """Refuse other games: their bytes mean something else."""
@@ -136,6 +148,10 @@ class Breakout:
         """Describe where ball and paddle are."""
         return BREAKOUT.describe(value)
 
+    def name_entries(self, before: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        """Return what is read from memory."""
+        return BREAKOUT.entries
+
 
 @dataclass(frozen=True)
 class Pong:
@@ -166,3 +182,7 @@ class Pong:
     def show(self, value: Array) -> str:
         """Describe where ball and paddles are."""
         return PONG.describe(value)
+
+    def name_entries(self, before: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        """Return what is read from memory."""
+        return PONG.entries

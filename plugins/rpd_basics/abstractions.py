@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rpd_basics.batches import Array, Batch, as_vectors, flatten
 from rpd_core.errors import FitError, SpecError
+from rpd_core.plugin.protocols import Entry
 
 
 def join_numbers(numbers: Array) -> str:
@@ -22,6 +23,10 @@ class Identity:
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
         return flatten(values) if isinstance(values, dict) else np.asarray(values)
+
+    def name_entries(self, before: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        """Return the entries as they are."""
+        return before
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,10 @@ class Select:
             )
         return rows[:, list(self.entries)]
 
+    def name_entries(self, before: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        """Return those that are kept."""
+        return tuple(before[entry] for entry in self.entries) if before else ()
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -88,6 +97,16 @@ class Scale:
             scaled = rows.astype(np.float64) * np.array(self.factors)
         return np.asarray(np.where(np.equal(self.factors, 0), 0.0, scaled))
 
+    def name_entries(self, before: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        """Return the entries with their factors in front; numbers of bins are not scaled."""
+        if any(entry.edges for entry in before) or len(self.factors) not in (1, len(before)):
+            return ()
+        factors = self.factors * len(before) if len(self.factors) == 1 else self.factors
+        return tuple(
+            entry if factor == 1 else replace(entry, name=f"{factor:g} * {entry.name}")
+            for entry, factor in zip(before, factors, strict=True)
+        )
+
 
 @dataclass(frozen=True)
 class Round:
@@ -109,6 +128,10 @@ class Round:
         columns = [np.round(rows[:, i], digits) for i, digits in enumerate(self.digits)]
         return np.stack(columns, axis=1) + 0.0
 
+    def name_entries(self, before: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        """Return the entries as they are; numbers of bins are not rounded."""
+        return () if any(entry.edges for entry in before) else before
+
 
 @dataclass(frozen=True)
 class Abs:
@@ -118,3 +141,9 @@ class Abs:
         rows = as_vectors(values, "abs")
         wide = rows.astype(np.int64) if rows.dtype.kind == "i" else rows  # 128 does not fit int8
         return np.asarray(np.abs(wide))
+
+    def name_entries(self, before: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        """Return the entries with bars around them; numbers of bins stay as they are."""
+        return tuple(
+            entry if entry.edges else replace(entry, name=f"|{entry.name}|") for entry in before
+        )

@@ -9,12 +9,12 @@ from typing import Literal
 import numpy as np
 
 from rpd_basics.batches import Array, Batch, check_finite, pick_entries, shape_of, width
-from rpd_basics.bins import describe, digitise
+from rpd_basics.bins import binned, describe, digitise
 from rpd_basics.entry_choice import informative_entries
 from rpd_basics.images import shrink, to_grey, to_levels
 from rpd_basics.resolution import Judge, best_edges, best_picture
 from rpd_core.errors import FitError, SpecError
-from rpd_core.plugin.protocols import FitSample, learned
+from rpd_core.plugin.protocols import Entry, FitSample, learned
 
 LARGEST_VECTOR = 512
 """Arrays of more numbers than this are treated as pictures."""
@@ -123,6 +123,12 @@ class Auto:
         if self.kind == "vector":
             return describe(value.tolist(), self.edges, self.entries) if self.edges else "anything"
         return "\n".join("".join(map(str, row)) for row in value.tolist())
+
+    def name_entries(self, before: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        """Return the entries that have bins, with their edges; pictures have none."""
+        if self.kind != "vector" or not self.edges or len(before) != self.length:
+            return ()
+        return binned([before[entry] for entry in self.entries], self.edges)
 
 
 def is_picture(values: Batch) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from rpd_basics.batches import Array, Batch, as_vectors, check_finite
 from rpd_core.errors import FitError, SpecError
-from rpd_core.plugin.protocols import FitSample, learned
+from rpd_core.plugin.protocols import Entry, FitSample, learned
 
 Edges = tuple[tuple[float, ...], ...]
 """Inner edges of the bins of every entry, ascending."""
@@ -56,6 +56,14 @@ def describe(value: Sequence[int], edges: Edges, entries: Sequence[int] = ()) ->
     return ", ".join(words) or "anything"
 
 
+def binned(before: Sequence[Entry], edges: Edges) -> tuple[Entry, ...]:
+    """Return entries whose values are numbers of bins; none if they were that before."""
+    if any(entry.edges for entry in before):
+        return ()
+    pairs = zip(before, edges, strict=True)
+    return tuple(replace(entry, edges=inner, digits=None) for entry, inner in pairs)
+
+
 @dataclass(frozen=True)
 class Bins:
     """Entries of a vector in bins, for example `bins:8` or `bins:4+8,kind=uniform`."""
@@ -94,3 +102,7 @@ class Bins:
     def show(self, value: Array) -> str:
         """Describe between which edges each entry lies."""
         return describe(value.tolist(), self.edges)
+
+    def name_entries(self, before: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        """Return the entries with their edges."""
+        return binned(before, self.edges) if len(before) == len(self.edges) else ()

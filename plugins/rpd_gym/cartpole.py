@@ -12,7 +12,7 @@ from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv
 from numpy.typing import NDArray
 
 from rpd_core.errors import FitError
-from rpd_core.plugin.protocols import Facts, Lanes, Opening, StepResult, Task
+from rpd_core.plugin.protocols import Entry, Facts, Lanes, Opening, StepResult, Task
 from rpd_gym.labels import CART_POLE
 from rpd_gym.step_caps import check_cap
 
@@ -134,3 +134,12 @@ class CartPoleGrid:
         x, speed, quarter_angle, spin = value.tolist()
         degrees = np.degrees(4 * quarter_angle)
         return f"cart {x:g} m, {speed:g} m/s; pole {degrees:.0f}°, {spin:g} rad/s"
+
+    def name_entries(self, before: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        """Return the four entries, which all are distances from the middle or from rest."""
+        return (
+            Entry("cart off centre", " m"),
+            Entry("cart speed", " m/s"),
+            Entry("pole tilt", "°", factor=float(np.degrees(4.0)), digits=0),
+            Entry("pole spin", " rad/s"),
+        )

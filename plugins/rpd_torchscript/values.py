@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from rpd_torchscript.limits import Fault
+from rpd_torchscript.limits import Fault, check_count
 
 TYPE_OF_CODE = {
     0: torch.uint8, 1: torch.int8, 2: torch.int16, 3: torch.int32, 4: torch.int64,
@@ -56,9 +57,14 @@ def needs_tensor(value: Any) -> Fault:
 
 
 def check_tensor(value: Any) -> Tensor:
-    """Return a value that is a tensor."""
+    """Return a value that is a tensor; an empty one counts as if its empty axes had one number.
+
+    A sum over an empty axis, or a product of empty rows, would be as large as all the other axes.
+    """
     if type(value) is not Tensor:
         raise needs_tensor(value)
+    if not value.numel():
+        check_count(prod(max(size, 1) for size in value.shape))
     return value
 
 

@@ -11,6 +11,7 @@ import typer
 from rpd_core.cli import (
     describe,
     describe_policy,
+    explain,
     new_plugin,
     plugin_commands,
     prune,
@@ -40,6 +41,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "prune": prune.prune_command,
     "validate": validate.validate_command,
     "show": show.show_command,
+    "explain": explain.explain_command,
     "replay": replay.replay_command,
     "verify": verify.verify_command,
     "list-plugins": plugin_commands.list_plugins_command,

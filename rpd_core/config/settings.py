@@ -27,9 +27,9 @@ PORTFOLIO = ("tarantula", "ochiai", "zoltar", "wong2")
 """The paper's four measures."""
 EVIDENCE = 10
 """Episodes in each arm from which on a state is judged."""
-LIST_BY = "effect:shrunken"
+LIST_BY = "impact:shrunken"
 """The measure that the list of decisions is sorted by."""
-STANDARD_MEASURES = (*PORTFOLIO, "freqvis", "differ", "effect", LIST_BY)
+STANDARD_MEASURES = (*PORTFOLIO, "freqvis", "differ", "effect", "effect:shrunken", LIST_BY)
 BASELINES = ("random", "freqvis", "differ")
 """Measures to compare with: they give the pruned policy only where `headline` names them."""
 BEST = "best"
@@ -76,12 +76,20 @@ class Setting:
     check: Check | None = None
 
 
-def _count(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ConfigError(f"{name} must be a whole number, got {value!r}")
-    if not 1 <= value <= LARGEST:
-        bound = "at least 1" if value < 1 else f"at most {LARGEST:g}"
-        raise ConfigError(f"{name} must be {bound}, got {value}")
+def _count_up_to(largest: int) -> Check:
+    """Check for a whole number from 1 to `largest`."""
+
+    def check(name: str, value: Any) -> None:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ConfigError(f"{name} must be a whole number, got {value!r}")
+        if not 1 <= value <= largest:
+            bound = "at least 1" if value < 1 else f"at most {largest:g}"
+            raise ConfigError(f"{name} must be {bound}, got {value}")
+
+    return check
+
+
+_count = _count_up_to(LARGEST)
 
 
 def _count_or_none(name: str, value: Any) -> None:
@@ -119,9 +127,14 @@ def _unvisited(name: str, value: Any) -> None:
         raise ConfigError(f"{name} must be default or policy, got {value!r}")
 
 
-def _not_negative(name: str, value: Any) -> None:
-    if value != 0:
+def _rounds(name: str, value: Any) -> None:
+    if value is not None and (value != 0 or isinstance(value, bool)):
         _count(name, value)
+
+
+def _two_or_none(name: str, value: Any) -> None:
+    if value is not None:
+        _two_or_more(name, value)
 
 
 def _objective(name: str, value: Any) -> None:
@@ -169,13 +182,15 @@ class Settings:
         "suite", words=(AUTO,), check=_rate,
     )  # fmt: skip
     seed: int = _setting("Seed of everything; default 0.", "suite", default=0, check=_seed)
-    lanes: int = _setting("Episodes played side by side.", "suite", flag="-", check=_count)
+    lanes: int = _setting(
+        "Episodes played side by side.", "suite", flag="-", check=_count_up_to(10**5)
+    )
     episodes: int = _setting("Mutant episodes in the suite.", "size", check=_count)
     unmutated_episodes: int = _setting(
         "Episodes of the policy as it is, which tell what it reaches; default 400.",
         "size", default=400, check=_count,
     )  # fmt: skip
-    chunk: int = _setting("Episodes per unit of work.", "size", flag="-", check=_count)
+    chunk: int = _setting("Episodes per unit of work.", "size", flag="-", check=_count_up_to(10**7))
     condition: Any = _setting(
         "When an episode passed: return>=200, auto, ...", "analysis", kind="condition"
     )
@@ -184,7 +199,7 @@ class Settings:
         "analysis", default=(), kind="measure", flag="--measure",
     )  # fmt: skip
     list_by: Any = _setting(
-        "Measure that the list of decisions is sorted by; default effect:shrunken.",
+        "Measure that the list of decisions is sorted by; default impact:shrunken.",
         "analysis", default=LIST_BY, kind="measure",
     )  # fmt: skip
     evidence: int = _setting(
@@ -205,19 +220,20 @@ class Settings:
         "analysis", default=STANDARD_SHARES, flag="-", check=_shares,
     )  # fmt: skip
     random_rankings: int = _setting(
-        "Random rankings to compare with.", "analysis", default=8, flag="-", check=_count
-    )
+        "Random rankings to compare with.",
+        "analysis", default=4, flag="-", check=_count_up_to(1000),
+    )  # fmt: skip
     reference: float | None = _setting(
         "Return that shares are measured from; default: the task's.",
         "analysis", check=_finite_or_none,
     )  # fmt: skip
-    rounds: int = _setting(
-        "Rounds of refining the pruned policy at most, where they pay; 0: none; default 3.",
-        "analysis", default=3, check=_not_negative,
+    rounds: int | None = _setting(
+        "Rounds of refining the pruned policy at most; default: up to 3, as long as they pay.",
+        "analysis", default=None, check=_rounds,
     )  # fmt: skip
-    refine_episodes: int = _setting(
-        "Mutants of the pruned policy in each of them; default 2500.",
-        "analysis", default=2500, check=_two_or_more,
+    refine_episodes: int | None = _setting(
+        "Mutants of the pruned policy in each of them; default: half as many as the suite has.",
+        "analysis", default=None, check=_two_or_none,
     )  # fmt: skip
     headline: Any = _setting(
         "Measure that gives the pruned policy, or best (default): the one that makes it smallest.",
@@ -229,7 +245,7 @@ class Settings:
     )  # fmt: skip
     confirm_episodes: int = _setting(
         "Fresh episodes that try a pruned policy first, doubled up to twice; default 400.",
-        "analysis", default=400, check=_two_or_more,
+        "analysis", check=_two_or_more,
     )  # fmt: skip
     confirm_margin: float = _setting(
         "How far below the target the lower bound of a confirmed policy may lie; default 0.02.",

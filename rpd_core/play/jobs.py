@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from gymnasium.spaces import Discrete
+from gymnasium.spaces import Box, Discrete
 
 from rpd_core.errors import EpisodeError
 from rpd_core.play.chance import Phase, episode_keys
@@ -19,8 +19,9 @@ from rpd_core.play.loop import Plan, Player
 from rpd_core.play.recipe import Recipe
 from rpd_core.play.recording import play_suite
 from rpd_core.play.repeatable import refuse_moody_policy
+from rpd_core.plugin.chain import Chain
 from rpd_core.plugin.origins import Origin, origin_of
-from rpd_core.plugin.protocols import Episodes, Facts, Suite, Visits
+from rpd_core.plugin.protocols import Entry, Episodes, Facts, Suite, Visits
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import IntArray, KeyArray
@@ -41,6 +42,8 @@ class Names:
     environment: str = ""
     actions: tuple[str, ...] = ()
     entries: tuple[str, ...] = ()
+    state_entries: tuple[Entry, ...] = ()
+    """Those of an abstract state; none where they are not known."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +158,7 @@ def perform_suite(job: SuiteJob) -> SuiteChunk:
     except EpisodeError as error:
         error.add(", a mutant" if job.mutation_rate else ", the policy as it is")
         raise
-    return SuiteChunk(suite, names_of(opened.player.facts), opened.origin)
+    return SuiteChunk(suite, names_of(opened.player.facts, job.recipe), opened.origin)
 
 
 def _coin(job: SuiteJob, plan: Plan) -> Coin:
@@ -164,10 +167,21 @@ def _coin(job: SuiteJob, plan: Plan) -> Coin:
     return CoinAround(plan, job.around.kept, job.mutation_rate, job.around.other_rate)
 
 
-def names_of(facts: Facts) -> Names:
-    """Return the names that an environment has for things."""
+def names_of(facts: Facts, recipe: Recipe) -> Names:
+    """Return the names that an environment, and what abstracts from it, have for things."""
     actions = tuple(facts.action_names) or _numbers(facts.action_space)
-    return Names(facts.description, actions, tuple(facts.entry_names))
+    entries = Chain(recipe.links).name_entries(observed_entries(facts))
+    return Names(facts.description, actions, tuple(facts.entry_names), entries)
+
+
+def observed_entries(facts: Facts) -> tuple[Entry, ...]:
+    """Return the entries of an observation; those of a vector without names are numbered."""
+    if facts.entry_names:
+        return tuple(Entry(name) for name in facts.entry_names)
+    space = facts.observation_space
+    if not isinstance(space, Box) or len(space.shape) != 1:
+        return ()
+    return tuple(Entry(f"x{place}") for place in range(space.shape[0]))
 
 
 def _numbers(space: Any) -> tuple[str, ...]:

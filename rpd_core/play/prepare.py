@@ -1,4 +1,4 @@
-"""Fit what must be fitted before the first mutant episode, from episodes of the policy alone."""
+"""Fit what must be fitted before the suite, from the policy's episodes and trial mutants."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from rpd_core.config.identity import short_digest
 from rpd_core.errors import EpisodeError, StoreError
 from rpd_core.play.actions import random_actions
 from rpd_core.play.chance import Phase, episode_keys
-from rpd_core.play.deciders import always
-from rpd_core.play.loop import Plan, Player, Step
+from rpd_core.play.deciders import Coin, always
+from rpd_core.play.loop import Keep, Plan, Player, Step
 from rpd_core.play.recipe import OneState, Recipe
-from rpd_core.plugin.chain import Chain, opened
+from rpd_core.plugin.chain import Chain, needs_of, opened
 from rpd_core.plugin.protocols import (
     Choice,
     Facts,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Batch
 
 FIT_EPISODES = 64
-"""Episodes of the original policy that components are fitted on."""
+"""Episodes of the original policy that components are fitted on; as many mutants where wanted."""
 FIT_BYTES = 512 * 2**20
 """Most memory that the sample of observations may take; beyond it, steps are thinned."""
 
@@ -58,10 +58,35 @@ def fit(recipe: Recipe, config: Configuration) -> Recipe:
     fitted: list[Any] = []
     for link in recipe.links:
         if fitted:
-            before = opened(fitted[-1], sample.facts)
-            sample = dataclasses.replace(sample, values=before(sample.values, sample.views))
+            sample = _after(fitted[-1:], sample)
         fitted.append(link.fit(sample) if isinstance(link, LearnsFromSteps) else link)
+        if isinstance(link, LearnsFromSteps) and getattr(link, "learns_from_mutants", False):
+            mutants = sample_mutants(with_links(recipe, fitted), config)
+            fitted[-1] = link.fit(_joined(sample, _after(fitted[:-1], mutants)))
     return with_links(recipe, fitted)
+
+
+def _after(links: Sequence[Any], sample: FitSample) -> FitSample:
+    """Return a sample as abstractions hand it on; their values are no longer named entries."""
+    if not links:
+        return sample
+    chain = opened(Chain(tuple(links)), sample.facts)
+    facts = dataclasses.replace(sample.facts, entry_names=())
+    return dataclasses.replace(sample, values=chain(sample.values, sample.views), facts=facts)
+
+
+def _joined(own: FitSample, mutants: FitSample) -> FitSample:
+    """Return the policy's own steps followed by those of mutants."""
+    return dataclasses.replace(
+        own,
+        values=_concatenated(own.values, mutants.values),
+        views={
+            name: np.concatenate([own.views[name], part]) for name, part in mutants.views.items()
+        },
+        episodes=np.concatenate([own.episodes, mutants.episodes]),
+        actions=np.concatenate([own.actions, mutants.actions]),
+        mutant=np.arange(len(own.episodes) + len(mutants.episodes)) >= len(own.episodes),
+    )
 
 
 def with_links(recipe: Recipe, links: Sequence[Any]) -> Recipe:
@@ -174,14 +199,38 @@ class _Sampler:
 def sample_steps(recipe: Recipe, config: Configuration, episodes: int = FIT_EPISODES) -> FitSample:
     """Play the original policy and keep what it saw, ordered by episode and step."""
     needs = Chain(recipe.links).needs
-    player = Player(dataclasses.replace(recipe, abstraction=OneState(needs)))
     index = np.arange(episodes)
+    plan = Plan(index, episode_keys(config.settings.seed, Phase.FIT, index))
+    player = Player(dataclasses.replace(recipe, abstraction=OneState(needs)))
+    return _sampled(player, plan, always, config, ", the policy as it is, for fitting")
+
+
+def sample_mutants(
+    recipe: Recipe, config: Configuration, episodes: int = FIT_EPISODES
+) -> FitSample:
+    """Play mutants of the states that fitted abstractions tell apart, and keep what they saw.
+
+    Their episodes are numbered on from the policy's own. Mutants whose fate is drawn anew at every
+    step would stay near the policy's path; a suite's mutants, mutated in a state for a whole
+    episode, leave it, and what is learned must hold where they go.
+    """
+    index = np.arange(episodes)
+    plan = Plan(index, episode_keys(config.settings.seed, Phase.FIT, index, part=1))
+    keep = Coin(plan, config.settings.mutation_rate)
+    sample = _sampled(Player(recipe), plan, keep, config, ", a mutant, for fitting")
+    return dataclasses.replace(sample, episodes=sample.episodes + episodes)
+
+
+def _sampled(
+    player: Player, plan: Plan, keep: Keep, config: Configuration, acting: str
+) -> FitSample:
+    """Play the episodes of a plan, close the player and return what was seen."""
+    needs = needs_of(player.recipe.abstraction)
     sampler = _Sampler(FIT_BYTES, needs)
     try:
-        plan = Plan(index, episode_keys(config.settings.seed, Phase.FIT, index))
-        player.play(plan, always, sampler)
+        player.play(plan, keep, sampler)
     except EpisodeError as error:
-        error.add(", the policy as it is, for fitting")
+        error.add(acting)
         raise
     finally:
         player.close()
@@ -208,6 +257,12 @@ def _stack(rows: list[Any]) -> Batch:
     if isinstance(rows[0], dict):
         return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
     return np.stack(rows)
+
+
+def _concatenated(first: Batch, second: Batch) -> Batch:
+    if isinstance(first, dict) and isinstance(second, dict):
+        return {name: np.concatenate([part, second[name]]) for name, part in first.items()}
+    return np.concatenate([np.asarray(first), np.asarray(second)])
 
 
 def _bytes(value: Any) -> int:

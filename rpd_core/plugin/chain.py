@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rpd_core.plugin.protocols.optional import ShowsValues
+from rpd_core.errors import ComponentError, one_line
+from rpd_core.plugin.protocols.abstraction import Entry
+from rpd_core.plugin.protocols.optional import NamesEntries, ShowsValues
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Abstraction, Array, Batch, Facts
@@ -35,6 +37,25 @@ class Chain:
         """Return a value in the words of the last link, or as plain numbers."""
         last = self.links[-1]
         return last.show(value) if isinstance(last, ShowsValues) else plain_value(value)
+
+    def name_entries(self, before: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        """Return what the entries of a value are called; none where a link does not know it."""
+        for link in self.links:
+            before = _named_by(link, before)
+        return before
+
+
+def _named_by(link: Abstraction, before: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    if not isinstance(link, NamesEntries):
+        return ()
+    who = f"abstraction {type(link).__name__}: its name_entries()"
+    try:
+        named: Any = link.name_entries(before)
+    except Exception as error:  # a stranger's abstraction may raise anything
+        raise ComponentError(f"{who} raised {one_line(error)}") from error
+    if not isinstance(named, tuple) or not all(isinstance(one, Entry) for one in named):
+        raise ComponentError(f"{who} must return a tuple of Entry, got {named!r:.80}")
+    return named
 
 
 _SHOWN = 12

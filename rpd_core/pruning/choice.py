@@ -10,7 +10,7 @@ import numpy as np
 
 from rpd_core.analysis.ranking import Ranking
 from rpd_core.config.configuration import THRESHOLDS
-from rpd_core.config.settings import BASELINES, BEST
+from rpd_core.config.settings import BASELINES, BEST, Settings
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.confirm import Confirmation, Goal, Paired, confirm, kept_share
 from rpd_core.pruning.curves import Curve, PrunedPoint, reaching
@@ -35,6 +35,8 @@ class Tried:
     confirmation: Confirmation
     episodes: Episodes
     """Its fresh episodes."""
+    part: int = 0
+    """Which of the sets of fresh episodes they are of."""
 
 
 @dataclass(frozen=True)
@@ -55,15 +57,24 @@ def choose_policies(
 ) -> dict[float, Chosen | None]:
     """Choose a pruned policy for each threshold; None where no point of the sweep reached it."""
     settings = trials.evaluations.session.setup.config.settings
-    mine = [curves[name] for name in headline_measures(curves, settings.headline)]
     found: dict[float, Chosen | None] = {}
     for fraction in THRESHOLDS:
-        target = references.target(fraction)
-        queue = in_order(reaching(mine, target), settings.objective)
-        candidates = [candidate_of(point, rankings) for point in queue]
+        candidates = candidates_for(settings, rankings, curves, references.target(fraction))
         goal = Goal(fraction, settings.confirm_margin)
         found[fraction] = choose_policy(trials, candidates, goal, references)
     return found
+
+
+def candidates_for(
+    settings: Settings,
+    rankings: Mapping[str, Ranking],
+    curves: Mapping[str, Curve],
+    target: float,
+) -> list[Candidate]:
+    """Return the pruned policies of a sweep that reached a target, in the order to try them."""
+    mine = [curves[name] for name in headline_measures(curves, settings.headline)]
+    queue = in_order(reaching(mine, target), settings.objective)
+    return [candidate_of(point, rankings) for point in queue]
 
 
 def headline_measures(names: Mapping[str, Curve], headline: str) -> list[str]:
@@ -168,4 +179,4 @@ def try_out(
         )
 
     confirmation = confirm(goal, number, play)
-    return Tried(candidate, confirmation, played[0])
+    return Tried(candidate, confirmation, played[0], trials.part)

@@ -1,19 +1,20 @@
 """How much of the return a pruned policy keeps, and the rule that confirms it.
 
 The kept share is (pruned - reference) / (original - reference), with pruned and original played
-on the same fresh episodes. Its bounds are Fieller's: a share s is possible unless the contrast
-`pruned - s * original - (1 - s) * reference` is clearly not 0. The contrast is a plain mean, so
-that nothing is assumed of the ratio.
+on the same fresh episodes. A share s is possible unless the mean of the contrast
+`pruned - s * original - (1 - s) * reference` is clearly not 0 (Fieller's way with ratios): that is
+a plain mean, and nothing is assumed of the ratio.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+
+from rpd_core.pruning.tails import at_least, exceeds, furthest, quantile
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray
@@ -26,8 +27,6 @@ LOOKS = 3
 """How often a candidate is judged: after the first episodes, twice and four times as many."""
 BLOCKS = (1, 1, 2)
 """Episodes that each look adds, in units of the first."""
-_EQUAL = 1e-12
-"""Bounds of returns without any spread differ from the target by rounding alone."""
 
 
 @dataclass(frozen=True)
@@ -50,39 +49,77 @@ class Share:
     high: float
 
 
+def keeps_more(played: Paired, share: float, level: float) -> bool:
+    """Return whether more than a share is kept, wrongly with at most the given chance."""
+    worst = min(float(played.pruned.min()), played.reference) - played.reference
+    unseen = worst - share * (float(played.original.max()) - played.reference)
+    return exceeds(_contrast(played, share), level, _variance(played, share), unseen)
+
+
+def keeps_less(played: Paired, share: float, level: float) -> bool:
+    """Return whether less than a share is kept, wrongly with at most the given chance."""
+    return exceeds(-_contrast(played, share), level, _variance(played, share))
+
+
+def _contrast(played: Paired, share: float) -> FloatArray:
+    """Return, by episode, what is kept beyond a share; its mean is 0 if just that is kept."""
+    return (played.pruned - played.reference) - share * (played.original - played.reference)
+
+
+def _variance(played: Paired, share: float) -> float:
+    return (1 - share) ** 2 * played.reference_variance
+
+
 def kept_share(played: Paired, level: float) -> Share:
     """Return the kept share; each bound is wrong with the given chance.
 
     Where the original is not clearly above the reference, every share is possible.
     """
+    gain = float(played.pruned.mean()) - played.reference
+    whole = float(played.original.mean()) - played.reference
+    if not has_gain(played, level):
+        return Share(gain / whole if whole else 0.0, -np.inf, np.inf)
+    low, high = _fieller(played, level)
+    estimate = gain / whole
+    down, up = at_least(estimate - low, estimate), at_least(high - estimate, estimate)
+    return Share(
+        estimate,
+        furthest(lambda share: keeps_more(played, share, level), estimate, -down),
+        furthest(lambda share: keeps_less(played, share, level), estimate, up),
+    )
+
+
+def has_gain(played: Paired, level: float) -> bool:
+    """Return whether the original is clearly above the reference."""
+    whole = played.original - played.reference
+    error = np.sqrt(whole.var(ddof=1) / len(whole) + played.reference_variance)
+    return bool(whole.mean() > quantile(level, len(whole) - 1) * error)
+
+
+def _fieller(played: Paired, level: float) -> tuple[float, float]:
+    """Return the shares at which the t-test of the contrast begins to hold: where to look first."""
     count = len(played.pruned)
     gain = float(played.pruned.mean()) - played.reference
     whole = float(played.original.mean()) - played.reference
     spread = np.cov(played.pruned, played.original) / count + played.reference_variance
     factor = quantile(level, count - 1) ** 2
     a = whole**2 - factor * spread[1, 1]
-    if whole <= 0 or a <= 0:
-        return Share(gain / whole if whole else 0.0, -np.inf, np.inf)
     b = gain * whole - factor * spread[0, 1]
     c = gain**2 - factor * spread[0, 0]
     root = float(np.sqrt(max(b * b - a * c, 0.0)))
-    return Share(gain / whole, float((b - root) / a), float((b + root) / a))
+    return float((b - root) / a), float((b + root) / a)
 
 
-def mean_bounds(returns: FloatArray, level: float) -> tuple[float, float]:
+def mean_bounds(returns: FloatArray, level: float, reference: float) -> tuple[float, float]:
     """Return one-sided bounds of a mean return; each is wrong with the given chance."""
+    worst = min(float(returns.min()), reference)
+    mean = float(returns.mean())
     error = float(returns.std(ddof=1)) / np.sqrt(len(returns))
-    reach = quantile(level, len(returns) - 1) * error
-    return float(returns.mean() - reach), float(returns.mean() + reach)
-
-
-def quantile(level: float, degrees: int) -> float:
-    """Return what a t-distributed number exceeds with this chance (by Cornish and Fisher)."""
-    z = NormalDist().inv_cdf(1 - level)
-    first = (z**3 + z) / 4
-    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
-    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
-    return z + first / degrees + second / degrees**2 + third / degrees**3
+    reach = at_least(quantile(level, len(returns) - 1) * error, mean)
+    return (
+        furthest(lambda at: exceeds(returns - at, level, unseen=worst - at), mean, -reach),
+        furthest(lambda at: exceeds(at - returns, level), mean, reach),
+    )
 
 
 def level_of(number: int) -> float:
@@ -102,11 +139,13 @@ class Goal:
     margin: float
     """How far below it the lower bound may lie."""
 
-    def outcome(self, share: Share) -> Outcome:
-        """Return what bounds say about the goal."""
-        if share.low >= self.fraction - self.margin - _EQUAL:
+    def outcome(self, played: Paired, level: float) -> Outcome:
+        """Return what bounds, each wrong with the given chance, say about the goal."""
+        if not has_gain(played, level):
+            return "undecided"
+        if keeps_more(played, self.fraction - self.margin, level):
             return "met"
-        return "missed" if share.high < self.fraction - _EQUAL else "undecided"
+        return "missed" if keeps_less(played, self.fraction, level) else "undecided"
 
 
 @dataclass(frozen=True)
@@ -130,7 +169,7 @@ def confirm(goal: Goal, number: int, play: Callable[[int], Paired]) -> Confirmat
     level = level_of(number)
     for look in range(LOOKS):
         played = play(look)
-        outcome = goal.outcome(kept_share(played, level))
+        outcome = goal.outcome(played, level)
         if outcome != "undecided":
             break
     return Confirmation(outcome, look + 1, level, played)

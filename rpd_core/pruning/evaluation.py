@@ -64,6 +64,8 @@ class Evaluations:
     session: Session
     folders: dict[str, str] = field(default_factory=dict)
     """Folder in `pruning` of each set, by what it is."""
+    lengths: dict[str, int] = field(default_factory=dict)
+    """Steps of each set, by its folder."""
 
     def play(self, stage: str, asked: Mapping[str, Evaluation]) -> dict[str, Episodes]:
         """Play what is missing of several evaluations and return the episodes of each."""
@@ -84,7 +86,9 @@ class Evaluations:
         waiting = sum(part.last - part.first + 1 for part in work)
         session.progress(stage, total - waiting, total)
         session.play(stage, work, total - waiting, total)
-        return {name: read_evaluation(stored[name], asked[name].total) for name in asked}
+        found = {name: read_evaluation(stored[name], asked[name].total) for name in asked}
+        self.lengths |= {folders[name]: int(one.length.sum()) for name, one in found.items()}
+        return found
 
     def visited(self, name: str) -> KeyArray:
         """Return the states that the episodes of a set visited, where that was recorded."""
@@ -136,7 +140,7 @@ def read_evaluation(parts: Parts, total: int) -> Episodes:
     """Read the `total` episodes of an evaluation; refuse one that is not complete."""
     read = _read_parts(parts)
     episodes = concat_episodes([tables.read_episodes(table) for table in read])
-    if not np.array_equal(episodes.index, np.arange(total)):
+    if len(episodes) != total or not np.array_equal(episodes.index, np.arange(total)):
         raise StoreError(
             f"{str(parts.path)!r} holds {len(episodes)} of {total} episodes: run rpd prune again"
         )

@@ -27,6 +27,8 @@ class KeptStates:
     """A short name for the set of states; its fresh episodes bear it."""
     keys: tuple[int, ...]
     """In ascending order."""
+    part: int = 0
+    """Which of the sets of fresh episodes it was confirmed on."""
 
     @property
     def array(self) -> KeyArray:

@@ -71,7 +71,7 @@ def measure_references(session: Session, evaluations: Evaluations) -> References
     return References(played["original"], played["default-everywhere"], reference, source, returns)
 
 
-CLEARLY = 3.0
+CLEARLY = 2.0
 """Standard errors by which the policy must surpass its reference."""
 NOTABLY = 0.2
 """And by how much of the spread of their returns: below that, a share of the gain is noise."""

@@ -1,9 +1,11 @@
 """Refining a pruned policy: mutants around it tell which of its states it can do without.
 
-In a round the kept states of the present policy are mutated at times, and the others kept at times.
-The effect of each state on the return, given how the pruned policy acts everywhere else, gives a
-new ranking; its first states, as many as the present policy has or fewer, are tried, trimmed and
-confirmed like any candidate. A round that does not make the confirmed policy smaller is the last.
+A round mutates a policy that keeps somewhat more of the return than is asked for, the centre: its
+kept states at times, and all others nearly always. The effect of each state on the return, given
+how the centre acts everywhere else, orders the states anew. The smallest policy of these orders
+that reaches the target is trimmed and confirmed like any candidate; the smallest that still has
+something to spare is the next centre. A round that does not make the confirmed policy smaller is
+the last.
 """
 
 from __future__ import annotations
@@ -19,14 +21,16 @@ from rpd_core.analysis.reading import StoredEpisodes
 from rpd_core.analysis.shrinkage import shrunken
 from rpd_core.analysis.spectrum import Tally, tally
 from rpd_core.config.identity import short_digest
+from rpd_core.config.settings import Settings
 from rpd_core.play.chance import Phase
 from rpd_core.play.jobs import Around, SuiteJob
-from rpd_core.pruning.choice import Chosen, choose_policy, size
+from rpd_core.pruning.choice import BATCH, Chosen, choose_policy, size
 from rpd_core.pruning.confirm import Goal
 from rpd_core.pruning.curves import curve_from
 from rpd_core.pruning.evaluation import ask
 from rpd_core.pruning.references import References
-from rpd_core.pruning.trials import Candidate, Trials
+from rpd_core.pruning.trials import Candidate, Trials, ranking_of
+from rpd_core.pruning.trim import trim
 from rpd_core.store.suites import play_parts
 
 if TYPE_CHECKING:
@@ -38,8 +42,14 @@ KEPT_RATE = 0.2
 """Chance that a kept state is mutated."""
 OTHER_RATE = 0.98
 """Chance that any other state is mutated, as it always is in the pruned policy itself."""
-FRACTIONS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.8, 0.9, 1.0)
-"""Of the number of kept states: what is tried."""
+FRACTIONS = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2)
+"""Of the number of the centre's kept states: what is tried."""
+SPARE = 0.5
+"""Part of what may be lost that the centre does not lose: one with nothing to spare is brittle."""
+SURPLUS = 0.01
+"""Share of the return beyond the target that a candidate has in the sweep."""
+ROUNDS = 3
+"""Rounds at most, where their number is not given."""
 
 
 @dataclass(frozen=True)
@@ -66,85 +76,164 @@ class Round:
 
     number: int
     """From 1."""
-    before: Candidate
+    centre: Candidate
     """The policy that was mutated."""
     folder: str
-    """Where its suite is stored, below the run directory."""
+    """Where its mutants are stored, below the run directory."""
     episodes: int
-    """Mutants of it."""
+    """How many they are."""
     found: Chosen | None
-    """What was tried for it; None: nothing smaller reached the target."""
+    """What was tried; None: nothing smaller reached the target."""
     shrunk: bool
     """Whether a smaller policy was confirmed."""
 
 
-def refine(
-    trials: Trials, chosen: Chosen, references: References, analysis: str, rounds: int
-) -> list[Round]:
+@dataclass(frozen=True)
+class Refining:
+    """What stays the same over the rounds."""
+
+    trials: Trials
+    references: References
+    fraction: float
+    """Of the return that the policy is to keep."""
+    analysis: str
+    """The analysis that is refined."""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the run."""
+        return self.trials.evaluations.session.setup.config.settings
+
+    @property
+    def episodes(self) -> int:
+        """Mutants of each round."""
+        return self.settings.refine_episodes or max(self.settings.episodes // 2, 2)
+
+    def size(self, one: Candidate) -> tuple[float, float]:
+        """Return what is made small, and what decides between equals."""
+        return size(one, self.settings.objective)
+
+    def target(self, fraction: float) -> float:
+        """Return the return that counts as this fraction."""
+        return self.references.target(fraction)
+
+    @property
+    def spared(self) -> float:
+        """How much of the return a centre keeps."""
+        return self.fraction + SPARE * (1 - self.fraction)
+
+    @property
+    def spared_target(self) -> float:
+        """The return that a centre reaches."""
+        return self.target(self.spared)
+
+
+def refine(refining: Refining, chosen: Chosen, centre: Candidate, rounds: int) -> list[Round]:
     """Shrink a confirmed policy, round by round."""
     done: list[Round] = []
     present = chosen.tried.candidate
     for number in range(1, rounds + 1):
-        found = _round(trials, present, chosen, references, analysis, number)
+        found, following = play_round(refining, present, centre, number)
         done.append(found)
         if not found.shrunk or found.found is None:
             break
-        present = found.found.tried.candidate
+        present, centre = found.found.tried.candidate, following or found.found.tried.candidate
     return done
 
 
-def _round(
-    trials: Trials,
-    present: Candidate,
-    chosen: Chosen,
-    references: References,
-    analysis: str,
-    number: int,
-) -> Round:
-    session = trials.evaluations.session
-    settings = session.setup.config.settings
-    folder = _folder(trials, present, analysis, number)
-    counted = _play(trials, present, folder, number)
-    scores = [scores_of(counted, present.kept, order) for order in ORDERS]
+def rounds_that_pay(refining: Refining, spent: int) -> int:
+    """Return how many rounds to play at most: as many as given, or as `spent` steps are worth.
+
+    A round is taken to cost as many steps as if all its episodes were as long as the policy's own:
+    it is an estimate in steps, not in seconds, so that the same run does the same everywhere.
+    """
+    settings = refining.settings
+    if settings.rounds is not None:
+        return settings.rounds
+    tried = settings.test_episodes * len(FRACTIONS) * len(ORDERS)
+    fresh = settings.confirm_episodes * (BATCH + 4)
+    length = float(refining.references.original.length.mean())
+    cost = (refining.episodes + tried + fresh) * length
+    return min(ROUNDS, int(spent // cost))
+
+
+def first_centre(refining: Refining, queue: Sequence[Candidate]) -> Candidate | None:
+    """Return the smallest of some candidates that has something to spare, trimmed."""
+    pairs = trim(refining.trials, queue[:BATCH], refining.spared_target) if queue else []
+    enough = [trimmed for trimmed, _ in pairs if trimmed.reached]
+    return min(enough, key=refining.size, default=None)
+
+
+def play_round(
+    refining: Refining, present: Candidate, centre: Candidate, number: int
+) -> tuple[Round, Candidate | None]:
+    """Play a round; return it and the next centre, if there is one."""
+    folder = _folder(refining, centre, number)
+    counted = _play(refining, centre, folder, number)
+    scores = [scores_of(counted, centre.kept, order) for order in ORDERS]
     ranked = [counted.states.key[np.argsort(-one, kind="stable")] for one in scores]
-    keys = np.union1d(trials.keys, counted.states.key)
-    wider = replace(trials, keys=keys, part=number, states=trials.denominator)
-    smaller = _candidates(wider, ranked, present, references.target(chosen.fraction), number)
-    goal = Goal(chosen.fraction, settings.confirm_margin)
-    found = choose_policy(wider, smaller, goal, references) if smaller else None
+    trials = replace(
+        refining.trials,
+        keys=np.union1d(refining.trials.keys, counted.states.key),
+        suite=refining.trials.suite_keys,
+        part=number,
+    )
+    swept = _sweep(trials, ranked, centre, number)
+    following = _smallest(refining, swept, refining.spared)
+    better = [
+        one
+        for one in _reaching(refining, swept, refining.fraction + SURPLUS)
+        if refining.size(one) < refining.size(present)
+    ]
+    goal = Goal(refining.fraction, refining.settings.confirm_margin)
+    found = choose_policy(trials, better, goal, refining.references) if better else None
     shrunk = (
         found is not None
         and found.tried.confirmation.outcome == "met"
-        and size(found.tried.candidate, settings.objective) < size(present, settings.objective)
+        and refining.size(found.tried.candidate) < refining.size(present)
     )
-    return Round(number, present, folder, settings.refine_episodes, found, shrunk)
+    return Round(number, centre, folder, refining.episodes, found, shrunk), following
 
 
-def _folder(trials: Trials, present: Candidate, analysis: str, number: int) -> str:
-    """Return where the suite of a round is stored; the name tells apart all that decides it."""
-    session = trials.evaluations.session
-    config, directory = session.setup.config, session.directory
+def _reaching(
+    refining: Refining, swept: Sequence[tuple[Candidate, float]], fraction: float
+) -> list[Candidate]:
+    """Return the policies of a sweep that keep a fraction of the return, smallest first."""
+    target = refining.target(fraction)
+    return sorted((one for one, mean in swept if mean >= target), key=refining.size)
+
+
+def _smallest(
+    refining: Refining, swept: Sequence[tuple[Candidate, float]], fraction: float
+) -> Candidate | None:
+    return next(iter(_reaching(refining, swept, fraction)), None)
+
+
+def _folder(refining: Refining, centre: Candidate, number: int) -> str:
+    """Return where the mutants of a round are stored; the name tells apart all that decides it."""
+    session = refining.trials.evaluations.session
+    asked = session.setup.config.analysis_json()
+    asked.pop("rounds")  # more rounds begin with the same ones
     what = [
-        directory.suite_digest(), config.analysis_json(), present.kept.tobytes().hex(),
-        KEPT_RATE, OTHER_RATE, config.settings.refine_episodes, number,
+        session.directory.suite_digest(), asked, centre.kept.tobytes().hex(),
+        KEPT_RATE, OTHER_RATE, refining.episodes, number,
     ]  # fmt: skip
-    return f"analyses/{analysis}/refine/round-{number}-{short_digest(what)}"
+    return f"analyses/{refining.analysis}/refine/round-{number}-{short_digest(what)}"
 
 
-def _play(trials: Trials, present: Candidate, folder: str, number: int) -> Tally:
-    """Play the mutants of a policy and count what they say of each state."""
-    session = trials.evaluations.session
-    settings = session.setup.config.settings
+def _play(refining: Refining, centre: Candidate, folder: str, number: int) -> Tally:
+    """Play the mutants of a centre and count what they say of each state."""
+    session = refining.trials.evaluations.session
     parts = session.directory.round_parts(folder)
     job = SuiteJob(
         session.recipe,
-        settings.seed,
+        refining.settings.seed,
         KEPT_RATE,
         0,
-        settings.refine_episodes - 1,
+        refining.episodes - 1,
         Phase.REFINE,
         number,
-        Around(present.kept, OTHER_RATE),
+        Around(centre.kept, OTHER_RATE),
     )
     play_parts(session, f"round {number}", parts, job)
     stored = StoredEpisodes(parts)
@@ -202,34 +291,27 @@ def _least_variance(counted: Tally) -> float:
     return 0.1 * max(squares / count - (total / count) ** 2, 1e-12)
 
 
-def _candidates(
-    trials: Trials, ranked: Sequence[KeyArray], present: Candidate, target: float, number: int
-) -> list[Candidate]:
-    """Return policies of the new orders that reach the target and are smaller, smallest first."""
-    session = trials.evaluations.session
-    settings = session.setup.config.settings
-    cutoffs = sorted({max(round(part * len(present.kept)), 1) for part in FRACTIONS})
+def _sweep(
+    trials: Trials, ranked: Sequence[KeyArray], centre: Candidate, number: int
+) -> list[tuple[Candidate, float]]:
+    """Play policies of the new orders; return each with its mean return."""
+    session, states = trials.evaluations.session, len(trials.suite_keys)
+    cutoffs = sorted({max(round(part * len(centre.kept)), 1) for part in FRACTIONS})
     cutoffs = [one for one in cutoffs if one <= len(ranked[0])]
-    everything = [np.concatenate([one, np.setdiff1d(trials.keys, one)]) for one in ranked]
+    everything = [ranking_of(one, trials.keys) for one in ranked]
     points = [(order, one) for order in range(len(ranked)) for one in cutoffs]
-    name = f"refine-{number}-{present.identity}"
+    name = f"refine-{number}-{centre.identity}"
     asked = ask(session, everything, points, phase=Phase.REFINE, part=_SWEEP + number)
     episodes = trials.evaluations.play(f"round {number}", {name: asked})[name]
-    shares = [one / trials.denominator for _, one in points]
+    shares = [one / states for _, one in points]
     curve = curve_from(MEASURE, shares, [one for _, one in points], episodes)
     found = []
-    for point in np.flatnonzero(curve.mean_return >= target).tolist():
-        order, cutoff = points[point]
-        kept, steps = np.sort(ranked[order][:cutoff]), float(curve.step_shares[point])
-        found.append(Candidate(MEASURE, kept, cutoff, shares[point], steps))
-    limit = size(present, settings.objective)
-    smaller = [one for one in found if size(one, settings.objective) < limit]
-    return sorted(smaller, key=lambda one: size(one, settings.objective))
-
-
-def newly_met(kept: KeyArray, keys: KeyArray) -> int:
-    """Return how many kept states the first suite never saw."""
-    return len(np.setdiff1d(kept, keys))
+    for place, (order, cutoff) in enumerate(points):
+        kept, steps = np.sort(ranked[order][:cutoff]), float(curve.step_shares[place])
+        new = len(np.setdiff1d(kept, trials.suite_keys))
+        one = Candidate(MEASURE, kept, cutoff, shares[place], steps, new)
+        found.append((one, float(curve.mean_return[place])))
+    return found
 
 
 def last_confirmed(chosen: Chosen, rounds: Sequence[Round]) -> Chosen:

@@ -36,6 +36,8 @@ class Candidate:
     """Share of all states."""
     steps: float
     """Share of steps that the policy decides."""
+    new: int = 0
+    """How many of the states the first suite never saw."""
     reached: bool = True
     """Whether it met the target when it was last played."""
 
@@ -51,16 +53,16 @@ class Trials:
 
     evaluations: Evaluations
     keys: KeyArray
-    """All states of the suite."""
-    states: int = 0
-    """What shares of states divide by: those of the first suite; 0: as many as `keys`."""
+    """All states that are known."""
+    suite: KeyArray | None = None
+    """Those of the first suite, by whose number shares divide; None: all."""
     part: int = 0
     """Distinguishes sets of fresh episodes; each round of choosing needs its own."""
 
     @property
-    def denominator(self) -> int:
-        """What shares of states divide by."""
-        return self.states or len(self.keys)
+    def suite_keys(self) -> KeyArray:
+        """The states of the first suite; shares of states divide by their number."""
+        return self.keys if self.suite is None else self.suite
 
     @property
     def episodes(self) -> int:
@@ -70,15 +72,18 @@ class Trials:
     def trimming(self, tried: Sequence[Candidate]) -> list[Episodes]:
         """Play candidates on the episodes that trim them."""
         asked = {
-            trim_name(one): self._ask(one.kept, Phase.TRIM, self.part, self.episodes)
+            self._trim_name(one): self._ask(one.kept, Phase.TRIM, self.part, self.episodes)
             for one in tried
         }
         played = self.evaluations.play("trimming", asked)
-        return [played[trim_name(one)] for one in tried]
+        return [played[self._trim_name(one)] for one in tried]
+
+    def _trim_name(self, candidate: Candidate) -> str:
+        return f"trim-{self.part}-{candidate.identity}"
 
     def visited(self, candidate: Candidate) -> KeyArray:
         """Return the states that a candidate visited on the episodes that trim it."""
-        return self.evaluations.visited(trim_name(candidate))
+        return self.evaluations.visited(self._trim_name(candidate))
 
     def confirming(self, candidate: Candidate, look: int) -> tuple[Episodes, Episodes]:
         """Play a candidate and the original on fresh episodes, all up to the given look."""
@@ -86,18 +91,19 @@ class Trials:
         asked: dict[str, Evaluation] = {}
         for each in range(look + 1):
             part, count = self.part * LOOKS + each, BLOCKS[each] * self.episodes
-            asked[confirm_name(candidate.identity, each)] = self._ask(
+            asked[confirm_name(candidate.identity, part)] = self._ask(
                 candidate.kept, Phase.CONFIRM, part, count
             )
             session = self.evaluations.session
             original = ask(session, [nothing], [(0, 0)], True, Phase.CONFIRM, part)
-            asked[confirm_name("original", each)] = dataclasses.replace(
+            asked[confirm_name("original", part)] = dataclasses.replace(
                 original, test_episodes=count
             )
         played = self.evaluations.play("confirmation", asked)
 
         def joined(name: str) -> Episodes:
-            return concat_episodes([played[confirm_name(name, one)] for one in range(look + 1)])
+            parts = range(self.part * LOOKS, self.part * LOOKS + look + 1)
+            return concat_episodes([played[confirm_name(name, part)] for part in parts])
 
         return joined(candidate.identity), joined("original")
 
@@ -113,11 +119,6 @@ def ranking_of(kept: KeyArray, keys: KeyArray) -> KeyArray:
     return np.concatenate([kept, np.setdiff1d(keys, kept)])
 
 
-def trim_name(candidate: Candidate) -> str:
-    """Return what the episodes that trim a candidate are called."""
-    return f"trim-{candidate.identity}"
-
-
-def confirm_name(identity: str, look: int) -> str:
-    """Return what the fresh episodes of a set of states, added by a look, are called."""
-    return f"confirm-{look}-{identity}"
+def confirm_name(identity: str, part: int) -> str:
+    """Return what the fresh episodes of a set of states are called; each look is a part."""
+    return f"confirm-{part}-{identity}"

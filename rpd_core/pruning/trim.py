@@ -29,14 +29,15 @@ def trim(
             steps=step_share(episodes),
             reached=bool(episodes.total_return.mean() >= target),
         )
-        found.append((without_unvisited(whole, trials.visited(one), trials.denominator), whole))
+        found.append((without_unvisited(whole, trials.visited(one), trials.suite_keys), whole))
     return found
 
 
-def without_unvisited(candidate: Candidate, visited: KeyArray, states: int) -> Candidate:
-    """Return a candidate without the kept states that were not visited."""
+def without_unvisited(candidate: Candidate, visited: KeyArray, keys: KeyArray) -> Candidate:
+    """Return a candidate without the kept states that were not visited; `keys` are the suite's."""
     kept = np.intersect1d(candidate.kept, visited)
-    return dataclasses.replace(candidate, kept=kept, states=len(kept) / states)
+    new = len(np.setdiff1d(kept, keys))
+    return dataclasses.replace(candidate, kept=kept, states=len(kept) / len(keys), new=new)
 
 
 def step_share(episodes: Episodes) -> float:

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.config.resolve import Setup
 from rpd_core.play import prepare
 from rpd_core.play.jobs import SuiteJob, close_players, perform_suite, player_for
 from rpd_core.play.recipe import recipe_of
+from rpd_core.pruning.choice import BATCH
 from rpd_core.store import tables
 
 PROBE_EPISODES = 16
@@ -45,7 +47,8 @@ def estimate(setup: Setup, workers: int) -> Cost:
     finally:
         close_players()
     rankings = len(settings.measures) + settings.random_rankings
-    pruned = rankings * len(settings.shares) * settings.test_episodes
+    pruned = (rankings + 1) * len(settings.shares) * settings.test_episodes  # and the deletion
+    pruned += len(THRESHOLDS) * (BATCH + 2) * settings.confirm_episodes  # trimmed and confirmed
     stored = tables.suite_tables(chunk, [""] * len(chunk.states))
     size = sum(_bytes(table) for table in stored.values())
     chunks = -(-settings.episodes // settings.chunk)

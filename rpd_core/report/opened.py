@@ -28,6 +28,7 @@ from rpd_core.store.codec import from_plain
 from rpd_core.store.directory import RunDirectory, StoredAnalysis
 
 if TYPE_CHECKING:
+    from rpd_core.report.explaining import Explanation
     from rpd_core.report.replaying import Replay
 
 
@@ -198,6 +199,12 @@ class Run:
         if name not in entries:
             raise ConfigError(f"{name!r} was not pruned.{nearest(name, entries)}")
         return entries[name]
+
+    def explain(self, state: str | int) -> Explanation:
+        """Return everything known about one decision: by rank, key or a part of its words."""
+        from rpd_core.report.explaining import explain  # it needs this module
+
+        return explain(self, state)
 
     def replay(
         self, episode: str | int, frames: bool = False, trust_policy: bool = False

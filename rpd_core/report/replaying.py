@@ -21,7 +21,7 @@ from rpd_core.play.loop import Keep, Plan
 from rpd_core.play.recipe import recipe_of
 from rpd_core.play.replay import PlayedAgain, play_again
 from rpd_core.plugin.registry import installed
-from rpd_core.pruning.confirm import block_of
+from rpd_core.pruning.confirm import LOOKS, block_of
 from rpd_core.pruning.evaluation import stored_table
 from rpd_core.pruning.kept import all_keys
 from rpd_core.pruning.trials import confirm_name, ranking_of
@@ -195,8 +195,9 @@ def _confirmed(run: Run, name: str, index: int) -> _Asked:
     ranked = ranking_of(kept.array, all_keys(run.directory, run.asked.episodes))
     top = TopStates((ranked,), np.array([[0, len(kept.keys)]]), elsewhere)
     look, place = block_of(index, settings.confirm_episodes)
-    identity = episode_keys(seed, Phase.CONFIRM, np.array([place]), look)
-    stored = _stored(run, confirm_name(kept.identity, look), len(kept.keys), place)
+    part = kept.part * LOOKS + look
+    identity = episode_keys(seed, Phase.CONFIRM, np.array([place]), part)
+    stored = _stored(run, confirm_name(kept.identity, part), len(kept.keys), place)
     return _Asked(name, identity, lambda plan: top, stored)
 
 

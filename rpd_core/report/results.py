@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from rpd_core.analysis.stability import Stability
 from rpd_core.plugin.origins import Origin
@@ -137,6 +137,32 @@ class Policy:
     """Share of steps at which the policy need not be asked."""
     failed: tuple[FailedTry, ...]
     """The other ones that were tried, in order."""
+    new_states: int = 0
+    """Kept states that the first suite never saw; they count in `kept` and `states`."""
+
+
+@dataclass(frozen=True)
+class RoundFacts:
+    """What a round of refining did."""
+
+    number: int
+    """From 1."""
+    centre: int
+    """Kept states of the policy that was mutated."""
+    episodes: int
+    """Mutants of it."""
+    folder: str
+    """Where they are stored."""
+    kept: int | None
+    """Kept states of the policy that was tried; null: nothing smaller reached the target."""
+    states: float | None
+    """Their share of the states of the first suite."""
+    steps: float | None
+    """Share of its steps at which the policy decided."""
+    outcome: Outcome | None
+    """Whether it is confirmed."""
+    shrunk: bool
+    """Whether it is confirmed and smaller than what was confirmed before."""
 
 
 @dataclass(frozen=True)
@@ -235,6 +261,40 @@ class ListFacts:
 
 
 @dataclass(frozen=True)
+class FoundRule:
+    """A part of the states, in words, and what is known to matter in it."""
+
+    text: str
+    """What its states have in common."""
+    matter: int
+    """Decisions in it that matter."""
+    states: int
+    """States with a verdict in it."""
+    purity: float
+    """Share of the states with a verdict in it that matter."""
+    coverage: float
+    """Share of all decisions that matter that lie in it."""
+    undecided: int
+    """States in it of which nothing can be told yet."""
+
+
+@dataclass(frozen=True)
+class FoundRules:
+    """The decisions that matter in a few sentences."""
+
+    rules: tuple[FoundRule, ...]
+    """Those that hold most first."""
+    kind: Literal["rules", "groups", "states"]
+    """Over named entries; around neighbouring states; or states that are rules of their own."""
+    matter: int
+    """Decisions that matter."""
+    covered: int
+    """Those of them that some rule holds."""
+    note: str
+    """Why there are no rules; empty if there are some."""
+
+
+@dataclass(frozen=True)
 class Growth:
     """How a suite grew until the first decisions of its list had a verdict."""
 
@@ -282,6 +342,8 @@ class Summary:
     """By fraction, then by measure, `portfolio`, `random` and `random_best`; null: never met."""
     policy: Policy | None
     """The chosen pruned policy for the first fraction; null: no pruned policy reached it."""
+    rounds: tuple[RoundFacts, ...]
+    """Rounds of refining that led to it."""
     policies: Mapping[str, Policy | None]
     """The chosen pruned policy by fraction of the return."""
     deletion: Mapping[str, Deletion]
@@ -292,6 +354,8 @@ class Summary:
     """What the list of decisions holds."""
     decisions: tuple[Decision, ...]
     """The first of them, in the order shown."""
+    rules: FoundRules
+    """Those that matter in a few sentences."""
     stability: Stability | None
     """Whether the list comes back in another suite; null where nothing is listed."""
     growth: Growth | None

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from rpd_core.report.listing import list_notes, print_list
+from rpd_core.report.rules import rule_lines
 from rpd_core.report.text import advice_on, say
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ SHOWN = 10
 """Decisions on the screen."""
 _SHAKY = 0.3
 """Overlap of the first ten below which a list is not to be relied on."""
+_RULE_LINES = 4
+"""Lines on the rules that sum up what matters."""
 _DETAILS = ("random_best",)
 """Rows that only the full answer has."""
 _ROW_NAMES = {"random": "random (mean)", "random_best": "random (best of 4)"}
@@ -92,6 +95,8 @@ def _print_decisions(console: Console, summary: Summary, count: int) -> None:
     ):
         if note:
             say(console, note)
+    for line in rule_lines(summary.rules, _RULE_LINES, console.width):
+        say(console, line)
 
 
 def growth_words(growth: Growth | None) -> str:

@@ -30,6 +30,7 @@ from rpd_core.pruning.curves import (
     reaching,
 )
 from rpd_core.pruning.references import References, target_return
+from rpd_core.pruning.refine import Round
 from rpd_core.pruning.sweep import Pruning
 from rpd_core.pruning.trim import step_share
 from rpd_core.report.decisions import decision_rows, list_facts
@@ -42,11 +43,13 @@ from rpd_core.report.results import (
     Played,
     Policy,
     Returns,
+    RoundFacts,
     SuiteFacts,
     Summary,
     Threshold,
     Ties,
 )
+from rpd_core.report.rules import rules_in_words
 
 LISTED = 100
 """Decisions of the list that the summary holds; the rest is in the table beside it."""
@@ -58,6 +61,7 @@ def summarise(
     references: References,
     analysis: Analysis,
     pruning: Pruning,
+    rounds: Sequence[Round],
     rates: PassRates,
     judged: Decisions,
     recurrence: Recurrence,
@@ -87,6 +91,7 @@ def summarise(
         targets={f"{q:g}": references.target(q) for q in THRESHOLDS},
         thresholds={f"{q:g}": _thresholds(pruning, references.target(q)) for q in THRESHOLDS},
         policy=first,
+        rounds=tuple(round_facts(one) for one in rounds),
         policies=policies,
         deletion=pruning.deletion,
         ties={name: ties_of(ranking) for name, ranking in analysis.rankings.items()},
@@ -94,6 +99,7 @@ def summarise(
         decisions=_with_ranks(
             decision_rows(judged, judged.listed()[:LISTED], analysis.stored, names), recurrence
         ),
+        rules=rules_in_words(judged, analysis.stored, names),
         stability=recurrence.stability(),
         growth=_growth(settings, judged),
         configuration={"suite": config.suite_json(), "analysis": config.analysis_json()},
@@ -155,10 +161,10 @@ def policy_of(chosen: Chosen | None) -> Policy | None:
     """Return the figures of a chosen pruned policy on its fresh episodes."""
     if chosen is None:
         return None
-    candidate, confirmation, episodes = vars(chosen.tried).values()
+    candidate, confirmation, episodes, _ = vars(chosen.tried).values()
     played, returns = confirmation.played, episodes.total_return
     shown = kept_share(played, (1 - CONFIDENCE) / 2)
-    low, high = mean_bounds(returns, (1 - CONFIDENCE) / 2)
+    low, high = mean_bounds(returns, (1 - CONFIDENCE) / 2, played.reference)
     steps = step_share(episodes)
     return Policy(
         measure=candidate.measure,
@@ -175,7 +181,7 @@ def policy_of(chosen: Chosen | None) -> Policy | None:
         share=shown.estimate,
         share_low=_known(shown.low),
         share_high=_known(shown.high),
-        return_bound=mean_bounds(returns, confirmation.level)[0],
+        return_bound=mean_bounds(returns, confirmation.level, played.reference)[0],
         share_bound=_known(kept_share(played, confirmation.level).low),
         confidence=CONFIDENCE,
         coverage=float(episodes.info[RANKED_STEPS].sum() / episodes.length.sum()),
@@ -183,6 +189,23 @@ def policy_of(chosen: Chosen | None) -> Policy | None:
         untrimmed=candidate.untrimmed,
         calls_saved=1 - steps,
         failed=tuple(_failed(one) for one in chosen.failed),
+        new_states=candidate.new,
+    )
+
+
+def round_facts(done: Round) -> RoundFacts:
+    """Return what a round of refining did."""
+    tried = done.found.tried if done.found is not None else None
+    return RoundFacts(
+        number=done.number,
+        centre=len(done.centre.kept),
+        episodes=done.episodes,
+        folder=done.folder,
+        kept=None if tried is None else len(tried.candidate.kept),
+        states=None if tried is None else tried.candidate.states,
+        steps=None if tried is None else step_share(tried.episodes),
+        outcome=None if tried is None else tried.confirmation.outcome,
+        shrunk=done.shrunk,
     )
 
 

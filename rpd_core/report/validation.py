@@ -192,7 +192,11 @@ class _Outcomes:
         if twins is None:
             return None
         differences = twins.total_return - self.played.unmutated.total_return[rows]
-        ends = mean_bounds(differences, 0.025) if len(rows) > 1 else (None, None)
+        ends = (
+            mean_bounds(differences, 0.025, float(differences.min()))
+            if len(rows) > 1
+            else (None, None)
+        )
         return Estimate(float(differences.mean()), *ends)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +14,9 @@ import pyarrow.parquet as pq
 from rpd_core.errors import StoreError, one_line
 from rpd_core.play.prepare import unsealed
 from rpd_core.report.opened import Run
+from rpd_core.store.checking import LARGEST_TABLE
 from rpd_core.store.directory import RunDirectory
+from rpd_core.store.files import read_whole
 from rpd_core.store.parts import Parts
 from rpd_core.store.tables import read_episodes
 
@@ -42,7 +45,9 @@ def verify(directory: RunDirectory) -> Verdict:
             faults.append(one_line(error))
 
     parts = 0
-    attempt(directory.names)
+    attempt(partial(_check_folders, directory.path, "suite", "pruning", "analyses"))
+    for read in (directory.names, directory.latest, directory.question):
+        attempt(read)
     attempt(partial(_check_prepared, directory))
     for stored in _all_parts(directory):
         for first, last in stored.covered():
@@ -69,6 +74,13 @@ def _all_parts(directory: RunDirectory) -> Iterator[Parts]:
             yield directory.evaluation(entry.name)
 
 
+def _check_folders(path: Path, *names: str) -> None:
+    """Refuse what is in the way of a folder."""
+    for name in names:
+        if (path / name).exists() and not (path / name).is_dir():
+            raise StoreError(f"{str(path / name)!r} is not a folder: delete it")
+
+
 def _check_prepared(directory: RunDirectory) -> None:
     stored = directory.read_json("prepared.json")
     if stored is not None:
@@ -87,13 +99,17 @@ def _check_analysis(directory: RunDirectory, name: str) -> None:
     missing = [f for f in asked.evaluations.values() if not directory.evaluation(f).covered()]
     if missing:
         raise StoreError(f"analysis {name!r} stands on {missing[0]!r}, which is not there")
-    for path in sorted((directory.path / "analyses" / name / "rankings").glob("*.parquet")):
-        _check_ranking(path, summary.suite.states)
+    folder = directory.path / "analyses" / name
+    _check_folders(folder, "rankings")
+    for path in sorted((folder / "rankings").glob("*.parquet")):
+        content = read_whole(path, directory.path, LARGEST_TABLE)
+        if content is not None:
+            _check_ranking(path, content, summary.suite.states)
 
 
-def _check_ranking(path: Path, states: int) -> None:
+def _check_ranking(path: Path, content: bytes, states: int) -> None:
     try:
-        rows = pq.ParquetFile(path).metadata.num_rows
+        rows = pq.ParquetFile(io.BytesIO(content)).metadata.num_rows
     except Exception as error:  # pyarrow raises many kinds for damaged files
         raise StoreError(f"cannot read {str(path)!r}: {one_line(error)}") from error
     if rows != states:

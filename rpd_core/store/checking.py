@@ -12,6 +12,10 @@ import pyarrow.compute as pc
 from rpd_core.plugin.protocols import ENDINGS
 from rpd_core.store.tables import ROWS
 
+LARGEST_TABLE = 2**32
+"""Bytes of a table in memory, or of its file."""
+_WORDS = "words"
+"""The one column of texts; read as a list of different ones and where each stands."""
 _WHOLE, _SMALL, _REAL = pa.int64(), pa.int32(), pa.float64()
 _COLUMNS: Mapping[str, Mapping[str, pa.DataType]] = {
     "episodes": {
@@ -25,7 +29,7 @@ _COLUMNS: Mapping[str, Mapping[str, pa.DataType]] = {
     },
     "states": {
         "key": pa.uint64(), "first_episode": _WHOLE, "first_step": _WHOLE, "visits": _WHOLE,
-        "value_gap": _REAL, "entropy": _REAL, "words": pa.string(),
+        "value_gap": _REAL, "entropy": _REAL, _WORDS: pa.dictionary(pa.int32(), pa.string()),
     },
 }  # fmt: skip
 _POINT = ("ranking", "kept", "test_episode")
@@ -36,10 +40,63 @@ class WrongTable(Exception):
     """Says what in a table cannot be."""
 
 
+def check_columns(name: str, schema: pa.Schema, rows: int) -> None:
+    """Raise `WrongTable` unless a table has its columns and fits memory, before it is unpacked.
+
+    A few bytes may stand for billions of equal rows, and a long text for all of them.
+    """
+    names = schema.names
+    _demand(len(set(names)) == len(names), "it has two columns of one name")
+    for column, kind in _COLUMNS[name].items():
+        _demand(column in names, f"the column {column!r} is missing")
+        found = schema.field(column).type
+        _demand(found == kind, f"{column!r} holds {found}, not {kind}")
+    for column in schema:
+        if name == "episodes" and column.name not in _COLUMNS[name]:
+            wanted = _WHOLE if column.name in _POINT else _REAL
+            _demand(column.type == wanted, f"{column.name!r} holds {column.type}")
+    width = sum(_bits(column) for column in schema)
+    fits = rows * width <= 8 * LARGEST_TABLE
+    _demand(fits, f"its {rows} rows take more memory than a part may")
+
+
+def texts_in(name: str) -> list[str]:
+    """Return the columns of texts in a table, of which equal ones are to be read once."""
+    return [_WORDS] if _WORDS in _COLUMNS[name] else []
+
+
+def _bits(column: pa.Field) -> int:
+    """Return the room that a row takes in a column."""
+    kind, count = column.type, 1
+    if pa.types.is_fixed_size_list(kind):
+        kind, count = kind.value_type, kind.list_size
+    if pa.types.is_dictionary(kind):
+        kind = kind.index_type
+    _demand(pa.types.is_primitive(kind), f"{column.name!r} holds {column.type}")
+    return int(kind.bit_width) * count
+
+
 def check_table(name: str, table: pa.Table, first: int, last: int) -> None:
-    """Raise `WrongTable` unless a table of these episodes has its columns and possible values."""
-    _check_columns(name, table)
+    """Raise `WrongTable` unless a table of these episodes has possible values."""
+    for column in table.column_names:
+        _demand(table[column].null_count == 0, f"{column!r} has holes")
     _VALUES[name](table, first, last)
+
+
+def with_plain_words(table: pa.Table) -> pa.Table:
+    """Return a table whose column of texts has each in its row; they must fit memory."""
+    if _WORDS not in table.column_names:
+        return table
+    size = sum(_text_bytes(chunk) for chunk in table[_WORDS].chunks)
+    _demand(size <= LARGEST_TABLE, "its texts take more memory than a part may")
+    place = table.column_names.index(_WORDS)
+    return table.set_column(place, _WORDS, table[_WORDS].cast(pa.string()))
+
+
+def _text_bytes(chunk: pa.DictionaryArray) -> int:
+    lengths = pc.binary_length(chunk.dictionary).to_numpy(zero_copy_only=False)
+    places = chunk.indices.to_numpy(zero_copy_only=False)
+    return int(lengths[places].sum(dtype=np.int64)) if len(places) else 0
 
 
 def check_together(tables: Mapping[str, pa.Table]) -> None:
@@ -50,19 +107,6 @@ def check_together(tables: Mapping[str, pa.Table]) -> None:
         _demand(np.array_equal(visited, known), "its visits are not of its states")
 
 
-def _check_columns(name: str, table: pa.Table) -> None:
-    names = table.column_names
-    _demand(len(set(names)) == len(names), "it has two columns of one name")
-    for column, kind in _COLUMNS[name].items():
-        _demand(column in names, f"the column {column!r} is missing")
-        _demand(table[column].type == kind, f"{column!r} holds {table[column].type}, not {kind}")
-    for column in names:
-        _demand(table[column].null_count == 0, f"{column!r} has holes")
-        if name == "episodes" and column not in _COLUMNS[name]:
-            wanted = _WHOLE if column in _POINT else _REAL
-            _demand(table[column].type == wanted, f"{column!r} holds {table[column].type}")
-
-
 def _demand(holds: bool, wrong: str) -> None:
     if not holds:
         raise WrongTable(wrong)
@@ -70,7 +114,9 @@ def _demand(holds: bool, wrong: str) -> None:
 
 def _check_episodes(table: pa.Table, first: int, last: int) -> None:
     index = table["index"].to_numpy()
-    _demand(np.array_equal(index, np.arange(first, last + 1)), "it does not hold its episodes")
+    whole = len(index) == last - first + 1  # a range may be said that no memory holds
+    whole = whole and np.array_equal(index, np.arange(first, last + 1))
+    _demand(whole, "it does not hold its episodes")
     _demand(bool(np.isfinite(table["total_return"].to_numpy()).all()), "a return is no number")
     length, steps = table["length"].to_numpy(), table["policy_steps"].to_numpy()
     _demand(bool((length >= 1).all()), "an episode has no steps")

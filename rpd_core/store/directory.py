@@ -174,7 +174,8 @@ class RunDirectory:
     def forget_if_empty(self) -> None:
         """Remove a run for which nothing was played or fitted."""
         if not self._holds_work():
-            (self.path / _QUESTION).unlink(missing_ok=True)
+            if not (self.path / "analyses").is_symlink():  # or a file elsewhere would be removed
+                (self.path / _QUESTION).unlink(missing_ok=True)
             for name in ("run.json", "pilot.json", ".lock"):
                 (self.path / name).unlink(missing_ok=True)
             for folder in (self.path / "analyses", self.path):

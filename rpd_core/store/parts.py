@@ -15,15 +15,23 @@ import pyarrow.parquet as pq
 
 from rpd_core.errors import StoreError
 from rpd_core.plugin.origins import Origin
-from rpd_core.store.checking import WrongTable, check_table, check_together
+from rpd_core.store.checking import (
+    LARGEST_TABLE,
+    WrongTable,
+    check_columns,
+    check_table,
+    check_together,
+    texts_in,
+    with_plain_words,
+)
 from rpd_core.store.codec import from_plain, parse_object, to_bytes
 from rpd_core.store.files import read_whole, refuse_outside, write_whole
 from rpd_core.store.tables import check_schema
 
 _RECORD = re.compile(r"part-(\d{9,15})-(\d{9,15})\.json")
 _LARGEST_RECORD = 2**20
-_LARGEST_TABLE = 2**32
 _MOST_COLUMNS = 10_000
+_MOST_PARTS = 10**6
 
 
 @dataclass(frozen=True)
@@ -96,6 +104,11 @@ class Parts:
 
     def gaps(self, total: int, chunk: int) -> list[tuple[int, int]]:
         """Return the unfinished ranges below `total`, cut at multiples of `chunk`."""
+        if total > _MOST_PARTS * chunk:  # the list of them alone would fill memory
+            raise StoreError(
+                f"{total} episodes in parts of {chunk} are more than {_MOST_PARTS} parts: ask for "
+                "fewer episodes, or choose a larger chunk"
+            )
         gaps, start = [], 0
         for first, last in [*self.covered(), (total, total)]:
             while start < min(first, total):
@@ -164,21 +177,22 @@ class Parts:
     def _table(self, name: str, record: PartRecord) -> pa.Table:
         path = self._file(name, record.first, record.last)
         try:
-            file = pq.ParquetFile(io.BytesIO(self._content(name, record)))
+            content = io.BytesIO(self._content(name, record))
+            file = pq.ParquetFile(content, read_dictionary=texts_in(name))
             _refuse_bomb(file.metadata, record.rows.get(name, 0), path)
+            check_schema(file.schema_arrow, str(path))
+            check_columns(name, file.schema_arrow, file.metadata.num_rows)
             table = file.read()
+            check_table(name, table, record.first, record.last)
+            return with_plain_words(table)
         except (pa.ArrowException, OSError) as error:
             raise StoreError(f"cannot read {str(path)!r}: {error}; {_PLAY_AGAIN}") from error
-        check_schema(table, str(path))
-        try:
-            check_table(name, table, record.first, record.last)
         except WrongTable as wrong:
             raise StoreError(f"{str(path)!r}: {wrong}: {_PLAY_AGAIN}") from None
-        return table
 
     def _content(self, name: str, record: PartRecord) -> bytes:
         path = self._file(name, record.first, record.last)
-        content = read_whole(path, self.root, _LARGEST_TABLE)
+        content = read_whole(path, self.root, LARGEST_TABLE)
         if content is None:
             raise StoreError(f"{str(path)!r} is missing: {_PLAY_AGAIN}")
         if hashlib.sha256(content).hexdigest() != record.digests.get(name):
@@ -190,7 +204,7 @@ def _refuse_bomb(metadata: pq.FileMetaData, rows: int, path: Path) -> None:
     """Refuse a small file that says it unpacks to far more than its part can hold."""
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     size = sum(group.total_byte_size for group in groups)
-    if metadata.num_rows != rows or size > _LARGEST_TABLE or metadata.num_columns > _MOST_COLUMNS:
+    if metadata.num_rows != rows or size > LARGEST_TABLE or metadata.num_columns > _MOST_COLUMNS:
         raise StoreError(f"{str(path)!r} does not hold what its record says: {_PLAY_AGAIN}")
 
 

@@ -37,9 +37,9 @@ def suite_tables(suite: Suite, words: Sequence[str]) -> dict[str, pa.Table]:
     }
 
 
-def check_schema(table: pa.Table, where: str) -> None:
+def check_schema(schema: pa.Schema, where: str) -> None:
     """Refuse a table that was written with another schema."""
-    found = (table.schema.metadata or {}).get(b"rpd_schema", b"none").decode()
+    found = (schema.metadata or {}).get(b"rpd_schema", b"none").decode()
     if found != str(SCHEMA_VERSION):
         raise StoreError(f"{where} has schema {found}, this rpd reads {SCHEMA_VERSION}")
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpd_core.errors import FitError, one_line
+from rpd_core.errors import ComponentError, FitError, one_line
 from rpd_core.play.actions import random_actions
 from rpd_core.play.chance import Draws, canonical
+from rpd_core.play.jobs import observed_entries
 from rpd_core.play.prepare import restore_fitted, stored_fields
 from rpd_core.plugin.chain import Chain, opened
 from rpd_core.plugin.protocols import Abstraction, FitSample
@@ -50,6 +51,7 @@ def _check_in(abstraction: Abstraction, scene: Scene) -> Iterator[str]:
     shown = values(scene.rows(LANES, 1, needs))
     yield from _check_show(fitted, shown)
     yield from _check_draw(fitted, shown)
+    yield from _check_names(fitted, shown, scene)
 
 
 # --------------------------------------------------------------------- fitting
@@ -166,6 +168,22 @@ def _check_show(fitted: Any, values: Array) -> Iterator[str]:
         if not isinstance(shown, str):
             yield "has a show() that does not give text"
             return
+
+
+def _check_names(fitted: Any, values: Array, scene: Scene) -> Iterator[str]:
+    if not hasattr(fitted, "name_entries"):
+        return
+    try:
+        named = Chain((fitted,)).name_entries(observed_entries(scene.facts))
+    except ComponentError as error:
+        yield str(error).partition(": ")[2]
+        return
+    size = values[0].size
+    if len(named) not in (0, size):
+        yield f"its name_entries() names {len(named)} entries of values that have {size}"
+    wrong = [one for one in named if not (one.name.isprintable() and one.name and one.factor > 0)]
+    if wrong:
+        yield f"its name_entries() gave {wrong[0]!r}: names are printable, factors above 0"
 
 
 def _check_draw(fitted: Any, values: Array) -> Iterator[str]:

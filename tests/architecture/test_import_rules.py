@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "rpd_core"
 PLUGINS = sorted(path for path in (ROOT / "plugins").iterdir() if (path / "__init__.py").exists())
 HEAVY = {"torch", "stable_baselines3", "sb3_contrib", "minigrid", "ale_py", "dask", "distributed"}
-HEAVY |= {"ray"}
+HEAVY |= {"ray", "sklearn"}
 NUMERICAL = HEAVY | {"numpy", "gymnasium", "pandas", "pyarrow", "scipy"}
 LAYERS = (
     *("plugin", "config", "play", "execute", "store", "analysis", "pruning", "report"),

@@ -31,10 +31,10 @@ def shares_of(run: rpd.Run) -> dict[str, float]:
         entry = run.threshold(0.9, name)
         shares[f"{name}_states"] = entry.fewest_states.states if entry else 1.0
         shares[f"{name}_steps"] = entry.fewest_steps.steps if entry else 1.0
-    best = run.threshold(0.9)
-    confirmed = best.confirmed if best else None
-    shares["portfolio_states_confirmed"] = confirmed.states if confirmed else 1.0
-    shares["portfolio_steps_confirmed"] = confirmed.steps if confirmed else 1.0
+    policy = run.policy(0.9)
+    met = policy if policy and policy.met else None
+    shares["policy_states"] = met.states if met else 1.0
+    shares["policy_steps"] = met.steps if met else 1.0
     return shares
 
 

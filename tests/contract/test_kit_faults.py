@@ -11,7 +11,7 @@ import worlds
 from gymnasium import spaces
 
 from rpd_core.errors import FitError
-from rpd_core.plugin.protocols import Choice, learned
+from rpd_core.plugin.protocols import Choice, Entry, learned
 from rpd_core.testing import Imagined, check_component, check_recipe
 
 
@@ -198,6 +198,26 @@ class DrawRaises(NeedsRam):
         raise KeyError("no brush")
 
 
+class NamesTooFew(NeedsRam):
+    def name_entries(self, before):
+        return (Entry("byte"),)
+
+
+class NamesLetters(NeedsRam):
+    def name_entries(self, before):
+        return "bytes"
+
+
+class NamesRaise(NeedsRam):
+    def name_entries(self, before):
+        raise KeyError("no name")
+
+
+class NamesBackwards(NeedsRam):
+    def name_entries(self, before):
+        return tuple(Entry(f"byte {place}", factor=-1.0) for place in range(128))
+
+
 class NeedsLetters(NeedsRam):
     needs = "ram"
 
@@ -236,6 +256,10 @@ ABSTRACTIONS = [
     (DrawsNothing(), "has a draw() that gives uint8 (0, 4, 3)"),
     (DrawsLists(), "has a draw() that gives a list where an array is needed"),
     (DrawRaises(), "its draw() raised KeyError: 'no brush'"),
+    (NamesTooFew(), "its name_entries() names 1 entries of values that have 128"),
+    (NamesLetters(), "its name_entries() must return a tuple of Entry, got 'bytes'"),
+    (NamesRaise(), "its name_entries() raised KeyError: 'no name'"),
+    (NamesBackwards(), "names are printable, factors above 0"),
     (NeedsLetters(), "its needs must be a tuple of names, got 'ram'"),
     (NeedsSonar(), "fits none of the kit's 6 environments"),
     (NeverFits(), "made for submarines"),

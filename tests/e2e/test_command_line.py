@@ -45,7 +45,7 @@ def test_the_summary_holds_what_scripts_rely_on(finished, cli):
     for entries in summary["thresholds"].values():
         for name in ("tarantula", "ochiai", "zoltar", "wong2", "freqvis", "portfolio", "random"):
             entry = entries[name]
-            assert entry is None or set(entry) == {"fewest_states", "fewest_steps", "confirmed"}
+            assert entry is None or set(entry) == {"fewest_states", "fewest_steps"}
             for point in (entry or {}).values():
                 assert point is None or set(point) >= POINT
     assert summary["seed"] == 0

@@ -37,19 +37,37 @@ def exported(tmp_path_factory):
     result = cli("prune", tmp_path / "r", "--export", tmp_path / "small.rpd", "--workers", "1")
     assert result.exit_code == 0, result.output
     assert f"--policy pruned:{tmp_path / 'small.rpd'}" in result.stderr.replace("\n", "")
-    threshold = rpd.open_run(tmp_path / "r").threshold(0.9)
-    assert threshold is not None
-    return tmp_path / "small.rpd", threshold.confirmed
+    policy = rpd.open_run(tmp_path / "r").policy(0.9)
+    assert policy is not None
+    told = " ".join(result.stderr.split())
+    assert f"mean return at least {policy.return_bound:.4g} with 95% confidence" in told
+    return tmp_path / "small.rpd", policy
 
 
 def test_an_exported_policy_earns_exactly_what_was_confirmed(exported):
     path, confirmed = exported
     lanes = CartPole().task().lanes
     player = Player(policy_alone(CartPole(), PrunedFile(path), lanes))
-    index = np.arange(20)
-    identity = episode_keys(0, Phase.CONFIRM, index, part=confirmed.tries - 1)
-    played = player.play(Plan(index, identity), lambda keys, at: np.ones(len(keys), dtype=bool))
+    blocks = (400, 400, 800)  # what each look adds
+    looks = [episode_keys(0, Phase.CONFIRM, np.arange(n), part) for part, n in enumerate(blocks)]
+    identity = np.concatenate(looks)[: confirmed.episodes]
+    plan = Plan(np.arange(confirmed.episodes), identity)
+    played = player.play(plan, lambda keys, at: np.ones(len(keys), dtype=bool))
     assert played.total_return.mean() == confirmed.return_mean
+
+
+def test_an_exported_policy_carries_its_decisions_and_what_it_promises(exported):
+    path, confirmed = exported
+    about = PrunedFile(path).about()
+    promised = about["certificate"]
+    assert promised["return_bound"] == confirmed.return_bound < confirmed.return_mean
+    assert (promised["confidence"], promised["fraction"]) == (0.95, 0.9)
+    assert (promised["episodes"], promised["calls_saved"]) == (
+        confirmed.episodes, 1 - confirmed.steps,
+    )  # fmt: skip
+    assert len(about["decisions"]) == confirmed.kept
+    assert all("cart" in one["state"] for one in about["decisions"])
+    assert PrunedFile(path).describe()["certificate"].startswith("mean return at least")
 
 
 def test_it_can_be_analysed_like_any_other_policy(exported, cli):
@@ -107,7 +125,7 @@ def test_the_files_of_the_policy_travel_inside(cli, tmp_path, monkeypatch):
         folder / "ppo.zip"
     )
     words = ["--policy", "sb3:agents/ppo.zip", "--condition", "auto", "--workers", "1"]
-    words += ["--episodes", "300", "--test-episodes", "5"]
+    words += ["--episodes", "300", "--test-episodes", "5", "--confirm-episodes", "100"]
     result = cli("run", "--env", "cartpole", *words, "--out", tmp_path / "r")
     assert result.exit_code == 0, result.output
     contents = []

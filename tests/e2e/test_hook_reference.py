@@ -21,6 +21,7 @@ RECORDS = (
     rpd_core.StepResult,
     rpd_core.PolicyInput,
     rpd_core.Choice,
+    rpd_core.Entry,
     rpd_core.FitSample,
     rpd_core.Moment,
     rpd_core.Spectrum,
@@ -101,7 +102,7 @@ def test_every_optional_member_has_a_row(protocol):
     assert [name for name in members(protocol) if name not in documented] == []
 
 
-@pytest.mark.parametrize("name", ["needs", "runs_code", "trust"])
+@pytest.mark.parametrize("name", ["needs", "runs_code", "trust", "learns_from_mutants"])
 def test_every_optional_attribute_has_a_row(name):
     assert name in rows(section("## Optional members"))
 

@@ -6,12 +6,12 @@ import dataclasses
 import json
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 import worlds
-from lines import Cell, Does, Gives, Line, always, by_step
+from lines import Cell, Does, Gives, Line, LineLanes, always, by_step
 
 from rpd_core import pipeline
 from rpd_core.config.configuration import Configuration
@@ -20,7 +20,9 @@ from rpd_core.config.settings import Request
 from rpd_core.errors import StoreError
 from rpd_core.execute.local import ThisProcess
 from rpd_core.play import prepare
-from rpd_core.play.chance import Phase, environment_seeds, episode_keys
+from rpd_core.play.chance import Phase, environment_seeds, episode_keys, state_keys
+from rpd_core.play.deciders import coin
+from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.chain import Chain
 from rpd_core.plugin.registry import Registry, installed
@@ -93,6 +95,77 @@ class Table:
     def open(self, facts: Any) -> Any:
         factor = float(self.path.read_text())
         return lambda values, views: factor * values
+
+
+@dataclasses.dataclass(frozen=True)
+class Wary(Above):
+    """Learns from mutants, too, and remembers each sample that it was given."""
+
+    samples: Any = dataclasses.field(default_factory=list, compare=False)
+    learns_from_mutants: ClassVar[bool] = True
+
+    def fit(self, sample: Any) -> Above:
+        self.samples.append(sample)
+        return super().fit(sample)
+
+
+@dataclasses.dataclass(frozen=True)
+class Plain(Wary):
+    """Remembers its samples, and wants no mutants."""
+
+    learns_from_mutants: ClassVar[bool] = False
+
+
+def test_who_wants_mutants_gets_them_behind_the_policys_own_steps() -> None:
+    wary, later = Wary(), Plain()
+    fitted = prepare.fit(recipe(Doubled(), wary, later), planned(seed=3))
+    own, both = wary.samples
+    steps = len(own.episodes)
+    assert own.mutant is None
+    assert own.episodes.tolist() == np.repeat(np.arange(64), 6).tolist()
+    assert both.mutant.tolist() == [False] * steps + [True] * steps
+    assert both.values[:steps].tolist() == own.values.tolist()
+    assert both.episodes[steps:].tolist() == np.repeat(np.arange(64, 128), 6).tolist()
+    assert both.actions[steps:].tolist() == [1, 1, 2, 1, 0, 0] * 64  # also where it was mutated
+    assert fitted.abstraction.links[1].mean == np.mean(both.values)
+    assert [sample.mutant for sample in later.samples] == [None]
+    assert len(later.samples[0].values) == steps
+
+
+def test_mutants_for_fitting_are_mutated_in_the_states_of_the_first_fit() -> None:
+    wary = Wary()
+    prepare.fit(recipe(wary), planned(seed=3))
+    own, both = wary.samples
+    cells = both.values[len(own.values) :].reshape(64, 6)
+    states = Above(np.mean(own.values))(cells.reshape(-1, 1), {})
+    index = np.arange(64)
+    plan = Plan(index, episode_keys(3, Phase.FIT, index, part=1))
+    kept = coin(plan, 0.25)(state_keys(states), np.repeat(index, 6)).reshape(64, 6)
+    moves = np.where(kept, np.array([1, 1, -1, 1, 0, 0]), 0)  # mutated, it stays
+    assert (np.diff(cells, axis=1) == moves[:, :-1]).all()
+    assert 0 < (~kept).mean() < 1
+
+
+def test_no_mutants_are_played_for_those_who_want_none() -> None:
+    asked = recipe(Plain())
+    prepare.fit(asked, planned(seed=3))
+    assert len(asked.environment.log) == 64 * 6  # type: ignore[attr-defined]
+
+
+def test_entries_keep_their_names_only_until_an_abstraction_changes_them() -> None:
+    first, second = Plain(), Wary()
+    named = dataclasses.replace(recipe(first, second), environment=Named())
+    prepare.fit(named, planned(seed=3))
+    assert [sample.facts.entry_names for sample in first.samples] == [("cell",)]
+    assert [sample.facts.entry_names for sample in second.samples] == [(), ()]
+
+
+@dataclasses.dataclass(frozen=True)
+class Named(Line):
+    def open(self, opening: Any) -> Any:
+        lanes = LineLanes(self, opening.lanes)
+        lanes.facts = dataclasses.replace(lanes.facts, entry_names=("cell",))
+        return lanes
 
 
 def test_a_link_is_opened_before_the_next_one_is_fitted_and_keeps_its_file(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.curves import (
     Curve,
     PrunedPoint,
-    candidates,
     curve_from,
     cutoffs_for,
     fewest_states,
@@ -113,23 +112,6 @@ def test_the_mean_of_curves_pools_their_episodes() -> None:
     assert found.returns.shape == (4, 4)
 
 
-def test_candidates_are_listed_by_share_with_the_best_curve_at_each() -> None:
-    found = candidates([A, B], 5)
-    assert [(one.name, one.point, one.share, one.kept) for one in found] == [
-        ("a", 1, 0.25, 2),
-        ("b", 2, 0.5, 4),
-        ("a", 3, 1.0, 8),
-    ]
-    assert candidates([A, B], 11) == []
-
-
-def test_a_pruned_policy_is_a_candidate_once_however_many_shares_lead_to_it() -> None:
-    """With few states several shares keep the same ones: trying again would be fishing."""
-    few = curve("few", [9, 9, 9, 10], [0.1] * 4, kept=(1, 1, 1, 2))
-    assert [one.kept for one in candidates([few], 8)] == [1, 2]
-    assert [one.share for one in candidates([few], 8)] == [0.0, 1.0]
-
-
 # ------------------------------------------------------------------------- thresholds
 
 
@@ -163,11 +145,26 @@ def test_a_policy_that_is_not_clearly_above_its_reference_is_refused() -> None:
     with pytest.raises(EvidenceError) as caught:
         refuse_weak_policy(returns, 7.8, "random play")
     assert str(caught.value).startswith(
-        "the policy's return 10 +- 1.2 is not clearly above the reference 7.8 (random play)"
+        "the policy's return 10 is not clearly above the reference 7.8 (random play): the gain is "
+        "2.2 +- 1.2 in 4 episodes whose returns spread by 2"
     )
     with pytest.raises(EvidenceError):
         refuse_weak_policy(np.full(5, 3.0), 3.0, "given")
     refuse_weak_policy(np.array([3.0]), 2.0, "given")
+
+
+def test_the_uncertainty_of_random_play_counts_too() -> None:
+    returns, wild = np.array([8.0, 12.0] * 2), np.array([-34.0, 46.0] * 2)
+    refuse_weak_policy(returns, 6.0, "random play", np.full(4, 6.0))
+    with pytest.raises(EvidenceError, match=r"the gain is 4 \+- 23 in 4 episodes"):
+        refuse_weak_policy(returns, 6.0, "random play", wild)
+
+
+def test_a_gain_that_is_tiny_beside_the_spread_is_refused_however_sure_it_is() -> None:
+    """As a lander that earns -141 where random play earns -147, give or take a hundred."""
+    many = np.resize([-241.0, -41.0], 40_000)
+    with pytest.raises(EvidenceError, match=r"the gain is 6 .* whose returns spread by 1e\+02"):
+        refuse_weak_policy(many, -147.0, "random play", many - 6)
 
 
 def test_the_portfolio_is_made_of_the_papers_measures_at_hand() -> None:

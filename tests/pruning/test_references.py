@@ -24,7 +24,13 @@ from rpd_core.store.session import Session
 
 def line_session(path: Path, **settings: Any) -> Session:
     """On the line a policy that goes right earns 1 in each of six steps, the default nothing."""
-    asked = {"test_episodes": 3, "reference": 0.0, "random_rankings": 2, **settings}
+    asked = {
+        "test_episodes": 3,
+        "confirm_episodes": 4,
+        "reference": 0.0,
+        "random_rankings": 2,
+        **settings,
+    }
     components = {"abstraction": (Cell(),), "default_action": Gives(always(0))}
     return session_at(path, Request(Line(), Does(always(1)), **components, **asked))
 
@@ -90,7 +96,7 @@ def curve(share: float) -> Curve:
 
 def test_the_best_random_ranking_is_taken_of_as_many_as_the_portfolio_has_measures() -> None:
     randoms = [curve(share) for share in (1.0, 0.8, 0.6, 0.8, 0.2, 0.0)]
-    found = _thresholds(Pruning({}, randoms, 1.0, {}), 0.9, 1.0)
+    found = _thresholds(Pruning({}, randoms, 1.0, {}), 1.0)
     best, mean = found["random_best"], found["random"]
     assert best is not None
     assert mean is not None

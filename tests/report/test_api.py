@@ -23,6 +23,7 @@ from rpd_core.config.settings import Request
 from rpd_core.errors import RpdError
 from rpd_core.plugin.registry import installed
 from rpd_core.pruning.evaluation import read_evaluation
+from rpd_core.store.codec import to_plain
 
 
 class Bridge(gymnasium.Env[Any, Any]):
@@ -98,17 +99,19 @@ def test_the_summary_has_the_promised_shape(finished: rpd.Run) -> None:
         }  # fmt: skip
         for entry in entries.values():
             if entry is not None:
-                assert set(entry) == {"fewest_states", "fewest_steps", "confirmed"}
+                assert set(entry) == {"fewest_states", "fewest_steps"}
                 assert set(entry["fewest_states"]) == set(entry["fewest_steps"]) == point
-                confirmed = entry["confirmed"]
-                assert confirmed is None or set(confirmed) == {*point, "coverage", "met", "tries"}
-        assert entries["random"]["confirmed"] is None
     found = finished.threshold(0.9)
     # Every plank must be kept: mutated at one, the walker turns back for ever.
     assert found is not None
     assert found.fewest_states.states == 1.0
-    assert found.confirmed is not None
-    assert found.confirmed.met
+    policy = finished.policy(0.9)
+    assert policy is not None
+    assert policy.met
+    assert stored["policy"] == stored["policies"]["0.9"] == to_plain(policy)
+    assert set(stored["policy"]) >= {
+        *point, "return_low", "return_high", "target", "met", "episodes",
+    }  # fmt: skip
 
 
 def test_curves_start_with_the_default_and_end_with_the_policy(finished: rpd.Run) -> None:

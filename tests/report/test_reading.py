@@ -70,7 +70,7 @@ def test_reading_needs_no_policy_no_environment_and_no_lock(bare: Path, played: 
     assert run.curves["tarantula"].mean_return[-1] == run.summary.original.return_mean == 3.5
     found = run.threshold(0.5, "wong2")
     assert found is not None
-    assert found.confirmed is not None
+    assert run.policy(0.5) == run.summary.policies["0.5"]
     assert run.analysed("return>=1", typed=True).condition_text == "return>=1"
     for words in (("show",), ("rank",), ("rank", "--condition", "return>=1")):
         for more in ((), ("--json",)):

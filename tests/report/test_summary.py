@@ -17,8 +17,8 @@ from stores import ready
 import rpd_core as rpd
 from rpd_core.errors import StoreError
 from rpd_core.pruning.curves import Curve, PrunedPoint
-from rpd_core.pruning.sweep import Candidate, Confirmation, Pruning
-from rpd_core.report.results import ConfirmedPolicy, Summary, Threshold
+from rpd_core.pruning.sweep import Pruning
+from rpd_core.report.results import Summary, Threshold
 from rpd_core.report.summary import _thresholds
 from rpd_core.store.codec import from_plain, to_bytes, to_plain
 
@@ -177,22 +177,16 @@ def curve(name: str, returns: list[float], steps: list[int]) -> Curve:
 
 
 def test_no_entry_joins_figures_of_two_pruned_policies() -> None:
-    """Fewest states, fewest steps and the confirmed one are three different policies here."""
+    """The one with the fewest states and the one with the fewest steps are different here."""
     curves = {
         "tarantula": curve("tarantula", [0, 9, 9, 10], [0, 8, 7, 10]),
         "ochiai": curve("ochiai", [0, 0, 9.5, 10], [0, 1, 2, 10]),
     }
-    confirmed = Confirmation(Candidate("tarantula", 3, 1.0, 10), 9.75, 0.95, 0.6, True, 3)
-    pruning = Pruning(curves, [curve("random:seed=0", [0, 0, 0, 10], [0, 1, 1, 10])], 1.0, {
-        (0.9, "portfolio"): confirmed,
-    })  # fmt: skip
-    entry = _thresholds(pruning, 0.9, 9.0)["portfolio"]
+    randoms = [curve("random:seed=0", [0, 0, 0, 10], [0, 1, 1, 10])]
+    entry = _thresholds(Pruning(curves, randoms, 1.0, {}), 9.0)["portfolio"]
     assert entry is not None
     assert entry.fewest_states == PrunedPoint("tarantula", 2, 0.2, 0.8, 9.0)
     assert entry.fewest_steps == PrunedPoint("ochiai", 5, 0.5, 0.2, 9.5)
-    assert entry.confirmed == ConfirmedPolicy(
-        "tarantula", 10, 1.0, 0.95, 9.75, 0.6, met=True, tries=3
-    )
     points = {
         (one.name, int(kept)): (share, step, mean)
         for one in curves.values()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -80,3 +81,21 @@ def test_no_error_is_longer_than_a_screen() -> None:
     result = rpd_command("show", "x" * 100_000)
     assert result.exit_code == 2
     assert len(result.stderr) < 2000
+
+
+def test_the_home_of_nobody_is_one_line() -> None:
+    assert "is nobody's home" in refusal("describe-policy", "sb3:~nosuchuser/x")
+
+
+@pytest.mark.parametrize("words", [["rank", "a.csv"], ["prune", "a.rpd"]])
+def test_an_export_makes_no_folder(run: Path, tmp_path: Path, words: list[str]) -> None:
+    target = tmp_path / "none" / words[1]
+    assert "there is no folder" in refusal(words[0], run, "--export", target)
+    assert not target.parent.exists()
+
+
+@pytest.mark.parametrize("command", ["prune", "suite"])
+def test_a_file_in_the_place_of_the_suite_is_one_line(run: Path, command: str) -> None:
+    shutil.rmtree(run / "suite")
+    (run / "suite").write_text("x")
+    refusal(command, run)

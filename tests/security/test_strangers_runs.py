@@ -19,6 +19,8 @@ from stores import ready, tree
 from rpd_core.api import open_run
 from rpd_core.cli.console import without_controls
 from rpd_core.errors import StoreError
+from rpd_core.store import checking
+from rpd_core.store.directory import RunDirectory
 
 ESCAPES = "\x1b]0;owned\x07\x1b[31mred\x9b2J\u202e\r"
 
@@ -192,11 +194,57 @@ def test_a_table_that_unpacks_to_far_more_than_its_record_says_is_not_unpacked(r
     assert "does not hold what its record says" in refusal("rank", run)
 
 
+@pytest.mark.parametrize("name", ["episodes", "visits", "states"])
+def test_a_table_of_more_rows_than_memory_has_is_not_unpacked(
+    run: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = min((run / "suite" / name).glob("*.parquet"))
+    count = pq.read_metadata(rows).num_rows
+    monkeypatch.setattr(checking, "LARGEST_TABLE", count * 20)  # bytes, fewer than a row has
+    monkeypatch.setattr(pq.ParquetFile, "read", None)
+    with pytest.raises(StoreError, match=f"{count} rows take more memory than a part may"):
+        RunDirectory(run).suite().read(0, 19, [name])
+
+
+def test_a_long_text_that_stands_in_every_row_is_not_read_as_often(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checking, "LARGEST_TABLE", 2**21)
+    path = min((run / "suite" / "states").glob("*.parquet"))
+    table = pq.read_table(path)
+    forge(run, path, replaced(table, "words", pa.array(["x" * 2**20] * len(table))))
+    assert path.stat().st_size < 2**20
+    assert "its texts take more memory than a part may" in refusal("rank", run)
+
+
+def test_a_part_that_says_it_has_far_more_episodes_is_one_line(run: Path) -> None:
+    for path in [*(run / "suite").rglob("part-000000040-*")]:
+        path.rename(path.with_name(f"part-000000040-9999999999{path.suffix}"))
+    record = run / "suite" / "part-000000040-9999999999.json"
+    edit(record, lambda about: about.update(last=9999999999))
+    result = rpd_command("verify", run)
+    assert (result.exit_code, "it does not hold its episodes" in result.output) == (3, True)
+
+
 @pytest.mark.parametrize("name", ["mutation_rate", "seed", "lanes", "episodes", "default_action"])
 def test_a_setting_that_is_gone_is_one_line(run: Path, name: str) -> None:
     edit(run / "run.json", lambda stored: stored["settings"].pop(name))
     for command in ("show", "rank", "verify", "prune"):
         assert f"settings.{name} is missing" in refusal(command, run)
+
+
+@pytest.mark.parametrize(("name", "told"), [("lanes", "100000"), ("chunk", "1e+07")])
+def test_a_setting_that_would_fill_memory_is_one_line(run: Path, name: str, told: str) -> None:
+    edit(run / "run.json", lambda stored: stored["settings"].update({name: 10**12}))
+    for command in ("rank", "verify", "suite", "prune"):
+        assert f"{name} must be at most {told}, got 1000000000000" in refusal(command, run)
+
+
+def test_pruned_episodes_that_are_far_too_few_are_one_line(run: Path) -> None:
+    spoil = analysis(run) / "analysis.json"
+    edit(spoil, lambda stored: stored["settings"].update(test_episodes=10**12))
+    with pytest.raises(StoreError, match=r"holds \d+ of \d+ episodes: run rpd prune again"):
+        _ = open_run(run).curves
 
 
 def test_a_measure_that_is_no_text_is_one_line(run: Path) -> None:
@@ -220,6 +268,33 @@ def test_pruned_episodes_without_their_own_columns_are_one_line(run: Path) -> No
 
 
 # ----------------------------------------------------------------------------------------- links
+
+
+def test_a_ranking_that_is_a_pipe_is_not_waited_for(start: Callable, run: Path) -> None:
+    os.mkfifo(analysis(run) / "rankings" / "a.parquet")
+    process = start("verify", run)
+    stdout, _ = process.communicate(timeout=30)
+    assert process.returncode == 3
+    assert "is not an ordinary file" in " ".join(stdout.split())
+
+
+@pytest.mark.parametrize("name", ["analyses", "analyses/latest.json", "rankings"])
+def test_verify_finds_what_stands_in_the_way_of_other_commands(run: Path, name: str) -> None:
+    path = analysis(run) / name if name == "rankings" else run / name
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    path.write_text("x")
+    result = rpd_command("verify", run)
+    assert (result.exit_code, path.name in result.output) == (3, True)
+
+
+def test_what_lies_behind_a_link_is_not_removed_when_a_start_fails(tmp_path: Path) -> None:
+    other, run = tmp_path / "other", tmp_path / "run"
+    other.mkdir()
+    run.mkdir()
+    (other / "question.json").touch()
+    (run / "analyses").symlink_to(other)
+    RunDirectory(run).forget_if_empty()
+    assert (other / "question.json").exists()
 
 
 @pytest.mark.parametrize("command", ["suite", "prune"])

@@ -121,3 +121,8 @@ def test_missing_ranges_by_hand() -> None:
     assert Covering([(0, 9), (20, 24)]).gaps(40, 10) == [(10, 19), (25, 29), (30, 39)]
     assert Covering([(0, 9)]).gaps(10, 10) == []
     assert Covering([(0, 99)]).gaps(10, 10) == []
+
+
+def test_more_parts_than_memory_holds_are_refused_before_they_are_listed() -> None:
+    with pytest.raises(StoreError, match="are more than 1000000 parts: ask for fewer episodes"):
+        Covering([]).gaps(10**12, 250)

@@ -83,6 +83,8 @@ def _binary(name: str, plain: Plain) -> Callable[..., Any]:
         if type(right) is Tensor:
             check_operands((left,))
             return tensors(meter, torch.tensor(left), right, **options)
+        if isinstance(left, list | tuple):
+            meter.stepped(len(left) // 10)
         result = plain(left, right)
         if isinstance(result, list | str):
             meter.stepped(len(result))

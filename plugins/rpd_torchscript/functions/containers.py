@@ -67,6 +67,7 @@ def _key(key: Any) -> Any:
 def _tuple_slice(meter: Meter, value: Any, low: Any, high: Any) -> Any:
     if not isinstance(value, tuple):
         raise Fault(f"a tuple is needed where the code has {kind_of(value)}")
+    meter.stepped(len(value) // 100)
     return value[low:high]
 
 
@@ -122,6 +123,7 @@ def _pop(meter: Meter, value: Any, place: Any = -1) -> Any:
     items = _own_list(value)
     if not items or not -len(items) <= check_int(place) < len(items):
         raise Fault("an item is taken out of a list that lacks it")
+    meter.stepped(len(items) // 100)
     return items.pop(place)
 
 

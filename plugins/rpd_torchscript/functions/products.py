@@ -26,7 +26,7 @@ def linear(meter: Meter, value: Any, weight: Any, bias: Any = None) -> Tensor:
     if bias is not None:
         check_tensor(bias)
     outputs, inputs = matrix.shape
-    count = rows.numel() // max(inputs, 1) * outputs
+    count = prod(rows.shape[:-1]) * outputs
     check_count(count)
     meter.worked(count * inputs)
     return meter.made(_linear(rows, matrix, bias))

@@ -220,6 +220,8 @@ def _meshgrid(meter: Meter, values: Any, *, indexing: Any = "ij") -> list[Tensor
     tensors = check_tensors(values)
     if indexing not in ("ij", "xy"):
         raise Fault("a grid is indexed in an unknown way")
+    if any(tensor.dim() > 1 for tensor in tensors):  # torch would write all their numbers out
+        raise Fault("a grid is made of rows of numbers, not of tables")
     check_count(prod(tensor.numel() for tensor in tensors))
     return list(torch.meshgrid(*tensors, indexing=indexing))
 

@@ -18,8 +18,9 @@ class Abstraction(Protocol):
 
     The values are truth values, integers or floats, of one dtype and shape for the whole run; row
     i depends on row i of the input alone. Optional: `needs`, the views it wants; `show`, `draw`
-    (`ShowsValues`, `DrawsValues`); `open` (`OpensForFacts`), for those that load a model or check
-    the environment; `fit` (`LearnsFromSteps`), for those that must first learn something.
+    (`ShowsValues`, `DrawsValues`); `name_entries` (`NamesEntries`); `open` (`OpensForFacts`), for
+    those that load a model or check the environment; `fit` (`LearnsFromSteps`), for those that must
+    first learn something.
     """
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
@@ -27,8 +28,31 @@ class Abstraction(Protocol):
 
 
 @dataclass(frozen=True)
+class Entry:
+    """What one entry of a vector, or of an abstract state, is called and how it is shown."""
+
+    name: str
+    """For example `pole angle`."""
+    unit: str = ""
+    """Written behind numbers, for example `°` or ` m/s`."""
+    factor: float = 1.0
+    """What a value is multiplied by before it is shown; above 0."""
+    digits: int | None = None
+    """Decimals that are shown; None: as many as there are."""
+    edges: tuple[float, ...] = ()
+    """Where the value is the number of a bin: the inner edges of the bins, ascending.
+
+    An edge belongs to the bin above it.
+    """
+
+
+@dataclass(frozen=True)
 class FitSample:
-    """What a component learns from: steps of the original policy, in order."""
+    """What a component learns from: steps of the original policy, in order.
+
+    A component whose attribute `learns_from_mutants` is true gets steps of mutant episodes, too,
+    behind those of the policy; all others never see any.
+    """
 
     values: Batch
     """Observations, or what the abstraction before returned, one row per step."""
@@ -37,7 +61,7 @@ class FitSample:
     episodes: IntArray
     """Episode of each step."""
     actions: Array
-    """What the policy chose at each step."""
+    """What the policy chose at each step, also where a mutant did something else."""
     facts: Facts
     """The environment."""
     seed: int
@@ -46,6 +70,8 @@ class FitSample:
     """Size of the suite that is to be played."""
     mutation_rate: float
     """Chance that a state will be mutated in it."""
+    mutant: BoolArray | None = None
+    """Whether each step is of a mutant episode; None: no step is."""
 
 
 @dataclass(frozen=True)

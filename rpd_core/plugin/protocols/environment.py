@@ -36,6 +36,8 @@ class Task:
     """Episodes played side by side in one process."""
     chunk: int = 250
     """Episodes per unit of work and of storage."""
+    confirm_episodes: int = 400
+    """Fresh episodes that try a chosen pruned policy first."""
     shares: tuple[float, ...] = ()
     """Shares of states restored in the pruning sweep; empty: the standard sweep."""
     notes: tuple[str, ...] = ()

@@ -1,10 +1,11 @@
 """What components may offer beyond their one method; each is looked for and used if it is there.
 
-Besides these methods, two attributes have a meaning. `needs` (a class attribute annotated
+Besides these methods, three attributes have a meaning. `needs` (a class attribute annotated
 `ClassVar[tuple[str, ...]]`, or a property, never a field: fields are parameters) names the extra
 views that a policy, abstraction or default action wants, and for measures may be `("suite",)`.
 `runs_code` (class attribute or property) is true where, with these parameters, code may run that
-the user did not install; see `Component.runs_code`.
+the user did not install; see `Component.runs_code`. `learns_from_mutants` (class attribute) is true
+for an abstraction whose `fit` wants mutant episodes in its sample; it is then called twice.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols.abstraction import FitSample
+    from rpd_core.plugin.protocols.abstraction import Entry, FitSample
     from rpd_core.plugin.protocols.arrays import Array
     from rpd_core.plugin.protocols.environment import Facts
     from rpd_core.plugin.protocols.suite import Episodes
@@ -36,6 +37,17 @@ class DrawsValues(Protocol):
 
 
 @runtime_checkable
+class NamesEntries(Protocol):
+    """An abstraction that knows what the entries of its values are called."""
+
+    def name_entries(self, before: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        """Return the entries of a value, in order, or none where they are not known.
+
+        `before` are the entries of what it is given; none where they are not known.
+        """
+
+
+@runtime_checkable
 class OpensForFacts(Protocol):
     """An abstraction that loads something, or checks the environment, before it works."""
 
@@ -51,7 +63,8 @@ class LearnsFromSteps(Protocol):
         """Return a component of the same class that has learned.
 
         Its fields are JSON values, stored with the run; those that it sets are declared with
-        `learned`.
+        `learned`. With `learns_from_mutants` it is called a second time, on the same recipe, with
+        mutant episodes in the sample: mutated are states as the first call told them apart.
         """
 
 

@@ -24,7 +24,8 @@ from script_files import Linear, facts, loaded, save, seen, vectors
 from torch import Tensor
 
 from rpd_core.errors import EpisodeError, FitError, RpdError
-from rpd_torchscript.limits import CALL_STEPS
+from rpd_torchscript.functions.table import ALLOWED
+from rpd_torchscript.limits import CALL_STEPS, Meter
 
 WEIGHT = np.arange(12, dtype=np.float32).reshape(3, 4)
 LEAST = "torch.sub(-9223372036854775807, 1)"
@@ -162,6 +163,10 @@ CODE = {
         "self.w], True, 1, 0., False, False, False)\nreturn a",
         "a recurrent layer has",
     ),
+    "a grid of tables, which torch would print": (
+        "return (torch.meshgrid([torch.expand(x, [100000, 6, 4])]))[0]",
+        "a grid is made of rows of numbers",
+    ),
     "a random number": ("return torch.rand([3])", "draws its actions itself"),
     "an unknown constant": ("return CONSTANTS.c7", "which it lacks"),
     "an exception": ('ops.prim.RaiseException("not today")\nreturn x', "it says: not today"),
@@ -200,6 +205,11 @@ SIZES = [
     'torch.einsum("ab,cd->abcd", [torch.zeros([999, 999]), torch.zeros([999, 999])])',
     "(torch.meshgrid([torch.zeros([99999]), torch.zeros([99999])]))[0]",
     "torch.unfold(torch.zeros([99999]), 0, 50000, 1)",
+    "torch.sum(torch.zeros([0, 131072, 131072]), [0])",
+    "torch.all(torch.reshape(torch.zeros([0]), [0, 131072, 131072]), 0)",
+    "torch.linalg_vector_norm(torch.view(torch.zeros([0]), [0, 131072, 131072]), 2, [0])",
+    "torch.linear(torch.zeros([131072, 0]), torch.zeros([131072, 0]))",
+    "torch.layer_norm(torch.zeros([131072, 131072, 0]), [0])",
 ]
 
 
@@ -207,6 +217,20 @@ SIZES = [
 def test_a_tensor_that_would_fill_memory_is_not_made(tmp_path: Path, expression: str) -> None:
     path = hostile(tmp_path / "h.pt", f"return {expression}")
     assert "asks for a tensor of" in refusal(path)
+
+
+@pytest.mark.parametrize(
+    ("operator", "arguments"),
+    [
+        ("aten::pop", ([0] * 10**6, 0)),
+        ("aten::eq", ([0] * 10**6, [0] * 10**6)),
+        ("prim::TupleSlice", ((0,) * 10**6, 1, None)),
+    ],
+)
+def test_what_looks_at_a_whole_list_counts_as_many_steps(operator: str, arguments: Any) -> None:
+    meter = Meter()
+    ALLOWED[operator].call(meter, *arguments)
+    assert meter.steps <= CALL_STEPS - 10**4
 
 
 DEEP = {

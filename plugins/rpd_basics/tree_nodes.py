@@ -1,0 +1,140 @@
+"""Decision trees as rows of numbers: checked, walked with NumPy alone, and put into words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rpd_basics.batches import Array
+from rpd_basics.decimals import short
+from rpd_core.errors import SpecError
+
+MOST_LEAVES = 10_000
+"""Leaves that a tree may have; also what 16-bit numbers of leaves have room for."""
+DEEPEST = 64
+"""Questions on the way to a leaf, at most; every step of an episode asks as many."""
+LEAF = -1
+"""Stands in `entries` where there is no question."""
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """A tree in depth-first order: node 0 asks first, and each "below" goes to the next node.
+
+    So ways lead forward only, and no list of numbers can send anyone round in circles.
+    """
+
+    entries: tuple[int, ...]
+    """Entry that each node asks about; -1: a leaf."""
+    cuts: tuple[float, ...]
+    """An entry below its cut goes to the next node; 0 in leaves."""
+    others: tuple[int, ...]
+    """Node to go to from each node if the entry is not below its cut; 0 in leaves."""
+
+    def check(self, width: int) -> None:
+        """Refuse what is not a tree over vectors of some width, whoever wrote it."""
+        fault = _fault(self, width)
+        if fault:
+            raise SpecError(f"tree: what was learned is not a tree: {fault}")
+
+    def leaves(self) -> Array:
+        """Return the number of the leaf that each node is, from 0; -1 where it is none."""
+        ends = np.array(self.entries) == LEAF
+        return np.where(ends, np.cumsum(ends) - 1, -1).astype(np.int16)
+
+
+class Walk:
+    """A tree at work: the leaf of every row, level by level."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        numbers = np.arange(len(nodes.entries))
+        asks = np.array(nodes.entries) != LEAF
+        self.entries = np.where(asks, nodes.entries, 0)
+        self.cuts = np.array(nodes.cuts, dtype=np.float64)
+        # leaves lead to themselves, so that all rows can take equally many steps
+        self.below = np.where(asks, numbers + 1, numbers)
+        self.others = np.where(asks, nodes.others, numbers)
+        self.depth = max(_depths(nodes))
+        self.leaves = nodes.leaves()
+
+    def __call__(self, rows: Array) -> Array:
+        """Return the number of the leaf of each row; what is not a number is not below anything."""
+        each, node = np.arange(len(rows)), np.zeros(len(rows), dtype=np.int64)
+        for _ in range(self.depth):
+            below = rows[each, self.entries[node]].astype(np.float64) < self.cuts[node]
+            node = np.where(below, self.below[node], self.others[node])
+        return np.asarray(self.leaves[node])
+
+
+def rules(nodes: Nodes, names: Mapping[int, str]) -> list[str]:
+    """Return for each leaf what holds there, in the order in which the tree asks."""
+    found = []
+    bounds: list[dict[int, tuple[float, float]]] = [{}] * len(nodes.entries)
+    for node, (entry, cut) in enumerate(zip(nodes.entries, nodes.cuts, strict=True)):
+        here = bounds[node]
+        if entry == LEAF:
+            words = (_bound(names[one], *limits) for one, limits in here.items())
+            found.append(" and ".join(words) or "anything")
+            continue
+        low, high = here.get(entry, (-math.inf, math.inf))
+        bounds[node + 1] = {**here, entry: (low, min(high, cut))}
+        bounds[nodes.others[node]] = {**here, entry: (max(low, cut), high)}
+    return found
+
+
+def _bound(name: str, low: float, high: float) -> str:
+    if math.isinf(low):
+        return f"{name} < {short(high)}"
+    if math.isinf(high):
+        return f"{name} >= {short(low)}"
+    return f"{short(low)} <= {name} < {short(high)}"
+
+
+def _depths(nodes: Nodes) -> list[int]:
+    """Return how many questions come before each node."""
+    depths = [0] * len(nodes.entries)
+    for node, entry in enumerate(nodes.entries):
+        if entry != LEAF:
+            depths[node + 1] = depths[nodes.others[node]] = depths[node] + 1
+    return depths
+
+
+def _fault(nodes: Nodes, width: int) -> str:
+    """Return what is wrong with numbers that a stranger may have written; nothing if they fit."""
+    columns: tuple[Any, ...] = (nodes.entries, nodes.cuts, nodes.others)
+    if any(type(column) is not tuple for column in columns):
+        return "its nodes are not lists"
+    if len({len(column) for column in columns}) != 1:
+        return f"its lists have {', '.join(str(len(column)) for column in columns)} nodes"
+    if not 1 <= len(nodes.entries) < 2 * MOST_LEAVES:
+        return f"it has {len(nodes.entries)} nodes"
+    faults = _faults_of_nodes(nodes, width)
+    return next(faults, "") or _fault_of_ways(nodes)
+
+
+def _faults_of_nodes(nodes: Nodes, width: int) -> Iterator[str]:
+    count = len(nodes.entries)
+    rows = zip(nodes.entries, nodes.cuts, nodes.others, strict=True)
+    for node, (entry, cut, other) in enumerate(rows):
+        if type(entry) is not int or not LEAF <= entry < width:
+            yield f"node {node} asks about entry {entry!r:.40} of {width}"
+        elif type(cut) is not float or not math.isfinite(cut):
+            yield f"node {node} has the cut {cut!r:.40}"
+        elif type(other) is not int or (entry != LEAF and not node + 1 < other < count):
+            yield f"node {node} leads to node {other!r:.40}"
+
+
+def _fault_of_ways(nodes: Nodes) -> str:
+    """Check that depth-first order holds: the other way begins where the first has ended."""
+    expected: list[int] = []
+    for node, entry in enumerate(nodes.entries):
+        if entry != LEAF:
+            expected.append(nodes.others[node])
+        elif node + 1 != (expected.pop() if expected else len(nodes.entries)):
+            return f"no way leads to node {node + 1}"
+    deepest = max(_depths(nodes))
+    return f"it asks {deepest} questions in a row" if deepest > DEEPEST else ""

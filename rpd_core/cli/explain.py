@@ -1,0 +1,37 @@
+"""`rpd explain`: everything known about one decision; plays, locks and writes nothing."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rpd_core.cli import options, shared
+
+
+@shared.reporting
+def explain_command(
+    run: options.RunPath,
+    state: Annotated[
+        str,
+        typer.Argument(
+            metavar="STATE|RANK", help="Rank in the list, key, or a part of the state's words."
+        ),
+    ],
+    analysis: options.AnalysisName = None,
+    as_json: options.Json = False,
+) -> None:
+    """Show everything known about one decision; plays nothing."""
+    from rpd_core.api import open_run
+    from rpd_core.report.explained import print_explanation
+    from rpd_core.store.codec import to_plain
+
+    opened = open_run(run, analysis)
+    explanation = opened.explain(state)
+    done, asked = opened.progress
+    if done < asked:
+        shared.show_note(f"this stands on {done} of {asked} episodes: the suite is not complete")
+    if as_json:
+        shared.print_json(to_plain(explanation))
+    else:
+        print_explanation(shared.answers(), explanation)

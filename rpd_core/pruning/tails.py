@@ -1,0 +1,139 @@
+"""How likely a mean is by chance: tail probabilities that hold for skewed returns, too.
+
+Most episodes of a pruned policy end well and a few end badly, and where few of the bad ones were
+seen, mean and spread are both too good: a t-test at one in a thousand is then wrong one time in a
+hundred. So the episodes are weighed such that their mean is what the hypothesis says (exponential
+tilting, which for passed-or-failed returns is the exact null distribution), and the chance of the
+observed mean under these weights is read off their cumulants (saddlepoint approximation). The
+t-test counts, too, and the larger chance is taken. What cannot be read off a sample at all is a
+loss that it does not contain; for lower bounds one more episode that loses everything is added,
+which for passed-or-failed returns gives the exact bound (no failure in n: the rule of three).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import FloatArray
+
+_NORMAL = NormalDist()
+_ROUNDS = 200
+_STEPS = 40
+"""Halvings: a bound is known to a part in 2**40."""
+_CLOSE = 1e-12
+
+
+def quantile(level: float, degrees: int) -> float:
+    """Return what a t-distributed number exceeds with this chance (by Cornish and Fisher)."""
+    z = _NORMAL.inv_cdf(1 - level)
+    first = (z**3 + z) / 4
+    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+    return z + first / degrees + second / degrees**2 + third / degrees**3
+
+
+def exceeds(
+    values: FloatArray, level: float, variance: float = 0.0, unseen: float | None = None
+) -> bool:
+    """Return whether the mean of what is sampled is above 0, wrongly with at most this chance.
+
+    `variance` is that of something with mean 0 that was added to the observed mean. `unseen` is a
+    value that counts as if it had been seen once more: what is rare may not have happened yet.
+    """
+    mean, count = float(values.mean()), len(values)
+    error = float(np.sqrt(values.var(ddof=1) / count + variance))
+    if error <= _CLOSE * max(abs(mean), 1.0):
+        if mean <= _CLOSE:
+            return False
+    elif mean <= quantile(level, count - 1) * error:
+        return False
+    if unseen is not None:
+        values = np.append(values, unseen)
+    return tilted_chance(values, variance) <= level
+
+
+def tilted_chance(values: FloatArray, variance: float = 0.0) -> float:
+    """Return the chance of so large a mean, above 0, if the true mean were 0.
+
+    It is 0 where no value is below 0: then no weights make the mean 0.
+    """
+    if values.min() >= 0:
+        return 0.0
+    if values.mean() <= 0:
+        return 0.5
+    count, mean = len(values), float(values.mean())
+    tilt = _solve(lambda at: _cumulant(values, at)[1], 0.0, -1 / float(np.abs(values).max()))
+    base = _cumulant(values, tilt)[0]
+    saddle = -tilt
+    if variance:
+
+        def beyond(at: float) -> float:
+            return _cumulant(values, tilt + at)[1] + count * variance * at - mean
+
+        saddle = _solve(beyond, -tilt, -tilt / 2)
+    value, _, spread = _cumulant(values, tilt + saddle)
+    exponent = saddle * mean - (value - base) - count * variance * saddle**2 / 2
+    root = float(np.sqrt(max(2 * count * exponent, 0.0)))
+    width = count * saddle * float(np.sqrt(spread / count + variance))
+    if root < 1e-6 or width <= 0:
+        return 0.5
+    return 1 - _NORMAL.cdf(root + float(np.log(width / root)) / root)
+
+
+def _cumulant(values: FloatArray, at: float) -> tuple[float, float, float]:
+    """Return the cumulant generating function of a sample at a place, and two derivatives."""
+    exponents = at * values
+    top = float(exponents.max())
+    weights = np.exp(exponents - top)
+    total = float(weights.sum())
+    mean = float(weights @ values) / total
+    spread = float(weights @ (values - mean) ** 2) / total
+    return top + float(np.log(total / len(values))), mean, spread
+
+
+def _solve(rising: Callable[[float], float], above: float, step: float) -> float:
+    """Return where a rising function is 0, below a place at which it is positive."""
+    below = above + step if step < 0 else above - step
+    for _ in range(_ROUNDS):
+        if rising(below) <= 0:
+            break
+        below -= 2 * (above - below)
+    low, high, left, right = below, above, rising(below), rising(above)
+    for _ in range(_ROUNDS):
+        if high - low <= 1e-10 * max(abs(low), abs(high)) or left == 0:
+            break
+        middle = low - left * (high - low) / (right - left)
+        found = rising(middle)
+        if found <= 0:
+            low, left, right = middle, found, right / 2  # the Illinois rule: never stuck at one end
+        else:
+            high, right, left = middle, found, left / 2
+    return (low + high) / 2
+
+
+def furthest(holds: Callable[[float], bool], inside: float, reach: float) -> float:
+    """Return where a statement begins to hold, going from `inside` by `reach` and on if need be."""
+    end = inside + reach
+    for _ in range(_ROUNDS):
+        if holds(end):
+            break
+        inside, end, reach = end, end + 2 * reach, 2 * reach
+    else:
+        return float(np.copysign(np.inf, reach))
+    for _ in range(_STEPS):
+        middle = (inside + end) / 2
+        if holds(middle):
+            end = middle
+        else:
+            inside = middle
+    return end
+
+
+def at_least(reach: float, scale: float) -> float:
+    """Return a reach that is not 0, also where there is no spread to give one."""
+    return max(reach, 1e-9 * max(abs(scale), 1.0))

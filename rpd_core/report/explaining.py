@@ -1,0 +1,295 @@
+"""Everything that a stored run knows about one decision; nothing is played."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from rpd_core.analysis.analysis import Analysis
+from rpd_core.analysis.decisions import Decisions
+from rpd_core.config.configuration import THRESHOLDS
+from rpd_core.errors import RpdError
+from rpd_core.play.jobs import Names
+from rpd_core.report.decisions import decision_rows
+from rpd_core.report.finding import find_state
+from rpd_core.report.results import Decision
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import FloatArray, IntArray
+    from rpd_core.report.opened import Run
+
+_AROUND = 2
+"""Decisions above and below that are shown."""
+_EXAMPLES = 2
+"""Episodes of each arm and outcome."""
+
+Arm = Literal["mutated", "kept"]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Episodes that visited the state, by fate and outcome; soft conditions pass fractions."""
+
+    mutated_failed: float
+    mutated_passed: float
+    kept_failed: float
+    kept_passed: float
+
+
+@dataclass(frozen=True)
+class MeasuredState:
+    """What one measure says of the state."""
+
+    measure: str
+    score: float
+    rank: int
+    """Place among all states, from 1; equal scores are in the order of the keys."""
+    low: float | None = None
+    """Lower end of the score's interval, where the measure has one."""
+    high: float | None = None
+    """Upper end of the same."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A mutant episode that visited the state."""
+
+    episode: int
+    """Its position in the suite; `rpd replay` calls it `suite:17`."""
+    arm: Arm
+    """Whether the state was mutated in it, or kept."""
+    passed: float
+    """1 if it passed, 0 if it failed; soft conditions pass fractions."""
+    seed: int
+    """What the environment was reset with."""
+    step: int
+    """Step of the first visit, from 0."""
+    visits: int
+    """Steps spent in the state."""
+    differed: int
+    """Those at which the default action was not what the policy chose."""
+    total_return: float
+
+
+@dataclass(frozen=True)
+class Reached:
+    """How often the policy reaches the state when nothing is mutated."""
+
+    episodes: int
+    total_episodes: int
+    steps: int
+    total_steps: int
+
+
+@dataclass(frozen=True)
+class FirstSeen:
+    """Where in the suite the state was first visited."""
+
+    episode: int
+    step: int
+    seed: int
+    """What the environment was reset with."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Everything known about one decision."""
+
+    decision: Decision
+    """Its row of the list; its rank is 0 where it is not listed."""
+    listed: int
+    """Decisions in the list."""
+    measure: str
+    """What the list is sorted by."""
+    set_aside: str
+    """Why it is not in the list; empty if it is."""
+    condition: str
+    """When an episode passed."""
+    episodes: int
+    """Mutant episodes that this stands on."""
+    states: int
+    """States that the measures rank."""
+    cells: Cells
+    measures: tuple[MeasuredState, ...]
+    """Score and rank by every measure of the analysis."""
+    not_measured: Mapping[str, str]
+    """Measures that cannot be used here, and why."""
+    policy_shares: Mapping[str, float]
+    """How often the policy chooses each discrete action there; empty for others."""
+    default_shares: Mapping[str, float]
+    """The same of the default action."""
+    value_gap: float | None
+    """Best minus worst action value there, averaged over visits; null if the policy has none."""
+    entropy: float | None
+    """Entropy of the action probabilities there in nats, likewise."""
+    reached: Reached
+    first_seen: FirstSeen
+    examples: tuple[Example, ...]
+    """Some episodes of each arm that passed and that failed."""
+    replay: str
+    """The command that plays the first of them again; empty if there is none."""
+    above: tuple[Decision, ...]
+    """The decisions before it in the list."""
+    below: tuple[Decision, ...]
+    """Those after it."""
+    kept: Mapping[str, bool]
+    """By fraction of the return, whether the chosen pruned policy lets the policy decide there."""
+
+
+def explain(run: Run, name: str | int) -> Explanation:
+    """Collect what is known about a decision: by rank, key or a part of its words."""
+    found, analysis, names = run.decided(), run.analysis, run.directory.names()
+    row = find_state(found, analysis.stored, name)
+    states, key = found.counted.states, int(found.counted.states.key[row])
+    above, decision, below = _in_the_list(found, analysis, names, row)
+    ranks = {one.key: (one.rank_low, one.rank_high) for one in run.summary.decisions}
+    low, high = ranks.get(key, (None, None))
+    examples = tuple(_examples(analysis, key))
+    measures, not_measured = _measured(run, row)
+    visits = int(states.visits[row])
+    return Explanation(
+        decision=replace(decision, rank_low=low, rank_high=high),
+        listed=len(found.listed()),
+        measure=found.ranking.name,
+        set_aside=_set_aside(found, row, run.asked.settings.evidence),
+        condition=analysis.condition_text,
+        episodes=len(analysis.episodes),
+        states=len(states),
+        cells=Cells(
+            **{name: float(cell[row]) for name, cell in vars(found.counted.spectrum).items()}
+        ),
+        measures=measures,
+        not_measured=not_measured,
+        policy_shares=_shares(states.choices[row], names.actions),
+        default_shares=_shares(states.default_choices[row], names.actions),
+        value_gap=_mean(states.value_gap, row, visits),
+        entropy=_mean(states.entropy, row, visits),
+        reached=_reached(found, row),
+        first_seen=_first_seen(analysis, found, row),
+        examples=examples,
+        replay=_command(run, examples),
+        above=above,
+        below=below,
+        kept=_kept(run, key),
+    )
+
+
+def _in_the_list(
+    found: Decisions, analysis: Analysis, names: Names, row: int
+) -> tuple[tuple[Decision, ...], Decision, tuple[Decision, ...]]:
+    """Return the decision between its neighbours in the list."""
+    listed = found.listed()
+    at = np.flatnonzero(listed == row)
+    if not len(at):
+        alone = decision_rows(found, np.array([row]), analysis.stored, names)[0]
+        return (), replace(alone, rank=0), ()
+    place = int(at[0])
+    first = max(place - _AROUND, 0)
+    shown = decision_rows(found, listed[first : place + _AROUND + 1], analysis.stored, names)
+    ranked = [replace(one, rank=first + number) for number, one in enumerate(shown, 1)]
+    middle = place - first
+    return tuple(ranked[:middle]), ranked[middle], tuple(ranked[middle + 1 :])
+
+
+def _set_aside(found: Decisions, row: int, evidence: int) -> str:
+    if not found.differs[row]:
+        return "the default action never differed from what the policy chose"
+    if not found.evidence[row]:
+        return f"fewer than {evidence} episodes in an arm"
+    return ""
+
+
+def _measured(run: Run, row: int) -> tuple[tuple[MeasuredState, ...], dict[str, str]]:
+    """Return what the measures of the analysis say; those that cannot be used are named."""
+    measured, refused = [], {}
+    for name in run.asked.settings.measures:
+        try:
+            ranking = run.ranked_as_stored(name)
+        except RpdError as error:  # for example a plugin that is not installed here
+            refused[str(name)] = str(error)
+            continue
+        ends = [] if ranking.interval is None else [ranking.interval.low, ranking.interval.high]
+        measured.append(
+            MeasuredState(
+                ranking.name,
+                float(ranking.scores[row]),
+                int(np.flatnonzero(ranking.order == row)[0]) + 1,
+                *(float(np.asarray(end)[row]) for end in ends),
+            )
+        )
+    return tuple(measured), refused
+
+
+def _shares(counts: IntArray, names: Sequence[str]) -> dict[str, float]:
+    """Return how often each discrete action was chosen, most often first."""
+    total = int(counts.sum())
+    order = np.argsort(-counts, kind="stable").tolist()
+    return {
+        names[action] if action < len(names) else str(action): float(counts[action]) / total
+        for action in order
+        if counts[action]
+    }
+
+
+def _mean(sums: FloatArray, row: int, visits: int) -> float | None:
+    return float(sums[row]) / visits if np.isfinite(sums[row]) else None
+
+
+def _reached(found: Decisions, row: int) -> Reached:
+    reach, key = found.reach, found.counted.states.key[[row]]
+    episodes = reach.share_of_episodes(key)[0] * reach.total_episodes
+    steps = reach.share_of_steps(key)[0] * reach.total_steps
+    return Reached(
+        round(float(episodes)), reach.total_episodes, round(float(steps)), reach.total_steps
+    )
+
+
+def _first_seen(analysis: Analysis, found: Decisions, row: int) -> FirstSeen:
+    states, episodes = found.counted.states, analysis.episodes
+    episode = int(states.first_episode[row])
+    at = int(np.searchsorted(episodes.index, episode))
+    return FirstSeen(episode, int(states.first_step[row]), int(episodes.seed[at]))
+
+
+def _examples(analysis: Analysis, key: int) -> Iterator[Example]:
+    """Yield episodes of each arm and outcome, first those in which the default action differed."""
+    visits = list(_visits(analysis, key))
+    for arm in ("mutated", "kept"):
+        for passed in (False, True):
+            fitting = [v for v in visits if v.arm == arm and (v.passed > 0.5) == passed]
+            yield from sorted(fitting, key=lambda v: (not v.differed, v.episode))[:_EXAMPLES]
+
+
+def _visits(analysis: Analysis, key: int) -> Iterator[Example]:
+    episodes, stored = analysis.episodes, analysis.stored
+    for range_ in stored.ranges:
+        table = stored.parts.read(*range_, tables=("visits",))["visits"]
+        mine = table.filter(table["key"].to_numpy() == np.uint64(key))
+        for visit in mine.to_pylist():
+            at = int(np.searchsorted(episodes.index, visit["episode"]))
+            yield Example(
+                episode=visit["episode"],
+                arm="mutated" if visit["mutated"] else "kept",
+                passed=float(analysis.weights[at]),
+                seed=int(episodes.seed[at]),
+                step=visit["first_step"],
+                visits=visit["count"],
+                differed=visit["differed"],
+                total_return=float(episodes.total_return[at]),
+            )
+
+
+def _command(run: Run, examples: Sequence[Example]) -> str:
+    if not examples:
+        return ""
+    return f"rpd replay {shlex.quote(str(run.path))} suite:{examples[0].episode}"
+
+
+def _kept(run: Run, key: int) -> dict[str, bool]:
+    """Return whether the pruned policies that were chosen keep the policy in the state."""
+    stored = {q: run.kept(q) for q in THRESHOLDS}
+    return {f"{q:g}": key in kept.keys for q, kept in stored.items() if kept is not None}

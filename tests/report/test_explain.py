@@ -1,0 +1,220 @@
+"""Everything known about one decision, in a small run on the corridor."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import report_worlds
+import stores
+import worlds
+from commands import refusal, rpd_command
+
+from rpd_core.api import open_run
+from rpd_core.errors import ConfigError
+from rpd_core.report.opened import Run
+
+QUICK = {"confirm_episodes": 20, "rounds": 0}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    path = tmp_path_factory.mktemp("explain") / "run"
+    sizes = {"episodes": 400, "chunk": 100, "unmutated_episodes": 50, "evidence": 25}
+    stores.finish(path, stores.corridor(**sizes, **QUICK))
+    return open_run(path)
+
+
+def test_a_rank_is_a_place_in_the_list(run: Run):
+    top = run.top(5)
+    found = run.explain(3)
+    assert found.decision.key == top[2].key
+    assert (found.decision.rank, found.set_aside) == (3, "")
+    assert [one.key for one in (*found.above, *found.below)] == [
+        top[place].key for place in (0, 1, 3, 4)
+    ]
+    assert [one.rank for one in (*found.above, *found.below)] == [1, 2, 4, 5]
+    assert found.listed == len(run.decided().listed())
+    assert run.explain(1).above == ()
+    assert run.explain(found.listed).below == ()
+
+
+def test_a_state_is_found_by_key_and_by_words(run: Run):
+    key = int(worlds.corridor_keys()[7])
+    for name in (key, str(key), f"{key:016x}", f"0x{key:X}"):
+        found = run.explain(name)
+        assert (found.decision.key, found.decision.state) == (key, "7")
+    assert run.explain("7").decision.rank == 7  # a rank comes first
+
+
+def test_the_cells_and_shares_are_those_of_the_suite(run: Run):
+    key = int(worlds.corridor_keys()[10])
+    found = run.explain(key)
+    suite, weights = run.suite, run.analysis.weights
+    mine = suite.visits.key == key
+    failed = weights[suite.episode_of_visit()] == 0
+    mutated = suite.visits.mutated
+    cells = found.cells
+    assert cells.mutated_failed == (mine & mutated & failed).sum()
+    assert cells.mutated_passed == (mine & mutated & ~failed).sum()
+    assert cells.kept_failed == (mine & ~mutated & failed).sum()
+    assert cells.kept_passed == (mine & ~mutated & ~failed).sum()
+    assert found.policy_shares == {"go": 1.0}
+    assert found.default_shares == {"drift": 1.0}
+    assert (found.value_gap, found.entropy) == (None, None)
+
+
+def test_reach_is_counted_over_unmutated_episodes(run: Run):
+    on_the_way, beside = (run.explain(int(worlds.corridor_keys()[s])).reached for s in (10, 11))
+    assert vars(on_the_way) == {
+        "episodes": 50, "total_episodes": 50, "steps": 50, "total_steps": 400,
+    }  # fmt: skip
+    assert (beside.episodes, beside.steps) == (0, 0)
+
+
+def test_the_first_visit_and_the_examples_are_in_the_suite(run: Run):
+    key = int(worlds.corridor_keys()[10])
+    found, suite = run.explain(key), run.suite
+    rows = np.flatnonzero(suite.visits.key == key)
+    first = rows[0]
+    assert found.first_seen.episode == suite.visits.episode[first]
+    assert found.first_seen.step == suite.visits.first_step[first]
+    assert found.first_seen.seed == suite.episodes.seed[found.first_seen.episode]
+    arms = [(one.arm, one.passed) for one in found.examples]
+    assert arms == sorted(arms, key=lambda arm: (arm[0] == "kept", arm[1]))
+    assert {arm for arm, _ in arms} == {"mutated", "kept"}
+    for one in found.examples:
+        (row,) = rows[suite.visits.episode[rows] == one.episode]
+        assert (one.step, one.visits) == (
+            suite.visits.first_step[row],
+            suite.visits.count[row],
+        )
+        assert suite.visits.mutated[row] == (one.arm == "mutated")
+        assert one.passed == run.analysis.weights[one.episode]
+        assert one.seed == suite.episodes.seed[one.episode]
+        assert one.total_return == suite.episodes.total_return[one.episode]
+    assert found.replay == f"rpd replay {run.path} suite:{found.examples[0].episode}"
+
+
+def test_every_measure_of_the_analysis_has_a_score_and_a_rank(run: Run):
+    found = run.explain(2)
+    assert [one.measure for one in found.measures] == list(run.asked.settings.measures)
+    for one in found.measures:
+        ranking = run.ranked(one.measure)
+        assert ranking.ranked_keys[one.rank - 1] == found.decision.key
+        assert one.score == ranking.scores[ranking.order[one.rank - 1]]
+    assert found.not_measured == {}
+
+
+def test_the_pruned_policies_keep_it_or_not(run: Run):
+    found = [run.explain(rank) for rank in range(1, run.explain(1).listed + 1)]
+    for fraction in (0.9, 0.5):
+        kept = run.kept(fraction)
+        assert kept is not None
+        by_explain = {one.decision.key for one in found if one.kept[f"{fraction:g}"]}
+        assert by_explain == {one.decision.key for one in found} & set(kept.keys)
+
+
+def test_a_state_that_is_set_aside_is_explained_with_the_reason(run: Run):
+    judged = run.decided()
+    unlisted = np.setdiff1d(np.arange(len(judged.counted.states)), judged.listed())
+    assert len(unlisted)
+    found = run.explain(int(judged.counted.states.key[unlisted[0]]))
+    assert (found.decision.rank, found.above, found.below) == (0, (), ())
+    assert found.set_aside
+    printed = rpd_command("explain", run.path, f"{found.decision.key:016x}").stdout
+    assert printed.startswith(f"Not in the list by {found.measure} ({found.set_aside}): ")
+
+
+def test_the_command_prints_it_all_and_json_is_the_same(run: Run):
+    told = rpd_command("explain", run.path, 1)
+    assert told.exit_code == 0, told.output
+    found = run.explain(1)
+    lines = told.stdout.splitlines()
+    assert lines[0].startswith(f"Decision 1 of {found.listed} by {found.measure}")
+    cells = ["mutated", *(f"{n:g}" for n in list(vars(found.cells).values())[:2])]
+    assert any(line.split()[:3] == cells for line in lines)
+    assert "Policy: go. Default action: drift. They differ at 100% of" in told.stdout
+    assert "The policy offers no values and no probabilities." in told.stdout
+    assert f"Play one again: {found.replay}" in lines
+    plain = json.loads(rpd_command("explain", run.path, 1, "--json").stdout)
+    assert plain["decision"]["key"] == found.decision.key
+    assert plain["cells"]["kept_failed"] == found.cells.kept_failed
+    assert plain["examples"][0]["episode"] == found.examples[0].episode
+
+
+def test_an_undecided_one_says_what_would_settle_it(run: Run):
+    undecided = [one for one in run.top(100) if one.verdict == "undecided"]
+    assert undecided
+    told = rpd_command("explain", run.path, undecided[0].rank).stdout
+    settled = f"A suite of about {undecided[0].settled_at} episodes (now 400) would settle it"
+    assert settled in " ".join(told.split())
+
+
+def test_a_replay_of_an_example_visits_the_state_at_its_step(run: Run, tmp_path: Path):
+    path = tmp_path / "live"
+    live = stores.finish(path, stores.corridor(**QUICK))
+    found = live.explain(1)
+    one = found.examples[0]
+    step = live.replay(f"suite:{one.episode}").steps[one.step]
+    assert step.key == found.decision.key
+    assert step.decided_by == ("default" if one.arm == "mutated" else "policy")
+
+
+def test_nothing_is_written_and_the_policy_need_not_be_there(tmp_path: Path):
+    file = tmp_path / "action"
+    file.write_text("1")
+    stores.finish(tmp_path / "run", stores.corridor(policy=report_worlds.Filed(file), **QUICK))
+    file.unlink()
+    moved = tmp_path / "moved"
+    shutil.move(tmp_path / "run", moved)
+    before = stores.tree(moved)
+    told = rpd_command("explain", moved, 1)
+    assert told.exit_code == 0, told.output
+    assert stores.tree(moved) == before
+    assert not (moved / ".lock").exists() or (moved / ".lock").stat().st_size == 0
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        ("0", "there is no decision 0: the list by"),
+        ("-3", "there is no decision -3"),
+        ("999", "there is no decision 999"),
+        ("", "no state is named"),
+        ("ffffffffffffffff", "no state is called 'ffffffffffffffff'"),
+        ("9" * 40, "no state is called"),
+        ("²", "no state is called '²'"),
+    ],
+)
+def test_a_state_that_is_not_there_is_one_line(run: Run, state: str, told: str):
+    assert told in refusal("explain", run.path, "--", state)
+
+
+def test_words_that_fit_several_states_are_refused_with_the_first(run: Run):
+    with pytest.raises(ConfigError, match=r"', of' fits \d+ states \(.*write more of its words"):
+        _two_words(run).explain(", of")
+
+
+def test_words_that_nearly_fit_are_suggested(run: Run):
+    with pytest.raises(ConfigError, match=r"Did you mean 'at 12, of 15'\?"):
+        _two_words(run).explain("at 12 of 15")
+    assert _two_words(run).explain("AT 12, of").decision.state == "at 12, of 15"
+
+
+def _two_words(run: Run) -> Run:
+    """Return the run with states that have longer words."""
+    named = open_run(run.path)
+    plain = named.analysis.stored.words
+    named.analysis.stored.words = lambda keys: {  # type: ignore[method-assign]
+        key: f"at {words}, of 15" for key, words in plain(keys).items()
+    }
+    return named
+
+
+def test_an_analysis_that_is_not_there_is_one_line(run: Run):
+    assert "has no analysis 'nothing'" in refusal("explain", run.path, 1, "--analysis", "nothing")
