@@ -77,6 +77,7 @@ def run(session: Session, name: str | None = None, grow: bool = True) -> Summary
             (record.origin for record in directory.evaluation(folder).records())
             for folder in evaluations.folders.values()
         ),
+        *((r.origin for r in directory.round_parts(one.folder).records()) for one in rounds),
     )
     judged = judge_decisions(session, analysis)
     settings = setup.config.settings

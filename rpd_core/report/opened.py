@@ -160,6 +160,9 @@ class Run:
         """Return the most important decisions in words, by a measure or as the list shown."""
         if count < 1:
             raise ConfigError(f"count must be a whole number of at least 1, got {count!r}")
+        stored = self.summary.decisions
+        if measure is None and count <= len(stored):
+            return stored[:count]
         found = self.decided(measure)
         return decision_rows(
             found, found.listed()[:count], self.analysis.stored, self.directory.names()

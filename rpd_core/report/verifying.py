@@ -72,6 +72,8 @@ def _all_parts(directory: RunDirectory) -> Iterator[Parts]:
     if folder.is_dir():
         for entry in sorted(folder.iterdir()):
             yield directory.evaluation(entry.name)
+    for entry in sorted(directory.path.glob("analyses/*/refine/round-*")):
+        yield directory.round_parts(str(entry.relative_to(directory.path)))
 
 
 def _check_folders(path: Path, *names: str) -> None:

@@ -46,21 +46,23 @@ def test_intervals_are_part_of_a_ranking(run: rpd.Run) -> None:
 
 
 def test_intervals_are_part_of_each_decision(run: rpd.Run) -> None:
+    """Whatever the list is sorted by, the interval shown is that of the effect."""
     columns = run.ranking("lower").columns
-    for row in run.top(1000, "lower"):
-        low, high = columns["low"][row.rank - 1], columns["high"][row.rank - 1]
-        assert row.low == (None if np.isnan(low) else low)
-        assert row.high == (None if np.isnan(high) else high)
-        assert row.score == columns["score"][row.rank - 1]
-    assert {row.low for row in run.top(5, "tarantula")} == {None}
+    place = {int(key): row for row, key in enumerate(columns["key"])}
+    by_lower, by_other = run.top(1000, "lower"), run.top(1000, "tarantula")
+    assert len(by_lower) > 3
+    assert [row.score for row in by_lower] == [columns["score"][place[r.key]] for r in by_lower]
+    intervals = {row.key: (row.low, row.effect, row.high) for row in by_other}
+    assert {row.key: (row.low, row.effect, row.high) for row in by_lower} == intervals
+    assert all(low <= effect <= high for low, effect, high in intervals.values())
 
 
-def test_the_command_line_shows_them(run: rpd.Run) -> None:
+def test_the_command_line_shows_the_score(run: rpd.Run) -> None:
     shown = rpd_command("rank", run.path, "--measure", "lower").stdout
     first = run.top(1, "lower")[0]
-    assert "interval" in shown
-    assert f"{first.low:.3g} to {first.high:.3g}" in shown
-    assert "interval" not in rpd_command("rank", run.path).stdout
+    assert "Decisions by lower" in shown
+    assert f" {first.score:.3g} " in shown
+    assert f" {first.effect:+.2f}" in shown
 
 
 def test_a_measure_with_intervals_is_pruned_like_any_other(run: rpd.Run) -> None:

@@ -141,4 +141,4 @@ def test_the_memory_of_a_ranking_does_not_grow_with_the_number_of_episodes() -> 
 def test_a_state_is_identified_by_enough_episodes_in_each_arm() -> None:
     mutated, kept = np.array([20.0, 19, 40, 20]), np.array([20.0, 40, 19, 500])
     half = Spectrum(mutated / 2, mutated / 2, kept / 4, kept * 3 / 4)
-    assert identified(half).tolist() == [True, False, False, True]
+    assert identified(half, 20).tolist() == [True, False, False, True]

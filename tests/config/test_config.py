@@ -37,7 +37,7 @@ def test_what_is_not_given_comes_from_the_task(registry: Registry) -> None:
     assert settings.condition == worlds.CONDITION
     assert settings.measures == STANDARD_MEASURES
     assert (settings.reference, settings.test_episodes) == (0.0, 20)
-    assert (settings.unvisited, settings.seed, settings.random_rankings) == ("default", 0, 8)
+    assert (settings.unvisited, settings.seed, settings.random_rankings) == ("default", 0, 4)
 
 
 def test_what_is_given_wins(registry: Registry) -> None:

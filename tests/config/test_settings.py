@@ -71,6 +71,8 @@ def test_every_setting_is_stored_where_its_scope_says(registry: Registry) -> Non
 def test_settings_that_select_components_name_a_kind() -> None:
     kinds = {name: one.kind for name, one in declared().items() if one.kind}
     assert kinds == {
+        "list_by": "measure",
+        "headline": "measure",
         "abstraction": "abstraction",
         "default_action": "default-action",
         "condition": "condition",

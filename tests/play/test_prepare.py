@@ -21,7 +21,7 @@ from rpd_core.errors import StoreError
 from rpd_core.execute.local import ThisProcess
 from rpd_core.play import prepare
 from rpd_core.play.chance import Phase, environment_seeds, episode_keys, state_keys
-from rpd_core.play.deciders import coin
+from rpd_core.play.deciders import Coin
 from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.chain import Chain
@@ -140,7 +140,7 @@ def test_mutants_for_fitting_are_mutated_in_the_states_of_the_first_fit() -> Non
     states = Above(np.mean(own.values))(cells.reshape(-1, 1), {})
     index = np.arange(64)
     plan = Plan(index, episode_keys(3, Phase.FIT, index, part=1))
-    kept = coin(plan, 0.25)(state_keys(states), np.repeat(index, 6)).reshape(64, 6)
+    kept = Coin(plan, 0.25)(state_keys(states), np.repeat(index, 6)).reshape(64, 6)
     moves = np.where(kept, np.array([1, 1, -1, 1, 0, 0]), 0)  # mutated, it stays
     assert (np.diff(cells, axis=1) == moves[:, :-1]).all()
     assert 0 < (~kept).mean() < 1

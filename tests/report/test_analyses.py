@@ -14,7 +14,7 @@ from stores import contents, corridor, finish, ready, session_at
 import rpd_core as rpd
 from rpd_core.errors import ConfigError, RpdError
 
-USUAL = {"test_episodes": 20, "random_rankings": 8, "shares": (1.0,)}
+USUAL = {"test_episodes": 20, "random_rankings": 4, "shares": (1.0,)}
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def test_a_name_that_is_no_plain_file_name_is_refused(tmp_path: Path, name: str)
 
 def test_the_command_line_chooses_one_by_name(run: Path) -> None:
     shown = rpd_command("show", run)
-    assert "this analysis under the name mine" in shown.stdout
+    assert "--analysis mine --full" in shown.stdout
     assert "Other analyses (--analysis NAME): return-ge-1_unvisited-policy, return-ge-2.5" in (
         shown.stdout
     )

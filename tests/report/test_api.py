@@ -155,7 +155,7 @@ def test_the_top_decisions_are_in_words(finished: rpd.Run) -> None:
     assert [row.rank for row in rows] == [1, 2, 3]
     assert all("x0" in row.state for row in rows)
     assert [row.key for row in rows] == finished.ranking("tarantula").columns["key"][:3].tolist()
-    assert finished.top(3) == finished.summary.top.decisions[:3]
+    assert finished.top(3) == finished.summary.decisions[:3]
 
 
 def test_rankings_lie_in_the_directory(finished: rpd.Run) -> None:

@@ -65,7 +65,7 @@ def test_reading_needs_no_policy_no_environment_and_no_lock(bare: Path, played: 
     run = rpd.open_run(bare)
     top = run.top(3)
     assert [row.rank for row in top] == [1, 2, 3]
-    assert top == run.summary.top.decisions[:3]
+    assert top == run.summary.decisions[:3]
     assert len(run.ranking("ochiai")) == run.summary.suite.states
     assert run.curves["tarantula"].mean_return[-1] == run.summary.original.return_mean == 3.5
     found = run.threshold(0.5, "wong2")
@@ -86,9 +86,12 @@ def test_every_state_has_its_words_wherever_it_is_read(bare: Path) -> None:
     """They are stored with the states: the abstraction itself is not needed."""
     run = rpd.open_run(bare)
     states = run.summary.suite.states
-    rows = run.top(1000, "freqvis")
-    assert len(rows) == states
-    assert len({row.state for row in rows}) == states, "different states have different words"
+    ranked = json.loads(rpd_command("rank", bare, "--all", "--top", "1000", "--json").stdout)
+    keys = [row["key"] for row in ranked["rankings"]["impact:shrunken"]]
+    rows = [row for row in run.top(1000, "freqvis") if row.key in keys]
+    assert len(keys) == states
+    assert 3 < len(rows) < states, "those without evidence are set aside"
+    assert len({row.state for row in rows}) == len(rows), "different states have different words"
     assert all(row.state and f"{row.key:016x}" not in row.state for row in rows)
 
 
@@ -144,7 +147,7 @@ def test_a_ranking_of_an_incomplete_suite_says_first_what_it_stands_on(half: Pat
     note = "rpd: note: this stands on 40 of 60 episodes: the suite is not complete\n"
     assert result.stderr == note
     assert result.output.startswith(note), "before the answer"
-    assert "by tarantula under return>=2.5" in " ".join(result.stdout.split())
+    assert "by impact:shrunken under return>=2.5" in " ".join(result.stdout.split())
     assert tree(half) == before, "nothing is stored"
     assert "has no finished analysis: give --condition" in rpd_command("rank", half).stderr
 
@@ -325,16 +328,14 @@ def test_no_code_runs_that_only_a_file_names(tmp_path: Path, monkeypatch: Any) -
     run = rpd.open_run(tmp_path / "run")
     folder = tmp_path / "run" / "analyses" / str(run.name)
     stored = {name: (folder / name).read_text() for name in ("analysis.json", "summary.json")}
-    leading = f'"measure": "{run.summary.top.measure}",\n    "decisions"'
-    named = '"measure": "python:evil_module:f",\n    "decisions"'
     for name, old, new in [
         ("analysis.json", '"return>=2.5"', '"python:evil_module:f"'),
-        ("summary.json", leading, named),
+        ("analysis.json", '"list_by": "impact:shrunken"', '"list_by": "python:evil_module:f"'),
     ]:
         assert old in stored[name]
         (folder / name).write_text(stored[name].replace(old, new))
         with pytest.raises(RpdError, match="may run code that came with it: refused"):
-            rpd.open_run(tmp_path / "run").top()
+            rpd.open_run(tmp_path / "run").top(10_000)
         (folder / name).write_text(stored[name])
     assert not marker.exists()
     assert rpd.open_run(tmp_path / "run").top()

@@ -39,7 +39,7 @@ def test_a_summary_survives_being_stored(run: rpd.Run) -> None:
     assert from_plain(Summary, json.loads(to_bytes(summary)), "it") == summary
     assert rpd.open_run(run.path).summary == summary
     assert isinstance(summary.thresholds["0.9"]["portfolio"], Threshold)
-    assert isinstance(summary.top.decisions, tuple)
+    assert isinstance(summary.decisions, tuple)
 
 
 def test_the_file_is_what_the_command_prints(run: rpd.Run) -> None:
@@ -119,7 +119,7 @@ def test_most_changes_of_type_and_all_missing_keys_make_a_summary_unreadable(run
     whole = to_plain(run.summary)
     for key in whole:
         assert not readable({name: value for name, value in whole.items() if name != key}), key
-    for name in ("original", "suite", "coverage", "pass_rates", "top"):
+    for name in ("original", "suite", "coverage", "pass_rates", "list"):
         for key in whole[name]:
             assert not readable({**whole, name: {k: v for k, v in whole[name].items() if k != key}})
     for key in ("thresholds", "targets", "ties", "played", "seed", "env"):
@@ -156,7 +156,7 @@ def test_what_is_wrong_is_named_with_its_place(run: rpd.Run) -> None:
         ({"targets": {"0.9": "much"}}, "targets.0.9 must be a number, not 'much'"),
         ({"played": [{"parts": 1}]}, "played[0].origin is missing"),
         ({"thresholds": {"0.9": {"portfolio": {}}}}, "thresholds.0.9.portfolio.fewest_states is"),
-        ({"top": []}, "top must be a table, not []"),
+        ({"list": []}, "list must be a table, not []"),
     ]:
         with pytest.raises(StoreError) as caught:
             from_plain(Summary, {**whole, **change}, "'summary.json'")
