@@ -58,7 +58,7 @@ from rpd_core.plugin.protocols import (
 )
 
 if TYPE_CHECKING:
-    from rpd_core.api import bench, open_run, run, validate
+    from rpd_core.api import bench, open_run, run, validate, vary
     from rpd_core.execute.files import contents, deliver
     from rpd_core.play.actions import first_action, in_every_lane, random_actions
     from rpd_core.play.chance import Draws
@@ -82,6 +82,7 @@ _LAZY = {
     "random_actions": "rpd_core.play.actions",
     "run": "rpd_core.api",
     "validate": "rpd_core.api",
+    "vary": "rpd_core.api",
 }
 
 __all__ = [
@@ -142,6 +143,7 @@ __all__ = [
     "random_actions",
     "run",
     "validate",
+    "vary",
 ]
 
 

@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,6 +37,8 @@ from rpd_core.report.benching import (
     seed_figures,
 )
 from rpd_core.report.opened import Run
+from rpd_core.report.sensitivity import Sensitivity, changes_of
+from rpd_core.report.sensitivity import vary as vary_list
 from rpd_core.report.stored import stored_request
 from rpd_core.report.validation import Validation
 from rpd_core.report.validation import validate as validate_list
@@ -165,6 +167,57 @@ def stored_call(
     return Call(**stored, **how, out=directory.path, analysis=name, trust_policy=trust)
 
 
+@dataclass(frozen=True)
+class Varied:
+    """What of a suite is varied."""
+
+    rates: bool = False
+    """Half and double the mutation rate."""
+    default_actions: tuple[str, ...] = ()
+    """Other default actions."""
+
+
+def vary(
+    run: Run | str | os.PathLike[str],
+    rates: bool = False,
+    default_actions: Sequence[str] = (),
+    trust_policy: bool = False,
+    **how: Any,
+) -> Sensitivity:
+    """Compare a stored list with those of suites at other mutation rates and default actions.
+
+    `rates` asks for half and double the rate. `workers`, `executor`, `progress` and `note` are as
+    for `run`.
+    """
+    asked = Varied(rates, tuple(default_actions))
+    with _continued(run, trust_policy, how) as (session, call):
+        return vary_session(session, call, asked)
+
+
+def vary_session(session: Session, call: Call, asked: Varied) -> Sensitivity:
+    """Vary the suite of the analysis that a call goes on with."""
+    if not asked.rates and not asked.default_actions:
+        raise ConfigError("nothing is varied: ask for rates, default actions or both")
+    pipeline.prepare_run(session)
+    opened = Run(session.directory.path, call.analysis, session.setup)
+    changes = changes_of(session, asked.rates, asked.default_actions, call.trust_policy)
+    return vary_list(session, opened, changes)
+
+
+@contextmanager
+def _continued(
+    run: Run | str | os.PathLike[str], trust: bool, how: dict[str, Any]
+) -> Iterator[tuple[Session, Call]]:
+    """Open a stored run for more playing, with the components of this process if it made them."""
+    opened = run if isinstance(run, Run) else open_run(run)
+    if opened.setup is not None:
+        call = Call(opened.setup.config.env, out=opened.path, analysis=opened.name, **how)
+    else:
+        call = stored_call(opened.path, opened.name, trust, **how)
+    with session_for(call, opened.setup) as session:
+        yield session, call
+
+
 def validate(
     run: Run | str | os.PathLike[str],
     states: int = 10,
@@ -179,12 +232,7 @@ def validate(
     `reached` chooses only what these reach. `workers`, `executor`, `progress` and `note` are as
     for `run`.
     """
-    opened = run if isinstance(run, Run) else open_run(run)
-    if opened.setup is not None:  # this process made its components
-        call = Call(opened.setup.config.env, out=opened.path, analysis=opened.name, **how)
-    else:
-        call = stored_call(opened.path, opened.name, trust_policy, **how)
-    with session_for(call, opened.setup) as session:
+    with _continued(run, trust_policy, how) as (session, call):
         return validate_session(session, call, states, episodes, reached)
 
 

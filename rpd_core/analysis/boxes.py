@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 _DEPTH = 3
 """Questions on a path, at most."""
-_SLACK = 0.05
+_PASSES = 3
+"""How often the limits of a finished path are looked at again, at most."""
+_LEVEL = 0.05
+"""Chance of a box where states are marked at random."""
+_SLACK = 0.1
 """Share by which a longer rule must be better than a shorter one."""
 
 Box = Mapping[int, tuple[int, int]]
@@ -89,10 +93,19 @@ class Search:
         best: Box | None = None
         best_score = 0.0
         for path in self._paths():
-            score = self.score(path)
-            if score > best_score * (1 + _SLACK):
-                best, best_score = path, score
-        return None if best is None else self.grid.tight(best, self.open)
+            box = self.grid.tight(self._polished(path), self.open)
+            score = self.score(box)
+            if box and score > best_score * (1 + _SLACK) and self.is_no_chance(box):
+                best, best_score = box, score
+        return best
+
+    def is_no_chance(self, box: Box) -> bool:
+        """Return whether marks at random would hardly give such a box, many being tried."""
+        held = self.grid.inside(box) & self.open
+        rate = float(self.marked[self.open].mean())
+        chance = chance_bound(int(self.marked[held].sum()), int(held.sum()), rate)
+        tried = self.grid.sides(box) * math.log(max(self.grid.cuts(), 1))
+        return chance + tried <= math.log(_LEVEL)
 
     def score(self, box: Box) -> float:
         """Return the marked states in a box, less what all states in it cost."""
@@ -118,6 +131,21 @@ class Search:
             path = {**path, entry: (max(first, low), min(last, high))}
             found.append(path)
         return found
+
+    def _polished(self, path: Box) -> Box:
+        """Move the limits of a path to where they are best for the bar, entry by entry."""
+        box = dict(path)
+        for _ in range(_PASSES):
+            before = dict(box)
+            for entry in path:
+                rest = {other: ends for other, ends in box.items() if other != entry}
+                held = self.grid.inside(rest) & self.open
+                gain, first, last = self._interval(entry, held, self.bar)
+                if gain > max(self.score(box), 0.0) + 1e-9:
+                    box[entry] = first, last
+            if box == before:
+                break
+        return box
 
     def _interval(self, entry: int, held: BoolArray, bar: float) -> tuple[float, int, int]:
         """Return what the best interval of an entry gains, its first and its last step."""

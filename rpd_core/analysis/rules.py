@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from rpd_core.analysis.boxes import Box, Grid, Search, chance_bound
+from rpd_core.analysis.boxes import Box, Grid, Search
 from rpd_core.analysis.decisions import Decisions
 from rpd_core.analysis.neighbours import groups_of
 from rpd_core.analysis.verdicts import Verdict
@@ -32,8 +32,6 @@ _LEAST_SHARE = 0.05
 """The same as a share of all that matter."""
 _COVERED = 1 / 4
 """Share of those that matter that rules must hold together, or they sum up nothing."""
-_LEVEL = 0.05
-"""Chance of a rule where states matter at random."""
 
 Kind = Literal["rules", "groups", "states"]
 
@@ -70,7 +68,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Rules:
+class RuleSet:
     """A handful of rules, or why there are none."""
 
     rules: tuple[Rule, ...]
@@ -85,7 +83,7 @@ class Rules:
     """Why there are no rules."""
 
 
-def find_rules(found: Decisions, named: bool) -> Rules:
+def find_rules(found: Decisions, named: bool) -> RuleSet:
     """Sum up the decisions that matter; `named`: the entries of states have names.
 
     Without names, neighbouring states are grouped. States of one unnamed number, such as the
@@ -104,13 +102,13 @@ def find_rules(found: Decisions, named: bool) -> Rules:
 
 def rules_over(
     values: Array, matters: BoolArray, undecided: BoolArray, named: bool = True
-) -> Rules:
+) -> RuleSet:
     """Sum up which rows of values matter."""
     total, judged = int(matters.sum()), len(matters)
     kind: Kind = "rules" if named else "groups"
     reason = _hopeless(values, total, judged)
     if reason:
-        return Rules((), total, 0, judged, kind, reason)
+        return RuleSet((), total, 0, judged, kind, reason)
     grid = Grid.of(values)
     boxes = _choose(grid, matters) if named else _groups(grid, matters)
     boxes = without_idle(grid, matters, boxes)
@@ -121,17 +119,17 @@ def rules_over(
     elif covered < _COVERED * total:
         reason = f"the best {kind} hold only {covered} of the {total} that matter"
     if reason:
-        return Rules((), total, 0, judged, kind, reason)
+        return RuleSet((), total, 0, judged, kind, reason)
     rules = [_rule(grid, matters, undecided, box) for box in boxes]
     rules.sort(key=lambda rule: (-rule.matter, -rule.purity))
-    return Rules(tuple(rules), total, covered, judged, kind)
+    return RuleSet(tuple(rules), total, covered, judged, kind)
 
 
-def _own_rules(rows: IntArray, judged: int) -> Rules:
+def _own_rules(rows: IntArray, judged: int) -> RuleSet:
     chosen = rows[:MOST_RULES].tolist()
     rules = tuple(Rule((), 1, 1, row=row) for row in chosen)
     reason = "" if rules else "none is known to matter"
-    return Rules(rules, len(rows), len(rules), judged, "states", reason)
+    return RuleSet(rules, len(rows), len(rules), judged, "states", reason)
 
 
 def _hopeless(values: Array, total: int, judged: int) -> str:
@@ -165,10 +163,7 @@ def _choose(grid: Grid, matters: BoolArray) -> list[Box]:
         if box is None:
             break
         held = grid.inside(box) & open_
-        added, rate = int(matters[held].sum()), float(matters[open_].mean())
-        chance = chance_bound(added, int(held.sum()), rate)
-        tried = grid.sides(box) * math.log(max(grid.cuts(), 1))
-        if added < _least(total) or chance + tried > math.log(_LEVEL):
+        if matters[held].sum() < _least(total):
             break
         boxes.append(box)
         open_ &= ~held

@@ -23,14 +23,22 @@ def validate_command(
     reached: Annotated[
         bool, typer.Option("--reached", help="Choose only what the unmutated policy reaches.")
     ] = False,
+    rates: Annotated[
+        bool, typer.Option("--rates", help="Instead: compare with half and double mutation rate.")
+    ] = False,
+    default_action: Annotated[
+        list[str] | None,
+        typer.Option("--default-action", help="Instead: compare with this one; repeatable."),
+    ] = None,
     workers: options.Workers = None,
     executor: options.ExecutorName = "local",
     stall_timeout: options.StallTimeout = None,
     trust_policy: options.TrustPolicy = False,
     as_json: options.Json = False,
 ) -> None:
-    """Mutate single decisions alone and compare with what the suite says of them."""
-    from rpd_core.api import session_for, stored_call, validate_session
+    """Check a list: single decisions mutated alone, other mutation rates or default actions."""
+    from rpd_core.api import Varied, session_for, stored_call, validate_session, vary_session
+    from rpd_core.report.sensitivity_text import print_sensitivity
     from rpd_core.report.validation_text import print_validation
     from rpd_core.store.codec import to_plain
 
@@ -44,8 +52,13 @@ def validate_command(
         call = stored_call(run, analysis, trust_policy, **how)
         setup = resolved(call)
         with shared.resumable(run, same_command=True), session_for(call, setup) as session:
-            found = validate_session(session, call, states, episodes, reached)
+            if rates or default_action:
+                varied = vary_session(session, call, Varied(rates, tuple(default_action or ())))
+            else:
+                found = validate_session(session, call, states, episodes, reached)
     if as_json:
-        shared.print_json(to_plain(found))
+        shared.print_json(to_plain(varied if rates or default_action else found))
+    elif rates or default_action:
+        print_sensitivity(shared.answers(), varied)
     else:
         print_validation(shared.answers(), found)

@@ -124,6 +124,15 @@ def with_rate(setup: Setup, mutation_rate: float) -> Setup:
     return dataclasses.replace(setup, config=config)
 
 
+def with_default_action(setup: Setup, registry: Registry, text: str, trust: bool) -> Setup:
+    """Return a setup with another default action."""
+    chosen = permitted(choose(registry, "default-action", text), trust)
+    settings = dataclasses.replace(setup.config.settings, default_action=chosen.text)
+    config = dataclasses.replace(setup.config, settings=settings)
+    changed = dataclasses.replace(setup, config=config, default_action=chosen.recipe)
+    return dataclasses.replace(changed, config=_identified(changed, registry))
+
+
 def _check_names(request: Request, registry: Registry) -> None:
     """Refuse names that no catalogue has before anything is imported for those that are there."""
     chosen = [("environment", request.env), ("policy", request.policy)]

@@ -10,7 +10,7 @@ import pytest
 
 from rpd_core.analysis.boxes import Grid, chance_bound
 from rpd_core.analysis.neighbours import groups_of
-from rpd_core.analysis.rules import Bound, Rules, purity_bar, rules_over, shortest, without_idle
+from rpd_core.analysis.rules import Bound, RuleSet, purity_bar, rules_over, shortest, without_idle
 
 
 def grid_world(*sizes: int) -> Any:
@@ -20,11 +20,11 @@ def grid_world(*sizes: int) -> Any:
     )
 
 
-def summed_up(values: Any, matters: Any, named: bool = True) -> Rules:
+def summed_up(values: Any, matters: Any, named: bool = True) -> RuleSet:
     return rules_over(values, matters, ~matters, named)
 
 
-def bounds(found: Rules) -> list[set[tuple[int, float | None, float | None]]]:
+def bounds(found: RuleSet) -> list[set[tuple[int, float | None, float | None]]]:
     return [{(b.entry, b.low, b.high) for b in rule.bounds} for rule in found.rules]
 
 
@@ -46,12 +46,19 @@ def test_a_box_with_four_sides_is_found_exactly():
 
 
 def test_a_limit_that_leaves_out_a_state_or_two_is_not_worth_its_words():
-    values = grid_world(12, 12, 4)
-    matters = (values[:, 0] >= 8) & (values[:, 1] >= 6)
-    matters &= ~((values == 11).sum(axis=1) == 2)  # four states in the corner
-    found = summed_up(values, matters)
-    assert bounds(found) == [{(0, 8.0, None), (1, 6.0, None)}]
-    assert (found.rules[0].matter, found.rules[0].states) == (92, 96)
+    values = grid_world(100, 5)
+    found = summed_up(values, (values[:, 0] >= 50) & (values[:, 0] != 99))
+    assert bounds(found) == [{(0, 50.0, None)}]
+    assert (found.rules[0].matter, found.rules[0].states) == (245, 250)
+
+
+@pytest.mark.parametrize("seed", [6, 19, 53])
+def test_limits_that_noise_has_moved_are_put_right_at_the_end(seed):
+    values = grid_world(12, 12, 6)
+    x, y, z = values.T
+    draws = np.random.default_rng(seed).random(len(values))
+    matters = np.where((x >= 6) & (y >= 6) & (z >= 3), draws < 0.75, draws < 0.12)
+    assert bounds(summed_up(values, matters)) == [{(0, 6.0, None), (1, 6.0, None), (2, 3.0, None)}]
 
 
 def test_two_boxes_are_two_rules_and_the_larger_comes_first():
@@ -86,6 +93,14 @@ def test_pure_noise_has_no_short_rule(rate):
         assert found.reason == (
             f"no short rule tells the {total} that matter from the other {500 - total}"
         )
+
+
+def test_noise_in_uneven_worlds_has_no_short_rule_either():
+    values = np.round(np.random.default_rng(0).uniform(0, 10, (500, 4)))
+    values[:, 1] = np.round(values[:, 1] / 4, 1)
+    for seed in range(60):
+        draws = np.random.default_rng(seed).random(500)
+        assert summed_up(values, draws < (0.1, 0.3, 0.6)[seed % 3]).rules == ()
 
 
 def test_rules_that_hold_too_little_are_not_given():

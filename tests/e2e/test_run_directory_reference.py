@@ -8,12 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from rpd_core.analysis.balance import Pilot
+from rpd_core.analysis.paired import Estimate
 from rpd_core.config.settings import ASKED, declared
 from rpd_core.play.jobs import Names
 from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Episodes, Spectrum, States, Visits
 from rpd_core.pruning.curves import PrunedPoint
 from rpd_core.report import results
+from rpd_core.report.sensitivity import Move, Sensitivity, Variant
+from rpd_core.report.validation import ValidatedGroup, ValidatedState, Validation
 from rpd_core.store.directory import StoredAnalysis, StoredSuite
 from rpd_core.store.parts import PartRecord
 from rpd_core.store.tables import SCHEMA_VERSION
@@ -25,7 +29,8 @@ RESULTS = [
     for value in vars(results).values()
     if dataclasses.is_dataclass(value) and value.__module__ == results.__name__
 ]
-RECORDS = [*RESULTS, PrunedPoint, PartRecord, Origin, StoredSuite, StoredAnalysis]
+MORE = [Pilot, Estimate, Validation, ValidatedGroup, ValidatedState, Sensitivity, Variant, Move]
+RECORDS = [*RESULTS, *MORE, PrunedPoint, PartRecord, Origin, StoredSuite, StoredAnalysis]
 
 
 def section(heading: str) -> str:
