@@ -45,7 +45,7 @@ from rpd_core.report.results import PassRates, SuiteFacts, Summary
 from rpd_core.report.tables import RankingTable
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.files import file_stem
-from rpd_core.store.prepared import fit_item, keep_prepared, prepared_chain
+from rpd_core.store.prepared import fit_item, keep_prepared, prepared_chain, prepared_digest
 from rpd_core.store.session import Session
 from rpd_core.store.suites import play_parts
 
@@ -146,7 +146,8 @@ def sweep_measures(session: Session, others: Mapping[str, Measure]) -> Swept:
     stability = {
         name: stability_by(measures[name], analysis, visits, evidence) for name in analysis.rankings
     }
-    lists, swept = lists_of(analysis, evidence), replace(swept, curves=curves)
+    swept = replace(swept, curves=curves)
+    lists = lists_of(analysis, evidence, prepared_digest(session.directory))
     return Swept(analysis, references, swept, stability, lists, left_out)
 
 

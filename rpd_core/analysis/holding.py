@@ -32,6 +32,8 @@ class Lists:
     """Keys of all states with evidence, ascending."""
     effects: FloatArray
     """Their effects."""
+    learned: str = ""
+    """Digest of what the abstraction has learned: other states cannot be looked up."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Holding:
     """Mean effect there of the first ten; 0 counts for those without evidence."""
 
 
-def lists_of(analysis: Analysis, evidence: int) -> Lists:
+def lists_of(analysis: Analysis, evidence: int, learned: str) -> Lists:
     """Return the first states by every measure of an analysis."""
     counted = analysis.counted
     judged = judged_states(counted, evidence)
@@ -52,7 +54,8 @@ def lists_of(analysis: Analysis, evidence: int) -> Lists:
     for name, ranking in analysis.rankings.items():
         rows = ranking.order[judged[ranking.order]][:LONGEST]
         first[name] = counted.states.key[rows]
-    return Lists(first, counted.states.key[judged], effect(counted.spectrum)[judged])
+    effects = effect(counted.spectrum)[judged]
+    return Lists(first, counted.states.key[judged], effects, learned)
 
 
 def holding(listed: KeyArray, other: Lists) -> Holding | None:

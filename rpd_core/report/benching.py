@@ -121,7 +121,7 @@ class SeedFigures:
     holds: float | None = None
     """Share of the first fifty of the list with a positive effect in the suite of another seed."""
     effect: float | None = None
-    """Mean effect there of the first ten; null: no other seed to look them up in."""
+    """Mean effect there of the first ten; null: no other seed with the same states."""
 
     def figure(self, name: Criterion) -> float | None:
         """Return a figure; where no pruned policy is good enough, the whole policy is needed."""
@@ -223,16 +223,18 @@ def looked_up(
     """Return the figures of a measure with what the next suite says of each list.
 
     The next of those that choose, or of those that report: neither looks at the other's suites.
+    Where an abstraction has learned other states there, nothing can be looked up.
     """
     found = []
     for one in rows:
         group = asked.judges if one.seed in asked.judges else asked.report_on
         other = group[(group.index(one.seed) + 1) % len(group)]
-        listed = lists[one.seed].first.get(name)
-        held = holding(listed, lists[other]) if listed is not None and other != one.seed else None
-        if held is not None:
-            one = replace(one, holds=held.holds, effect=held.effect)
-        found.append(one)
+        mine, listed = lists[one.seed], lists[one.seed].first.get(name)
+        if other == one.seed or listed is None or mine.learned != lists[other].learned:
+            found.append(one)
+            continue
+        held = holding(listed, lists[other])
+        found.append(one if held is None else replace(one, holds=held.holds, effect=held.effect))
     return found
 
 

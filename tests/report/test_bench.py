@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +193,16 @@ def test_seeds_that_choose_and_seeds_that_report_do_not_look_at_each_other() -> 
     fresh = [made(seed, 0.5) for seed in alone.seeds]
     assert [one.holds for one in looked_up("a", fresh, suites, alone)] == [None, None]
     assert looked_up("b", [made(0, 0.5)], suites, asked)[0].holds is None
+
+
+def test_states_that_were_learned_from_other_episodes_are_not_looked_up() -> None:
+    asked = BenchQuestion((0, 1, 2), (0,))
+    same = lists([7], {7: 1.0})
+    other = replace(same, learned="otherwise")
+    rows = [made(seed, 0.5) for seed in asked.seeds]
+    for second, holds in ((same, 1.0), (other, None)):
+        found = looked_up("a", rows, {0: same, 1: same, 2: second}, asked)
+        assert [one.holds for one in found] == [None, holds, holds]
 
 
 def test_of_sizes_the_smallest_is_best_and_what_has_no_figure_comes_last() -> None:
