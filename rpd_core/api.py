@@ -275,6 +275,7 @@ def compare_measures(
     others, left_out = _further_measures(asked.all_measures)
     figures: dict[str, list[SeedFigures]] = {}
     lists: dict[int, Lists] = {}
+    conditions = set()
     for seed in asked.seeds:
         one = _call_of_seed(call, seed, folder, first=seed == asked.seeds[0])
         setup = resolving(one)
@@ -284,6 +285,7 @@ def compare_measures(
             swept = pipeline.sweep_measures(session, others)
         left_out |= swept.left_out
         lists[seed] = swept.lists
+        conditions.add(swept.analysis.condition_text)
         found = seed_figures(seed, swept.sweep, swept.references, swept.stability)
         for name, row in found.items():
             figures.setdefault(name, []).append(row)
@@ -292,7 +294,9 @@ def compare_measures(
         for name, rows in figures.items()
         if len(rows) == len(asked.seeds)
     }
-    return bench_of(session.setup.config, swept.analysis.condition_text, asked, complete, left_out)
+    config = session.setup.config
+    condition = conditions.pop() if len(conditions) == 1 else str(config.settings.condition)
+    return bench_of(config, condition, asked, complete, left_out)
 
 
 def _call_of_seed(call: Call, seed: int, folder: Path, first: bool) -> Call:
