@@ -15,6 +15,7 @@ from stores import contents, corridor
 import rpd_core as rpd
 from rpd_core.analysis.holding import Holding, Lists, holding
 from rpd_core.analysis.stability import Stability
+from rpd_core.api import Call, heard_once
 from rpd_core.errors import ConfigError, EvidenceError
 from rpd_core.play.jobs import RANKED_STEPS
 from rpd_core.plugin.protocols import Episodes, Evidence
@@ -345,6 +346,21 @@ def test_a_measure_that_was_asked_for_is_not_left_out(tmp_path: Path) -> None:
 
     with pytest.raises(EvidenceError, match="not today"):
         compare(tmp_path, measures=(refuses,))
+
+
+def test_what_bench_does_not_know_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"bench\(\) has no argument 'seed'"):
+        compare(tmp_path, seed=3)
+    with pytest.raises(ConfigError, match=r"'episods'. Did you mean 'episodes'"):
+        compare(tmp_path, episods=3)
+
+
+def test_a_note_is_passed_on_once_for_all_seeds() -> None:
+    notes: list[str] = []
+    call = heard_once(Call("cartpole", note=notes.append))
+    for text in ("renamed", "renamed", "damaged", "renamed"):
+        call.note(text)
+    assert notes == ["renamed", "damaged"]
 
 
 def test_markdown_has_a_row_per_measure(found: Bench) -> None:
