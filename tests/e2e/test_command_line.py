@@ -8,6 +8,7 @@ import subprocess
 from importlib.metadata import version
 
 import pytest
+from commands import QUICK
 
 from rpd_core.report.results import Coverage, SuiteFacts
 from rpd_core.report.text import advice as advice_for
@@ -181,7 +182,7 @@ def test_an_environment_that_prints_does_not_spoil_the_json(rpd, tmp_path, worke
     (tmp_path / "chatty.py").write_text(CHATTY)
     finished = rpd(
         "run", "--env", "python:chatty:make", "--policy", "python:chatty:ones", "--json",
-        "--episodes", "40", "--test-episodes", "3", "--workers", workers,
+        "--episodes", "40", "--test-episodes", "3", "--workers", workers, *QUICK,
         "--default-action", "constant:0", "--out", "run",
     )  # fmt: skip
     assert finished.returncode == 0, finished.stderr
