@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from rpd_core.cli import options, shared
 
@@ -17,6 +16,8 @@ def describe_command(
     as_json: options.Json = False,
 ) -> None:
     """Show a component's documentation and parameters."""
+    from rich.table import Table  # `rpd list-plugins` does not need it
+
     from rpd_core.plugin.registry import check_kind, installed
 
     registry = installed()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from rpd_core.cli import options, shared
 from rpd_core.cli.streams import output_for_the_answer
@@ -23,6 +22,8 @@ def describe_policy_command(
     as_json: options.Json = False,
 ) -> None:
     """Show what a policy is, what is adapted to the environment, and its mean return."""
+    from rich.table import Table  # `rpd list-plugins` does not need it
+
     from rpd_core.config.resolve import choose
     from rpd_core.config.trust import permitted
     from rpd_core.plugin.registry import installed

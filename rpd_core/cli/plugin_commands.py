@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
 from rpd_core.cli import options, shared
+from rpd_core.cli.console import without_controls
 from rpd_core.errors import ComponentError, nearest
 
 CHECK_FAILED = 3
@@ -29,16 +28,22 @@ def list_plugins_command(
     if as_json:
         shared.print_json(rows)
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("kind", "name", "status", "summary", "plugin", "distribution", "version"):
-        table.add_column(heading, overflow="fold", no_wrap=heading in ("kind", "name"))
-    for row in rows:
-        status = row["status"] if not row["reason"] else f"{row['status']}: {row['reason']}"
-        style = None if row["status"] == "ready" else "red"
-        cells = (row["kind"], row["name"], status, row["summary"])
-        origin = (row["plugin"], row["distribution"], row["version"])
-        table.add_row(*map(escape, (*cells, *origin)), style=style)
-    shared.answers().print(table)
+    print_columns([_HEADINGS, *(_cells(row) for row in rows)])
+
+
+_HEADINGS = ("kind", "name", "status", "summary", "plugin", "distribution", "version")
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    status = row["status"] if not row["reason"] else f"{row['status']}: {row['reason']}"
+    return tuple(str({**row, "status": status}[heading]) for heading in _HEADINGS)
+
+
+def print_columns(rows: list[tuple[str, ...]]) -> None:
+    """Print rows as aligned columns; rich's tables take as long as all the rest of the command."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    shared.answers().file.write("".join(f"{without_controls(line)}\n" for line in lines))
 
 
 @shared.reporting

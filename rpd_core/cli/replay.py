@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from rpd_core.cli import options, shared
 from rpd_core.cli.streams import output_for_the_answer
@@ -55,6 +54,8 @@ def _plain(played: Replay) -> dict[str, object]:
 
 
 def _print(played: Replay) -> None:
+    from rich.table import Table  # `rpd list-plugins` does not need it
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("step", "state", "decided by", "action", "the other", "reward"):
         table.add_column(heading, justify="right" if heading in ("step", "reward") else "left")

@@ -146,8 +146,8 @@ def _print_thresholds(console: Console, fraction: str, summary: Summary, full: b
         f"Smallest pruned policies in the sweep that keep {float(fraction):.0%} of the return "
         f"({target:.4g}): states / steps"
     )
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False,
-                  padding=(0, 2, 0, 0))  # fmt: skip
+    say(console, title, style="bold")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("ranking", "number", "fewest states", "fewest steps"):
         table.add_column(heading, justify="left" if heading == "ranking" else "right")
     for name, entry in summary.thresholds[fraction].items():

@@ -12,6 +12,7 @@ from rich.table import Table
 if TYPE_CHECKING:
     from rpd_core.report.cost import Cost
     from rpd_core.report.results import (
+        Coverage,
         SuiteFacts,
         Summary,
     )
@@ -39,10 +40,14 @@ def print_suite(console: Console, suite: SuiteFacts, return_mean: float, path: P
 
 def advice_on(summary: Summary) -> list[str]:
     """Return what would make the answer better."""
-    suite, coverage = summary.suite, summary.coverage
+    elsewhere = bool(summary.configuration["analysis"].get("unvisited") == "policy")
+    return advice(summary.suite, summary.coverage, elsewhere)
+
+
+def advice(suite: SuiteFacts, coverage: Coverage, elsewhere: bool) -> list[str]:
+    """Return what would help; `elsewhere`: the policy decides where the suite never was."""
     if suite.states == 1:
         return _fineness(suite)
-    elsewhere = bool(summary.configuration["analysis"].get("unvisited") == "policy")
     found = []
     if coverage.original < LOW_COVERAGE:
         remedy = " or more --episodes" if elsewhere else ", more --episodes or --unvisited policy"

@@ -77,7 +77,6 @@ def test_settings_that_select_components_name_a_kind() -> None:
         "default_action": "default-action",
         "condition": "condition",
         "measures": "measure",
-        "headline": "measure",
     }
     assert set(kinds.values()) <= set(KINDS)
 

@@ -10,7 +10,7 @@ from importlib.metadata import version
 import pytest
 
 from rpd_core.report.results import Coverage, SuiteFacts
-from rpd_core.report.text import _advice
+from rpd_core.report.text import advice as advice_for
 
 
 def test_run_ends_with_the_answer(finished):
@@ -270,12 +270,12 @@ def test_a_reader_who_leaves_early_is_no_fault_of_anybodys(rpd, tmp_path):
 def test_advice_fits_what_is_wrong():
     def advice(states, identified, original, pruned, elsewhere=False):
         suite = SuiteFacts(100, 50.0, states, 1000, 0.3, identified, 20)
-        return _advice(suite, Coverage(original, pruned), elsewhere)
+        return advice_for(suite, Coverage(original, pruned), elsewhere)
 
     assert advice(100, 80, 1.0, 1.0) == []
     assert "one state" in advice(1, 1, 1.0, 1.0)[0]
     assert advice(1, 1, 0.5, 0.5) == advice(1, 1, 1.0, 1.0)
-    assert [text.split(" ")[0] for text in advice(100, 1, 0.5, 0.4)] == ["below", "only"]
+    assert [text.split(" ")[0] for text in advice(100, 1, 0.5, 0.4)] == ["50%", "only"]
     assert "spends 88% of its steps in states that the suite never saw" in advice(9, 9, 1, 0.12)[0]
     told = advice(9, 9, 0.5, 0.12, elsewhere=True)
     assert "where the policy decides as before: judge by the share of steps" in told[1]

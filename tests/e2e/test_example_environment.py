@@ -47,7 +47,8 @@ def test_the_example_environment_is_installed_checked_and_ranked(scratch, tmp_pa
     checked = scratch.rpd("check-plugin", "lake")
     assert (checked.returncode, checked.stdout) == (0, "ok    environment lake\n"), checked.stderr
     described = scratch.rpd("describe", "environment", "lake")
-    assert "Chance that a step goes in a direction drawn at random." in described.stdout
+    told = " ".join(described.stdout.split())
+    assert "Chance that a step goes in a direction drawn at random." in told
     scratch.python_code(CHECK)
 
     ran = scratch.rpd("run", "--env", "lake:slip=0", *SMALL, "--out", str(tmp_path / "plain"))

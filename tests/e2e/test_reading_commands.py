@@ -17,7 +17,7 @@ def test_show_names_the_analyses_beside_the_one_it_shows(cli, finished, tmp_path
     )
     assert pruned.exit_code == 0, pruned.output
     told = cli("show", path).stdout
-    assert "passed length>=150" in told
+    assert "passed means length>=150" in told
     assert f"Other analyses (--analysis NAME): {usual}" in told
     before = cli("show", path, "--analysis", usual).stdout
     assert "passed return>=200" in before
