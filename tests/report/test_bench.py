@@ -96,8 +96,8 @@ def test_the_figures_of_curves_made_by_hand() -> None:
     assert (found.fewest_states.kept, found.fewest_states.steps) == (1, 0.9)
     assert found.fewest_both == found.fewest_steps == found.fewest_states
     assert found.figure("both") == pytest.approx(0.25 + 0.9)
-    assert found.area_states == pytest.approx(0.25 * 0.45 + 0.25 * 0.9 + 0.5 * 0.95)
-    assert found.area_steps == pytest.approx(0.5 * 0.25 + 0.4 * 0.7 + 0.1 * 0.95)
+    assert found.area_states == pytest.approx(0.75 * 0.9)
+    assert found.area_steps == pytest.approx(0.4 * 0.5 + 0.1 * 0.9)
     assert (found.top10, found.top50) == (0.3, 0.4)
 
 
@@ -131,7 +131,7 @@ def test_random_rankings_and_the_portfolio_stand_beside_the_measures() -> None:
     assert found["portfolio"].figure("both") == pytest.approx(0.25 + 0.3)
     assert found["portfolio"].area_states == found["ochiai"].area_states
     assert found["random"].figure("states") == 1.0
-    assert found["random"].area_states == pytest.approx((0.25 * 0.5 + 0.25 + 0.5 * 1.5) / 2)
+    assert found["random"].area_states == pytest.approx(0.75 * 0.5)
 
 
 # ---------------------------------------------------------------------------- rows
