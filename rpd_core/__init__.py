@@ -58,7 +58,7 @@ from rpd_core.plugin.protocols import (
 )
 
 if TYPE_CHECKING:
-    from rpd_core.api import open_run, run, validate, vary
+    from rpd_core.api import bench, open_run, run, validate, vary
     from rpd_core.execute.files import contents, deliver
     from rpd_core.play.actions import first_action, in_every_lane, random_actions
     from rpd_core.play.chance import Draws
@@ -72,6 +72,7 @@ _LAZY = {
     "PrunedPredictor": "rpd_core.pruning.predictor",
     "RankingTable": "rpd_core.report.tables",
     "Run": "rpd_core.report.opened",
+    "bench": "rpd_core.api",
     "contents": "rpd_core.execute.files",
     "deliver": "rpd_core.execute.files",
     "first_action": "rpd_core.play.actions",
@@ -129,6 +130,7 @@ __all__ = [
     "WorkItem",
     "WorkQueue",
     "WrongAnswerError",
+    "bench",
     "contents",
     "deliver",
     "first_action",

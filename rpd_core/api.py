@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import logging
 import os
@@ -14,15 +15,27 @@ from typing import Any, ParamSpec
 import numpy as np
 
 from rpd_core import pipeline
+from rpd_core.analysis.holding import Lists
 from rpd_core.analysis.pilot import find_rate, known_rate
 from rpd_core.config.configuration import Configuration
-from rpd_core.config.resolve import Setup, resolve
+from rpd_core.config.resolve import RESERVED, Setup, choose, resolve
 from rpd_core.config.settings import Request, declared
-from rpd_core.errors import ConfigError, nearest
+from rpd_core.errors import ConfigError, RpdError, nearest
 from rpd_core.execute.running import can_be_shipped
 from rpd_core.play.recipe import recipe_of
-from rpd_core.plugin.protocols import Executor
+from rpd_core.plugin.protocols import Executor, Measure
 from rpd_core.plugin.registry import installed
+from rpd_core.report.benching import (
+    BENCHED,
+    Bench,
+    BenchQuestion,
+    Criterion,
+    SeedFigures,
+    bench_of,
+    choosing_seeds,
+    looked_up,
+    seed_figures,
+)
 from rpd_core.report.opened import Run
 from rpd_core.report.sensitivity import Sensitivity, changes_of
 from rpd_core.report.sensitivity import vary as vary_list
@@ -230,6 +243,96 @@ def validate_session(
     opened = Run(session.directory.path, call.analysis, session.setup)
     pipeline.prepare_run(session)
     return validate_list(session, opened, states, episodes, reached)
+
+
+def bench(
+    env: Any,
+    policy: Any = None,
+    *,
+    seeds: tuple[int, ...] = (0, 1, 2, 3, 4),
+    choose_on: tuple[int, ...] | None = None,
+    base: str = "tarantula",
+    criterion: Criterion = "both",
+    all_measures: bool = False,
+    **more: Any,
+) -> Bench:
+    """Compare measures on the same suites and test episodes, one suite per seed.
+
+    The best by `criterion` is chosen on the seeds `choose_on`; figures and differences to `base`
+    come from the others. `out` is the folder of the run directories; the rest is as for `run`.
+    """
+    judges = choosing_seeds(seeds) if choose_on is None else tuple(choose_on)
+    asked = BenchQuestion(tuple(seeds), judges, base, criterion, all_measures)
+    tidy = {name: _tidied(name, value) for name, value in more.items()}
+    call = Call(env, policy, **tidy)
+    return compare_measures(call, asked, bench_folder(call, resolve_call(call)), resolve_call)
+
+
+def compare_measures(
+    call: Call, asked: BenchQuestion, folder: Path, resolving: Callable[[Call], Setup]
+) -> Bench:
+    """Sweep over every measure on every seed, each in a run directory of its own in a folder."""
+    others, left_out = _further_measures(asked.all_measures)
+    figures: dict[str, list[SeedFigures]] = {}
+    lists: dict[int, Lists] = {}
+    for seed in asked.seeds:
+        one = _call_of_seed(call, seed, folder, first=seed == asked.seeds[0])
+        setup = resolving(one)
+        if asked.base not in {*setup.measures, *others}:
+            raise ConfigError(f"the base {asked.base!r} is not compared: add it with --measure")
+        with session_for(one, setup) as session:
+            swept = pipeline.sweep_measures(session, others)
+        left_out |= swept.left_out
+        lists[seed] = swept.lists
+        found = seed_figures(seed, swept.sweep, swept.references, swept.stability)
+        for name, row in found.items():
+            figures.setdefault(name, []).append(row)
+    complete = {
+        name: looked_up(name, rows, lists, asked)
+        for name, rows in figures.items()
+        if len(rows) == len(asked.seeds)
+    }
+    return bench_of(session.setup.config, swept.analysis.condition_text, asked, complete, left_out)
+
+
+def _call_of_seed(call: Call, seed: int, folder: Path, first: bool) -> Call:
+    """Return the call that plays one seed; what is said of the first is not said again."""
+
+    def progress(stage: str, done: int, total: int) -> None:
+        call.progress(f"{stage} {seed}", done, total)
+
+    def unheard(text: str) -> None:
+        pass
+
+    out, note = folder / f"seed-{seed}", call.note if first else unheard
+    return dataclasses.replace(call, seed=seed, out=out, progress=progress, note=note)
+
+
+def _further_measures(everything: bool) -> tuple[dict[str, Measure], dict[str, str]]:
+    """Return measures to try beside the standard ones, and why some cannot be made."""
+    registry = installed()
+    names = list(BENCHED)
+    if everything:
+        names += [one.component.name for one in registry.of_kind("measure")]
+    found: dict[str, Measure] = {}
+    left_out = {}
+    for name in dict.fromkeys(names):
+        if name in (*RESERVED, "python"):
+            continue
+        try:
+            found[name] = choose(registry, "measure", name).recipe
+        except RpdError as error:
+            left_out[name] = str(error)
+    return found, left_out
+
+
+def bench_folder(call: Call, setup: Setup) -> Path:
+    """Return the folder of the runs of a comparison: the one asked for, or a readable one."""
+    if call.out is not None:
+        return Path(call.out)
+    settings = dataclasses.replace(setup.config.settings, seed=0)  # it stays when seeds are added
+    name = default_directory(dataclasses.replace(setup.config, settings=settings)).name
+    return Path("runs") / f"bench_{name.replace('_seed0_', '_')}"
 
 
 def check_name(name: str) -> str:

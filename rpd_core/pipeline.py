@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,20 @@ import numpy as np
 from rpd_core.analysis.analysis import Analysis, analyse, keep_condition
 from rpd_core.analysis.conditions import weigh
 from rpd_core.analysis.decisions import Decisions, decide, rules_of
+from rpd_core.analysis.holding import Lists, lists_of
 from rpd_core.analysis.looks import Looks, judge_in_looks, look_sizes, open_ranks
-from rpd_core.analysis.ranking import ranking_columns
+from rpd_core.analysis.ranking import Ranking, ranking_columns
 from rpd_core.analysis.reach import stored_reach
 from rpd_core.analysis.reading import StoredEpisodes
-from rpd_core.analysis.recurrence import Recurrence
+from rpd_core.analysis.recurrence import Recurrence, counted_visits, stability_by
 from rpd_core.analysis.spectrum import tally
+from rpd_core.analysis.stability import Stability
+from rpd_core.errors import RpdError
 from rpd_core.execute.running import run_items
 from rpd_core.play import prepare
 from rpd_core.play.chance import Phase
 from rpd_core.play.jobs import SuiteJob
-from rpd_core.plugin.protocols import WorkItem
+from rpd_core.plugin.protocols import Measure, WorkItem
 from rpd_core.pruning.choice import candidates_for
 from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.pruning.kept import KeptStates, write_kept
@@ -34,14 +38,14 @@ from rpd_core.pruning.refine import (
     refine,
     rounds_that_pay,
 )
-from rpd_core.pruning.sweep import Pruning, prune
+from rpd_core.pruning.sweep import Pruning, Sweep, prune, sweep
 from rpd_core.pruning.trials import Trials
 from rpd_core.report import summary
 from rpd_core.report.results import PassRates, SuiteFacts, Summary
 from rpd_core.report.tables import RankingTable
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.files import file_stem
-from rpd_core.store.prepared import fit_item, keep_prepared, prepared_chain
+from rpd_core.store.prepared import fit_item, keep_prepared, prepared_chain, prepared_digest
 from rpd_core.store.session import Session
 from rpd_core.store.suites import play_parts
 
@@ -56,16 +60,8 @@ def run(session: Session, name: str | None = None, grow: bool = True) -> Summary
     session.remember_origins(session.directory.suite())
     prepare_run(session)
     evaluations = Evaluations(session)
-    if _suite_is_there(session):  # a question that it cannot answer is refused before playing
-        analysis = _analyse_suite(session, grow)
-        session.directory.keep_question(session.setup.config)
-        references = measure_references(session, evaluations)
-    else:  # and a policy that is no good before the long work
-        session.directory.keep_question(session.setup.config)
-        references = measure_references(session, evaluations)
-        analysis = _analyse_suite(session, grow)
+    analysis, references = _rank_suite(session, evaluations, grow)
     setup, directory = session.setup, session.directory
-    keep_condition(directory, setup.config.settings.condition, analysis)
     pruning = prune(evaluations, analysis.rankings, references)
     pruning, rounds = refine_policy(evaluations, analysis, pruning, references)
     name = name or analysis_name(session)
@@ -90,6 +86,69 @@ def run(session: Session, name: str | None = None, grow: bool = True) -> Summary
     store_kept(directory, answer.analysis, pruning)
     finish_answer(directory, answer)
     return answer
+
+
+def _rank_suite(
+    session: Session, evaluations: Evaluations, grow: bool
+) -> tuple[Analysis, References]:
+    """Rank the states of the suite, played where it is missing, and measure what to compare to."""
+    if _suite_is_there(session):  # a question that it cannot answer is refused before playing
+        analysis = _analyse_suite(session, grow)
+        session.directory.keep_question(session.setup.config)
+        references = measure_references(session, evaluations)
+    else:  # and a policy that is no good before the long work
+        session.directory.keep_question(session.setup.config)
+        references = measure_references(session, evaluations)
+        analysis = _analyse_suite(session, grow)
+    keep_condition(session.directory, session.setup.config.settings.condition, analysis)
+    return analysis, references
+
+
+@dataclass(frozen=True)
+class Swept:
+    """The curves of all measures on one suite, and whether the list of each comes back."""
+
+    analysis: Analysis
+    references: References
+    sweep: Sweep
+    stability: Mapping[str, Stability | None]
+    lists: Lists
+    """The first states by every measure, to be looked up in other suites."""
+    left_out: Mapping[str, str]
+    """Measures that cannot rank this suite, and why."""
+
+
+def sweep_measures(session: Session, others: Mapping[str, Measure]) -> Swept:
+    """Go the line up to the sweep; nothing is chosen, confirmed or stored as an analysis.
+
+    `others` are measures beside those of the settings; one that cannot rank the suite is left out.
+    Rankings in the same order are played once.
+    """
+    session.remember_origins(session.directory.suite())
+    prepare_run(session)
+    evaluations = Evaluations(session)
+    analysis, references = _rank_suite(session, evaluations, grow=False)
+    left_out = {}
+    for name, measure in others.items():
+        try:
+            analysis.rank_by(name, measure)
+        except RpdError as error:
+            left_out[name] = str(error)
+    orders: dict[bytes, Ranking] = {}
+    twins = {
+        name: orders.setdefault(one.order.tobytes(), one).name
+        for name, one in analysis.rankings.items()
+    }
+    swept = sweep(evaluations, {one.name: one for one in orders.values()})
+    curves = {name: replace(swept.curves[twin], name=name) for name, twin in twins.items()}
+    visits, evidence = counted_visits(analysis), session.setup.config.settings.evidence
+    measures = {**session.setup.measures, **others}
+    stability = {
+        name: stability_by(measures[name], analysis, visits, evidence) for name in analysis.rankings
+    }
+    swept = replace(swept, curves=curves)
+    lists = lists_of(analysis, evidence, prepared_digest(session.directory))
+    return Swept(analysis, references, swept, stability, lists, left_out)
 
 
 def refine_policy(

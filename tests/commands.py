@@ -6,6 +6,9 @@ from typing import Any
 
 from typer.testing import CliRunner
 
+QUICK = ("--unmutated-episodes", "20", "--confirm-episodes", "20", "--rounds", "0")
+"""Options that keep a run small which is not about them."""
+
 
 def rpd_command(*words: object) -> Any:
     """Call `rpd` with these words."""

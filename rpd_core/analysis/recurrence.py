@@ -19,7 +19,7 @@ from rpd_core.analysis.stability import (
     rank_intervals,
 )
 from rpd_core.errors import RpdError
-from rpd_core.plugin.protocols import Measure, Spectrum
+from rpd_core.plugin.protocols import Evidence, Measure, Spectrum
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray
@@ -28,13 +28,35 @@ RESAMPLES = 1000
 """Resampled suites behind the intervals of ranks."""
 
 
+def stability_by(
+    measure: Measure, analysis: Analysis, visits: CountedVisits, evidence: int
+) -> Stability | None:
+    """Compare random halves listed by any measure; None if it needs more than the spectrum."""
+    bare = Evidence(
+        analysis.counted.spectrum, analysis.counted.states.key, episodes=visits.episodes
+    )
+
+    def score(spectrum: Spectrum) -> FloatArray:
+        return rank("", measure, replace(bare, spectrum=spectrum)).scores
+
+    first = np.arange(visits.episodes) % 2 == 0
+    listing = Listing(score, evidence, np.asarray(analysis.counted.differed > 0))
+    try:
+        one, two = (score(visits.spectrum(half.astype(np.float64))) for half in (first, ~first))
+        if np.array_equal(one, two):  # it looks at no episode, so it comes back in any case
+            return None
+        return half_split(visits, listing)
+    except RpdError:
+        return None
+
+
 class Recurrence:
     """The visits of a suite, ready to be split and resampled under the measure of its list."""
 
     def __init__(
         self, analysis: Analysis, found: Decisions, measure: Measure, evidence: int
     ) -> None:
-        self.visits = _visits(analysis)
+        self.visits = counted_visits(analysis)
         self.seed = 0
         whole = replace(found.counted.evidence(), returns=None)
 
@@ -62,7 +84,7 @@ class Recurrence:
             return None
 
 
-def _visits(analysis: Analysis) -> CountedVisits:
+def counted_visits(analysis: Analysis) -> CountedVisits:
     """Read which episode visited which state, and how it fared there."""
     keys, index = analysis.counted.states.key, analysis.episodes.index
     columns: list[tuple[object, ...]] = []

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from rpd_core.cli import (
+    bench,
     describe,
     describe_policy,
     explain,
@@ -42,6 +43,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "prune": prune.prune_command,
     "refine": refine.refine_command,
     "validate": validate.validate_command,
+    "bench": bench.bench_command,
     "show": show.show_command,
     "explain": explain.explain_command,
     "replay": replay.replay_command,

@@ -45,7 +45,9 @@ Condition = Annotated[
 ]
 
 
-def with_settings(*scopes: Scope) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def with_settings(
+    *scopes: Scope, leave_out: Sequence[str] = ()
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorate a command with one option per setting of these scopes, which become keywords."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -58,7 +60,7 @@ def with_settings(*scopes: Scope) -> Callable[[Callable[..., Any]], Callable[...
                 annotation=_option(name, setting),
             )
             for name, setting in declared().items()
-            if setting.scope in scopes and setting.flag != "-"
+            if setting.scope in scopes and setting.flag != "-" and name not in leave_out
         ]
         plain = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
         named = [p.replace(kind=p.KEYWORD_ONLY) for p in plain]

@@ -128,6 +128,19 @@ def fewest_steps(points: Sequence[PrunedPoint]) -> PrunedPoint | None:
     return min(points, key=lambda one: (one.steps, one.states), default=None)
 
 
+def area_under(shares: FloatArray, returns: FloatArray) -> float:
+    """Return the area under the best return share that at most a share of states or steps gives.
+
+    Returns are shares of the original's, cut to 0..1, so 1 is best. Between points the curve is
+    straight; below the first there is nothing, behind the last it stays as it is.
+    """
+    order = np.argsort(shares, kind="stable")
+    best = np.maximum.accumulate(np.clip(returns[order], 0.0, 1.0))
+    places, last = np.unique(shares[order][::-1], return_index=True)  # of equals the best
+    heights = best[::-1][last]
+    return float(np.trapezoid(np.r_[heights, heights[-1]], np.r_[places, 1.0]))
+
+
 def portfolio(curves: Mapping[str, Curve], names: Sequence[str]) -> list[Curve]:
     """Return the curves of the paper's measures that are at hand."""
     return [curves[name] for name in names if name in curves]

@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Sweep:
+    """Curves of all rankings, before anything is chosen."""
+
+    curves: Mapping[str, Curve]
+    random_curves: Sequence[Curve]
+
+
+@dataclass(frozen=True)
 class Pruning:
     """Curves of all rankings and the chosen pruned policies."""
 
@@ -36,6 +44,20 @@ def prune(
     evaluations: Evaluations, rankings: Mapping[str, Ranking], references: References
 ) -> Pruning:
     """Sweep over pruned policies of every ranking, choose among them and confirm the choice."""
+    keys = next(iter(rankings.values())).keys
+    swept = sweep(evaluations, rankings)
+    chosen = choose_policies(Trials(evaluations, keys), rankings, swept.curves, references)
+    return Pruning(
+        swept.curves,
+        swept.random_curves,
+        _coverage_of_original(evaluations, keys),
+        chosen,
+        measure_deletion(evaluations, _deleted(rankings, chosen), references),
+    )
+
+
+def sweep(evaluations: Evaluations, rankings: Mapping[str, Ranking]) -> Sweep:
+    """Play pruned policies of every ranking, and of random ones, at the shares of the settings."""
     session = evaluations.session
     config = session.setup.config.settings
     keys = next(iter(rankings.values())).keys
@@ -50,14 +72,9 @@ def prune(
     curves = {
         name: curve_from(name, shares, cutoffs, episodes) for name, episodes in played.items()
     }
-    measured = {name: curves[name] for name in rankings}
-    chosen = choose_policies(Trials(evaluations, keys), rankings, measured, references)
-    return Pruning(
-        measured,
+    return Sweep(
+        {name: curves[name] for name in rankings},
         [curves[ranking.name] for ranking in randoms],
-        _coverage_of_original(evaluations, keys),
-        chosen,
-        measure_deletion(evaluations, _deleted(rankings, chosen), references),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rpd_core.config.identity import short_digest
 from rpd_core.config.resolve import Setup
 from rpd_core.errors import StoreError
 from rpd_core.play import prepare
@@ -31,6 +32,11 @@ def prepared_chain(directory: RunDirectory, chain: Chain) -> Chain | None:
         return prepare.restore_fitted(chain, fitted)
     except (TypeError, ValueError) as error:
         raise StoreError(f"{str(path)!r} does not fit the abstraction ({error})") from error
+
+
+def prepared_digest(directory: RunDirectory) -> str:
+    """Return what tells apart runs whose abstractions have learned different states."""
+    return short_digest(directory.read_json(_FILE))
 
 
 def fit_item(setup: Setup, recipe: Recipe, files: tuple[InputFile, ...]) -> WorkItem:

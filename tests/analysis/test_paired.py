@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rpd_core.analysis.paired import rank_agreement, risk_difference, spearman
+from rpd_core.analysis.paired import (
+    mean_difference,
+    rank_agreement,
+    risk_difference,
+    spearman,
+    two_sided_t,
+)
 
 
 def test_the_interval_of_paired_outcomes_by_hand() -> None:
@@ -70,3 +76,23 @@ def test_the_interval_of_a_rank_correlation_holds_it_and_comes_back() -> None:
     assert found.low < found.estimate < found.high
     assert found.high - found.low < 0.5
     assert found.estimate == pytest.approx(stats.spearmanr(left, right).statistic)
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 8, 29, 100])
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+def test_the_t_distribution_is_the_one_of_scipy(degrees: int, level: float) -> None:
+    wanted = stats.t.ppf(0.5 + level / 2, degrees)
+    assert two_sided_t(level, degrees) == pytest.approx(wanted, rel=1e-9)
+
+
+def test_the_interval_of_paired_numbers_is_that_of_a_paired_t_test() -> None:
+    one, other = np.array([0.3, 0.5, 0.2, 0.6]), np.array([0.4, 0.9, 0.2, 0.7])
+    wanted = stats.ttest_rel(one, other).confidence_interval(0.95)
+    found = mean_difference(one, other)
+    assert found.estimate == pytest.approx(-0.15)
+    assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high))
+
+
+def test_one_pair_has_a_difference_without_an_interval() -> None:
+    found = mean_difference(np.array([0.5]), np.array([0.25]))
+    assert (found.estimate, found.low, found.high) == (0.25, None, None)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import QUICK
 from watching import heed_signals
 
 Finished = subprocess.CompletedProcess[str]
@@ -141,7 +142,17 @@ class Kept:
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Kept:
-    words = ["--env", "cartpole", "--episodes", "400", "--test-episodes", "5", "--workers", "1"]
+    words = [
+        "--env",
+        "cartpole",
+        "--episodes",
+        "400",
+        "--test-episodes",
+        "5",
+        "--workers",
+        "1",
+        *QUICK,
+    ]
     path = tmp_path_factory.mktemp("finished") / "run"
     result = invoke("run", *words, "--out", path)
     assert result.exit_code == 0, result.output

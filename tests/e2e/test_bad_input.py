@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 import pytest
+from commands import QUICK
 
-RUN = ["run", "--env", "cartpole", "--episodes", "60", "--test-episodes", "2", "--workers", "1"]
+RUN = [
+    "run",
+    "--env",
+    "cartpole",
+    "--episodes",
+    "60",
+    "--test-episodes",
+    "2",
+    "--workers",
+    "1",
+    *QUICK,
+]
 CONTINUOUS = ["run", "--env", "gym:Pendulum-v1", "--policy", "random", "--workers", "1"]
 
 CASES = {

@@ -8,21 +8,38 @@ import subprocess
 from importlib.metadata import version
 
 import pytest
+from commands import QUICK
 
+from rpd_core.config.settings import PORTFOLIO
 from rpd_core.report.results import Coverage, SuiteFacts
 from rpd_core.report.text import advice as advice_for
 
 
 def test_run_ends_with_the_answer(finished):
     told = finished.stdout
-    assert "Decisions that matter most" in told
+    assert "Decisions by impact:shrunken" in told
     assert "pole" in told
-    for name in ("tarantula", "ochiai", "zoltar", "wong2", "freqvis", "portfolio", "random (mean)"):
-        assert name in told
+    for name in (*PORTFOLIO, "freqvis", "differ", "effect:shrunken", "portfolio", "random (mean)"):
+        assert f"\n{name} " in told
     assert "keep 90% of the return" in told
+    assert "keep 50% of the return" not in told
+    lines = told.splitlines()
+    assert len(lines) <= 45
+    assert max(map(len, lines[:-1])) <= 100, "but for the line that is to be copied"
+    assert "fresh episodes" in " ".join(lines[-4:]), "the headline comes last"
+
+
+def test_the_full_answer_has_what_the_screen_leaves_out(finished, cli):
+    told = cli("show", finished.path, "--full").stdout
     assert "keep 50% of the return" in told
+    assert "random (best of 4)" in told
+    assert told.count("pole") > 20
 
 
+DECISION = {
+    "key", "state", "policy_action", "default_action", "risk_mutated", "risk_kept", "effect",
+    "low", "high", "reached", "episodes_mutated", "episodes_kept", "verdict",
+}  # fmt: skip
 POINT = {"measure", "kept", "states", "steps", "return_mean"}
 """What is said of one pruned policy."""
 
@@ -31,7 +48,7 @@ def test_the_summary_holds_what_scripts_rely_on(finished, cli):
     path = finished.path
     (stored,) = path.glob("analyses/*/summary.json")
     summary = json.loads(stored.read_text())
-    assert summary["analysis"] == stored.parent.name == "return-ge-200_test_episodes-5"
+    assert summary["analysis"] == stored.parent.name
     assert summary["original"]["return_mean"] == 200.0
     assert summary["original"]["episodes"] == 5
     assert summary["original"]["reference"] == 0.0
@@ -48,6 +65,15 @@ def test_the_summary_holds_what_scripts_rely_on(finished, cli):
             assert entry is None or set(entry) == {"fewest_states", "fewest_steps"}
             for point in (entry or {}).values():
                 assert point is None or set(point) >= POINT
+    policy = summary["policy"]
+    assert policy is None or set(policy) >= {
+        *POINT, "return_low", "return_high", "target", "met", "episodes",
+    }  # fmt: skip
+    for row in summary["decisions"]:
+        assert set(row) >= DECISION
+        assert row["low"] <= row["effect"] <= row["high"]
+        assert min(row["episodes_mutated"], row["episodes_kept"]) >= 10
+    assert set(summary["stability"]) >= {"top10", "top50"}
     assert summary["seed"] == 0
     (played,) = summary["played"]
     assert played["origin"]["distributions"]["numpy"]
@@ -181,7 +207,7 @@ def test_an_environment_that_prints_does_not_spoil_the_json(rpd, tmp_path, worke
     (tmp_path / "chatty.py").write_text(CHATTY)
     finished = rpd(
         "run", "--env", "python:chatty:make", "--policy", "python:chatty:ones", "--json",
-        "--episodes", "40", "--test-episodes", "3", "--workers", workers,
+        "--episodes", "40", "--test-episodes", "3", "--workers", workers, *QUICK,
         "--default-action", "constant:0", "--out", "run",
     )  # fmt: skip
     assert finished.returncode == 0, finished.stderr

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from commands import QUICK
+
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "rpd-environment-lake"
-SMALL = ["--episodes", "300", "--test-episodes", "10", "--workers", "2", "--json"]
+SMALL = ["--episodes", "300", "--test-episodes", "10", "--workers", "2", "--json", *QUICK]
 
 CHECK = """
 from rpd_core import Opening

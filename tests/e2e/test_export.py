@@ -19,7 +19,22 @@ from rpd_core.pruning.loading import PrunedFile
 from rpd_core.testing import check_component
 from rpd_gym.cartpole import CartPole
 
-RUN = ["--env", "cartpole", "--episodes", "1500", "--test-episodes", "20", "--workers", "1"]
+RUN = [
+    "--env",
+    "cartpole",
+    "--episodes",
+    "1500",
+    "--test-episodes",
+    "20",
+    "--workers",
+    "1",
+    "--confirm-episodes",
+    "100",
+    "--rounds",
+    "0",
+    "--unmutated-episodes",
+    "50",
+]
 
 
 @pytest.fixture(scope="module")

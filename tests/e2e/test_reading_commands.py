@@ -6,6 +6,7 @@ import json
 import shutil
 
 import pytest
+from commands import QUICK
 
 
 def test_show_names_the_analyses_beside_the_one_it_shows(cli, finished, tmp_path):
@@ -108,6 +109,7 @@ def ones(seen):
 RUN = [
     "run", "--env", "python:changing:make", "--policy", "python:changing:ones",
     "--default-action", "constant:0", "--episodes", "60", "--test-episodes", "3", "--workers", "1",
+    *QUICK,
 ]  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from commands import QUICK
 from distributions import write_distribution
 
 WORLDS = """
@@ -61,7 +62,8 @@ def test_declared_environments_work_in_every_process_and_a_broken_one_is_named(s
         out = str(tmp_path / name.replace("/", "-"))
         ran = scratch.rpd(
             "run", "--env", f"gym:{name}", "--policy", "python:strangers_worlds:right",
-            "--episodes", "200", "--test-episodes", "10", "--workers", "2", "--out", out, "--json",
+            "--episodes", "200", "--test-episodes", "10", "--workers", "2", *QUICK, "--out", out,
+            "--json",
         )  # fmt: skip
         assert ran.returncode == 0, ran.stderr
         summary = json.loads(ran.stdout)

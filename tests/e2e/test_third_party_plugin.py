@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from commands import QUICK
 from distributions import write_distribution
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "rpd-measure-lift"
-SMALL = ["--env", "cartpole", "--episodes", "300", "--test-episodes", "4", "--workers", "1"]
+SMALL = ["--env", "cartpole", "--episodes", "300", "--test-episodes", "4", "--workers", "1", *QUICK]
 
 
 def test_the_example_is_ten_lines_and_lives_from_install_to_uninstall(scratch, tmp_path):

@@ -13,6 +13,7 @@ from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.curves import (
     Curve,
     PrunedPoint,
+    area_under,
     curve_from,
     cutoffs_for,
     fewest_states,
@@ -170,3 +171,22 @@ def test_a_gain_that_is_tiny_beside_the_spread_is_refused_however_sure_it_is() -
 def test_the_portfolio_is_made_of_the_papers_measures_at_hand() -> None:
     curves = {"a": A, "b": B, "tarantula": A}
     assert portfolio(curves, ("tarantula", "ochiai")) == [A]
+
+
+@pytest.mark.parametrize(
+    ("shares", "returns", "area"),
+    [
+        ([0.0, 1.0], [0.0, 1.0], 0.5),
+        ([0.0, 0.25, 1.0], [0.0, 1.0, 1.0], 0.875),
+        ([0.0, 0.5, 1.0], [0.4, 0.2, 0.8], 0.5 * 0.4 + 0.5 * 0.6),  # a fall takes nothing away
+        ([0.5, 0.0, 1.0], [1.0, 0.0, 1.0], 0.75),  # in any order
+        ([0.0, 0.5, 0.5], [0.0, 0.2, 0.6], 0.15 + 0.3),  # of equals the best, kept to the end
+        ([0.2, 0.2], [0.5, 0.1], 0.4),  # nothing below the first point
+        ([0.0, 1.0], [-3.0, 7.0], 0.5),  # cut to 0..1
+        ([0.0], [1.0], 1.0),
+    ],
+)
+def test_the_area_of_curves_made_by_hand(
+    shares: list[float], returns: list[float], area: float
+) -> None:
+    assert area_under(np.array(shares), np.array(returns)) == pytest.approx(area, abs=1e-12)

@@ -64,6 +64,9 @@ SETTINGS: dict[str, Any] = {
     "default_action": "constant:0",
     "shares": [0, 0.25, 0.5, 0.75, 1],
     "random_rankings": 4,
+    "unmutated_episodes": 50,
+    "confirm_episodes": 50,
+    "rounds": 0,
 }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import refusal, rpd_command
+from commands import QUICK, refusal, rpd_command
 from stores import tree
 
 STRANGER = """
@@ -27,7 +27,17 @@ REFUSED = "may run code that came with it: refused"
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a finished run whose components are all named by specs."""
     path = tmp_path_factory.mktemp("whole") / "run"
-    words = ["--env", "cartpole", "--episodes", "60", "--test-episodes", "2", "--workers", "1"]
+    words = [
+        "--env",
+        "cartpole",
+        "--episodes",
+        "60",
+        "--test-episodes",
+        "2",
+        "--workers",
+        "1",
+        *QUICK,
+    ]
     assert rpd_command("run", *words, "--out", path).exit_code == 0
     return path
 

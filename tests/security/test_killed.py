@@ -12,13 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from commands import QUICK
 from stores import contents
 
 KILLS = 20
 RUN = [
     "run", "--env", "python:ill_worlds:well", "--policy", "python:ill_worlds:goes",
     "--default-action", "constant:0", "--abstraction", "identity", "--condition", "return>=5",
-    "--test-episodes", "3", "--episodes", "600", "--workers", "1",
+    "--test-episodes", "3", "--episodes", "600", "--workers", "1", *QUICK,
 ]  # fmt: skip
 DEADLY = """
 import os, signal

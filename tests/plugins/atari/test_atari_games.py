@@ -21,6 +21,9 @@ def run_end_to_end(game: str, folder: Path, steps: int) -> None:
         reference=-1e6,  # so that random play is clearly better than it
         shares=(0.0, 0.5, 1.0),
         random_rankings=1,
+        unmutated_episodes=4,
+        confirm_episodes=4,
+        rounds=0,
         lanes=4,
     )
     suite = finished.suite

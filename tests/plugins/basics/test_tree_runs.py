@@ -15,12 +15,13 @@ import rpd_core as rpd
 from rpd_core.play import prepare
 
 RUN = ("--env", "cartpole", "--abstraction", "tree", "--episodes", "400", "--workers", "1")
+QUICK = ("--unmutated-episodes", "50", "--confirm-episodes", "50", "--rounds", "0")
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("tree") / "run"
-    result = rpd_command("run", *RUN, "--test-episodes", "10", "--out", path)
+    result = rpd_command("run", *RUN, *QUICK, "--test-episodes", "10", "--out", path)
     assert result.exit_code == 0, result.output
     return path
 

@@ -25,6 +25,8 @@ def placebo(tmp_path_factory: pytest.TempPathFactory) -> rpd.Run:
         test_episodes=20,
         shares=[0, 0.05, 0.2, 0.5, 1],
         random_rankings=4,
+        unmutated_episodes=50,
+        confirm_episodes=50,
         out=Path(tmp_path_factory.mktemp("runs")) / "placebo",
     )
 
