@@ -99,12 +99,16 @@ def run(*args: Any, **keywords: Any) -> Run:
     actions, from observations to abstract states, from a `Moment` to actions, from `Evidence` to
     scores, from `Episodes` to weights.
     """
-    known = {*inspect.signature(Call).parameters}
+    return carry_out(Call(*args, **_tidy("run", keywords)))
+
+
+def _tidy(function: str, keywords: dict[str, Any], *others: str) -> dict[str, Any]:
+    """Return the keywords of a function in plain types; refuse any that a call does not have."""
+    known = {*inspect.signature(Call).parameters} - {*others}
     for name in keywords:
         if name not in known:
-            raise ConfigError(f"run() has no argument {name!r}.{nearest(name, known)}")
-    tidy = {name: _tidied(name, value) for name, value in keywords.items()}
-    return carry_out(Call(*args, **tidy))
+            raise ConfigError(f"{function}() has no argument {name!r}.{nearest(name, known)}")
+    return {name: _tidied(name, value) for name, value in keywords.items()}
 
 
 def _tidied(name: str, value: Any) -> Any:
@@ -263,8 +267,7 @@ def bench(
     """
     judges = choosing_seeds(seeds) if choose_on is None else tuple(choose_on)
     asked = BenchQuestion(tuple(seeds), judges, base, criterion, all_measures)
-    tidy = {name: _tidied(name, value) for name, value in more.items()}
-    call = Call(env, policy, **tidy)
+    call = heard_once(Call(env, policy, **_tidy("bench", more, "seed", "analysis")))
     return compare_measures(call, asked, bench_folder(call, resolve_call(call)), resolve_call)
 
 
@@ -275,8 +278,9 @@ def compare_measures(
     others, left_out = _further_measures(asked.all_measures)
     figures: dict[str, list[SeedFigures]] = {}
     lists: dict[int, Lists] = {}
+    conditions = set()
     for seed in asked.seeds:
-        one = _call_of_seed(call, seed, folder, first=seed == asked.seeds[0])
+        one = _call_of_seed(call, seed, folder)
         setup = resolving(one)
         if asked.base not in {*setup.measures, *others}:
             raise ConfigError(f"the base {asked.base!r} is not compared: add it with --measure")
@@ -284,6 +288,7 @@ def compare_measures(
             swept = pipeline.sweep_measures(session, others)
         left_out |= swept.left_out
         lists[seed] = swept.lists
+        conditions.add(swept.analysis.condition_text)
         found = seed_figures(seed, swept.sweep, swept.references, swept.stability)
         for name, row in found.items():
             figures.setdefault(name, []).append(row)
@@ -292,20 +297,30 @@ def compare_measures(
         for name, rows in figures.items()
         if len(rows) == len(asked.seeds)
     }
-    return bench_of(session.setup.config, swept.analysis.condition_text, asked, complete, left_out)
+    config = session.setup.config
+    condition = conditions.pop() if len(conditions) == 1 else str(config.settings.condition)
+    return bench_of(config, condition, asked, complete, left_out)
 
 
-def _call_of_seed(call: Call, seed: int, folder: Path, first: bool) -> Call:
-    """Return the call that plays one seed; what is said of the first is not said again."""
+def _call_of_seed(call: Call, seed: int, folder: Path) -> Call:
+    """Return the call that plays one seed, with progress that names it."""
 
     def progress(stage: str, done: int, total: int) -> None:
         call.progress(f"{stage} {seed}", done, total)
 
-    def unheard(text: str) -> None:
-        pass
+    return dataclasses.replace(call, seed=seed, out=folder / f"seed-{seed}", progress=progress)
 
-    out, note = folder / f"seed-{seed}", call.note if first else unheard
-    return dataclasses.replace(call, seed=seed, out=out, progress=progress, note=note)
+
+def heard_once(call: Call) -> Call:
+    """Return a call whose notes are passed on once, however many seeds they come from."""
+    heard: set[str] = set()
+
+    def note(text: str) -> None:
+        if text not in heard:
+            heard.add(text)
+            call.note(text)
+
+    return dataclasses.replace(call, note=note)
 
 
 def _further_measures(everything: bool) -> tuple[dict[str, Measure], dict[str, str]]:

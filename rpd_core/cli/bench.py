@@ -65,7 +65,7 @@ def bench_command(
     **settings: Any,
 ) -> None:
     """Compare measures on the same suites and test episodes, over several seeds."""  # fmt: skip
-    from rpd_core.api import bench_folder, compare_measures
+    from rpd_core.api import bench_folder, compare_measures, heard_once
     from rpd_core.report.benching import BenchQuestion, choosing_seeds
 
     if markdown is not None and not markdown.absolute().parent.is_dir():
@@ -76,7 +76,7 @@ def bench_command(
     typed = options.given({"env": env, "policy": policy, **settings})
     with shared.progress_bars() as progress:
         how = {"executor": executor, "stall": stall_timeout, "workers": workers, "out": out}
-        call = call_for(typed, None, trust_policy, {**how, "progress": progress})
+        call = heard_once(call_for(typed, None, trust_policy, {**how, "progress": progress}))
         folder = bench_folder(call, resolved(call))
         with shared.resumable(folder, same_command=True):
             found = compare_measures(call, asked, folder, resolved)

@@ -131,14 +131,12 @@ def fewest_steps(points: Sequence[PrunedPoint]) -> PrunedPoint | None:
 def area_under(shares: FloatArray, returns: FloatArray) -> float:
     """Return the area under the best return share that at most a share of states or steps gives.
 
-    Returns are shares of the original's, cut to 0..1, so 1 is best. Between points the curve is
-    straight; below the first there is nothing, behind the last it stays as it is.
+    Returns are shares of the original's, cut to 0..1, so 1 is best. Nothing is taken to lie between
+    two points: straight lines would make a curve worse for a point that is known below them.
     """
     order = np.argsort(shares, kind="stable")
     best = np.maximum.accumulate(np.clip(returns[order], 0.0, 1.0))
-    places, last = np.unique(shares[order][::-1], return_index=True)  # of equals the best
-    heights = best[::-1][last]
-    return float(np.trapezoid(np.r_[heights, heights[-1]], np.r_[places, 1.0]))
+    return float(best @ np.diff(shares[order], append=1.0))
 
 
 def portfolio(curves: Mapping[str, Curve], names: Sequence[str]) -> list[Curve]:

@@ -102,8 +102,6 @@ class SeedFigures:
     """One measure on one suite."""
 
     seed: int
-    states: int
-    """States in the suite."""
     fewest_states: PrunedPoint | None
     """The pruned policy of the sweep with the fewest states that keeps the return; null: none."""
     fewest_steps: PrunedPoint | None
@@ -206,7 +204,6 @@ def _figures(
     shares = (returns - references.reference) / gain
     return SeedFigures(
         seed,
-        int(curves[0].kept.max()),
         states,
         steps,
         both,

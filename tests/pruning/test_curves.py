@@ -176,13 +176,13 @@ def test_the_portfolio_is_made_of_the_papers_measures_at_hand() -> None:
 @pytest.mark.parametrize(
     ("shares", "returns", "area"),
     [
-        ([0.0, 1.0], [0.0, 1.0], 0.5),
-        ([0.0, 0.25, 1.0], [0.0, 1.0, 1.0], 0.875),
-        ([0.0, 0.5, 1.0], [0.4, 0.2, 0.8], 0.5 * 0.4 + 0.5 * 0.6),  # a fall takes nothing away
-        ([0.5, 0.0, 1.0], [1.0, 0.0, 1.0], 0.75),  # in any order
-        ([0.0, 0.5, 0.5], [0.0, 0.2, 0.6], 0.15 + 0.3),  # of equals the best, kept to the end
+        ([0.0, 1.0], [0.0, 1.0], 0.0),
+        ([0.0, 0.25, 1.0], [0.0, 1.0, 1.0], 0.75),
+        ([0.0, 0.5, 1.0], [0.4, 0.2, 0.8], 0.4),  # a fall takes nothing away
+        ([0.5, 0.0, 1.0], [1.0, 0.0, 1.0], 0.5),  # in any order
+        ([0.0, 0.5, 0.5], [0.0, 0.2, 0.6], 0.3),  # of equals the best, kept to the end
         ([0.2, 0.2], [0.5, 0.1], 0.4),  # nothing below the first point
-        ([0.0, 1.0], [-3.0, 7.0], 0.5),  # cut to 0..1
+        ([0.0, 0.5], [-3.0, 7.0], 0.5),  # cut to 0..1
         ([0.0], [1.0], 1.0),
     ],
 )
@@ -190,3 +190,11 @@ def test_the_area_of_curves_made_by_hand(
     shares: list[float], returns: list[float], area: float
 ) -> None:
     assert area_under(np.array(shares), np.array(returns)) == pytest.approx(area, abs=1e-12)
+
+
+def test_one_more_point_never_makes_an_area_smaller() -> None:
+    shares, returns = np.array([0.0, 0.3, 1.0]), np.array([0.0, 0.2, 1.0])
+    for share in (0.0, 0.2, 0.9, 1.0):
+        for height in (0.0, 0.1, 0.7):
+            more = area_under(np.append(shares, share), np.append(returns, height))
+            assert more >= area_under(shares, returns)

@@ -15,6 +15,7 @@ from stores import contents, corridor
 import rpd_core as rpd
 from rpd_core.analysis.holding import Holding, Lists, holding
 from rpd_core.analysis.stability import Stability
+from rpd_core.api import Call, heard_once
 from rpd_core.errors import ConfigError, EvidenceError
 from rpd_core.play.jobs import RANKED_STEPS
 from rpd_core.plugin.protocols import Episodes, Evidence
@@ -90,13 +91,13 @@ def test_the_figures_of_curves_made_by_hand() -> None:
     """Returns run from the reference 2 to 12, so 11 is 90 %."""
     swept = Sweep({"a": curve("a", [2, 11, 7, 12], [0, 9, 5, 10])}, [])
     found = seed_figures(7, swept, references(12, 2), {"a": Stability(0.3, 0.4, 0.5)})["a"]
-    assert (found.seed, found.states) == (7, 4)
+    assert found.seed == 7
     assert found.fewest_states is not None
     assert (found.fewest_states.kept, found.fewest_states.steps) == (1, 0.9)
     assert found.fewest_both == found.fewest_steps == found.fewest_states
     assert found.figure("both") == pytest.approx(0.25 + 0.9)
-    assert found.area_states == pytest.approx(0.25 * 0.45 + 0.25 * 0.9 + 0.5 * 0.95)
-    assert found.area_steps == pytest.approx(0.5 * 0.25 + 0.4 * 0.7 + 0.1 * 0.95)
+    assert found.area_states == pytest.approx(0.75 * 0.9)
+    assert found.area_steps == pytest.approx(0.4 * 0.5 + 0.1 * 0.9)
     assert (found.top10, found.top50) == (0.3, 0.4)
 
 
@@ -130,14 +131,14 @@ def test_random_rankings_and_the_portfolio_stand_beside_the_measures() -> None:
     assert found["portfolio"].figure("both") == pytest.approx(0.25 + 0.3)
     assert found["portfolio"].area_states == found["ochiai"].area_states
     assert found["random"].figure("states") == 1.0
-    assert found["random"].area_states == pytest.approx((0.25 * 0.5 + 0.25 + 0.5 * 1.5) / 2)
+    assert found["random"].area_states == pytest.approx(0.75 * 0.5)
 
 
 # ---------------------------------------------------------------------------- rows
 
 
 def made(seed: int, area: float, top10: float | None = None) -> SeedFigures:
-    return SeedFigures(seed, 10, None, None, None, area, 0.5, top10, None)
+    return SeedFigures(seed, None, None, None, area, 0.5, top10, None)
 
 
 def test_a_measure_is_chosen_on_some_seeds_and_reported_on_others() -> None:
@@ -345,6 +346,21 @@ def test_a_measure_that_was_asked_for_is_not_left_out(tmp_path: Path) -> None:
 
     with pytest.raises(EvidenceError, match="not today"):
         compare(tmp_path, measures=(refuses,))
+
+
+def test_what_bench_does_not_know_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"bench\(\) has no argument 'seed'"):
+        compare(tmp_path, seed=3)
+    with pytest.raises(ConfigError, match=r"'episods'. Did you mean 'episodes'"):
+        compare(tmp_path, episods=3)
+
+
+def test_a_note_is_passed_on_once_for_all_seeds() -> None:
+    notes: list[str] = []
+    call = heard_once(Call("cartpole", note=notes.append))
+    for text in ("renamed", "renamed", "damaged", "renamed"):
+        call.note(text)
+    assert notes == ["renamed", "damaged"]
 
 
 def test_markdown_has_a_row_per_measure(found: Bench) -> None:
