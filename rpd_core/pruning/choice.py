@@ -48,6 +48,11 @@ class Chosen:
     failed: tuple[Tried, ...]
     """Those that were tried before it, or instead of it, without success."""
 
+    @property
+    def tries(self) -> int:
+        """How many were tried, it included."""
+        return len(self.failed) + 1
+
 
 def choose_policies(
     trials: Trials,
@@ -122,9 +127,16 @@ def undominated(shares: FloatArray) -> BoolArray:
 
 
 def choose_policy(
-    trials: Trials, candidates: Sequence[Candidate], goal: Goal, references: References
+    trials: Trials,
+    candidates: Sequence[Candidate],
+    goal: Goal,
+    references: References,
+    before: int = 0,
 ) -> Chosen | None:
-    """Trim candidates and try them one after the other until one meets the goal."""
+    """Trim candidates and try them one after the other until one meets the goal.
+
+    `before` counts those that were tried for the same goal already: they had their part of the 5 %.
+    """
     objective = trials.evaluations.session.setup.config.settings.objective
     tried: dict[str, Tried] = {}
     for batch in batches(candidates):
@@ -133,7 +145,9 @@ def choose_policy(
         for pair in pairs:
             for one in pair:
                 if one.identity not in tried:
-                    tried[one.identity] = try_out(trials, one, goal, len(tried) + 1, references)
+                    tried[one.identity] = try_out(
+                        trials, one, goal, before + len(tried) + 1, references
+                    )
                 outcome = tried[one.identity].confirmation.outcome
                 if outcome == "met":
                     return _chosen(goal, tried, one.identity)

@@ -12,8 +12,6 @@ from rpd_core.pruning.curves import curve_from, cutoffs_for
 from rpd_core.pruning.evaluation import Evaluations, ask
 from rpd_core.pruning.references import References
 
-LIST_MEASURES = ("effect:shrunken", "effect")
-"""Measures that order the decisions shown to people: deletion follows the first at hand, too."""
 FIDELITY_SHARES = (0.1, 0.2, 0.3, 0.4)
 """Shares of steps at which explainers that mask steps are compared."""
 

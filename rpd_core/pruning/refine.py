@@ -131,10 +131,11 @@ class Refining:
 def refine(refining: Refining, chosen: Chosen, centre: Candidate, rounds: int) -> list[Round]:
     """Shrink a confirmed policy, round by round."""
     done: list[Round] = []
-    present = chosen.tried.candidate
+    present, tried = chosen.tried.candidate, chosen.tries
     for number in range(1, rounds + 1):
-        found, following = play_round(refining, present, centre, number)
+        found, following = play_round(refining, present, centre, number, tried)
         done.append(found)
+        tried += found.found.tries if found.found is not None else 0
         if not found.shrunk or found.found is None:
             break
         present, centre = found.found.tried.candidate, following or found.found.tried.candidate
@@ -165,9 +166,9 @@ def first_centre(refining: Refining, queue: Sequence[Candidate]) -> Candidate | 
 
 
 def play_round(
-    refining: Refining, present: Candidate, centre: Candidate, number: int
+    refining: Refining, present: Candidate, centre: Candidate, number: int, tried: int
 ) -> tuple[Round, Candidate | None]:
-    """Play a round; return it and the next centre, if there is one."""
+    """Play a round after so many tries; return it and the next centre, if there is one."""
     folder = _folder(refining, centre, number)
     counted = _play(refining, centre, folder, number)
     scores = [scores_of(counted, centre.kept, order) for order in ORDERS]
@@ -186,7 +187,9 @@ def play_round(
         if refining.size(one) < refining.size(present)
     ]
     goal = Goal(refining.fraction, refining.settings.confirm_margin)
-    found = choose_policy(trials, better, goal, refining.references) if better else None
+    found = None
+    if better:
+        found = choose_policy(trials, better, goal, refining.references, tried)
     shrunk = (
         found is not None
         and found.tried.confirmation.outcome == "met"

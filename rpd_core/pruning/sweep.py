@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rpd_core.analysis.ranking import Ranking, random_ranking
 from rpd_core.pruning.choice import Chosen, choose_policies
 from rpd_core.pruning.curves import Curve, curve_from, cutoffs_for
-from rpd_core.pruning.deletion import LIST_MEASURES, Deletion, measure_deletion
+from rpd_core.pruning.deletion import Deletion, measure_deletion
 from rpd_core.pruning.evaluation import Evaluations, ask
 from rpd_core.pruning.references import References
 from rpd_core.pruning.trials import Trials
@@ -46,13 +46,14 @@ def prune(
     """Sweep over pruned policies of every ranking, choose among them and confirm the choice."""
     keys = next(iter(rankings.values())).keys
     swept = sweep(evaluations, rankings)
+    list_by = evaluations.session.setup.config.settings.list_by
     chosen = choose_policies(Trials(evaluations, keys), rankings, swept.curves, references)
     return Pruning(
         swept.curves,
         swept.random_curves,
         _coverage_of_original(evaluations, keys),
         chosen,
-        measure_deletion(evaluations, _deleted(rankings, chosen), references),
+        measure_deletion(evaluations, [rankings[list_by]], references),
     )
 
 
@@ -76,15 +77,6 @@ def sweep(evaluations: Evaluations, rankings: Mapping[str, Ranking]) -> Sweep:
         {name: curves[name] for name in rankings},
         [curves[ranking.name] for ranking in randoms],
     )
-
-
-def _deleted(
-    rankings: Mapping[str, Ranking], chosen: Mapping[float, Chosen | None]
-) -> list[Ranking]:
-    """Return the rankings whose top states are taken away: the headline's and the list's."""
-    found = [one.tried.candidate.measure for one in chosen.values() if one is not None][:1]
-    found += [name for name in LIST_MEASURES if name in rankings][:1]
-    return [rankings[name] for name in dict.fromkeys(found) if name in rankings]
 
 
 def _coverage_of_original(evaluations: Evaluations, keys: KeyArray) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -26,6 +27,8 @@ _WIDTH = 8
 """Characters of a drawn interval."""
 _ACTION = 12
 """Characters of an action."""
+_LEAST_STATE = 20
+"""Characters that a state gets, however narrow the screen is."""
 
 
 def print_list(
@@ -53,11 +56,13 @@ def print_list(
         del columns["score"]
     table = Table(title=escape(title), title_justify="left", title_style="bold", box=None,
                   pad_edge=False, padding=(0, 1, 0, 0))  # fmt: skip
-    for heading, cells in columns.items():
-        least = 20 if heading == "state" else max(len(cell) for cell in (heading, *cells))
+    widths = {name: max(map(cell_len, (name, *cells))) for name, cells in columns.items()}
+    room = console.width - sum(widths.values()) - len(widths) + widths["state"]
+    widths["state"] = min(widths["state"], max(room, _LEAST_STATE))
+    for heading, width in widths.items():
         right = heading not in ("state", "policy", "default") and not heading.startswith(ends[0])
         table.add_column(heading, justify="right" if right else "left", no_wrap=True,
-                         overflow="ellipsis", min_width=least)  # fmt: skip
+                         overflow="ellipsis", width=width)  # fmt: skip
     for row, *texts in zip(rows, *columns.values(), strict=True):
         table.add_row(*map(escape, texts), style=_STYLES.get(row.verdict))
     console.print(table)

@@ -347,7 +347,7 @@ class Summary:
     policies: Mapping[str, Policy | None]
     """The chosen pruned policy by fraction of the return."""
     deletion: Mapping[str, Deletion]
-    """What is lost without the top states, by measure: that of `policy`, and of the list."""
+    """What is lost without the top states, by the measure that the list is sorted by."""
     ties: Mapping[str, Ties]
     """By measure."""
     list: ListFacts

@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rpd_core.report.listing import list_notes, print_list
+from rpd_core.pruning.refine import MEASURE
+from rpd_core.report.listing import legend, list_notes, print_list
 from rpd_core.report.rules import rule_lines
 from rpd_core.report.text import advice_on, say
 
@@ -87,7 +88,7 @@ def _print_decisions(console: Console, summary: Summary, count: int) -> None:
         return
     title = f"Decisions by {facts.measure}: risk of failing if mutated and if kept, and the effect"
     print_list(console, title, rows)
-    say(console, " ".join(list_notes(facts, summary.condition)))
+    say(console, f"{legend(rows)}. {' '.join(list_notes(facts, summary.condition))}")
     for note in (
         growth_words(summary.growth),
         _about(summary),
@@ -117,7 +118,7 @@ def growth_words(growth: Growth | None) -> str:
 def _about(summary: Summary) -> str:
     """Return a sentence where the unmutated policy hardly ever reaches what is listed."""
     facts, first = summary.list, min(summary.list.listed, 50)
-    if facts.reached * 2 >= first:
+    if facts.reached * 4 >= first:
         return ""
     return (
         f"Of the first {first}, {facts.reached} are reached by more than 1% of "
@@ -195,13 +196,20 @@ def _policy_sentence(summary: Summary, policy: Policy, wanted: str) -> str:
         return f"The default action alone keeps {kept}: that is the finding."
     decides = (
         f"in {policy.kept} {states} ({policy.states:.1%}){elsewhere}, {policy.steps:.0%} of the "
-        f"steps, by {policy.measure}"
+        f"steps, {_found_by(summary, policy)}"
     )
     if policy.met:
         return f"The policy decides {decides}, and keeps {kept}."
     if policy.outcome == "undecided":
         return f"Whether {wanted} is kept is open: deciding {decides}, the policy kept {kept}."
     return f"No pruned policy was confirmed to keep {wanted}: deciding {decides}, it kept {kept}."
+
+
+def _found_by(summary: Summary, policy: Policy) -> str:
+    rounds = [one.number for one in summary.rounds if one.shrunk]
+    if policy.measure != MEASURE or not rounds:
+        return f"by {policy.measure}"
+    return f"refined in {rounds[-1]} round{'s' * (rounds[-1] > 1)}"
 
 
 def _range(policy: Policy) -> str:

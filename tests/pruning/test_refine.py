@@ -125,7 +125,7 @@ def test_the_command_refines_a_stored_run(tmp_path: Path) -> None:
         assert opened.name != run.name, "beside the analysis that it refines"
         assert len(opened.summary.rounds) == 1
         assert opened.summary.rounds[0].folder.startswith("analyses/return-ge-2.5_")
-        assert "by refined" in " ".join(result.stdout.split())
+        assert "refined in 1 round," in " ".join(result.stdout.split())
         assert "rounds must be at least 1" in refusal("refine", run.path, "--rounds", "0")
 
 
