@@ -6,7 +6,16 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-QUICK = ("--unmutated-episodes", "20", "--confirm-episodes", "20", "--rounds", "0")
+QUICK = (
+    "--unmutated-episodes",
+    "20",
+    "--confirm-episodes",
+    "20",
+    "--rounds",
+    "0",
+    "--confirm-tries",
+    "1",
+)
 """Options that keep a run small which is not about them."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import typing
 from collections.abc import Callable, Sequence
@@ -73,9 +74,15 @@ def with_settings(
     return decorate
 
 
+@functools.cache
+def _kinds() -> dict[str, Any]:
+    """Return the type of each setting; asking for all of them takes a while."""
+    return typing.get_type_hints(Settings)
+
+
 def _option(name: str, setting: Setting) -> Any:
     """Return the annotation of a setting's option, repeatable where it takes several."""
-    kind = typing.get_type_hints(Settings)[name]
+    kind = _kinds()[name]
     if typing.get_origin(kind) is tuple:
         option_type: Any = list[str] | None
     elif setting.words and not setting.kind:

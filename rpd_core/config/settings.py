@@ -247,6 +247,10 @@ class Settings:
         "Fresh episodes that try a pruned policy first, doubled up to twice; default 400.",
         "analysis", check=_two_or_more,
     )  # fmt: skip
+    confirm_tries: int = _setting(
+        "Pruned policies that are tried at most, the last one the largest; default 8.",
+        "analysis", default=8, check=_count,
+    )  # fmt: skip
     confirm_margin: float = _setting(
         "How far below the target the lower bound of a confirmed policy may lie; default 0.02.",
         "analysis", default=0.02, check=_margin,

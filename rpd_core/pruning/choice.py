@@ -137,17 +137,26 @@ def choose_policy(
 
     `before` counts those that were tried for the same goal already: they had their part of the 5 %.
     """
-    objective = trials.evaluations.session.setup.config.settings.objective
+    if not candidates:
+        return None
+    settings = trials.evaluations.session.setup.config.settings
+    objective, early = settings.objective, settings.confirm_tries - 1
     tried: dict[str, Tried] = {}
+    largest = max(candidates, key=lambda one: (one.states, one.steps)).identity
     for batch in batches(candidates):
-        pairs = trim(trials, batch, references.target(goal.fraction))
+        # What is tried late gets so small a part of the 5 % that it confirms hardly anything.
+        late = len(tried) >= early
+        left = [one for one in batch if not late or one.identity == largest]
+        pairs = trim(trials, left, references.target(goal.fraction)) if left else []
         pairs.sort(key=lambda pair: (not pair[0].reached, size(pair[0], objective)))
         for pair in pairs:
-            for one in pair:
+            late = len(tried) >= early
+            if late and pair[1].identity != largest:
+                continue
+            for one in pair[1:] if late else pair:
                 if one.identity not in tried:
-                    tried[one.identity] = try_out(
-                        trials, one, goal, before + len(tried) + 1, references
-                    )
+                    number = before + len(tried) + 1
+                    tried[one.identity] = try_out(trials, one, goal, number, references)
                 outcome = tried[one.identity].confirmation.outcome
                 if outcome == "met":
                     return _chosen(goal, tried, one.identity)

@@ -53,7 +53,9 @@ def prune(
         swept.random_curves,
         _coverage_of_original(evaluations, keys),
         chosen,
-        measure_deletion(evaluations, [rankings[list_by]], references),
+        measure_deletion(
+            evaluations, [rankings[list_by]] if list_by in rankings else [], references
+        ),
     )
 
 

@@ -117,7 +117,7 @@ def invoke(*words: object) -> Any:
 
     from rpd_core.cli.app import app
 
-    return CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "200"})
+    return CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "100"})
 
 
 @pytest.fixture

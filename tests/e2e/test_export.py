@@ -20,21 +20,10 @@ from rpd_core.testing import check_component
 from rpd_gym.cartpole import CartPole
 
 RUN = [
-    "--env",
-    "cartpole",
-    "--episodes",
-    "1500",
-    "--test-episodes",
-    "20",
-    "--workers",
-    "1",
-    "--confirm-episodes",
-    "100",
-    "--rounds",
-    "0",
-    "--unmutated-episodes",
-    "50",
-]
+    "--env", "cartpole", "--episodes", "1000", "--test-episodes", "20", "--workers", "1",
+    "--confirm-episodes", "100", "--confirm-tries", "3", "--rounds", "0",
+    "--unmutated-episodes", "50",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +52,7 @@ def test_an_exported_policy_earns_exactly_what_was_confirmed(exported):
     path, confirmed = exported
     lanes = CartPole().task().lanes
     player = Player(policy_alone(CartPole(), PrunedFile(path), lanes))
-    blocks = (400, 400, 800)  # what each look adds
+    blocks = (100, 100, 200)  # what each look adds
     looks = [episode_keys(0, Phase.CONFIRM, np.arange(n), part) for part, n in enumerate(blocks)]
     identity = np.concatenate(looks)[: confirmed.episodes]
     plan = Plan(np.arange(confirmed.episodes), identity)
@@ -140,7 +129,17 @@ def test_the_files_of_the_policy_travel_inside(cli, tmp_path, monkeypatch):
         folder / "ppo.zip"
     )
     words = ["--policy", "sb3:agents/ppo.zip", "--condition", "auto", "--workers", "1"]
-    words += ["--episodes", "300", "--test-episodes", "5", "--confirm-episodes", "100"]
+    words += [
+        "--episodes",
+        "300",
+        "--test-episodes",
+        "5",
+        "--confirm-episodes",
+        "40",
+        "--confirm-tries",
+        "1",
+    ]
+    words += ["--rounds", "0", "--unmutated-episodes", "20"]
     result = cli("run", "--env", "cartpole", *words, "--out", tmp_path / "r")
     assert result.exit_code == 0, result.output
     contents = []

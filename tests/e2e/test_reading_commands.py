@@ -11,7 +11,7 @@ from commands import QUICK
 
 def test_show_names_the_analyses_beside_the_one_it_shows(cli, finished, tmp_path):
     path = finished.copy(tmp_path)
-    usual = "return-ge-200_test_episodes-5"
+    (usual,) = (one.name for one in (path / "analyses").iterdir() if one.is_dir())
     assert "Other analyses" not in cli("show", path).stdout
     pruned = cli(
         "prune", path, "--condition", "length>=150", "--analysis", "long", "--workers", "1"
@@ -21,7 +21,7 @@ def test_show_names_the_analyses_beside_the_one_it_shows(cli, finished, tmp_path
     assert "passed means length>=150" in told
     assert f"Other analyses (--analysis NAME): {usual}" in told
     before = cli("show", path, "--analysis", usual).stdout
-    assert "passed return>=200" in before
+    assert "passed means return>=200" in before
     assert "Other analyses (--analysis NAME): long" in before
     assert (
         json.loads(cli("show", path, "--analysis", "long", "--json").stdout)["analysis"] == "long"
@@ -43,6 +43,7 @@ def test_an_episode_is_replayed_as_it_was_stored(cli, finished, episode):
     assert {step["action"] for step in played["steps"]} <= {"left", "right"}
     deciders = {step["decided_by"] for step in played["steps"]}
     alone = {"original:3": {"policy"}, "default:3": {"default"}, "tarantula@0:2": {"default"}}
+    alone["pruned:3"] = {"policy"}  # the largest, as one try allows no other
     assert deciders == alone.get(episode, {"policy", "default"})
 
 
@@ -129,7 +130,7 @@ def test_a_run_copied_to_another_machine_is_ranked_without_its_policy_or_environ
     after = rpd("rank", "away/run", "--measure", "ochiai", "--json")
     assert (after.returncode, after.stderr) == (0, "")
     assert after.stdout == before.stdout
-    assert len(json.loads(after.stdout)["rankings"]["ochiai"]) == 6
+    assert len(json.loads(after.stdout)["rankings"]["ochiai"]) == 3, "half of them never differ"
     shown = rpd("show", "away/run")
     assert shown.returncode == 0, shown.stderr
     assert "python:changing:ones on python:changing:make" in shown.stdout

@@ -31,7 +31,7 @@ def test_the_measure_that_is_named_gives_the_policy(headline: Any, tmp_path: Pat
     assert policy.measure == name
     assert run.asked.settings.headline == name
     assert name in run.asked.settings.measures
-    assert list(run.summary.deletion) == [name]
+    assert list(run.summary.deletion) == ["impact:shrunken"], "it follows the list"
 
 
 def test_without_a_name_no_baseline_is_taken(tmp_path: Path) -> None:

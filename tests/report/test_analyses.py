@@ -15,6 +15,7 @@ import rpd_core as rpd
 from rpd_core.errors import ConfigError, RpdError
 
 USUAL = {"test_episodes": 20, "random_rankings": 4, "shares": (1.0,)}
+USUAL |= {"confirm_episodes": 60, "rounds": None, "chunk": 400, "confirm_tries": 8}
 
 
 @pytest.fixture(scope="module")

@@ -59,7 +59,15 @@ def test_escape_sequences_of_a_summary_do_not_reach_the_terminal(run: Path) -> N
     path = analysis(run) / "summary.json"
 
     def spoil(summary: dict[str, Any]) -> None:
-        for name in ("env", "policy", "condition", "analysis", "top", "original"):
+        for name in (
+            "env",
+            "policy_spec",
+            "condition",
+            "analysis",
+            "list",
+            "decisions",
+            "original",
+        ):
             summary[name] = with_escapes(summary[name])
         for entries in summary["thresholds"].values():
             entries[ESCAPES] = None

@@ -15,7 +15,16 @@ import rpd_core as rpd
 from rpd_core.play import prepare
 
 RUN = ("--env", "cartpole", "--abstraction", "tree", "--episodes", "400", "--workers", "1")
-QUICK = ("--unmutated-episodes", "50", "--confirm-episodes", "50", "--rounds", "0")
+QUICK = (
+    "--unmutated-episodes",
+    "50",
+    "--confirm-episodes",
+    "50",
+    "--rounds",
+    "0",
+    "--confirm-tries",
+    "2",
+)
 
 
 @pytest.fixture(scope="module")
