@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NOT_FOR_BENCH = (
     "seed", "list_by", "rounds", "refine_episodes", "headline", "objective", "confirm_episodes",
-    "confirm_margin", "margin", "confidence",
+    "confirm_tries", "confirm_margin", "margin", "confidence",
 )  # fmt: skip
 """Settings of what comes after the sweep, or that `--seeds` decides."""
 

@@ -96,6 +96,7 @@ def test_a_pilot_is_played_once_and_said(tmp_path: Path) -> None:
     assert again.analyses == [again.name]
 
 
+@pytest.mark.slow
 def test_the_number_that_was_found_is_the_same_run(tmp_path: Path) -> None:
     finish(tmp_path / "run", corridor(mutation_rate="auto"))
     rate = stored_rate(tmp_path / "run")
@@ -116,6 +117,7 @@ def test_the_default_directory_is_known_before_the_pilot() -> None:
     assert default_directory(auto) != default_directory(given)
 
 
+@pytest.mark.slow
 def test_a_condition_that_learns_is_balanced_by_the_return(tmp_path: Path) -> None:
     run = finish(tmp_path / "run", corridor(mutation_rate="auto", condition="auto", episodes=5000))
     assert (run.summary.original.return_mean, run.summary.original.default_everywhere) == (3.5, 0)

@@ -20,7 +20,7 @@ from rpd_core.testing import check_component
 from rpd_gym.cartpole import CartPole
 
 RUN = [
-    "--env", "cartpole", "--episodes", "1000", "--test-episodes", "20", "--workers", "1",
+    "--env", "cartpole", "--episodes", "600", "--test-episodes", "10", "--workers", "1",
     "--confirm-episodes", "100", "--confirm-tries", "3", "--rounds", "0",
     "--unmutated-episodes", "50",
 ]  # fmt: skip
@@ -118,6 +118,7 @@ def test_a_file_that_is_something_else_is_refused(tmp_path, cli):
     assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_the_files_of_the_policy_travel_inside(cli, tmp_path, monkeypatch):
     import torch
     from stable_baselines3 import PPO

@@ -386,6 +386,7 @@ SMALL = (
 )
 
 
+@pytest.mark.slow
 def test_the_command_compares_and_goes_on(tmp_path: Path) -> None:
     words = (*SMALL, "--seeds", "1", "--out", tmp_path / "runs")
     first = rpd_command(*words, "--json", "--markdown", tmp_path / "table.md")

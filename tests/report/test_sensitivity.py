@@ -79,6 +79,7 @@ def test_a_default_action_that_never_differs_lists_nothing(found: Sensitivity) -
     assert (same.top10, same.rank_correlation, same.listed) == (None, None, 0)
 
 
+@pytest.mark.slow
 def test_variants_that_were_broken_off_go_on(
     run: rpd.Run, found: Sensitivity, tmp_path: Path
 ) -> None:

@@ -14,7 +14,7 @@ from commands import refusal, rpd_command
 import rpd_core as rpd
 from rpd_core.play import prepare
 
-RUN = ("--env", "cartpole", "--abstraction", "tree", "--episodes", "400", "--workers", "1")
+RUN = ("--env", "cartpole", "--abstraction", "tree", "--episodes", "250", "--workers", "1")
 QUICK = (
     "--unmutated-episodes",
     "50",
@@ -30,7 +30,7 @@ QUICK = (
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("tree") / "run"
-    result = rpd_command("run", *RUN, *QUICK, "--test-episodes", "10", "--out", path)
+    result = rpd_command("run", *RUN, *QUICK, "--test-episodes", "4", "--out", path)
     assert result.exit_code == 0, result.output
     return path
 
@@ -53,6 +53,7 @@ def test_states_of_cartpole_are_rules_in_the_words_of_its_entries(run: Path) -> 
         assert row.state.endswith("% pure)")
 
 
+@pytest.mark.slow
 def test_the_same_run_learns_the_same_tree_byte_for_byte(run: Path, tmp_path: Path) -> None:
     assert rpd_command("suite", *RUN, "--out", tmp_path / "again").exit_code == 0
     again = (tmp_path / "again" / "prepared.json").read_bytes()
