@@ -22,9 +22,10 @@ from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import RpdError
 from rpd_core.plugin.registry import installed
+from rpd_core.report.listing import print_list
 from rpd_core.report.replaying import _find
+from rpd_core.report.screen import print_answer
 from rpd_core.report.stored import stored_request
-from rpd_core.report.text import print_answer, print_decisions
 from rpd_core.report.verifying import verify
 from rpd_core.store.directory import RunDirectory
 from tests.fuzz import small_run
@@ -214,7 +215,8 @@ def _rank(run: Path) -> None:
     opened = open_run(run)
     found = opened.analysed("return>=200", typed=True)
     rows = opened.top(5, "tarantula") if opened.name else ()
-    _printed(lambda console: print_decisions(console, "tarantula", found.condition_text, rows))
+    if rows:
+        _printed(lambda console: print_list(console, found.condition_text, rows, scores=True))
     opened.ranking("ochiai").to_arrow()
 
 
@@ -241,8 +243,8 @@ _STEPS: tuple[Callable[[Path], object], ...] = (
     _rank,
     lambda run: open_run(run).curves,
     lambda run: open_run(run).top(3),
-    lambda run: _find(open_run(run), "pruned:1", False).stored_return(),
-    lambda run: _find(open_run(run), "suite:1", False).stored_return(),
+    lambda run: _find(open_run(run), "pruned:1").stored_return(),
+    lambda run: _find(open_run(run), "suite:1").stored_return(),
     _continue,
     _mend,
 )
