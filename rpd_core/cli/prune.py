@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,9 @@ from rpd_core.cli import options, shared
 from rpd_core.cli.run import call_for, carry_out, show
 from rpd_core.cli.suite import stored_config
 from rpd_core.errors import ConfigError, StoreError
+
+if TYPE_CHECKING:
+    from rpd_core.report.opened import Run
 
 
 @shared.reporting
@@ -38,7 +41,7 @@ def prune_command(
     from rpd_core.pruning.export import export_pruned
     from rpd_core.store.directory import RunDirectory
 
-    config = stored_config(run)
+    stored_config(run)
     directory = RunDirectory(run)
     held, asked = directory.suite().count(), directory.stored().settings.episodes
     if held < asked:
@@ -51,17 +54,8 @@ def prune_command(
     if export is not None and fraction not in THRESHOLDS:
         known = ", ".join(f"{one:g}" for one in THRESHOLDS)
         raise ConfigError(f"no policy is pruned for a fraction of {fraction:g}: there are {known}")
-    with shared.progress_bars() as progress:
-        how = {
-            "executor": executor,
-            "stall": stall_timeout,
-            "workers": workers,
-            "out": run,
-            "analysis": analysis,
-        }
-        typed = options.given(settings)
-        call = call_for(typed, config, trust_policy, {**how, "progress": progress})
-        finished = carry_out(call, grow=False)
+    how = {"executor": executor, "stall": stall_timeout, "workers": workers, "analysis": analysis}
+    finished = asked_again(run, options.given(settings), trust_policy, how)
     if export is not None:
         certificate = export_pruned(finished, export, fraction)
     show(finished, as_json)
@@ -70,3 +64,10 @@ def prune_command(
         shared.errors().print(
             f"rpd: wrote {export}; use it: --policy pruned:{export}", markup=False
         )
+
+
+def asked_again(run: Path, typed: dict[str, Any], trust: bool, how: dict[str, Any]) -> Run:
+    """Ask something of a stored suite, which does not grow by it."""
+    with shared.progress_bars() as progress:
+        wanted = {**how, "out": run, "progress": progress}
+        return carry_out(call_for(typed, stored_config(run), trust, wanted), grow=False)

@@ -98,7 +98,7 @@ def show_list(name, facts, rows, condition: str) -> None:  # type: ignore[no-unt
         print_list(console, title, rows, scores=True)
     else:
         say(console, f"Nothing to list by {name} under {condition}: try --all or less --evidence")
-    say(console, " ".join(list_notes(facts, condition)))
+    say(console, " ".join(list_notes(facts)))
 
 
 def analysed(opened: Run, condition: str | None) -> Analysis:

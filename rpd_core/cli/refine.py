@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from rpd_core.cli import options, shared
-from rpd_core.cli.run import call_for, carry_out, show
+from rpd_core.cli.prune import asked_again
+from rpd_core.cli.run import show
 from rpd_core.cli.suite import stored_config
 from rpd_core.errors import ConfigError
 
@@ -34,18 +35,9 @@ def refine_command(
 
     if rounds < 1:
         raise ConfigError(f"rounds must be at least 1, got {rounds}")
-    config = stored_config(run)
+    stored_config(run)
     if RunDirectory(run).latest() is None:
         raise ConfigError(f"{str(run)!r} has no finished analysis to refine: run rpd prune {run}")
     typed = options.given({"rounds": rounds, "refine_episodes": refine_episodes})
-    how = {
-        "executor": executor,
-        "stall": stall_timeout,
-        "workers": workers,
-        "out": run,
-        "analysis": analysis,
-    }
-    with shared.progress_bars() as progress:
-        call = call_for(typed, config, trust_policy, {**how, "progress": progress})
-        finished = carry_out(call, grow=False)
-    show(finished, as_json)
+    how = {"executor": executor, "stall": stall_timeout, "workers": workers, "analysis": analysis}
+    show(asked_again(run, typed, trust_policy, how), as_json)

@@ -97,7 +97,7 @@ def reached_words(share: float) -> str:
     return "never" if share == 0 else "<1%" if share < 0.01 else f"{share:.0%}"
 
 
-def list_notes(facts: ListFacts, condition: str) -> list[str]:
+def list_notes(facts: ListFacts) -> list[str]:
     """Return what a reader of the list must know, a sentence each."""
     notes = []
     verdicts = facts.verdicts

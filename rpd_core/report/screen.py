@@ -10,10 +10,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from rpd_core.config.settings import PORTFOLIO
 from rpd_core.pruning.refine import MEASURE
 from rpd_core.report.listing import legend, list_notes, print_list
 from rpd_core.report.rules import rule_lines
-from rpd_core.report.text import advice_on, say
+from rpd_core.report.text import advice_on, policy_decides_elsewhere, say
 
 if TYPE_CHECKING:
     from rpd_core.analysis.stability import Stability
@@ -28,7 +29,7 @@ _RULE_LINES = 4
 """Lines on the rules that sum up what matters."""
 _DETAILS = ("random_best",)
 """Rows that only the full answer has."""
-_ROW_NAMES = {"random": "random (mean)", "random_best": "random (best of 4)"}
+_ROW_NAMES = {"random": "random (mean)", "random_best": f"random (best of {len(PORTFOLIO)})"}
 
 
 def print_answer(
@@ -88,7 +89,7 @@ def _print_decisions(console: Console, summary: Summary, count: int) -> None:
         return
     title = f"Decisions by {facts.measure}: risk of failing if mutated and if kept, and the effect"
     print_list(console, title, rows)
-    say(console, f"{legend(rows)}. {' '.join(list_notes(facts, summary.condition))}")
+    say(console, f"{legend(rows)}. {' '.join(list_notes(facts))}")
     for note in (
         growth_words(summary.growth),
         _about(summary),
@@ -215,11 +216,6 @@ def _found_by(summary: Summary, policy: Policy) -> str:
 def _range(policy: Policy) -> str:
     low, high = policy.share_low, policy.share_high
     return "" if low is None or high is None else f"{100 * low:.0f} to {100 * high:.0f}, "
-
-
-def policy_decides_elsewhere(summary: Summary) -> bool:
-    """Return whether the policy decides in states that the suite never saw."""
-    return bool(summary.configuration["analysis"].get("unvisited") == "policy")
 
 
 def _compared(chance: Threshold | None) -> str:

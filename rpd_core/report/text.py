@@ -40,8 +40,12 @@ def print_suite(console: Console, suite: SuiteFacts, return_mean: float, path: P
 
 def advice_on(summary: Summary) -> list[str]:
     """Return what would make the answer better."""
-    elsewhere = bool(summary.configuration["analysis"].get("unvisited") == "policy")
-    return advice(summary.suite, summary.coverage, elsewhere)
+    return advice(summary.suite, summary.coverage, policy_decides_elsewhere(summary))
+
+
+def policy_decides_elsewhere(summary: Summary) -> bool:
+    """Return whether the policy decides in states that the suite never saw."""
+    return bool(summary.configuration["analysis"].get("unvisited") == "policy")
 
 
 def advice(suite: SuiteFacts, coverage: Coverage, elsewhere: bool) -> list[str]:

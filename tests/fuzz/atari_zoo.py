@@ -18,6 +18,7 @@ from rpd_atari_zoo.protos import GraphDef
 from rpd_core.errors import RpdError
 from rpd_core.play.chance import Draws
 from rpd_core.plugin.protocols import Facts, PolicyInput
+from tests.fuzz.mutations import flipped
 
 SUFFIX = ".pb"
 CASES = 300
@@ -97,7 +98,7 @@ def cases(seed: int) -> Iterator[tuple[str, bytes]]:
     chance = random.Random(seed)
     for number in range(CASES):
         if chance.random() < 0.25:
-            what, raw = _flipped(chance, _graph())
+            what, raw = flipped(chance, _graph(), most=1000)
         else:
             what, raw = _changed(chance, chance.choice([1, 1, 1, 2, 4]))
         yield f"{seed}.{number} {what}", raw
@@ -121,25 +122,6 @@ def attempt(path: Path) -> None:
 
 
 # ----------------------------------------------------------------------- changes
-
-
-def _flipped(chance: random.Random, raw: bytes) -> tuple[str, bytes]:
-    """Change, drop, repeat or insert a few bytes."""
-    made = bytearray(raw)
-    what = chance.choice(["change", "cut", "drop", "repeat", "insert"])
-    place, length = chance.randrange(len(made)), chance.choice([1, 2, 8, 100])
-    if what == "change":
-        for _ in range(length):
-            made[chance.randrange(len(made))] = chance.randrange(256)
-    elif what == "cut":
-        del made[place:]
-    elif what == "drop":
-        del made[place : place + length]
-    elif what == "repeat":
-        made[place:place] = made[place : place + length] * chance.choice([1, 1000])
-    else:
-        made[place:place] = chance.randbytes(length)
-    return f"bytes, {what} {length} at {place}", bytes(made)
 
 
 def _changed(chance: random.Random, times: int) -> tuple[str, bytes]:

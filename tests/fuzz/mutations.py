@@ -20,8 +20,8 @@ ODD: tuple[Any, ...] = (
 """What takes the place of values."""
 
 
-def flipped(chance: random.Random, raw: bytes) -> tuple[str, bytes]:
-    """Return bytes of which a few are changed, dropped, repeated or inserted."""
+def flipped(chance: random.Random, raw: bytes, most: int = 50) -> tuple[str, bytes]:
+    """Return bytes of which a few are changed, dropped, repeated up to `most` times or inserted."""
     made = bytearray(raw)
     what = chance.choice(["change", "cut", "drop", "repeat", "insert"])
     place = chance.randrange(len(made) or 1)
@@ -34,7 +34,7 @@ def flipped(chance: random.Random, raw: bytes) -> tuple[str, bytes]:
     elif what == "drop":
         del made[place : place + length]
     elif what == "repeat":
-        made[place:place] = made[place : place + length] * chance.choice([1, 50])
+        made[place:place] = made[place : place + length] * chance.choice([1, most])
     else:
         made[place:place] = chance.randbytes(length)
     return f"{what} {length} at {place}", bytes(made)

@@ -27,6 +27,7 @@ from rpd_core.errors import RpdError
 from rpd_core.play.chance import Draws
 from rpd_core.plugin.protocols import Facts, PolicyInput
 from rpd_sb3.loader import Sb3File
+from tests.fuzz.mutations import flipped
 
 SUFFIX = ".zip"
 CASES = 300
@@ -139,26 +140,6 @@ def _use(loader: Sb3File, actions: Any) -> RpdError | None:
 # ----------------------------------------------------------------------- changes
 
 
-def _flipped(chance: random.Random, raw: bytes) -> tuple[str, bytes]:
-    """Change, drop, repeat or insert a few bytes."""
-    made = bytearray(raw)
-    what = chance.choice(["change", "cut", "drop", "repeat", "insert"])
-    place = chance.randrange(len(made) or 1)
-    length = chance.choice([1, 2, 8, 100])
-    if what == "change":
-        for _ in range(length):
-            made[chance.randrange(len(made))] = chance.randrange(256)
-    elif what == "cut":
-        del made[place:]
-    elif what == "drop":
-        del made[place : place + length]
-    elif what == "repeat":
-        made[place:place] = made[place : place + length] * chance.choice([1, 50])
-    else:
-        made[place:place] = chance.randbytes(length)
-    return f"{what} {length} at {place}", bytes(made)
-
-
 def _members(raw: bytes) -> dict[str, bytes]:
     with zipfile.ZipFile(io.BytesIO(raw)) as zipped:
         return {name: zipped.read(name) for name in zipped.namelist()}
@@ -177,11 +158,11 @@ def _zipped(members: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> byte
 def _damaged(chance: random.Random, name: str) -> tuple[str, bytes]:
     """Damage the file itself, or one member, whose checksum is then right again."""
     if chance.random() < 0.5:
-        what, raw = _flipped(chance, _saved(name))
+        what, raw = flipped(chance, _saved(name))
         return f"file, {what}", raw
     members = _members(_saved(name))
     member = chance.choice(["data", "policy.pth", "_stable_baselines3_version"])
-    what, members[member] = _flipped(chance, members[member])
+    what, members[member] = flipped(chance, members[member])
     method = chance.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
     return f"{member}, {what}", _zipped(members, method)
 
@@ -205,7 +186,7 @@ def _other_pickle(chance: random.Random, name: str) -> tuple[str, bytes]:
     key = chance.choice(_PICKLED)
     raw = base64.b64decode(settings[key][":serialized:"])
     if chance.random() < 0.5:
-        what, raw = _flipped(chance, raw)
+        what, raw = flipped(chance, raw)
     else:
         what, raw = chance.choice(list(_pickles()))
     settings[key][":serialized:"] = base64.b64encode(raw).decode()
@@ -278,7 +259,7 @@ def _other_description(chance: random.Random, name: str) -> tuple[str, bytes]:
     key = chance.choice([k for k in inner if k.endswith("data.pkl") or "/data/" in k])
     if key.endswith("data.pkl") or chance.random() < 0.5:
         key = next(k for k in inner if k.endswith("data.pkl"))
-    what, inner[key] = _flipped(chance, inner[key])
+    what, inner[key] = flipped(chance, inner[key])
     return f"{key} of weights, {what}", _zipped(members | {"policy.pth": _zipped(inner)})
 
 
@@ -294,7 +275,7 @@ def _statistics(chance: random.Random, name: str) -> tuple[str, bytes]:
         whole = _zipped({f"{name}.npy": _array_file(value) for name, value in held.items()})
     else:
         whole = pickle.dumps(held)
-    what, raw = _flipped(chance, whole) if chance.random() < 0.7 else ("as they are", whole)
+    what, raw = flipped(chance, whole) if chance.random() < 0.7 else ("as they are", whole)
     return f"statistics, {key}, {what}", raw
 
 
