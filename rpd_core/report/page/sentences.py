@@ -1,0 +1,179 @@
+"""What the page says in words: what was analysed, how far to trust it, how to repeat it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rpd_core.pruning.refine import MEASURE
+from rpd_core.report.listing import list_notes
+from rpd_core.report.page.listed import Listed
+from rpd_core.report.results import Policy, Summary
+from rpd_core.report.rules import rule_lines
+from rpd_core.report.screen import growth_words
+
+_WIDE = 10_000
+"""Columns of a line that is never broken."""
+
+
+def title_of(summary: Summary) -> str:
+    """Return what the page is called."""
+    return f"{summary.policy_spec} on {summary.env}"
+
+
+def about(summary: Summary) -> Iterator[tuple[str, str]]:
+    """Yield what was analysed, as names and values."""
+    settings = summary.configuration.get("suite", {}).get("settings", {})
+    original, suite = summary.original, summary.suite
+    yield "task", summary.env
+    yield "policy", summary.policy_spec
+    yield (
+        "return of the policy",
+        (
+            f"{original.return_mean:.4g} (mean of {original.episodes} episodes, standard deviation "
+            f"{original.return_std:.3g})"
+        ),
+    )
+    yield "default action", str(settings.get("default_action", "unknown"))
+    yield "return of the default action", f"{original.default_everywhere:.4g}"
+    reference = f"{original.reference:.4g} ({original.reference_source})"
+    yield "shares of the return are measured from", reference
+    yield "states told apart by", " + ".join(map(str, settings.get("abstraction", ())))
+    yield "an episode passes if", summary.condition
+    yield "mutation rate", f"{suite.mutation_rate:g}"
+    yield "mutant episodes", f"{suite.episodes} ({suite.steps} steps in {suite.states} states)"
+    yield "seed", str(summary.seed)
+    yield "list of decisions by", summary.list.measure
+    yield "analysis", summary.analysis
+
+
+def confirmed(policy: Policy) -> str:
+    """Return on what the figures of the pruned policy stand."""
+    found_by = "refining" if policy.measure == MEASURE else policy.measure
+    found = {"met": "Confirmed", "missed": "Not confirmed", "undecided": "Left open"}
+    text = (
+        f"{found.get(policy.outcome, policy.outcome)} on {policy.episodes} fresh episodes that had "
+        f"no part in choosing it; found by {found_by}."
+    )
+    if policy.untrimmed > policy.kept:
+        dropped = policy.untrimmed - policy.kept
+        text += f" {dropped} states that it never visits were dropped."
+    if policy.failed:
+        text += f" {len(policy.failed)} others were tried before and not confirmed."
+    return text
+
+
+def list_about(summary: Summary) -> str:
+    """Return what the list is."""
+    facts = summary.list
+    if not facts.listed:
+        return (
+            f"No state has {facts.evidence} episodes in each arm and a default action that ever "
+            "differed: more --episodes or a coarser --abstraction would give a list."
+        )
+    return (
+        "In these states it matters most whether the policy or the default action decides. "
+        f"{' '.join(list_notes(facts))}"
+    )
+
+
+def notes_on_list(summary: Summary) -> Iterator[str]:
+    """Yield what a reader of the list must know."""
+    facts, first = summary.list, min(summary.list.listed, 50)
+    if facts.listed and facts.reached * 4 < first:
+        yield (
+            f"Of the first {first}, {facts.reached} are reached by more than 1 % of "
+            f"{facts.unmutated_episodes} unmutated episodes: the list is about recovery under "
+            f"mutation at rate {summary.suite.mutation_rate:g}, not about everyday decisions."
+        )
+    grown = growth_words(summary.growth)
+    if grown:
+        yield grown
+
+
+def rules(summary: Summary) -> list[str]:
+    """Return what sums up the decisions that matter."""
+    return [line.strip() for line in rule_lines(summary.rules, 20, _WIDE)]
+
+
+def table_notes(listed: Listed, pictures: str) -> Iterator[str]:
+    """Yield what the table leaves out, and where it is."""
+    if listed.note:
+        yield f"Only the first {len(listed.rows)} decisions can be shown here: {listed.note}"
+    if listed.left_out:
+        yield (
+            f"{listed.left_out} further decisions are not in this table; all states are ranked in "
+            f"RUN/{listed.file}."
+        )
+    if listed.rows and pictures:
+        yield pictures
+
+
+def health(summary: Summary) -> Iterator[tuple[str, str]]:
+    """Yield how far the answer can be trusted, as names and values."""
+    rates, suite, coverage = summary.pass_rates, summary.suite, summary.coverage
+    yield (
+        "mutant episodes that passed",
+        (
+            f"{rates.suite:.0%} (near half is best; unmutated {rates.original:.0%}, default "
+            f"everywhere {rates.default_everywhere:.0%})"
+        ),
+    )
+    yield (
+        "states that can be judged one by one",
+        (f"{suite.identified} of {suite.states} (at least {suite.enough} episodes in each arm)"),
+    )
+    pruned = "" if coverage.pruned is None else f"; {coverage.pruned:.1%} of the pruned policy's"
+    yield (
+        "steps in states that the suite has seen",
+        (f"{coverage.original:.1%} of the policy's own{pruned}"),
+    )
+    stable = summary.stability
+    if stable is not None:
+        fifty = f", the first fifty {stable.top50:.0%}" if summary.list.listed > 50 else ""
+        yield (
+            "does the list come back in another half of the episodes?",
+            (
+                f"the first ten have {stable.top10:.0%} in common{fifty}; rank-biased overlap "
+                f"{stable.rank_biased:.2f}"
+            ),
+        )
+    for name, found in summary.deletion.items():
+        scores = {share: score for share, score in found.fidelity.items() if score is not None}
+        if scores:
+            words = ", ".join(f"{float(s):.0%} of steps {v:+.2f}" for s, v in scores.items())
+            yield f"fidelity when only the top states of {name} act by default", words
+    tied = {name: ties for name, ties in summary.ties.items() if ties.groups}
+    mine = tied.get(summary.list.measure)
+    if mine is not None:
+        yield (
+            "states with equal scores in the list's ranking",
+            (f"{mine.groups} groups, the largest of {mine.largest}"),
+        )
+
+
+def commands(analysis: str | None) -> list[str]:
+    """Return what plays, shows and extends the run again."""
+    chosen = f" --analysis {analysis}" if analysis else ""
+    return [
+        "rpd run --config RUN/run.json --out AGAIN",
+        f"rpd show RUN --full{chosen}",
+        f"rpd explain RUN 1{chosen}",
+        f"rpd report RUN{chosen}",
+    ]
+
+
+def versions(summary: Summary) -> Iterator[tuple[str, str]]:
+    """Yield who played the run, as names and values."""
+    for played in summary.played:
+        origin = played.origin
+        kind = f"Python {origin.python} on {origin.machine}"
+        names = ", ".join(f"{name} {version}" for name, version in origin.distributions.items())
+        yield f"{played.parts} parts", f"{kind}; {names}"
+        strangers = {
+            component: name
+            for component, name in origin.components.items()
+            if name != "ranking-policy-decisions"
+        }
+        if strangers:
+            words = (f"{one} from {name or 'no distribution'}" for one, name in strangers.items())
+            yield "components of others", ", ".join(words)

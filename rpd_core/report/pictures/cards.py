@@ -1,0 +1,179 @@
+"""Frames as cards: the picture in the colour of who decides, with what happens in words."""
+
+from __future__ import annotations
+
+import functools
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import Array
+
+Who = Literal["policy", "default", "over", "cut"]
+
+COLOURS: dict[Who, tuple[int, int, int]] = {
+    "policy": (198, 40, 40),
+    "default": (21, 101, 192),
+    "over": (97, 97, 97),
+    "cut": (97, 97, 97),
+}
+"""Red where the policy decides, blue where the default action does; the words say it, too."""
+BORDER = 4
+"""Pixels of colour around a picture."""
+BAND = 20
+"""Height of the coloured band above it."""
+LINE = 16
+"""Height of a line of text."""
+NARROWEST = 260
+"""Width of a card whose picture is narrower."""
+SMALLEST = 160
+"""Longest side below which pictures are enlarged, each pixel to a square."""
+GAP = 8
+"""Pixels between two cards."""
+_PAPER, _INK = (255, 255, 255), (33, 33, 33)
+_KNOWN = "°·…"
+"""Signs beyond ASCII that the font has."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """What stands on a card besides the picture."""
+
+    who: Who
+    """Who decides; `over` after the last step, `cut` where the film is broken off before."""
+    action: str
+    """What is done."""
+    step: int
+    """Number of the step, from 0."""
+    lines: tuple[str, ...] = ()
+    """Below the picture, a line each."""
+    title: str = ""
+    """Above everything; none if empty."""
+
+
+def draw_card(frame: Array, card: Card) -> Image.Image:
+    """Return a picture as a card."""
+    picture = Image.fromarray(enlarged(frame))
+    width = max(picture.width + 2 * BORDER, NARROWEST)
+    top = LINE + 2 if card.title else 0
+    height = top + BAND + picture.height + BORDER + len(card.lines) * LINE + 4
+    page = Image.new("RGB", (width, height), _PAPER)
+    pen = _pen(page)
+    if card.title:
+        pen.text((BORDER, 1), shortened(card.title, width - 2 * BORDER), _INK, _font())
+    colour = COLOURS[card.who]
+    left, below = (width - picture.width) // 2, top + BAND + picture.height + BORDER
+    pen.rectangle((0, top, width - 1, top + BAND - 1), colour)
+    pen.rectangle((left - BORDER, top, left + picture.width + BORDER - 1, below - 1), colour)
+    number = f"step {card.step}"
+    room = width - 4 * BORDER - _width(number)
+    text = f"{card.who}: {card.action}" if card.action else card.who
+    pen.text((BORDER, top + 2), shortened(text, room), _PAPER, _font())
+    pen.text((width - 2 * BORDER - _width(number), top + 2), number, _PAPER, _font())
+    page.paste(picture, (left, top + BAND))
+    for place, line in enumerate(card.lines):
+        text = shortened(line, width - 2 * BORDER)
+        pen.text((BORDER, below + 1 + place * LINE), text, _INK, _font())
+    return page
+
+
+def picture_in(card: Image.Image, shape: Sequence[int], title: bool) -> Array:
+    """Return the picture of a card, pixel by pixel; `shape` is that of the frame it shows."""
+    scale = _scale(shape)
+    height, width = shape[0] * scale, shape[1] * scale
+    left, top = (card.width - width) // 2, (LINE + 2 if title else 0) + BAND
+    return np.asarray(card.crop((left, top, left + width, top + height)))[::scale, ::scale]
+
+
+def side_by_side(cards: Sequence[Image.Image]) -> Image.Image:
+    """Return cards in a row."""
+    width = sum(card.width for card in cards) + GAP * (len(cards) - 1)
+    page = Image.new("RGB", (width, max(card.height for card in cards)), _PAPER)
+    left = 0
+    for card in cards:
+        page.paste(card, (left, 0))
+        left += card.width + GAP
+    return page
+
+
+def word_frame(text: str) -> Array:
+    """Return words as a picture, for what has no other."""
+    page = Image.new("RGB", (NARROWEST - 2 * BORDER, SMALLEST), (238, 238, 238))
+    pen = _pen(page)
+    for place, line in enumerate(wrapped(text, page.width - 16, (SMALLEST - 16) // LINE)):
+        pen.text((8, 8 + place * LINE), line, _INK, _font())
+    return np.asarray(page)
+
+
+def _pen(page: Image.Image) -> ImageDraw.ImageDraw:
+    pen = ImageDraw.Draw(page)
+    pen.fontmode = "1"  # letters without grey edges take half the bytes in a lossless film
+    return pen
+
+
+def enlarged(frame: Array) -> Array:
+    """Return a small picture with each pixel as a square; others as they are."""
+    scale = _scale(frame.shape)
+    if scale > 1:
+        frame = frame.repeat(scale, axis=0).repeat(scale, axis=1)
+    return np.ascontiguousarray(frame)
+
+
+def _scale(shape: Sequence[int]) -> int:
+    return max(1, -(-SMALLEST // max(shape[0], shape[1])))
+
+
+# --------------------------------------------------------------------------- words
+
+
+@functools.cache
+def _font() -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    return ImageFont.load_default(12)  # comes with Pillow, so that it is the same everywhere
+
+
+@functools.lru_cache(maxsize=4096)
+def _width(text: str) -> int:
+    return int(_font().getlength(text, mode="1"))
+
+
+def writable(text: str) -> str:
+    """Return a text in signs that the font has; letters lose their accents, others become `?`."""
+    plain = (
+        " "
+        if sign.isspace()
+        else sign
+        if sign in _KNOWN or (sign.isascii() and sign.isprintable())
+        else unicodedata.normalize("NFKD", sign).encode("ascii", "ignore").decode() or "?"
+        for sign in text
+    )
+    return "".join(plain)
+
+
+def shortened(text: str, width: int) -> str:
+    """Return as much of a text as fits on a line."""
+    text = writable(text)
+    if _width(text) <= width:
+        return text
+    while text and _width(f"{text}…") > width:
+        text = text[: len(text) * 9 // 10] if _width(text) > 2 * width else text[:-1]
+    return f"{text.rstrip()}…"
+
+
+def wrapped(text: str, width: int, lines: int) -> tuple[str, ...]:
+    """Return a text in at most so many lines; always that many, empty ones behind it."""
+    found: list[str] = []
+    words = writable(text).split()
+    while words and len(found) < lines - 1:
+        count = 1
+        while count < len(words) and _width(" ".join(words[: count + 1])) <= width:
+            count += 1
+        found.append(shortened(" ".join(words[:count]), width))
+        words = words[count:]
+    if words:
+        found.append(shortened(" ".join(words), width))
+    return (*found, *[""] * (lines - len(found)))

@@ -1,0 +1,130 @@
+"""A run with its policy and environment at hand, for panels that gather what only these show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rpd_core.errors import one_line
+from rpd_core.play.chance import canonical, environment_seeds, state_keys
+from rpd_core.play.loop import Plan, Step
+from rpd_core.play.viewing import Viewer, picture_fault
+from rpd_core.report.opened import Run
+from rpd_core.report.replaying import find_episode
+from rpd_core.store.files import file_stem
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import Array, Batch, KeyArray
+
+MOST_BYTES = 1_000_000
+"""What one panel may gather."""
+
+Gather = Callable[["Scene"], Mapping[str, Mapping[str, bytes]]]
+"""What gathers for panels: files by panel and name."""
+
+
+@dataclass(frozen=True)
+class SceneStep:
+    """One step of an episode that is played again for a panel."""
+
+    number: int
+    """From 0."""
+    key: int
+    """Key of the abstract state."""
+    value: Array
+    """The abstract state."""
+    observation: Any
+    """What the policy saw: an array, or a dict of arrays."""
+    mutated: bool
+    """Whether the default action decided."""
+    frame: Array | None = None
+    """The picture before the step, (height, width, 3) uint8; None where it cannot be drawn."""
+
+
+class Scene:
+    """A run with its policy and environment at hand."""
+
+    def __init__(self, run: Run, viewer: Viewer, first: Sequence[int], about: Any = None) -> None:
+        self.run, self.viewer = run, viewer
+        self.about = about
+        """What is known of the run; whoever gathers fills it in."""
+        self.first = tuple(first)
+        """Keys of the first decisions of the list, most important first."""
+
+    def seen(self, key: int) -> tuple[str, int]:
+        """Return the name of the first episode that visited a state, and the step."""
+        states = self.run.analysis.counted.states
+        row = int(np.searchsorted(states.key, np.uint64(key)))
+        return f"suite:{int(states.first_episode[row])}", int(states.first_step[row])
+
+    def seed(self, episode: str) -> int:
+        """Return what the environment is reset with at the start of an episode."""
+        return int(environment_seeds(find_episode(self.run, episode).identity)[0])
+
+    def replay(self, episode: str) -> Sequence[SceneStep]:
+        """Play an episode again, for example `suite:17` or `original:0`."""
+        asked, steps = find_episode(self.run, episode), list[SceneStep]()
+        plan = Plan(np.zeros(1, dtype=np.int64), asked.identity)
+
+        def record(step: Step) -> None:
+            observed = step.observations
+            mine = (
+                {name: np.array(part[0]) for name, part in observed.items()}
+                if isinstance(observed, dict)
+                else np.array(observed[0])
+            )
+            steps.append(
+                SceneStep(
+                    int(step.number[0]),
+                    int(step.keys[0]),
+                    np.array(step.values[0]),
+                    mine,
+                    not step.kept[0],
+                    self._frame(),
+                )
+            )
+
+        self.viewer.player.play(plan, asked.keep(plan), record)
+        return steps
+
+    def _frame(self) -> Array | None:
+        if not self.viewer.draws:
+            return None
+        frame = np.array(self.viewer.player.lanes.render(0))
+        return None if picture_fault(frame) else frame
+
+    def keys(self, observations: Batch) -> KeyArray:
+        """Return the keys of the abstract states of a batch of observations, without views."""
+        return state_keys(canonical(self.viewer.player.abstraction(observations, {})))
+
+
+def gathered_by(
+    panels: Mapping[str, Any], scene: Scene, note: Callable[[str], None]
+) -> dict[str, dict[str, bytes]]:
+    """Return what each panel gathers; one that raises, or returns junk, is noted and left out."""
+    found: dict[str, dict[str, bytes]] = {}
+    for name, panel in panels.items():
+        try:
+            files = dict(panel.gather(scene))
+            complaint = _complaint(files)
+        except Exception as error:  # a stranger's panel may raise anything
+            complaint = f"raised {one_line(error)}"
+        if complaint:
+            note(f"panel {name!r} gathers nothing: it {complaint}")
+        else:
+            found[name] = files
+    return found
+
+
+def _complaint(files: Mapping[Any, Any]) -> str:
+    """Return what is wrong with what a panel gathered; empty if nothing is."""
+    for name, content in files.items():
+        if not isinstance(name, str) or not name or file_stem(name) != name:
+            return f"names a file {name!r:.60}: use letters, digits, '-', '_' and '.'"
+        if not isinstance(content, bytes):
+            return f"returned {type(content).__name__} for {name!r}, not bytes"
+    size = sum(map(len, files.values()))
+    return f"returned {size} bytes, more than {MOST_BYTES}" if size > MOST_BYTES else ""

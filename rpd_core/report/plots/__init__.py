@@ -1,0 +1,1 @@
+"""Figures of a run, drawn with matplotlib, which is imported nowhere else."""
