@@ -1,0 +1,169 @@
+"""A run like another: its task, states, default action, rate and condition, as they were resolved.
+
+Two runs can be compared only over the same states, so what the other run's abstraction and
+condition have learned is taken over as it is stored, and nothing is learned anew.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rpd_core.analysis.analysis import CONDITIONS
+from rpd_core.config.identity import short_digest
+from rpd_core.config.resolve import Chosen, Setup, choose
+from rpd_core.config.settings import BEST, Request, as_tuple, declared
+from rpd_core.errors import ConfigError, StoreError
+from rpd_core.play import prepare
+from rpd_core.plugin.protocols import LearnsFromEpisodes
+from rpd_core.plugin.registry import installed
+from rpd_core.report.opened import Run, opened_run
+from rpd_core.report.stored import stored_request
+from rpd_core.store.directory import RunDirectory
+from rpd_core.store.prepared import PREPARED
+
+if TYPE_CHECKING:
+    from rpd_core.store.session import Session
+
+_FIXED = {
+    "env": ("environment", "--env"),
+    "abstraction": ("abstraction", "--abstraction"),
+    "default_action": ("default-action", "--default-action"),
+    "mutation_rate": ("", "--mutation-rate"),
+    "condition": ("condition", "--condition"),
+}
+"""What both runs must have in common: kind of component, and the option that would change it."""
+
+
+Like = Run | str | os.PathLike[str]
+"""A run that another one is to be like."""
+
+
+def request_like(other: Like, asked: Request, trust: bool) -> Request:
+    """Return the request for a run like another; what is asked for comes first.
+
+    What would keep the two from being compared is refused, and so is asking for the same run.
+    """
+    like = opened_run(other)
+    typed = {"env": asked.env, "policy": asked.policy}
+    typed = {name: value for name, value in typed.items() if value is not None} | asked.given()
+    values = _values(like, typed, trust)
+    grown = {name for name, one in declared().items() if one.scope == "growth"}
+    return Request(
+        **{name: one for name, one in values.items() if name in typed or name not in grown}
+    )
+
+
+def _values(like: Run, typed: Mapping[str, Any], trust: bool) -> dict[str, Any]:
+    """Return the arguments of a call for a run like another."""
+    directory = like.directory
+    stored, latest = directory.stored(), directory.latest()
+    if not {"policy", "seed"} & {*typed}:
+        raise ConfigError(
+            f"this would be {str(like.path)!r} once more: name another policy or seed beside --like"
+        )
+    if like.setup is not None:
+        values = {**_live_request(like.setup), **typed}
+    else:
+        values = stored_request(directory, latest, trust, dict(typed))
+    known = {"env": stored.env, **stored.settings.given()}
+    asked = directory.analysis(latest).settings if latest else directory.question()
+    known |= asked.given() if asked is not None else {}
+    for name in _FIXED:
+        if name in typed and name in known:
+            _refuse_other(name, typed[name], known[name], like)
+    return values
+
+
+def _refuse_other(name: str, typed: Any, known: Any, like: Run) -> None:
+    """Refuse another value than the other run's, unless it only is written otherwise."""
+    kind, option = _FIXED[name]
+    texts = typed
+    if kind:
+        registry = installed()
+        texts = tuple(choose(registry, kind, one).text for one in as_tuple(typed))
+    if as_tuple(texts) != as_tuple(known):
+        shown = " ".join(map(str, as_tuple(known)))
+        raise ConfigError(
+            f"{str(like.path)!r} has {option} {shown}, and runs that differ in it cannot be "
+            f"compared: leave {option} out, or leave --like out"
+        )
+
+
+def _live_request(setup: Setup) -> dict[str, Any]:
+    """Return what a run of this process was asked for, with its own functions."""
+    settings, chain = setup.config.settings, setup.abstraction
+    named = {name: Chosen(one, name) for name, one in setup.measures.items()}
+    pairs = zip(chain.links, settings.abstraction, strict=True)
+    headline = settings.headline
+    return {
+        **settings.given(),
+        "env": Chosen(setup.environment, setup.config.env),
+        "policy": Chosen(setup.policy, setup.config.policy),
+        "abstraction": tuple(Chosen(link, text) for link, text in pairs),
+        "default_action": Chosen(setup.default_action, settings.default_action),
+        "condition": Chosen(setup.condition, settings.condition),
+        "measures": tuple(named.values()),
+        "list_by": named[settings.list_by],
+        "headline": BEST if headline == BEST else named[headline],
+    }
+
+
+def learned_suffix(like: Like | None) -> str:
+    """Return what tells apart the names of runs that took over different things; '' for nothing."""
+    if like is None:
+        return ""
+    directory = opened_run(like).directory
+    learned = [directory.read_json(name) for name in (PREPARED, CONDITIONS)]
+    return f"_like-{short_digest(learned)}" if any(learned) else ""
+
+
+@contextmanager
+def with_what_was_learned(session: Session, like: Like | None) -> Iterator[None]:
+    """Take over what another run has learned; a first try that fails leaves nothing of it."""
+    written = [] if like is None else _take_over(session, opened_run(like).directory)
+    try:
+        yield
+    except BaseException:
+        played = ("suite", "unmutated", "pruning")
+        if not any((session.directory.path / name).exists() for name in played):
+            for name in written:
+                (session.directory.path / name).unlink(missing_ok=True)
+        raise
+
+
+def _take_over(session: Session, like: RunDirectory) -> list[str]:
+    """Copy fitted abstractions and the condition; return the files that were not there before."""
+    wanted: dict[str, Any] = {}
+    fitted = like.read_json(PREPARED)
+    if fitted is not None:
+        wanted[PREPARED] = fitted
+    elif prepare.needs_fit(session.recipe):
+        raise StoreError(
+            f"{str(like.path)!r} has not fitted its abstraction yet: let it finish first"
+        )
+    if isinstance(session.setup.condition, LearnsFromEpisodes):
+        text = session.setup.config.settings.condition
+        learned = (like.read_json(CONDITIONS) or {}).get(text)
+        if learned is None:
+            raise StoreError(
+                f"{str(like.path)!r} has not learned its condition {text!r} yet: let it finish "
+                "first"
+            )
+        wanted[CONDITIONS] = {**(session.directory.read_json(CONDITIONS) or {}), text: learned}
+    return [name for name, value in wanted.items() if _adopt(session.directory, name, value, like)]
+
+
+def _adopt(directory: RunDirectory, name: str, value: Any, like: RunDirectory) -> bool:
+    """Write what was learned; return whether the file is new, refuse a run that learned its own."""
+    held = directory.read_json(name)
+    if held is not None and any(held[key] != value.get(key) for key in held):
+        raise StoreError(
+            f"{str(directory.path)!r} has learned otherwise than {str(like.path)!r}: choose "
+            "another --out"
+        )
+    if held != value:
+        directory.write_json(name, value)
+    return held is None
