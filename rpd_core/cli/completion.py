@@ -1,0 +1,122 @@
+"""What the shell offers after Tab: specs, names of components, run directories.
+
+All of it is read from catalogues and sources, so that nothing heavy is imported.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from rpd_core.errors import RpdError
+from rpd_core.plugin.descriptions import Parameter
+from rpd_core.plugin.kinds import KINDS
+from rpd_core.plugin.registry import installed
+
+Offer = tuple[str, str]
+"""A word, and what it means."""
+_LITERAL = re.compile(r"Literal\[(.*)\]")
+_MOST = 200
+"""Files that are offered."""
+
+
+def specs_of(kind: str) -> Callable[[str], list[Offer]]:
+    """Return what completes a spec of one kind."""
+
+    def complete(incomplete: str) -> list[Offer]:
+        try:
+            return list(_specs(kind, incomplete))
+        except RpdError:  # a name that nothing has, half a quote: there is nothing to offer
+            return []
+
+    return complete
+
+
+def _specs(kind: str, text: str) -> Iterator[Offer]:
+    name, colon, rest = text.partition(":")
+    if not colon:
+        yield from _names(kind)
+        return
+    parameters = installed().describe(kind, name).parameters
+    given, comma, last = rest.rpartition(",")
+    before = f"{name}:{given}{comma}"
+    key, equals, value = last.partition("=")
+    named = [one for one in parameters if one.name == key] if equals else []
+    if named:
+        yield from _values(named[0], f"{before}{key}=", value)
+        return
+    if not given and parameters:
+        yield from _values(parameters[0], before, last)
+    taken = {item.partition("=")[0] for item in given.split(",")}
+    for one in parameters:
+        if one.name not in taken:
+            yield f"{before}{one.name}=", one.help
+
+
+def _names(kind: str) -> Iterator[Offer]:
+    for one in installed().of_kind(kind):
+        if one.ready:
+            parameters = installed().describe(kind, one.component.name).parameters
+            needs = any(parameter.default is None for parameter in parameters)
+            yield f"{one.component.name}{':' * needs}", one.component.summary
+
+
+def _values(parameter: Parameter, before: str, value: str) -> Iterator[Offer]:
+    """Yield what a parameter may be, as far as its annotation tells."""
+    annotation = parameter.annotation
+    literal = _LITERAL.search(annotation)
+    protocols = {kind.protocol.__name__: kind.name for kind in KINDS.values()}
+    nested = [protocols[word] for word in re.findall(r"\w+", annotation) if word in protocols]
+    if literal:
+        for word in literal[1].split(","):
+            yield f"{before}{word.strip().strip(chr(39) + chr(34))}", parameter.help
+    elif nested:
+        yield from ((f"{before}{spec}", about) for spec, about in _specs(nested[0], value))
+    elif "Path" in annotation:
+        yield from ((f"{before}{path}", "") for path in _paths(value))
+    elif annotation.startswith("bool"):
+        yield from ((f"{before}{word}", parameter.help) for word in ("true", "false"))
+
+
+def _paths(text: str) -> Iterator[str]:
+    """Yield the files and folders that a path may become."""
+    folder = text[: text.rfind("/") + 1]
+    try:
+        entries = sorted(os.scandir(folder or "."), key=lambda one: one.name)
+    except OSError:
+        return
+    for one in entries[:_MOST]:
+        if not one.name.startswith(".") or text[len(folder) :].startswith("."):
+            yield f"{folder}{one.name}{'/' * one.is_dir()}"
+
+
+def complete_run(incomplete: str) -> list[str]:
+    """Offer run directories and the folders on the way to them; those in `runs` at once."""
+    folders = [path for path in _paths(incomplete) if path.endswith("/")]
+    offered = [path.rstrip("/") if _is_run(path) else path for path in folders]
+    if not incomplete:
+        inner = [path.rstrip("/") for path in _paths("runs/") if _is_run(path)]
+        offered = [*inner, *(path for path in offered if path != "runs/" or not inner)]
+    return offered
+
+
+def _is_run(path: str) -> bool:
+    return Path(path, "run.json").is_file()
+
+
+def complete_kind(incomplete: str) -> list[str]:
+    """Offer the kinds of component."""
+    return [kind for kind in KINDS if kind.startswith(incomplete)]
+
+
+def complete_plugin(incomplete: str) -> list[str]:
+    """Offer the installed plugins and their distributions."""
+    found = installed().registrations
+    return sorted({name for one in found for name in (one.plugin, one.distribution) if name})
+
+
+def complete_name(kind: str) -> list[Offer]:
+    """Offer the names of the components of a kind."""
+    return [(one.component.name, one.component.summary) for one in installed().of_kind(kind)]

@@ -1,0 +1,115 @@
+"""A TOML file of one's own as `--config`: settings by their long option names.
+
+What it holds takes the place of defaults, so that the command line wins. It is read before the
+other options, because the parser must know it by then.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from rpd_core.cli.shared import reporting
+from rpd_core.errors import ConfigError, nearest
+
+_ANEW = "a permission is given anew each time"
+_TRUST = re.compile(r"(^|[,:'\"])\s*trust\s*=")
+_LARGEST = 1_000_000
+"""Bytes of a file."""
+_NOT_IN_FILES = {
+    "--trust-policy": _ANEW,
+    "--config": "a file names no other",
+    "--help": "it asks for help",
+}
+"""Options that only the command line takes, and why."""
+
+
+def is_toml(path: Path | None) -> bool:
+    """Return whether a configuration is a TOML file of the user's, not the `run.json` of a run."""
+    return path is not None and path.suffix.lower() == ".toml"
+
+
+@reporting
+def read_config(context: typer.Context, path: Path | None) -> Path | None:
+    """Make what a TOML file holds the defaults of a command; leave other files to the command."""
+    if path is not None and is_toml(path) and not context.resilient_parsing:
+        context.default_map = dict(_settings(path, _options(context)))
+    return path
+
+
+def _options(context: typer.Context) -> dict[str, Any]:
+    """Return the options of a command by their long names."""
+    options = [one for one in context.command.params if one.param_type_name == "option"]
+    return {flag: one for one in options for flag in one.opts if flag.startswith("--")}
+
+
+def _settings(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a file by the names of the parameters that they are for."""
+    values: dict[str, Any] = {}
+    for key, value in _table(path).items():
+        flag = f"--{key.replace('_', '-')}"
+        if flag not in options:
+            known = [one.removeprefix("--") for one in options if one not in _NOT_IN_FILES]
+            hint = nearest(flag.removeprefix("--"), known) or " See --help for the options."
+            raise ConfigError(f"{str(path)!r}: {key!r} is not an option.{hint}")
+        if flag in _NOT_IN_FILES:
+            raise ConfigError(
+                f"{str(path)!r}: {key!r} belongs on the command line: {_NOT_IN_FILES[flag]}"
+            )
+        if options[flag].name in values:
+            raise ConfigError(f"{str(path)!r}: {key!r} is there twice, spelt differently: keep one")
+        try:
+            values[options[flag].name] = _value(f"{str(path)!r}: {key}", value, options[flag])
+        except ValueError as error:  # in base 16, a number may have more digits than can be shown
+            raise ConfigError(f"{str(path)!r}: {key} has a number with too many digits") from error
+    return values
+
+
+def _table(path: Path) -> dict[str, Any]:
+    text = _content(path)
+    try:
+        return tomllib.loads(text.decode("utf-8"))
+    except RecursionError:
+        raise ConfigError(f"{str(path)!r} is not TOML of ours: it is nested too deeply") from None
+    except ValueError as error:  # of TOML, of UTF-8, or of a number with thousands of digits
+        raise ConfigError(f"{str(path)!r} is not TOML: {error}") from error
+
+
+def _content(path: Path) -> bytes:
+    """Read an ordinary file of a size that people write; wherever it lies, links are followed."""
+    try:
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)  # opening a pipe would wait for ever
+        with os.fdopen(os.open(path, flags), "rb") as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                raise ConfigError(f"{str(path)!r} is not an ordinary file: name a TOML file")
+            content = stream.read(_LARGEST + 1)
+    except OSError as error:
+        raise ConfigError(f"cannot read {str(path)!r}: {error.strerror}") from error
+    if len(content) > _LARGEST:
+        raise ConfigError(f"{str(path)!r} has more than {_LARGEST} bytes: name a TOML file")
+    return content
+
+
+def _value(name: str, value: Any, option: Any) -> Any:
+    """Return a value as the parser takes it from a command line, or refuse its kind."""
+    if option.is_flag:
+        if not isinstance(value, bool):
+            raise ConfigError(f"{name} must be true or false, got {value!r:.80}")
+        return value
+    several = value if isinstance(value, list) else [value]
+    if any(isinstance(one, bool) or not isinstance(one, str | int | float) for one in several):
+        raise ConfigError(f"{name} must be text or a number, got {value!r:.80}")
+    if any(_TRUST.search(str(one)) for one in several):
+        raise ConfigError(f"{name} has trust=, which belongs on the command line: {_ANEW}")
+    if option.multiple:
+        return [str(one) for one in several]
+    if isinstance(value, list):
+        raise ConfigError(f"{name} takes one value, got {len(value)}")
+    return str(value)

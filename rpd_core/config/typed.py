@@ -1,0 +1,65 @@
+"""What is wrong with a request, as far as that can be told before anything heavy is imported."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from rpd_core.config.identity import file_digest
+from rpd_core.config.resolve import check_names
+from rpd_core.config.settings import Request, check_value, declared
+from rpd_core.errors import RpdError
+from rpd_core.plugin import specs
+from rpd_core.plugin.kinds import KINDS
+from rpd_core.plugin.registry import Registry
+
+_KIND_OF = {kind.protocol.__name__: kind.name for kind in KINDS.values()}
+"""The kind of component that a parameter takes a spec of, by its annotation."""
+_READ = {"policy": "policy", "default_action": "default-action"}
+"""What may name a file, and its kind."""
+
+
+def check_typed(typed: Mapping[str, Any], registry: Registry) -> None:
+    """Refuse names that no catalogue has, numbers that cannot work, and files that are not there.
+
+    Only catalogues and sources are read; whatever needs the components themselves comes later.
+    """
+    check_names(Request(**{"env": None, **typed}), registry)
+    for name, setting in declared().items():
+        if name in typed and typed[name] not in setting.words:
+            check_value(name, typed[name])
+    for name, kind in _READ.items():
+        if isinstance(typed.get(name), str):
+            _check_files(kind, typed[name], registry)
+
+
+def _check_files(kind: str, text: str, registry: Registry) -> None:
+    """Refuse a file that is not there, unless it may be one whose ending was left out."""
+    paths: list[Path] = []
+    with suppress(RpdError, ValueError):  # what else is wrong is found when the component is made
+        paths = list(_paths_in(kind, text, registry))
+    for path in paths:
+        if not path.exists() and not glob.glob(f"{glob.escape(str(path))}.*"):
+            file_digest(path)  # which says so
+
+
+def _paths_in(kind: str, text: str, registry: Registry) -> Iterator[Path]:
+    """Yield the files that a spec names, as far as the source of its component tells."""
+    name, rest = specs.split_name(text, kind)
+    parameters = {one.name: one for one in registry.describe(kind, name).parameters}
+    if rest is None or not parameters:
+        return
+    first = next(iter(parameters.values()))
+    inner = _KIND_OF.get(first.annotation)
+    if inner is not None:
+        yield from _paths_in(inner, rest.removeprefix(f"{first.name}="), registry)
+        return
+    for item in specs.split_items(rest):
+        key, equals, value = item.partition("=")
+        known = bool(equals) and key.strip() in parameters
+        parameter, value = (parameters[key.strip()], value) if known else (first, item)
+        if parameter.annotation in ("Path", "Path | None") and value.strip().lower() != "none":
+            yield specs.convert(specs.unquote(value), Path, registry.make)

@@ -1,0 +1,85 @@
+"""What the entries of observations are called: by the user, the environment, or their place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from gymnasium import spaces
+
+from rpd_core.errors import FitError
+from rpd_core.plugin.parts import order_of_parts
+from rpd_core.plugin.protocols import Entry, Facts
+
+_MANY = 10_000
+"""Entries beyond which no names are made up."""
+_LISTED = 3
+"""Names that a message repeats."""
+
+
+def named_facts(facts: Facts, names: Sequence[str]) -> Facts:
+    """Return facts with the names that the user gives; those of a dict's parts fill a gap."""
+    if names:
+        return replace(facts, entry_names=_fitting(facts, tuple(names)))
+    if facts.entry_names or not _has_parts(facts.observation_space):
+        return facts
+    return replace(facts, entry_names=tuple(_names_of_parts(facts.observation_space)))
+
+
+def observed_entries(facts: Facts) -> tuple[Entry, ...]:
+    """Return the entries of an observation; those of a vector without names are numbered."""
+    if facts.entry_names:
+        return tuple(Entry(name) for name in facts.entry_names)
+    space = facts.observation_space
+    if not isinstance(space, spaces.Box) or len(space.shape) != 1:
+        return ()
+    return tuple(Entry(f"x{place}") for place in range(space.shape[0]))
+
+
+def _fitting(facts: Facts, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names that are as many as an observation has entries, or refuse them."""
+    space, who = facts.observation_space, facts.description or "the environment"
+    if not _has_parts(space) and len(space.shape or ()) > 1:
+        raise FitError(
+            f"names are for vectors, and observations of {who} have shape {space.shape}: leave "
+            "--names out"
+        )
+    count = sum(math.prod(shape) for _, shape in _parts(space))
+    if count != len(names):
+        shown = ", ".join(names[:_LISTED]) + ", ..." * (len(names) > _LISTED)
+        raise FitError(
+            f"names gives {len(names)} ({shown}) for observations of {who} with {count} "
+            f"entries: give {count}, parted by commas"
+        )
+    return names
+
+
+def _has_parts(space: Any) -> bool:
+    return isinstance(space, spaces.Dict | spaces.Tuple)
+
+
+def _names_of_parts(space: Any) -> Iterator[str]:
+    """Yield names for the numbers of a dict, in the order in which abstractions join them."""
+    parts = _parts(space)
+    pictures = any(len(shape) > 1 for _, shape in parts)
+    if pictures or sum(math.prod(shape) for _, shape in parts) > _MANY:
+        return
+    for path, shape in parts:
+        name = f"part {path}" if path.isdecimal() else path
+        places = range(math.prod(shape))
+        yield from (f"{name} {place}" for place in places) if shape else (name,)
+
+
+def _parts(space: Any, path: tuple[str, ...] = ()) -> list[tuple[str, tuple[int, ...]]]:
+    """Return name and shape of each part with numbers, in the order of their names."""
+    inner: list[tuple[Any, Any]] = []
+    if isinstance(space, spaces.Dict):
+        inner = list(space.spaces.items())
+    elif isinstance(space, spaces.Tuple):
+        inner = list(enumerate(space.spaces))
+    elif space.shape is not None and space.dtype is not None and space.dtype.kind not in "USO":
+        return [(".".join(path), tuple(space.shape))]
+    found = [part for key, one in inner for part in _parts(one, (*path, str(key)))]
+    return found if path else sorted(found, key=lambda part: order_of_parts(part[0]))

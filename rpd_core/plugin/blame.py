@@ -1,0 +1,136 @@
+"""Who is to blame when a component fails in the middle of something, in the words of the kit.
+
+A defect of a bundled component keeps its traceback: it is for us. One of a stranger's becomes one
+line that names the component, its distribution and the place. So does one of an object that no
+plugin offers keep it.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+from rpd_core.errors import ComponentError, RpdError, one_line
+from rpd_core.plugin.discovery import BUNDLED
+from rpd_core.plugin.kinds import KINDS
+from rpd_core.plugin.registry import Registration, installed
+
+
+def lacking(protocol: type, thing: object) -> list[str]:
+    """Return the methods and properties that a protocol asks for and a thing does not have."""
+    return [name for name in _members(protocol) if not _has(thing, name, protocol)]
+
+
+def _members(protocol: type) -> list[str]:
+    return [name for name in vars(protocol) if name == "__call__" or not name.startswith("_")]
+
+
+def _has(thing: object, name: str, protocol: type) -> bool:
+    if isinstance(vars(protocol)[name], property):
+        return hasattr(thing, name)
+    return callable(getattr(thing, name, None))
+
+
+def lacks(protocol: type, thing: object, asks: str = "") -> str:
+    """Return what a thing lacks of a protocol, as the end of a sentence; empty if nothing."""
+    names = lacking(protocol, thing)
+    if not names:
+        return ""
+    listed = ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]
+    return (
+        f"lacks {listed} of the protocol {protocol.__name__}{asks and f', which asks for {asks}'}"
+    )
+
+
+def lacks_of_kind(kind: str, recipe: object) -> str:
+    """Return what a recipe lacks of what its kind asks for; empty if nothing."""
+    return lacks(KINDS[kind].protocol, recipe, KINDS[kind].method)
+
+
+def gave_instead(what: str, given: object, protocol: type) -> str:
+    """Return what is wrong with what a method gave, `gave an int, which lacks ...`; or nothing."""
+    missing = lacks(protocol, given)
+    return f"{what} gave {a_kind(given)}, which {missing}" if missing else ""
+
+
+def a_kind(thing: object) -> str:
+    """Return the class of a thing with its article."""
+    name = type(thing).__name__
+    return f"{'an' if name[0].lower() in 'aeiou' or name == 'ndarray' else 'a'} {name}"
+
+
+def registration_for(kind: str, thing: object) -> Registration | None:
+    """Find who offers a component, or what it has been opened into."""
+    exact = installed().registration_of(kind, thing)
+    if exact is not None:
+        return exact
+    package = type(thing).__module__.partition(".")[0]
+    mine = [r for r in installed().of_kind(kind) if _package(r) == package and r.ready]
+    return mine[0] if len(mine) == 1 else None
+
+
+def _package(registration: Registration) -> str:
+    return registration.component.target.partition(":")[0].partition(".")[0]
+
+
+def named(kind: str, thing: object) -> str:
+    """Return what messages call a component: name and distribution, or its class."""
+    found = registration_for(kind, thing)
+    if found is None:
+        return f"{kind} {type(thing).__qualname__}"
+    whose = f"{found.distribution} {found.version}".strip() or f"plugin {found.plugin!r}"
+    return f"{kind} {found.component.name!r} ({whose})"
+
+
+def whose(kind: str, thing: object) -> str:
+    """Return the distribution of a stranger's component, in brackets; nothing for others."""
+    found = None if _ours(thing) else registration_for(kind, thing)
+    return f" ({found.distribution} {found.version})" if found and found.distribution else ""
+
+
+def refuse(kind: str, thing: object, complaint: str) -> NoReturn:
+    """Raise about a component that breaks the contract, with how to look into it."""
+    found = registration_for(kind, thing)
+    check = f". Try: rpd check-plugin {found.plugin}" if found and not _ours(thing) else ""
+    raise ComponentError(f"{named(kind, thing)} {complaint}{check}")
+
+
+def require(kind: str, thing: object, complaint: str) -> None:
+    """Raise about a component if there is a complaint."""
+    if complaint:
+        refuse(kind, thing, complaint)
+
+
+@contextmanager
+def blamed(kind: str, thing: Any, what: str) -> Iterator[None]:
+    """Name a stranger's component when it raises; `what` it was doing."""
+    try:
+        yield
+    except RpdError:
+        raise
+    except Exception as error:
+        if _ours(thing) or registration_for(kind, thing) is None:
+            raise  # whoever passes an object of their own wants its traceback
+        try:
+            refuse(kind, thing, f"failed: {what} raised {one_line(error)}{_place(error, thing)}")
+        except ComponentError as told:
+            raise told from error
+
+
+def _ours(thing: object) -> bool:
+    """Return whether a class comes from the core or from a bundled plugin."""
+    package = type(thing).__module__.partition(".")[0]
+    bundled = {_package(r) for r in installed().registrations if r.distribution == BUNDLED}
+    return package in {"rpd_core", *bundled}
+
+
+def _place(error: BaseException, thing: object) -> str:
+    """Return the last line of the component's own package that an error came through."""
+    package = type(thing).__module__.partition(".")[0]
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [one for one in frames if package in (*Path(one.filename).parts, Path(one.filename).stem)]
+    last = own[-1] if own else None
+    return f" ({Path(last.filename).name}, line {last.lineno})" if last else ""

@@ -1,0 +1,138 @@
+"""Several runs beside one another: what differs between them, and how far each is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from rpd_core.config.configuration import Configuration
+from rpd_core.config.identity import short_digest
+from rpd_core.config.settings import declared
+from rpd_core.errors import RpdError, one_line
+from rpd_core.store.directory import RunDirectory
+from rpd_core.store.places import find_runs, last_change, size_of
+
+_UNSAID = ("chunk", "shares", "first_episodes")
+"""Settings that nobody types."""
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """One of several runs."""
+
+    path: str
+    """The run directory."""
+    state: str
+    """`finished`, `n of N episodes` or `broken`."""
+    episodes_done: int
+    """Mutant episodes that are stored."""
+    episodes: int
+    """Mutant episodes that were asked for last."""
+    analyses: tuple[str, ...]
+    """Names of the finished analyses."""
+    changed: float
+    """When something was done with it last, in seconds since the epoch."""
+    bytes: int
+    """Size of all its files."""
+    differs: Mapping[str, Any] = field(default_factory=dict)
+    """Settings in which the runs differ, with the values of this one."""
+    problem: str = ""
+    """What is wrong with a broken run."""
+
+
+def list_runs(folder: Path) -> list[RunRow]:
+    """List the runs in a folder, the latest first."""
+    found = [_row(path) for path in find_runs(folder)]
+    return sorted(with_differences(found), key=lambda row: (-row.changed, row.path))
+
+
+def _row(path: Path) -> RunRow:
+    """Read what can be told of a run quickly; its episodes are counted, not read."""
+    directory = RunDirectory(path)
+    empty = RunRow(str(path), "broken", 0, 0, (), last_change(path), size_of(path))
+    try:
+        latest = directory.latest()
+        config = directory.configuration(directory.analysis(latest) if latest else None)
+        if latest is None and (question := directory.question()) is not None:
+            config = replace(config, settings=replace(config.settings, **question.given()))
+        done, asked = directory.suite().count(), config.settings.episodes
+        names = tuple(directory.analyses())
+    except RpdError as error:
+        return replace(empty, problem=one_line(error))
+    return replace(
+        empty,
+        state=_state(done, asked, bool(names)),
+        episodes_done=done,
+        episodes=asked,
+        analyses=names,
+        differs=_settings(config),
+    )
+
+
+def _state(done: int, asked: int, finished: bool) -> str:
+    if finished:
+        return "finished" if done >= asked else f"finished; {done} of {asked} episodes"
+    return f"{done} of {asked} episodes"
+
+
+def _settings(config: Configuration) -> dict[str, Any]:
+    """Return everything that may differ between two runs, by name."""
+    chosen = {
+        name: value
+        for name, value in config.settings.given().items()
+        if name not in _UNSAID and name in declared()
+    }
+    contents = {f"{name} content": short_digest(one) for name, one in config.components.items()}
+    return {"env": config.env, "policy": config.policy, **chosen, **contents}
+
+
+def with_differences(rows: Iterable[RunRow]) -> list[RunRow]:
+    """Return runs with those settings alone that differ: from any, or from the same environment's.
+
+    The recommendations of two environments differ in much that nobody has chosen. What a component
+    is made of counts only where its name does not differ.
+    """
+    found = list(rows)
+    groups: dict[Any, list[RunRow]] = {}
+    for row in found:
+        groups.setdefault(row.differs.get("env"), []).append(row)
+    known = [row for row in found if row.differs]
+    several = {name for name in ("env", "policy") if _vary(known, name)}
+    answer = []
+    for row in found:
+        mine = groups[row.differs.get("env")]
+        names = [name for name in row.differs if name in several or _vary(mine, name)]
+        shown = {name: row.differs[name] for name in names if not _is_told(name, names)}
+        answer.append(replace(row, differs=shown))
+    return answer
+
+
+def _vary(rows: list[RunRow], name: str) -> bool:
+    return len({repr(row.differs.get(name)) for row in rows}) > 1
+
+
+def _is_told(name: str, names: list[str]) -> bool:
+    """Return whether a difference in content is one in name, too."""
+    owner, space, _ = name.partition(" ")
+    return bool(space) and owner in names
+
+
+def age_in_words(changed: float, now: float | None = None) -> str:
+    """Return how long ago something was, shortly."""
+    seconds = max((time.time() if now is None else now) - changed, 0.0)
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds // size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def size_in_words(count: float) -> str:
+    """Return a number of bytes, shortly."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"
