@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import logging
 import os
@@ -15,42 +14,31 @@ from typing import Any, ParamSpec
 import numpy as np
 
 from rpd_core import pipeline
-from rpd_core.analysis.holding import Lists
 from rpd_core.analysis.pilot import find_rate, known_rate
-from rpd_core.config.configuration import Configuration
-from rpd_core.config.resolve import RESERVED, Setup, choose, resolve
+from rpd_core.config.objects import with_parameters
+from rpd_core.config.resolve import Setup, choose, resolve
 from rpd_core.config.settings import Request, declared
-from rpd_core.errors import ConfigError, RpdError, nearest
+from rpd_core.errors import ConfigError, nearest
 from rpd_core.execute.running import can_be_shipped
 from rpd_core.play.recipe import recipe_of
-from rpd_core.plugin.protocols import Executor, Measure
+from rpd_core.plugin.protocols import Environment, Executor, PolicyLoader
 from rpd_core.plugin.registry import installed
-from rpd_core.report.benching import (
-    BENCHED,
-    Bench,
-    BenchQuestion,
-    Criterion,
-    SeedFigures,
-    bench_of,
-    choosing_seeds,
-    looked_up,
-    seed_figures,
-)
+from rpd_core.report.like import Like, learned_suffix, request_like, with_what_was_learned
+from rpd_core.report.naming import default_directory
 from rpd_core.report.opened import Run
+from rpd_core.report.pictures.stored import Pictures
+from rpd_core.report.progress import shown
 from rpd_core.report.sensitivity import Sensitivity, changes_of
 from rpd_core.report.sensitivity import vary as vary_list
 from rpd_core.report.stored import stored_request
 from rpd_core.report.validation import Validation
 from rpd_core.report.validation import validate as validate_list
-from rpd_core.store.directory import RunDirectory
-from rpd_core.store.files import file_stem
+from rpd_core.store.directory import PROCESS, RunDirectory
 from rpd_core.store.session import Note, Progress, Session, writing
 
 P = ParamSpec("P")
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    """Show no progress."""
+LONGEST_NAME = 150
+"""Characters of an analysis's name; those that rpd makes by itself are shorter."""
 
 
 def _logged(text: str) -> None:
@@ -72,8 +60,12 @@ class Call(Request):
     """Let policy files run code of their authors'; never stored."""
     analysis: str | None = field(default=None, kw_only=True)
     """Name of the analysis; none: one that says what is asked."""
-    progress: Progress = field(default=_silent, kw_only=True)
-    """Told (stage, done, total) as work is finished."""
+    like: Like | None = field(default=None, kw_only=True)
+    """A run to be compared with: its task, states, default action, rate and condition are used."""
+    pictures: bool = field(default=True, kw_only=True)
+    """Draw the first decisions and film a few of them at the end, where it can be done."""
+    progress: Progress | bool = field(default=True, kw_only=True)
+    """Bars in notebooks and terminals, or not; or a function told (stage, done, total)."""
     note: Note = field(default=_logged, kw_only=True)
     """Told what the user should know, for example that an old id was renamed."""
 
@@ -94,15 +86,37 @@ def _with_signature(of: Callable[P, object]) -> Callable[[Callable[..., Run]], C
 def run(*args: Any, **keywords: Any) -> Run:
     """Build a suite, rank the decisions, prune the policy; continue if `out` holds a part of it.
 
-    `env`, `policy` and the other components are spec strings, recipes, or functions of your own:
-    a factory of Gymnasium environments, a function from a batch of observations to a batch of
-    actions, from observations to abstract states, from a `Moment` to actions, from `Evidence` to
-    scores, from `Episodes` to weights.
+    `env` is a spec string, a Gymnasium environment or a function that makes one; `policy` a spec
+    string, a model of stable-baselines3, a torch module, or a function from a batch of observations
+    to a batch of actions. The other components are spec strings or functions: from observations to
+    abstract states, from a `Moment` to actions, from `Evidence` to scores, from `Episodes` to
+    weights. Recipes do everywhere.
     """
-    return carry_out(Call(*args, **_tidy("run", keywords)))
+    return carry_out(Call(*args, **tidy("run", keywords)))
 
 
-def _tidy(function: str, keywords: dict[str, Any], *others: str) -> dict[str, Any]:
+def as_policy(policy: Any, **parameters: Any) -> PolicyLoader:
+    """Return what `run` makes of a policy, with parameters of its loader.
+
+    For example `as_policy(model, deterministic=False)` for a model that acts by chance.
+    """
+    return _as_recipe("policy", policy, parameters)  # type: ignore[no-any-return]
+
+
+def as_environment(env: Any, **parameters: Any) -> Environment:
+    """Return what `run` makes of an environment, with parameters of its plugin.
+
+    For example `as_environment(env, max_steps=500)` for one that may never end.
+    """
+    return _as_recipe("environment", env, parameters)  # type: ignore[no-any-return]
+
+
+def _as_recipe(kind: str, thing: Any, parameters: dict[str, Any]) -> Any:
+    registry = installed()
+    return with_parameters(registry, kind, choose(registry, kind, thing).recipe, parameters)
+
+
+def tidy(function: str, keywords: dict[str, Any], *others: str) -> dict[str, Any]:
     """Return the keywords of a function in plain types; refuse any that a call does not have."""
     known = {*inspect.signature(Call).parameters} - {*others}
     for name in keywords:
@@ -125,8 +139,7 @@ def _tidied(name: str, value: Any) -> Any:
 def carry_out(call: Call) -> Run:
     """Do a whole run."""
     with session_for(call) as session:
-        summary = pipeline.run(session, call.analysis)
-    return Run(session.directory.path, summary.analysis, session.setup)
+        return pipeline.finish_run(session, call.analysis, pictures=call.pictures)
 
 
 @contextmanager
@@ -139,10 +152,14 @@ def session_for(call: Call, setup: Setup | None = None) -> Iterator[Session]:
         executor = registry.make("executor", executor)
     workers = call.workers if can_be_shipped(recipe_of(setup)) else 1
     directory = directory_for(call, setup)
-    heard = {"progress": call.progress, "note": call.note}
     setup = known_rate(setup, directory)
-    with writing(setup, directory, registry, executor, workers, find_rate, **heard) as session:
-        yield session
+    with shown(call.progress) as progress:
+        heard = {"progress": progress, "note": call.note}
+        with (
+            writing(setup, directory, registry, executor, workers, find_rate, **heard) as session,
+            with_what_was_learned(session, call.like),
+        ):
+            yield session
 
 
 def resolve_call(call: Call) -> Setup:
@@ -154,7 +171,8 @@ def resolve_call(call: Call) -> Setup:
         registry.find("executor", registry.name_in("executor", call.executor))
     if call.analysis is not None:
         check_name(call.analysis)
-    setup = resolve(call, registry, call.trust_policy)
+    asked = call if call.like is None else request_like(call.like, call, call.trust_policy)
+    setup = resolve(asked, registry, call.trust_policy)
     for note in setup.task.notes:
         call.note(note)
     return setup
@@ -249,110 +267,21 @@ def validate_session(
     return validate_list(session, opened, states, episodes, reached)
 
 
-def bench(
-    env: Any,
-    policy: Any = None,
-    *,
-    seeds: tuple[int, ...] = (0, 1, 2, 3, 4),
-    choose_on: tuple[int, ...] | None = None,
-    base: str = "tarantula",
-    criterion: Criterion = "both",
-    all_measures: bool = False,
-    **more: Any,
-) -> Bench:
-    """Compare measures on the same suites and test episodes, one suite per seed.
+def take_pictures(
+    run: Run | str | os.PathLike[str], trust_policy: bool = False, **how: Any
+) -> Pictures:
+    """Draw the first decisions of a stored list, film a few, and store that with the run.
 
-    The best by `criterion` is chosen on the seeds `choose_on`; figures and differences to `base`
-    come from the others. `out` is the folder of the run directories; the rest is as for `run`.
+    The policy and the environment must be there; `how` is as for `validate`.
     """
-    judges = choosing_seeds(seeds) if choose_on is None else tuple(choose_on)
-    asked = BenchQuestion(tuple(seeds), judges, base, criterion, all_measures)
-    call = heard_once(Call(env, policy, **_tidy("bench", more, "seed", "analysis")))
-    return compare_measures(call, asked, bench_folder(call, resolve_call(call)), resolve_call)
-
-
-def compare_measures(
-    call: Call, asked: BenchQuestion, folder: Path, resolving: Callable[[Call], Setup]
-) -> Bench:
-    """Sweep over every measure on every seed, each in a run directory of its own in a folder."""
-    others, left_out = _further_measures(asked.all_measures)
-    figures: dict[str, list[SeedFigures]] = {}
-    lists: dict[int, Lists] = {}
-    conditions = set()
-    for seed in asked.seeds:
-        one = _call_of_seed(call, seed, folder)
-        setup = resolving(one)
-        if asked.base not in {*setup.measures, *others}:
-            raise ConfigError(f"the base {asked.base!r} is not compared: add it with --measure")
-        with session_for(one, setup) as session:
-            swept = pipeline.sweep_measures(session, others)
-        left_out |= swept.left_out
-        lists[seed] = swept.lists
-        conditions.add(swept.analysis.condition_text)
-        found = seed_figures(seed, swept.sweep, swept.references, swept.stability)
-        for name, row in found.items():
-            figures.setdefault(name, []).append(row)
-    complete = {
-        name: looked_up(name, rows, lists, asked)
-        for name, rows in figures.items()
-        if len(rows) == len(asked.seeds)
-    }
-    config = session.setup.config
-    condition = conditions.pop() if len(conditions) == 1 else str(config.settings.condition)
-    return bench_of(config, condition, asked, complete, left_out)
-
-
-def _call_of_seed(call: Call, seed: int, folder: Path) -> Call:
-    """Return the call that plays one seed, with progress that names it."""
-
-    def progress(stage: str, done: int, total: int) -> None:
-        call.progress(f"{stage} {seed}", done, total)
-
-    return dataclasses.replace(call, seed=seed, out=folder / f"seed-{seed}", progress=progress)
-
-
-def heard_once(call: Call) -> Call:
-    """Return a call whose notes are passed on once, however many seeds they come from."""
-    heard: set[str] = set()
-
-    def note(text: str) -> None:
-        if text not in heard:
-            heard.add(text)
-            call.note(text)
-
-    return dataclasses.replace(call, note=note)
-
-
-def _further_measures(everything: bool) -> tuple[dict[str, Measure], dict[str, str]]:
-    """Return measures to try beside the standard ones, and why some cannot be made."""
-    registry = installed()
-    names = list(BENCHED)
-    if everything:
-        names += [one.component.name for one in registry.of_kind("measure")]
-    found: dict[str, Measure] = {}
-    left_out = {}
-    for name in dict.fromkeys(names):
-        if name in (*RESERVED, "python"):
-            continue
-        try:
-            found[name] = choose(registry, "measure", name).recipe
-        except RpdError as error:
-            left_out[name] = str(error)
-    return found, left_out
-
-
-def bench_folder(call: Call, setup: Setup) -> Path:
-    """Return the folder of the runs of a comparison: the one asked for, or a readable one."""
-    if call.out is not None:
-        return Path(call.out)
-    settings = dataclasses.replace(setup.config.settings, seed=0)  # it stays when seeds are added
-    name = default_directory(dataclasses.replace(setup.config, settings=settings)).name
-    return Path("runs") / f"bench_{name.replace('_seed0_', '_')}"
+    with _continued(run, trust_policy, how) as (session, call):
+        return pipeline.picture_run(session, call.analysis)
 
 
 def check_name(name: str) -> str:
     """Return the name of an analysis, or refuse one that is not a plain file name."""
-    if not name or file_stem(name) != name:
+    plain = name.isascii() and all(c.isalnum() or c in "-._" for c in name)
+    if not plain or not name.strip("-.") == name != "" or len(name) > LONGEST_NAME:
         raise ConfigError(
             f"an analysis cannot be called {name!r}: use letters, digits, '-', '_' and '.'"
         )
@@ -361,19 +290,13 @@ def check_name(name: str) -> str:
 
 def directory_for(call: Call, setup: Setup) -> RunDirectory:
     """Return the directory of a run: the one asked for, or one with a readable name."""
-    path = Path(call.out) if call.out is not None else default_directory(setup.config)
+    if call.out is not None:
+        return RunDirectory(Path(call.out))
+    path = default_directory(setup)
+    path = path.with_name(path.name + learned_suffix(call.like))
+    if setup.config.live:  # no other process may go on with it: a notebook begins anew
+        path = path.with_name(f"{path.name}_{PROCESS[:8]}")
     return RunDirectory(path)
-
-
-def default_directory(config: Configuration) -> Path:
-    """Return a directory named after environment, policy and seed, told apart by a digest."""
-
-    def words(text: str) -> str:
-        text = text.replace("\\", "/").rsplit("/", 1)[-1]
-        return "".join(c if c.isalnum() or c in ".-" else "-" for c in text).strip("-.")[:60]
-
-    name = f"{words(config.env)}_{words(config.policy)}_seed{config.settings.seed}"
-    return Path("runs") / f"{name}_{config.digest()}"
 
 
 def open_run(path: str | os.PathLike[str], analysis: str | None = None) -> Run:

@@ -87,6 +87,11 @@ def nearest(word: str, words: Iterable[str]) -> str:
     return f" Did you mean {lowered[close[0]]!r}?" if close else ""
 
 
+def counted(number: int, one: str, several: str = "") -> str:
+    """Return a number with its noun: `1 state`, `2 states`; `several` where it is no plain s."""
+    return f"{number} {one if number == 1 else several or f'{one}s'}"
+
+
 def one_line(error: BaseException) -> str:
     """Return an exception as one line of text, its type in front where it is not ours."""
     text = " ".join(str(error).split())

@@ -41,6 +41,10 @@ from rpd_core.pruning.refine import (
 from rpd_core.pruning.sweep import Pruning, Sweep, prune, sweep
 from rpd_core.pruning.trials import Trials
 from rpd_core.report import summary
+from rpd_core.report.opened import Run
+from rpd_core.report.page.gathering import gather_for
+from rpd_core.report.pictures.stored import Pictures
+from rpd_core.report.pictures.taking import take_pictures, try_pictures
 from rpd_core.report.results import PassRates, SuiteFacts, Summary
 from rpd_core.report.tables import RankingTable
 from rpd_core.store.directory import RunDirectory
@@ -86,6 +90,22 @@ def run(session: Session, name: str | None = None, grow: bool = True) -> Summary
     store_kept(directory, answer.analysis, pruning)
     finish_answer(directory, answer)
     return answer
+
+
+def finish_run(session: Session, name: str | None, grow: bool = True, pictures: bool = True) -> Run:
+    """Do it all, and take pictures where they are wanted; the answer stands without them."""
+    answer = run(session, name, grow)
+    finished = Run(session.directory.path, answer.analysis, session.setup)
+    if pictures:
+        try_pictures(session, finished, gather_for(session, finished))
+    return finished
+
+
+def picture_run(session: Session, name: str | None) -> Pictures:
+    """Take the pictures of a finished analysis, again where there are some."""
+    prepare_run(session)
+    finished = Run(session.directory.path, name, session.setup)
+    return take_pictures(session, finished, again=True, gather=gather_for(session, finished))
 
 
 def _rank_suite(
@@ -271,12 +291,12 @@ def build_suite(session: Session) -> None:
         last=settings.unmutated_episodes - 1,
         phase=Phase.UNMUTATED,
     )
-    play_parts(session, "unmutated", directory.unmutated(), own)
+    play_parts(session, "unmutated", directory.unmutated(), own, cut=False)
 
 
 def suite_facts(directory: RunDirectory) -> tuple[SuiteFacts, float]:
     """Return what the stored suite holds before any condition is known, and its mean return."""
-    stored = StoredEpisodes(directory.suite())
+    stored = StoredEpisodes(directory.suite(), directory.stored().settings.episodes)
     episodes = stored.episodes()
     counted = tally(stored.chunks(), np.zeros(len(episodes)))
     rate = directory.stored().settings.mutation_rate

@@ -111,9 +111,9 @@ class AtariGrid:
         return np.repeat(grey[np.ix_(rows, columns)][..., None], 3, axis=2)
 
     def show(self, value: Array) -> str:
-        """Write the cells with blanks for black and 8 for white, one line per row."""
-        marks = " 12345678" if self.levels == 9 else "".join(map(chr, range(48, 48 + self.levels)))
-        return "\n".join("".join(marks[int(cell)] for cell in row) for row in value)
+        """Write the cells with dots for black and 8 for white, row by row."""
+        marks = ".12345678" if self.levels == 9 else "".join(map(chr, range(48, 48 + self.levels)))
+        return "/".join("".join(marks[int(cell)] for cell in row) for row in value)
 
 
 def windows(length: int, parts: int) -> NDArray[np.intp]:

@@ -17,5 +17,6 @@ def rpd_policy_loaders() -> list[Component]:
             "Frozen TensorFlow-1 graph (.pb) of the Atari Zoo",
             requires=("torch", "google.protobuf"),
             install="torch protobuf",
+            looks_like=r".+\.pb",
         )
     ]

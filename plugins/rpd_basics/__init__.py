@@ -56,6 +56,7 @@ def rpd_policy_loaders() -> list[Component]:
 def rpd_conditions() -> list[Component]:
     return [
         Safe("return", "rpd_basics.conditions:Return", "Return beyond a bound: return>=200"),
+        Safe("soft-return", "rpd_basics.conditions:SoftReturn", "Passed in part, by the return"),
         Safe("length", "rpd_basics.conditions:Length", "Length beyond a bound: length>=100"),
         Safe("auto", "rpd_basics.conditions:Auto", "The cut that splits the suite best"),
         Safe("ended", "rpd_basics.conditions:Ended", "How the episode ended"),
@@ -72,3 +73,11 @@ def rpd_measures() -> list[Component]:
 @hookimpl
 def rpd_executors() -> list[Component]:
     return [Safe("local", "rpd_core.execute.local:LocalProcesses", "Processes on this machine")]
+
+
+@hookimpl
+def rpd_panels() -> list[Component]:
+    return [
+        Safe("vectors", "rpd_basics.panels:Vectors", "States over any two of their entries"),
+        Safe("pictures", "rpd_basics.panels:PictureGallery", "The first states as pictures"),
+    ]

@@ -9,8 +9,9 @@ from typing import Literal
 import numpy as np
 
 from rpd_basics.batches import Array, Batch, check_finite, pick_entries, shape_of, width
-from rpd_basics.bins import binned, describe, digitise
-from rpd_basics.entry_choice import informative_entries
+from rpd_basics.bins import binned, digitise
+from rpd_basics.entry_choice import distinct_entries, informative_entries
+from rpd_basics.entry_names import bin_rules, check_names, names_in
 from rpd_basics.images import shrink, to_grey, to_levels
 from rpd_basics.resolution import Judge, best_edges, best_picture
 from rpd_core.errors import FitError, SpecError
@@ -55,6 +56,8 @@ class Auto:
     """Entries that have bins; learned."""
     edges: tuple[tuple[float, ...], ...] = learned(())
     """Inner edges of the bins of these entries; learned."""
+    names: tuple[str, ...] = learned(())
+    """What these entries are called, if they have names; learned."""
     size: tuple[int, ...] = learned(())
     """Rows and columns of the small picture; learned."""
     levels: int = learned(0)
@@ -75,6 +78,7 @@ class Auto:
             count = getattr(self, name)
             if count is not None and not 1 <= count <= MOST_EPISODES:
                 raise SpecError(f"auto: {name} must lie in 1..{MOST_EPISODES}, got {count}")
+        check_names("auto", self.names, len(self.entries))
 
     def fit(self, sample: FitSample) -> Auto:
         """Choose the resolution."""
@@ -85,7 +89,9 @@ class Auto:
         check_finite(sample.values, "auto")
         if is_picture(sample.values):
             return self._fit_pictures(to_grey(sample.values), judge)
-        return self._fit_vectors(sample.values, judge)
+        fitted = self._fit_vectors(sample.values, judge)
+        names = names_in(sample, fitted.length)
+        return replace(fitted, names=tuple(names[one] for one in fitted.entries) if names else ())
 
     def _fit_pictures(self, grey: Array, judge: Judge) -> Auto:
         span = span_of(grey)
@@ -96,7 +102,7 @@ class Auto:
         )  # fmt: skip
 
     def _fit_vectors(self, values: Batch, judge: Judge) -> Auto:
-        entries = informative_entries(values)
+        entries = distinct_entries(values, informative_entries(values))
         edges, quality = best_edges(pick_entries(values, entries), judge)
         binned = [(entry, inner) for entry, inner in zip(entries, edges, strict=True) if inner]
         return replace(
@@ -121,8 +127,9 @@ class Auto:
     def show(self, value: Array) -> str:
         """Describe between which edges each entry lies, or draw the picture in digits."""
         if self.kind == "vector":
-            return describe(value.tolist(), self.edges, self.entries) if self.edges else "anything"
-        return "\n".join("".join(map(str, row)) for row in value.tolist())
+            names = self.names or [f"x{entry}" for entry in self.entries]
+            return bin_rules(value.tolist(), self.edges, names) if self.edges else "anything"
+        return "/".join("".join(map(str, row)) for row in value.tolist())
 
     def name_entries(self, before: tuple[Entry, ...]) -> tuple[Entry, ...]:
         """Return the entries that have bins, with their edges; pictures have none."""

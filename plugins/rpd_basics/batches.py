@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpd_core.errors import FitError
+from rpd_core.plugin.parts import order_of_parts
 
 Array = NDArray[Any]
 Batch = Array | dict[str, Array]
@@ -93,10 +94,4 @@ def as_vectors(values: Batch, who: str) -> Array:
 
 def _ordered_keys(values: dict[str, Array]) -> list[str]:
     """Return the keys in the order in which entries are numbered."""
-    return sorted(values, key=_key_order)
-
-
-def _key_order(key: str) -> list[tuple[bool, int, str]]:
-    """Order the parts of tuples by number: 2 comes before 10."""
-    words = key.split(".")
-    return [(False, int(word), "") if word.isdecimal() else (True, 0, word) for word in words]
+    return sorted(values, key=order_of_parts)

@@ -9,6 +9,8 @@ from typing import Literal
 import numpy as np
 
 from rpd_basics.batches import Array, Batch, as_vectors, check_finite
+from rpd_basics.entry_names import bin_rules, check_names, names_in
+from rpd_basics.readable import cells_of, cut_between, resolution, spaced
 from rpd_core.errors import FitError, SpecError
 from rpd_core.plugin.protocols import Entry, FitSample, learned
 
@@ -17,21 +19,28 @@ Edges = tuple[tuple[float, ...], ...]
 
 
 def quantile_edges(column: Array, count: int) -> tuple[float, ...]:
-    """Return edges that put about as many values into each bin; few values get a bin each."""
-    present = np.unique(column.astype(np.float64))
-    if len(present) <= count:
-        inner = (present[1:] + present[:-1]) / 2
-    else:
-        inner = np.quantile(column.astype(np.float64), np.arange(1, count) / count)
-        lowest = (present[0] + present[1]) / 2  # an edge at the smallest value would cut nothing
-        inner = np.maximum(inner, lowest)
-    return tuple(np.unique(inner).tolist())
+    """Return edges that put about as many values into each bin; few values get a bin each.
+
+    They lie between values that can be told apart, on short numbers.
+    """
+    values = np.sort(column)
+    cells = cells_of(values)
+    starts = np.flatnonzero(cells[1:] != cells[:-1]) + 1
+    if len(starts) >= count:
+        wanted = np.arange(1, count) * len(values) / count
+        above = np.searchsorted(starts, wanted).clip(1, len(starts) - 1)
+        nearer = wanted - starts[above - 1] < starts[above] - wanted
+        starts = starts[np.unique(np.where(nearer, above - 1, above))]
+    return tuple(cut_between(float(values[at - 1]), float(values[at])) for at in starts.tolist())
 
 
 def uniform_edges(column: Array, count: int) -> tuple[float, ...]:
     """Return edges of equally wide bins between the smallest and the largest value."""
     low, high = float(column.min()), float(column.max())
-    return tuple(np.unique(np.linspace(low, high, count + 1)[1:-1]).tolist()) if high > low else ()
+    if high <= low:
+        return ()
+    inner = np.unique(np.linspace(low, high, count + 1)[1:-1])
+    return tuple(spaced(inner, resolution(column)).tolist())
 
 
 def digitise(rows: Array, edges: Edges) -> Array:
@@ -41,19 +50,6 @@ def digitise(rows: Array, edges: Edges) -> Array:
         column = rows[:, number].astype(np.float64)
         binned[:, number] = np.searchsorted(np.array(inner), column, side="right")
     return binned
-
-
-def describe(value: Sequence[int], edges: Edges, entries: Sequence[int] = ()) -> str:
-    """Describe between which edges each entry lies; entries that have one bin are left out."""
-    words = []
-    numbers = entries or range(len(edges))
-    for number, place, inner in zip(numbers, value, edges, strict=True):
-        if not inner:
-            continue
-        low = f"{inner[place - 1]:.3g} <= " if place else ""
-        high = f" < {inner[place]:.3g}" if place < len(inner) else ""
-        words.append(f"{low}x{number}{high}")
-    return ", ".join(words) or "anything"
 
 
 def binned(before: Sequence[Entry], edges: Edges) -> tuple[Entry, ...]:
@@ -66,7 +62,10 @@ def binned(before: Sequence[Entry], edges: Edges) -> tuple[Entry, ...]:
 
 @dataclass(frozen=True)
 class Bins:
-    """Entries of a vector in bins, for example `bins:8` or `bins:4+8,kind=uniform`."""
+    """Entries of a vector in bins, for example `bins:8` or `bins:4+8,kind=uniform`.
+
+    There are fewer where bins would be narrower than the data can tell or a person can read.
+    """
 
     count: tuple[int, ...] = (8,)
     """Bins: one number for all entries, or one for each."""
@@ -74,11 +73,14 @@ class Bins:
     """Equally full bins, or equally wide ones."""
     edges: tuple[tuple[float, ...], ...] = learned(())
     """Inner edges of every entry; learned from episodes of the original policy."""
+    names: tuple[str, ...] = learned(())
+    """What the entries are called, if they have names; learned."""
 
     def __post_init__(self) -> None:
         wrong = [count for count in self.count if not 1 <= count <= 30_000]
         if wrong or not self.count:
             raise SpecError(f"bins: count must lie in 1..30000, got {list(self.count)}")
+        check_names("bins", self.names, len(self.edges))
 
     def fit(self, sample: FitSample) -> Bins:
         """Learn the edges."""
@@ -90,7 +92,7 @@ class Bins:
         counts = self.count * size if len(self.count) == 1 else self.count
         learn = quantile_edges if self.kind == "quantile" else uniform_edges
         edges = tuple(learn(rows[:, number], count) for number, count in enumerate(counts))
-        return replace(self, edges=edges)
+        return replace(self, edges=edges, names=names_in(sample, size))
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
         rows = as_vectors(values, "bins")
@@ -101,7 +103,8 @@ class Bins:
 
     def show(self, value: Array) -> str:
         """Describe between which edges each entry lies."""
-        return describe(value.tolist(), self.edges)
+        names = self.names or [f"x{number}" for number in range(len(self.edges))]
+        return bin_rules(value.tolist(), self.edges, names)
 
     def name_entries(self, before: tuple[Entry, ...]) -> tuple[Entry, ...]:
         """Return the entries with their edges."""

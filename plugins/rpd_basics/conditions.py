@@ -45,6 +45,31 @@ class Return:
 
 
 @dataclass(frozen=True)
+class SoftReturn:
+    """Passed in part where the return lies between two bounds: `soft-return:low=50,high=200`."""
+
+    low: float
+    """Returns up to here have failed."""
+    high: float
+    """Returns from here on have passed; between the two, the weight grows evenly."""
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high"):
+            if not math.isfinite(getattr(self, name)):
+                raise SpecError(
+                    f"soft-return: {name} must be a finite number, got {getattr(self, name)}"
+                )
+        if not self.low < self.high:
+            raise SpecError(
+                f"soft-return: low must lie below high, got low={self.low:g}, high={self.high:g}"
+            )
+
+    def __call__(self, episodes: Episodes) -> FloatArray:
+        share = (episodes.total_return - self.low) / (self.high - self.low)
+        return np.asarray(np.clip(share, 0.0, 1.0), dtype=np.float64)
+
+
+@dataclass(frozen=True)
 class Length:
     """Passed if the number of steps compares so: `length>=100`."""
 

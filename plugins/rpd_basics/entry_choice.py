@@ -7,7 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from rpd_basics.batches import Array, Batch, as_rows, width
+from rpd_basics.batches import Array, Batch, as_rows, pick_entries, width
+from rpd_basics.readable import cells_of, repeats
 
 TUNED = 24
 """Entries that get bins at most; of longer vectors, the most informative."""
@@ -33,6 +34,19 @@ def informative_entries(values: Batch, most: int = TUNED) -> tuple[int, ...]:
         left = np.minimum(left, worth * (1 - splits.shared(picked[-1])))
         left[picked] = 0
     return tuple(sorted(picked))
+
+
+def distinct_entries(values: Batch, entries: tuple[int, ...]) -> tuple[int, ...]:
+    """Leave out entries that say the same as one before, such as the other end of a gap."""
+    steps = len(as_rows(values)[0])
+    chosen = np.arange(min(steps, JUDGED)) * steps // max(min(steps, JUDGED), 1)
+    columns = pick_entries(values, entries)[chosen]
+    kept: dict[int, Array] = {}
+    for entry, column in zip(entries, columns.T, strict=True):
+        cells = cells_of(column)
+        if len(np.unique(cells)) < 3 or not any(repeats(cells, one) for one in kept.values()):
+            kept[entry] = cells
+    return tuple(kept)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rpd_basics.batches import Array, Batch, shape_of
 from rpd_core.errors import FitError, SpecError
+from rpd_core.plugin.wording import digest_of
 
 _AT_ONCE = 256
 _MOST_FRAMES = 16
@@ -240,7 +241,7 @@ class Levels:
         return paint((value.astype(np.uint16) * 255 // (self.count - 1)).astype(np.uint8))
 
     def show(self, value: Array) -> str:
-        """Write the picture in digits, one line per row."""
+        """Write the picture in digits, row by row; those of many levels by their size."""
         if self.count > 10:
-            return f"picture of {value.shape[0]} x {value.shape[1]}"
-        return "\n".join("".join(map(str, row)) for row in value.tolist())
+            return f"picture of {value.shape[0]} x {value.shape[1]} ({digest_of(value)})"
+        return "/".join("".join(map(str, row)) for row in value.tolist())

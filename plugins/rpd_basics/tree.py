@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from rpd_basics.batches import Array, Batch, as_vectors, check_finite, rows_of, width
+from rpd_basics.entry_names import check_names, names_in
 from rpd_basics.tree_choice import Judge, choose_leaves
 from rpd_basics.tree_growth import LADDER, Actions, grow, ranks_of, stored_nodes
 from rpd_basics.tree_nodes import MOST_LEAVES, Nodes, Walk, rules
@@ -20,7 +21,6 @@ _ROWS = 100_000
 """Steps that a tree is grown on at most."""
 _NUMBERS = 2**24
 """Numbers that a tree is grown on at most: fewer steps of long vectors."""
-_LONGEST_NAME = 100
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,7 @@ class Tree:
         if type(self.length) is not int or not self.length > 0:
             raise SpecError(f"tree: vectors of length {self.length!r:.40} cannot have been learned")
         self._nodes.check(self.length)
-        good = type(self.names) is tuple and len(self.names) in (0, self.length)
-        if not good or not all(_is_name(name) for name in self.names):
-            raise SpecError(f"tree: its {self.length} entries cannot be called {self.names!r:.80}")
+        check_names("tree", self.names, self.length)
         leaves = self.entries.count(-1)
         shares = self.purities if type(self.purities) is tuple else ()
         if len(shares) != leaves or not all(_is_share(share) for share in shares):
@@ -77,18 +75,19 @@ class Tree:
     def fit(self, sample: FitSample) -> Tree:
         """Grow the tree, cut it back and name its entries."""
         sample = _thinned(sample)
-        rows = as_vectors(sample.values, "tree").astype(np.float64)
+        vectors = as_vectors(sample.values, "tree")
+        rows = vectors.astype(np.float64)
         check_finite(rows, "tree")
         if not rows.shape[1]:
             raise FitError("tree has nothing to ask about: observations have no entries")
-        ranks, actions = ranks_of(rows), Actions.of(np.asarray(sample.actions))
+        ranks, actions = ranks_of(vectors), Actions.of(np.asarray(sample.actions))
         judge = Judge.of(sample, ranks, actions)
         grown = grow(ranks, actions, np.arange(len(rows)), self.leaves or max(LADDER))
         leaves = grown.leaves if self.leaves else choose_leaves(grown, judge)
         nodes = stored_nodes(grown, leaves, rows, ranks)
         purities = actions.purities(Walk(nodes)(rows), nodes.entries.count(-1))
         return replace(
-            self, length=rows.shape[1], names=_names(sample, rows.shape[1]),
+            self, length=rows.shape[1], names=names_in(sample, rows.shape[1]),
             entries=nodes.entries, cuts=nodes.cuts, others=nodes.others,
             purities=tuple(purities.tolist()),
             predicted=float(judge.held_out((leaves,)).sum() / len(rows)),
@@ -135,17 +134,6 @@ def _thinned(sample: FitSample) -> FitSample:
         actions=np.asarray(sample.actions)[chosen],
         mutant=None if sample.mutant is None else sample.mutant[chosen],
     )
-
-
-def _names(sample: FitSample, length: int) -> tuple[str, ...]:
-    """Return what the environment calls the entries, unless that would not tell them apart."""
-    names = tuple(sample.facts.entry_names)
-    good = len(set(names)) == length == len(names) and all(_is_name(name) for name in names)
-    return names if good else ()
-
-
-def _is_name(name: object) -> bool:
-    return isinstance(name, str) and name.isprintable() and 0 < len(name) <= _LONGEST_NAME
 
 
 def _is_share(share: object) -> bool:

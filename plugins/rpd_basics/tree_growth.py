@@ -12,6 +12,7 @@ import numpy as np
 
 from rpd_basics.batches import Array
 from rpd_basics.decimals import shortest_between
+from rpd_basics.readable import cells_of
 from rpd_basics.tree_nodes import DEEPEST, LEAF, Nodes
 from rpd_core.errors import ComponentError
 
@@ -74,9 +75,10 @@ def _means(columns: Array, leaf: Array, sizes: Array) -> Array:
 def ranks_of(rows: Array) -> Array:
     """Return each number's rank in its column: a tree needs no more, and ranks are exact.
 
-    scikit-learn works with 32-bit floats, in which large or close numbers are one.
+    scikit-learn works with 32-bit floats, in which large or close numbers are one. Numbers that a
+    reader would not tell apart have one rank, so that no cut falls between them.
     """
-    columns = [np.unique(column, return_inverse=True)[1] for column in rows.T]
+    columns = [np.unique(cells_of(column), return_inverse=True)[1] for column in rows.T]
     return np.stack(columns, axis=1).astype(np.float32)
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from rpd_basics.batches import Array
-from rpd_basics.decimals import short
 from rpd_core.errors import SpecError
+from rpd_core.plugin.wording import cut_texts, interval_words
 
 MOST_LEAVES = 10_000
 """Leaves that a tree may have; also what 16-bit numbers of leaves have room for."""
@@ -72,12 +72,14 @@ class Walk:
 
 def rules(nodes: Nodes, names: Mapping[int, str]) -> list[str]:
     """Return for each leaf what holds there, in the order in which the tree asks."""
+    texts = {entry: _texts_of_cuts(nodes, entry) for entry in names}
     found = []
     bounds: list[dict[int, tuple[float, float]]] = [{}] * len(nodes.entries)
     for node, (entry, cut) in enumerate(zip(nodes.entries, nodes.cuts, strict=True)):
         here = bounds[node]
         if entry == LEAF:
-            words = (_bound(names[one], *limits) for one, limits in here.items())
+            limits = ((one, texts[one][low], texts[one][high]) for one, (low, high) in here.items())
+            words = (interval_words(names[one], low, high) for one, low, high in limits)
             found.append(" and ".join(words) or "anything")
             continue
         low, high = here.get(entry, (-math.inf, math.inf))
@@ -86,12 +88,11 @@ def rules(nodes: Nodes, names: Mapping[int, str]) -> list[str]:
     return found
 
 
-def _bound(name: str, low: float, high: float) -> str:
-    if math.isinf(low):
-        return f"{name} < {short(high)}"
-    if math.isinf(high):
-        return f"{name} >= {short(low)}"
-    return f"{short(low)} <= {name} < {short(high)}"
+def _texts_of_cuts(nodes: Nodes, entry: int) -> dict[float, str]:
+    """Return how each cut of an entry is written, so that all of the tree's differ."""
+    pairs = zip(nodes.entries, nodes.cuts, strict=True)
+    cuts = sorted({cut for one, cut in pairs if one == entry})
+    return {-math.inf: "", math.inf: "", **dict(zip(cuts, cut_texts(cuts), strict=True))}
 
 
 def _depths(nodes: Nodes) -> list[int]:

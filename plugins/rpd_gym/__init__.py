@@ -12,7 +12,17 @@ Safe = partial(Component, runs_code=False)
 def rpd_environments() -> list[Component]:
     return [
         Safe("cartpole", "rpd_gym.cartpole:CartPole", "CartPole as in the paper"),
-        Safe("gym", "rpd_gym.environments:GymEnvironment", "Any registered Gymnasium id"),
+        Safe(
+            "gym",
+            "rpd_gym.environments:GymEnvironment",
+            "Any registered Gymnasium id",
+            looks_like=r"(?!MiniGrid-|BabyAI-).+-v\d+",
+            takes=(
+                "gymnasium.core.Env",
+                "gymnasium.vector.vector_env.VectorEnv",
+                "stable_baselines3.common.vec_env.base_vec_env.VecEnv",
+            ),
+        ),
         Component("python", "rpd_gym.environments:PythonEnvironment", "A factory of your own"),
     ]
 
@@ -33,3 +43,8 @@ def rpd_policy_loaders() -> list[Component]:
             install="torch",
         )
     ]
+
+
+@hookimpl
+def rpd_panels() -> list[Component]:
+    return [Safe("cartpole", "rpd_gym.panels:CartPolePlane", "CartPole's states in the plane")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rpd_core.errors import FitError
 from rpd_core.plugin.protocols import Entry, Facts, Lanes, Opening, StepResult, Task
+from rpd_gym.headless import draw_without_screen
 from rpd_gym.labels import CART_POLE
 from rpd_gym.step_caps import check_cap
 
@@ -103,6 +104,7 @@ class CartPoleLanes:
     def render(self, lane: int) -> Array:
         """Draw one cart with the single environment's own picture."""
         if self._drawn is None:
+            draw_without_screen()
             self._drawn = gymnasium.make("CartPole-v1", render_mode="rgb_array")
             self._drawn.reset(seed=0)
         single: Any = self._drawn.unwrapped
@@ -117,11 +119,21 @@ class CartPoleLanes:
 
 _SCALE = np.array([1.0, 10.0, 25.0, 10.0])  # the angle is divided by 4 before it is rounded
 _TENS = np.array([1.0, 10.0, 100.0, 10.0])
+_AHEAD = 0.2
+"""Seconds after which the side that the pole leans to is the one that it falls to."""
 
 
 @dataclass(frozen=True)
 class CartPoleGrid:
-    """|round(position)|, |round(velocity, 1)|, |round(angle / 4, 2)|, |round(spin, 1)|."""
+    """|round(position)|, |round(velocity, 1)|, |round(angle / 4, 2)|, |round(spin, 1)|.
+
+    Mirrored states are one, so actions are told relative to the pole: whether the cart is pushed
+    under it, to the side that it falls to, or away.
+    """
+
+    relations_note: ClassVar[str] = (
+        "Under: the cart is pushed to the side that the pole falls to; away: to the other."
+    )
 
     def __call__(self, values: Array | dict[str, Array], views: Mapping[str, Array]) -> Array:
         if isinstance(values, dict) or values.shape[1:] != (4,):
@@ -134,6 +146,16 @@ class CartPoleGrid:
         x, speed, quarter_angle, spin = value.tolist()
         degrees = np.degrees(4 * quarter_angle)
         return f"cart {x:g} m, {speed:g} m/s; pole {degrees:.0f}°, {spin:g} rad/s"
+
+    def name_relations(self, count: int) -> tuple[str, ...]:
+        """Return what the two pushes are called, seen from the pole."""
+        return ("under", "away") if count == 2 else ()
+
+    def relate_actions(self, values: Array | dict[str, Array], actions: Array) -> Array:
+        """Return 0 where the cart is pushed to the side that the pole falls to, 1 elsewhere."""
+        rows = np.asarray(values)
+        to_the_right = rows[:, 2] + _AHEAD * rows[:, 3] > 0
+        return np.where(to_the_right == (actions == 1), 0, 1)
 
     def name_entries(self, before: tuple[Entry, ...]) -> tuple[Entry, ...]:
         """Return the four entries, which all are distances from the middle or from rest."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -13,13 +14,14 @@ from typing import Any
 
 import gymnasium
 
-from rpd_core.errors import ComponentError, RpdError, SpecError, one_line
+from rpd_core.errors import ComponentError, RpdError, SpecError, nearest, one_line
 from rpd_core.plugin.importing import (
     import_attribute,
     source_of,
     working_directory_searched,
 )
-from rpd_core.plugin.protocols import Lanes, Opening, Task
+from rpd_core.plugin.protocols import Lanes, Opening, Task, further
+from rpd_gym.headless import draw_without_screen
 from rpd_gym.lanes import GymLanes
 from rpd_gym.lifecycle import check_spaces, closing
 from rpd_gym.names import atari_note, find_id, old_options
@@ -66,7 +68,20 @@ def read_options(items: tuple[str, ...]) -> dict[str, Any]:
     return options
 
 
-def _safeguards(rebuild: bool | None, factory: Callable[[], Env], name: str) -> Safeguards:
+_PARAMETERS = ("max_steps", "rebuild")
+"""What a key that reaches an environment may have been meant for."""
+
+
+def refuse_unknown_argument(error: BaseException, options: dict[str, Any], name: str) -> None:
+    """Raise in our words where an environment was given an argument that it does not take."""
+    unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+    if isinstance(error, TypeError) and unknown and unknown[1] in options:
+        key = unknown[1]
+        hint = nearest(key, _PARAMETERS)
+        raise SpecError(f"{name} takes no argument {key!r}: leave {key}= out.{hint}") from error
+
+
+def chosen_safeguards(rebuild: bool | None, factory: Callable[[], Env], name: str) -> Safeguards:
     """Return the safeguards that the user chose, or else those that a trial finds necessary."""
     if rebuild is None:
         return find_safeguards(factory, name)
@@ -81,8 +96,8 @@ class GymEnvironment:
     """The id that `gymnasium.make` takes; `module:id` imports the module first."""
     max_steps: int | None = None
     """Steps after which an episode ends; none: the environment's own limit."""
-    kwargs: tuple[str, ...] = ()
-    """Arguments of the environment, for example `kwargs=gravity=-5.0+continuous=true`."""
+    kwargs: tuple[str, ...] = further()
+    """Arguments of the environment: every other key, for example `continuous=true`."""
     rebuild: bool | None = None
     """Make a new environment for every episode, with its own random state; none: after a trial."""
 
@@ -94,6 +109,13 @@ class GymEnvironment:
         """Whether the id names a module to import."""
         return ":" in self.id
 
+    @classmethod
+    def from_object(cls, thing: Any, save: Callable[[str, bytes], Path]) -> Any:
+        """Return the recipe of an environment object: this one where its id says all of it."""
+        from rpd_gym.objects import environment_of  # it needs this module
+
+        return environment_of(thing)
+
     def task(self) -> Task:
         """Return general settings."""
         name, note = find_id(self.id)
@@ -104,7 +126,7 @@ class GymEnvironment:
 
     def open(self, opening: Opening) -> Lanes:
         """Open the lanes."""
-        safeguards = _safeguards(self.rebuild, self._make, self.id)
+        safeguards = chosen_safeguards(self.rebuild, self._make, self.id)
         make = safeguards.apply(partial(self._make, opening.render))
         return GymLanes(make, opening.lanes, self.id, safeguards.rebuild)
 
@@ -118,6 +140,7 @@ class GymEnvironment:
         if self.max_steps:
             options["max_episode_steps"] = self.max_steps
         if render:
+            draw_without_screen()
             options["render_mode"] = "rgb_array"
         try:
             with warnings.catch_warnings(), self._imports():
@@ -132,6 +155,7 @@ class GymEnvironment:
             hint = f": pip install {missing}" if missing else ""
             raise ComponentError(f"{self.id} lacks a package: {one_line(error)}{hint}") from error
         except (Exception, SystemExit) as error:  # an environment may raise anything
+            refuse_unknown_argument(error, options, self.id)
             raise SpecError(f"cannot make {self.id!r}: {one_line(error)}") from error
 
 
@@ -143,8 +167,8 @@ class PythonEnvironment:
     """`module:attribute`, searched from the working directory, too; or a function."""
     max_steps: int | None = None
     """Steps after which an episode ends; none: the environment's own limit."""
-    kwargs: tuple[str, ...] = ()
-    """Arguments of the factory, for example `kwargs=size=8+slippery=false`."""
+    kwargs: tuple[str, ...] = further()
+    """Arguments of the factory: every other key, for example `slippery=false`."""
     rebuild: bool | None = None
     """Make a new environment for every episode, with its own random state; none: after a trial."""
 
@@ -164,7 +188,7 @@ class PythonEnvironment:
     def open(self, opening: Opening) -> Lanes:
         """Open the lanes; pictures need a factory that asks for them itself."""
         name = self._name()
-        safeguards = _safeguards(self.rebuild, self._make, name)
+        safeguards = chosen_safeguards(self.rebuild, self._make, name)
         return GymLanes(safeguards.apply(self._make), opening.lanes, name, safeguards.rebuild)
 
     def sources(self) -> tuple[Path, ...]:
@@ -183,6 +207,7 @@ class PythonEnvironment:
         except RpdError:
             raise
         except (Exception, SystemExit) as error:  # a factory may raise anything
+            refuse_unknown_argument(error, read_options(self.kwargs), self._name())
             raise SpecError(
                 f"{self._name()} does not make an environment: {one_line(error)}"
             ) from error

@@ -50,18 +50,42 @@ LABELS = {
     "LunarLanderContinuous": Labels(_LANDER),
     "BipedalWalker": Labels(_WALKER),
     "BipedalWalkerHardcore": Labels(_WALKER),
+    "CarRacing": Labels((), ("nothing", "steer right", "steer left", "gas", "brake")),
+    "FrozenLake": Labels((), ("left", "down", "right", "up")),
+    "FrozenLake8x8": Labels((), ("left", "down", "right", "up")),
+    "CliffWalking": Labels((), ("up", "right", "down", "left")),
+    "CliffWalkingSlippery": Labels((), ("up", "right", "down", "left")),
+    "Taxi": Labels((), ("south", "north", "east", "west", "pick up", "drop off")),
+    "Blackjack": Labels(("own sum", "dealer's card", "usable ace"), ("stick", "hit")),
 }  # fmt: skip
 """By the name in a Gymnasium id, without its version."""
+_DECLARED = {"entries": "entry_names", "actions": "action_names"}
+"""Where other environments may say the same: keys of their `metadata`."""
 
 
 def labels_of(env: gymnasium.Env[Any, Any]) -> Labels:
     """Return the names that fit an environment's spaces; they are empty for unknown ones."""
     spec = env.unwrapped.spec
     builtin = type(env.unwrapped).__module__.startswith("gymnasium.envs.")
-    if spec is None or spec.namespace or not builtin:
-        return Labels()
-    known = LABELS.get(spec.name, Labels())
+    known = _declared(env)
+    if spec is not None and not spec.namespace and builtin:
+        known = LABELS.get(spec.name, known)
     seen, acted = env.observation_space, env.action_space
-    fits_entries = isinstance(seen, spaces.Box) and seen.shape == (len(known.entries),)
+    count = len(known.entries)
+    fits_entries = isinstance(seen, spaces.Box) and seen.shape == (count,)
+    fits_entries |= isinstance(seen, spaces.Tuple) and len(seen.spaces) == count
     fits_actions = isinstance(acted, spaces.Discrete) and acted.n == len(known.actions)
     return Labels(known.entries if fits_entries else (), known.actions if fits_actions else ())
+
+
+def _declared(env: gymnasium.Env[Any, Any]) -> Labels:
+    """Return the names that an environment's own metadata hold."""
+    declared: Any = env.metadata
+    metadata = declared if isinstance(declared, dict) else {}
+    found = {name: metadata.get(key, ()) for name, key in _DECLARED.items()}
+    good = {
+        name: tuple(names)
+        for name, names in found.items()
+        if isinstance(names, list | tuple) and all(isinstance(one, str) for one in names)
+    }
+    return Labels(**good)

@@ -15,6 +15,7 @@ from gymnasium.envs import registration
 
 from rpd_core.errors import ComponentError, SpecError, nearest, one_line
 from rpd_core.plugin.importing import working_directory_searched
+from rpd_gym.registering import module_that_registers
 
 _ID = re.compile(r"(?P<name>.+?)-v(?P<version>\d+)")
 _OLD_ATARI = re.compile(
@@ -58,6 +59,9 @@ def _successor(text: str) -> tuple[str, str] | None:
 
 
 def _refuse(text: str, faults: tuple[str, ...]) -> tuple[str, str]:
+    module = module_that_registers(text)
+    if module:
+        raise SpecError(f"{text!r} is registered by {module}: write gym:{module}:{text}")
     hint = nearest(text, gymnasium.registry)
     advice = "install the package that registers it and name its module"
     advice = f"Otherwise {advice}" if hint else advice.capitalize()

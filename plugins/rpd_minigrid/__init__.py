@@ -17,6 +17,7 @@ def rpd_environments() -> list[Component]:
             "Any MiniGrid or BabyAI task; SimpleCrossingS9N1 as in the paper if none is named",
             requires=("minigrid",),
             install="minigrid",
+            looks_like=r"(MiniGrid|BabyAI)-.+",
         )
     ]
 
@@ -42,4 +43,11 @@ def rpd_policy_loaders() -> list[Component]:
             requires=("torch",),
             install="torch",
         )
+    ]
+
+
+@hookimpl
+def rpd_panels() -> list[Component]:
+    return [
+        Safe("minigrid", "rpd_minigrid.panels:MiniGridMap", "Maps with the four directions"),
     ]

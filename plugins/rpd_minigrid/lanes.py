@@ -283,6 +283,11 @@ class MiniGridLanes:
         self._update_environment(lane)
         return np.asarray(self.envs[lane].render())
 
+    def place(self, lane: int) -> tuple[float, float]:
+        """Return the middle of the agent's cell in the picture."""
+        x, y, _ = self._cells()[lane].tolist()
+        return (x + 0.5) / self.width, (y + 0.5) / self.height
+
     def close(self) -> None:
         """Close all environments."""
         for env in self.envs:

@@ -17,5 +17,10 @@ def rpd_policy_loaders() -> list[Component]:
             "A stable-baselines3 or sb3-contrib .zip file",
             requires=("stable_baselines3",),
             install="stable-baselines3",
+            looks_like=r".+\.zip",
+            takes=(
+                "stable_baselines3.common.base_class.BaseAlgorithm",
+                "stable_baselines3.common.policies.BasePolicy",
+            ),
         )
     ]

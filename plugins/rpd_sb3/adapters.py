@@ -10,7 +10,14 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from rpd_sb3.encodings import WithMission, flat_size, one_hot, one_hot_shape
+from rpd_sb3.encodings import (
+    MISSION_VIEW,
+    WithMission,
+    WithMissionOfLane,
+    flat_size,
+    one_hot,
+    one_hot_shape,
+)
 from rpd_sb3.frames import Stack
 from rpd_sb3.statistics import Normal
 
@@ -35,6 +42,8 @@ class Adapter:
     notes: tuple[str, ...] = ()
     normal: Normal | None = None
     """Statistics that are still to be applied."""
+    view: str = ""
+    """A view of the environment whose bytes are put behind the flattened part first."""
 
     def then(self, step: Step, shape: tuple[int, ...], note: str) -> Adapter:
         """Add a step."""
@@ -154,9 +163,9 @@ def _same_bounds(part: Any, wanted: Any) -> bool:
 
 
 def grid_encodings(
-    adapter: Adapter, target: tuple[int, ...], mission: str | None
+    adapter: Adapter, target: tuple[int, ...], mission: str | None, view: bool
 ) -> Iterator[Adapter | None]:
-    """Return MiniGrid's encodings of a view."""
+    """Return MiniGrid's encodings of a view, the mission known or in a `view` of its own."""
     cells = replace(
         adapter.then(one_hot, one_hot_shape(adapter.shape), "one-hot cells"), low=0, high=255
     )
@@ -164,6 +173,10 @@ def grid_encodings(
     yield flatten(cells, target)
     if mission is not None and target == (flat_size(adapter.shape),):
         yield adapter.then(WithMission(mission), target, "flat with the mission")
+    elif view and target == (flat_size(adapter.shape),):
+        encode = WithMissionOfLane(int(np.prod(adapter.shape)))
+        flat = adapter.then(encode, target, "flat with the mission of each episode")
+        yield replace(flat, view=MISSION_VIEW)
 
 
 def value_bounds(space: Any) -> tuple[float, float]:

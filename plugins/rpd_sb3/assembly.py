@@ -26,7 +26,8 @@ def load_policy(file: Sb3File, facts: Facts) -> Sb3Policy:
         fitting = fit(facts, model.observation_space, options)
         notes = (*model.notes, *((f"statistics of {statistics.source}",) if statistics else ()))
         head = head_for(model, file.deterministic)
-        return Sb3Policy(file.path, model, fitting, head, mask_views(facts, model), notes)
+        needs = (*mask_views(facts, model), *fitting.views)
+        return Sb3Policy(file.path, model, fitting, head, needs, notes)
 
 
 def describe_file(file: Sb3File) -> dict[str, str]:

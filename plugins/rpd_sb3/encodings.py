@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from rpd_core.errors import SpecError
+from rpd_core.errors import FitError, SpecError
 
 Array = NDArray[Any]
 
@@ -18,6 +18,7 @@ CELL = (11, 6, 3)
 """Kinds of object, colours and door states: what the three numbers of a cell may be."""
 MISSION = (96, 28)
 """Characters of a mission in MiniGrid's flat encoding, and codes for each."""
+_CHARACTERS = "abcdefghijklmnopqrstuvwxyz ,"
 
 
 def is_view(space: Any) -> bool:
@@ -67,11 +68,65 @@ class WithMission:
         """Return the mission as zeros and ones."""
         table = np.zeros(MISSION, dtype=np.uint8)
         for place, character in enumerate(self.mission.lower()):
-            code = "abcdefghijklmnopqrstuvwxyz ,".find(character)
+            code = _CHARACTERS.find(character)
             if code < 0:
                 raise SpecError(f"mission={self.mission!r} has {character!r}; letters are coded")
             table[place, code] = 1
         return table.reshape(-1)
+
+
+MISSION_VIEW = "mission"
+"""The view with the present mission of every lane, one byte per character, zeros after its end."""
+
+
+def beside(views: Array, text: Array) -> Array:
+    """Put the bytes of every lane's mission behind its flattened view."""
+    if text.ndim != 2 or text.dtype != np.uint8:
+        raise FitError(
+            f"the view {MISSION_VIEW!r} must hold one byte per character, it holds {text.dtype} of "
+            f"shape {text.shape}: set mission='...'"
+        )
+    return np.concatenate([views.reshape(len(views), -1), text], axis=1)
+
+
+@dataclass(frozen=True)
+class WithMissionOfLane:
+    """Encodes, behind each flattened view, the mission whose bytes stand there."""
+
+    size: int
+    """Numbers of a view."""
+
+    def __call__(self, rows: Array) -> Array:
+        text = rows[:, self.size :].astype(np.int64)
+        codes = _CODES[text]
+        wrong = codes == _UNKNOWN
+        wrong[:, MISSION[0] :] |= codes[:, MISSION[0] :] != _END
+        if wrong.any():
+            bad = text[wrong.any(axis=1)][0]
+            mission = bytes(bad[bad > 0].tolist()).decode("latin-1")
+            raise FitError(
+                f"the mission {mission!r} cannot be encoded: MiniGrid's flat observations take "
+                f"{MISSION[0]} letters, blanks and commas"
+            )
+        table = np.zeros((len(rows), *MISSION), dtype=np.uint8)
+        lane, place = np.nonzero(codes[:, : MISSION[0]] != _END)
+        table[lane, place, codes[lane, place]] = 1
+        return np.concatenate([rows[:, : self.size], table.reshape(len(rows), -1)], axis=1)
+
+
+_END, _UNKNOWN = -1, -2
+
+
+def _code_table() -> Array:
+    """Return the code of every byte in a mission."""
+    table = np.full(256, _UNKNOWN)
+    table[0] = _END
+    for code, character in enumerate(_CHARACTERS):
+        table[[ord(character), ord(character.upper())]] = code
+    return table
+
+
+_CODES = _code_table()
 
 
 def constant_mission(space: Any) -> str | None:

@@ -7,8 +7,9 @@ dictionary serve equally well, or none does, the error shows both spaces and the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from rpd_sb3.adapters import (
     unchanged,
     value_bounds,
 )
-from rpd_sb3.encodings import constant_mission, flat_size, is_view
+from rpd_sb3.encodings import MISSION_VIEW, beside, constant_mission, flat_size, is_view
 from rpd_sb3.spaces import same_kind, show
 from rpd_sb3.statistics import Normal, Statistics
 
@@ -47,6 +48,8 @@ class FitOptions:
     mission: str | None = None
     """The mission of a MiniGrid task, for models that read it."""
     statistics: Statistics | None = None
+    mission_view: bool = False
+    """Whether the environment shows the present mission of every lane."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +60,25 @@ class Fitting:
     """Part of the model's dictionary (None: the model takes no dictionary) to its way."""
     notes: tuple[str, ...] = field(default=())
 
+    @property
+    def views(self) -> tuple[str, ...]:
+        """Views of the environment that the model sees, too."""
+        return tuple(sorted({one.view for one in self.adapters.values() if one.view}))
+
     def __call__(
-        self, observations: Batch, starts: NDArray[np.bool_], kept: dict[str | None, Any] | None
+        self,
+        observations: Batch,
+        starts: NDArray[np.bool_],
+        kept: dict[str | None, Any] | None,
+        views: Mapping[str, Array] = MappingProxyType({}),
     ) -> tuple[Batch, dict[str | None, Any]]:
         """Return the model's input and the frames to keep."""
         found: dict[str | None, Array] = {}
         frames: dict[str | None, Any] = {}
         for name, adapter in self.adapters.items():
             values = _part(observations, adapter.source)
+            if adapter.view:
+                values = beside(values, views[adapter.view])
             found[name], frames[name] = adapter(values, starts, (kept or {}).get(name))
         if None in found:
             return found[None], frames
@@ -123,7 +137,7 @@ def _adapter(
             raise _mismatch(facts, wanted, f"key={options.key} is not a part of it")
         parts = {options.key: parts[options.key]}
     mission = options.mission or constant_mission(facts.observation_space)
-    options = replace(options, mission=mission)
+    options = replace(options, mission=mission, mission_view=MISSION_VIEW in facts.views)
     ranked = [
         (rank, adapter)
         for name, part in parts.items()
@@ -161,7 +175,7 @@ def _candidates(
     for adapter in frame_stacks(start, part, wanted, options.stack):
         yield adapter if adapter.shape == target else move_channels(adapter, target)
     if is_view(part):
-        yield from grid_encodings(start, target, options.mission)
+        yield from grid_encodings(start, target, options.mission, options.mission_view)
 
 
 def _rescaled(facts: Facts, adapter: Adapter, part: Any, wanted: Any) -> Adapter:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rpd_core.plugin.protocols import Facts, Policy, permission
 
@@ -40,6 +42,13 @@ class Sb3File:
     def runs_code(self) -> bool:
         """Return whether, with these parameters, code of the file's author may run."""
         return self.trust or self.extractor is not None
+
+    @classmethod
+    def from_object(cls, thing: Any, save: Callable[[str, bytes], Path]) -> Sb3File:
+        """Return the recipe of a model that lives in this process, saved by `save`."""
+        from rpd_sb3.objects import saved_model  # stable-baselines3 takes seconds to import
+
+        return saved_model(thing, save)
 
     def inputs(self) -> tuple[Path, ...]:
         """Return the statistics found beside the zip: they decide what the policy does, too."""

@@ -33,7 +33,7 @@ class Sb3Policy:
     fitting: Fitting
     head: Head
     needs: tuple[str, ...] = ()
-    """The action masks, if the algorithm uses them and the environment offers them."""
+    """Action masks, if the algorithm uses them and the environment offers them; the mission."""
     notes: tuple[str, ...] = field(default=())
 
     def __call__(self, seen: PolicyInput) -> Choice:
@@ -43,7 +43,7 @@ class Sb3Policy:
 
     def _decide(self, seen: PolicyInput) -> Choice:
         frames, memory = seen.memory or (None, None)
-        observations, frames = self.fitting(seen.observations, seen.starts, frames)
+        observations, frames = self.fitting(seen.observations, seen.starts, frames, seen.views)
         out = self.head(to_tensors(observations), seen, memory)
         actions = to_action_space(self.model, out.actions)
         return Choice(actions, out.action_values, out.probabilities, (frames, out.memory))

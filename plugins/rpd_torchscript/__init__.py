@@ -17,5 +17,7 @@ def rpd_policy_loaders() -> list[Component]:
             "TorchScript module (.pt), feed-forward or recurrent",
             requires=("torch",),
             install="torch",
+            looks_like=r".+\.(pt|pth|ts)",
+            takes=("torch.nn.modules.module.Module",),
         )
     ]

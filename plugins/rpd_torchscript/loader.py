@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.protocols import Facts, Policy, permission
@@ -48,6 +49,13 @@ class TorchScriptFile:
             raise ConfigError(f"stack must be at least 1, got {self.stack}")
         if self.divide is not None and not self.divide > 0.0:
             raise ConfigError(f"divide must be above 0, got {self.divide}")
+
+    @classmethod
+    def from_object(cls, thing: Any, save: Callable[[str, bytes], Path]) -> TorchScriptFile:
+        """Return the recipe of a module that lives in this process, saved by `save`."""
+        from rpd_torchscript.objects import saved_module  # torch takes seconds to import
+
+        return saved_module(thing, save)
 
     @property
     def runs_code(self) -> bool:

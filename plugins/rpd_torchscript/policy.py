@@ -164,6 +164,7 @@ def softmax(numbers: Array) -> Array:
 
 def as_array(output: torch.Tensor) -> Array:
     """Return an output as NumPy has it: small floats as float32, truth values as 0 and 1."""
+    output = output.detach()  # a module may return a part of its own parameters
     if output.dtype in (torch.bfloat16, torch.float16):
         output = output.float()
     return output.long().numpy() if output.dtype == torch.bool else output.numpy()

@@ -10,6 +10,7 @@ import numpy as np
 
 from rpd_core.errors import ComponentError, EvidenceError, RpdError, one_line
 from rpd_core.play.prepare import learned_as_tuples, stored_fields
+from rpd_core.plugin.blame import whose
 from rpd_core.plugin.protocols import Condition, Episodes, LearnsFromEpisodes, ShowsCondition
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ _GRID = 2.0**20
 
 def weigh(condition: Condition, episodes: Episodes) -> FloatArray:
     """Return the weight of each episode, checked to lie in [0, 1] and rounded to a fine grid."""
-    name = type(condition).__name__
+    name = f"{type(condition).__name__}{whose('condition', condition)}"
     try:
         weights = np.asarray(condition(episodes), dtype=np.float64)
     except RpdError:

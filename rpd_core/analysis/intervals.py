@@ -56,8 +56,8 @@ def newcombe(spectrum: Spectrum, level: float = 0.95) -> Interval:
     mutated, kept = arm_sizes(spectrum)
     risk_mutated = _risk(spectrum.mutated_failed, mutated)
     risk_kept = _risk(spectrum.kept_failed, kept)
-    low_mutated, high_mutated = _wilson(risk_mutated, mutated, z)
-    low_kept, high_kept = _wilson(risk_kept, kept, z)
+    low_mutated, high_mutated = wilson(risk_mutated, mutated, z)
+    low_kept, high_kept = wilson(risk_kept, kept, z)
     difference = risk_mutated - risk_kept
     down = np.hypot(risk_mutated - low_mutated, high_kept - risk_kept)
     up = np.hypot(high_mutated - risk_mutated, risk_kept - low_kept)
@@ -138,7 +138,7 @@ def _risk(failed: FloatArray, size: FloatArray) -> FloatArray:
     return np.asarray(np.divide(failed, size, out=half, where=size > 0))
 
 
-def _wilson(risk: FloatArray, size: FloatArray, z: float) -> tuple[FloatArray, FloatArray]:
+def wilson(risk: FloatArray, size: FloatArray, z: float) -> tuple[FloatArray, FloatArray]:
     """Return Wilson's score interval of one arm; 0 to 1 for an empty one."""
     middle = (size * risk + z * z / 2) / (size + z * z)
     width = z * np.sqrt(size * risk * (1 - risk) + z * z / 4) / (size + z * z)

@@ -11,6 +11,7 @@ import numpy as np
 from rpd_core.analysis.spectrum import Tally
 from rpd_core.errors import ComponentError, RpdError, one_line
 from rpd_core.play.chance import Domain, combine, to_unit, word
+from rpd_core.plugin.blame import whose
 from rpd_core.plugin.protocols import Evidence, Measure, Scores, Suite
 
 if TYPE_CHECKING:
@@ -63,47 +64,48 @@ def evidence_for(
 
 def rank(name: str, measure: Measure, evidence: Evidence) -> Ranking:
     """Score all states and put them in order."""
+    who = f"measure {name!r}{whose('measure', measure)}"
     try:
         given = measure(evidence)
     except RpdError:
         raise
     except Exception as error:  # a stranger's measure may raise anything
-        raise ComponentError(f"measure {name!r} raised {one_line(error)}") from error
+        raise ComponentError(f"{who} raised {one_line(error)}") from error
     values = given.values if isinstance(given, Scores) else given
-    scores = _checked(name, "scores", values, evidence)
+    scores = _checked(who, "scores", values, evidence)
     if not np.isfinite(scores).all():
         row = int(np.flatnonzero(~np.isfinite(scores))[0])
         cells = {key: float(value[row]) for key, value in vars(evidence.spectrum).items()}
-        raise ComponentError(f"measure {name!r} gave {scores[row]} for a state with {cells}")
-    interval = _interval(name, given, evidence) if isinstance(given, Scores) else None
+        raise ComponentError(
+            f"{who} gave {scores[row]} for a state with {cells}; say what 0/0 means"
+        )
+    interval = _interval(who, given, evidence) if isinstance(given, Scores) else None
     order = np.lexsort((evidence.keys, -scores))
     return Ranking(name, order, scores, evidence.keys, interval)
 
 
-def _interval(name: str, given: Scores, evidence: Evidence) -> Scores:
+def _interval(who: str, given: Scores, evidence: Evidence) -> Scores:
     """Return scores whose intervals are arrays, one row per state, each the right way round."""
     low, high = (
-        _checked(name, f"ends of intervals ({end})", getattr(given, end), evidence)
+        _checked(who, f"ends of intervals ({end})", getattr(given, end), evidence)
         for end in ("low", "high")
     )
     if (high < low).any():
         row = int(np.flatnonzero(high < low)[0])
-        raise ComponentError(
-            f"measure {name!r} gave an interval from {low[row]:g} to {high[row]:g}"
-        )
+        raise ComponentError(f"{who} gave an interval from {low[row]:g} to {high[row]:g}")
     return replace(given, low=low, high=high)
 
 
-def _checked(name: str, what: str, given: Any, evidence: Evidence) -> FloatArray:
+def _checked(who: str, what: str, given: Any, evidence: Evidence) -> FloatArray:
     try:
         column = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ComponentError(
-            f"measure {name!r} gave {what} that are not numbers ({one_line(error)})"
+            f"{who} gave {what} that are not numbers ({one_line(error)})"
         ) from error
     if column.shape != evidence.keys.shape:
         raise ComponentError(
-            f"measure {name!r} gave {what} of shape {column.shape} for "
+            f"{who} gave {what} of shape {column.shape} for "
             f"{len(evidence.keys)} states; one per state is needed"
         )
     return column

@@ -12,7 +12,12 @@ from rpd_core.store.parts import Parts
 from rpd_core.store.tables import read_episodes, read_suite
 
 if TYPE_CHECKING:
+    from pyarrow import Table
+
     from rpd_core.plugin.protocols import KeyArray
+
+Piece = tuple[Parts, int, int]
+"""Where a part is stored, its first and its last episode."""
 
 
 class StoredEpisodes:
@@ -20,25 +25,29 @@ class StoredEpisodes:
 
     def __init__(self, parts: Parts, first_episodes: int | None = None) -> None:
         self.parts = parts
-        self.ranges = parts.disjoint()
+        self.pieces = [(parts, *range_) for range_ in parts.disjoint()]
         if first_episodes is not None:
-            self.ranges = _first(self.ranges, first_episodes, str(parts.root))
-        if not self.ranges:
+            self.pieces = list(_first(self.pieces, first_episodes))
+        if not self.pieces:
             run = str(parts.root)
             raise StoreError(f"{run!r} holds no episodes yet: run rpd suite {run} first")
 
     def __len__(self) -> int:
-        return sum(last - first + 1 for first, last in self.ranges)
+        return sum(last - first + 1 for _, first, last in self.pieces)
+
+    def tables(self, *names: str) -> Iterator[dict[str, Table]]:
+        """Read some tables, or all, one part at a time."""
+        for parts, first, last in self.pieces:
+            yield parts.read(first, last, names or None)
 
     def episodes(self) -> Episodes:
         """Read the table of episodes."""
-        tables = (self.parts.read(*range_, tables=("episodes",)) for range_ in self.ranges)
+        tables = self.tables("episodes")
         return concat_episodes([read_episodes(table["episodes"]) for table in tables])
 
     def chunks(self) -> Iterator[Suite]:
         """Read the suite one part at a time."""
-        for first, last in self.ranges:
-            yield read_suite(self.parts.read(first, last))
+        yield from map(read_suite, self.tables())
 
     def whole(self) -> Suite:
         """Read all of the suite at once."""
@@ -48,23 +57,26 @@ class StoredEpisodes:
         """Read some states in words, by key."""
         wanted = {int(key) for key in keys}
         found: dict[int, str] = {}
-        for range_ in self.ranges:
+        for parts, first, last in self.pieces:
             if not wanted - set(found):
                 break
-            states = self.parts.read(*range_, tables=("states",))["states"]
+            states = parts.read(first, last, tables=("states",))["states"]
             columns = states["key"].to_pylist(), states["words"].to_pylist()
             found |= {key: text for key, text in zip(*columns, strict=True) if key in wanted}
         return found
 
 
-def _first(ranges: list[tuple[int, int]], count: int, run: str) -> list[tuple[int, int]]:
-    """Return the parts that hold the first episodes, and no others."""
-    held = sum(last - first + 1 for first, last in ranges)
-    below = [(first, last) for first, last in ranges if last < count]
-    if held > count and sum(last - first + 1 for first, last in below) < count:
-        whole = [last + 1 for _, last in ranges]
-        nearest = min(whole, key=lambda end: abs(end - count))
-        raise StoreError(
-            f"{run!r} holds {held} episodes in parts that do not end at {count}: ask for {nearest}"
-        )
-    return below
+def _first(pieces: list[Piece], count: int) -> Iterator[Piece]:
+    """Yield the parts that hold the first episodes, one of them cut where that is needed."""
+    for parts, first, last in pieces:
+        if last < count:
+            yield parts, first, last
+        elif first < count:
+            cut = parts.cut(count)
+            if (first, count - 1) not in cut.covered():
+                run = str(parts.root)
+                raise StoreError(
+                    f"{run!r} stores the episodes {first} to {last} together, and not those below "
+                    f"{count} alone: run rpd suite {run} --episodes {count} first"
+                )
+            yield cut, first, count - 1

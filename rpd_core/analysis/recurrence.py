@@ -12,6 +12,7 @@ from rpd_core.analysis.decisions import Decisions
 from rpd_core.analysis.ranking import rank
 from rpd_core.analysis.stability import (
     CountedVisits,
+    Drawn,
     Listing,
     RankIntervals,
     Stability,
@@ -19,30 +20,31 @@ from rpd_core.analysis.stability import (
     rank_intervals,
 )
 from rpd_core.errors import RpdError
-from rpd_core.plugin.protocols import Evidence, Measure, Spectrum
+from rpd_core.plugin.protocols import Evidence, Measure
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray
 
-RESAMPLES = 1000
+RESAMPLES = 300
 """Resampled suites behind the intervals of ranks."""
 
 
 def stability_by(
     measure: Measure, analysis: Analysis, visits: CountedVisits, evidence: int
 ) -> Stability | None:
-    """Compare random halves listed by any measure; None if it needs more than the spectrum."""
+    """Compare random halves listed by any measure; None if it looks at more than outcomes."""
     bare = Evidence(
         analysis.counted.spectrum, analysis.counted.states.key, episodes=visits.episodes
     )
 
-    def score(spectrum: Spectrum) -> FloatArray:
-        return rank("", measure, replace(bare, spectrum=spectrum)).scores
+    def score(drawn: Drawn) -> FloatArray:
+        given = replace(bare, spectrum=drawn.spectrum, returns=drawn.returns)
+        return rank("", measure, given).scores
 
     first = np.arange(visits.episodes) % 2 == 0
     listing = Listing(score, evidence, np.asarray(analysis.counted.differed > 0))
     try:
-        one, two = (score(visits.spectrum(half.astype(np.float64))) for half in (first, ~first))
+        one, two = (score(visits.draw(half.astype(np.float64))) for half in (first, ~first))
         if np.array_equal(one, two):  # it looks at no episode, so it comes back in any case
             return None
         return half_split(visits, listing)
@@ -56,18 +58,20 @@ class Recurrence:
     def __init__(
         self, analysis: Analysis, found: Decisions, measure: Measure, evidence: int
     ) -> None:
-        self.visits = counted_visits(analysis)
+        whole = found.counted.evidence()
+        # Adding up returns takes as long as all the rest, and few measures look at them.
+        self.visits = counted_visits(analysis, _needs_returns(measure, whole))
         self.seed = 0
-        whole = replace(found.counted.evidence(), returns=None)
 
-        def score(spectrum: Spectrum) -> FloatArray:
-            return rank(found.ranking.name, measure, replace(whole, spectrum=spectrum)).scores
+        def score(drawn: Drawn) -> FloatArray:
+            given = replace(whole, spectrum=drawn.spectrum, returns=drawn.returns)
+            return rank(found.ranking.name, measure, given).scores
 
         self.listing = Listing(score, evidence, found.differs)
         self.found = found
 
     def stability(self) -> Stability | None:
-        """Compare random halves; None if the measure needs more than the spectrum of a half."""
+        """Compare random halves; None if the measure needs the whole suite."""
         if not len(self.found.listed()):
             return None
         try:
@@ -84,7 +88,15 @@ class Recurrence:
             return None
 
 
-def counted_visits(analysis: Analysis) -> CountedVisits:
+def _needs_returns(measure: Measure, whole: Evidence) -> bool:
+    try:
+        rank("", measure, replace(whole, returns=None))
+    except RpdError:
+        return True
+    return False
+
+
+def counted_visits(analysis: Analysis, returns: bool = True) -> CountedVisits:
     """Read which episode visited which state, and how it fared there."""
     keys, index = analysis.counted.states.key, analysis.episodes.index
     columns: list[tuple[object, ...]] = []
@@ -98,4 +110,5 @@ def counted_visits(analysis: Analysis) -> CountedVisits:
             )
         )
     episode, state, mutated = (np.concatenate(column) for column in zip(*columns, strict=True))
-    return CountedVisits(episode, state, mutated, analysis.weights, len(keys))
+    given = analysis.episodes.total_return if returns else None
+    return CountedVisits(episode, state, mutated, analysis.weights, len(keys), given)

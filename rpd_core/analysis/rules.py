@@ -137,7 +137,7 @@ def _hopeless(values: Array, total: int, judged: int) -> str:
     if total == 0:
         return "none is known to matter"
     if total < _FEW:
-        return f"the list itself is shorter: {total} matter"
+        return f"too few matter to be summed up by rules: {total}"
     if total == judged:
         return f"all {total} matter"
     if values.shape[1] > MOST_ENTRIES:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rpd_core.analysis.intervals import arm_sizes
-from rpd_core.plugin.protocols import Spectrum
+from rpd_core.plugin.protocols import Returns, Spectrum
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray
@@ -22,6 +22,15 @@ SPLITS = 20
 """Random halvings that are averaged."""
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """Episodes drawn from a suite, added up per state."""
+
+    spectrum: Spectrum
+    returns: Returns | None = None
+    """None where the returns of the episodes are not known."""
+
+
 class CountedVisits:
     """The visits of a suite, sorted so that spectra of any choice of episodes are quick."""
 
@@ -32,8 +41,9 @@ class CountedVisits:
         mutated: BoolArray,
         weights: FloatArray,
         states: int,
+        returns: FloatArray | None = None,
     ) -> None:
-        """Sort the visits; `episode` and `state` are rows, `weights` those of the episodes."""
+        """Sort the visits; `episode` and `state` are rows, the last ones belong to episodes."""
         cell = 2 * state + mutated
         order = np.argsort(cell, kind="stable")
         ordered = cell[order]
@@ -41,12 +51,29 @@ class CountedVisits:
         self._cells = ordered[self._starts]
         self._episode = episode[order].astype(np.intp)
         self._weights = weights
+        self._returns = returns
         self.states = states
 
     @property
     def episodes(self) -> int:
         """Number of episodes."""
         return len(self._weights)
+
+    def draw(self, counts: FloatArray) -> Drawn:
+        """Return what adds up if each episode counts as often as given."""
+        return Drawn(self.spectrum(counts), self._add_returns(counts))
+
+    def _add_returns(self, counts: FloatArray) -> Returns | None:
+        if self._returns is None:
+            return None
+        sums = self._add(counts * self._returns)
+        squares = self._add(counts * self._returns**2)
+        return Returns(
+            mutated_sum=sums[:, 1],
+            mutated_squares=squares[:, 1],
+            kept_sum=sums[:, 0],
+            kept_squares=squares[:, 0],
+        )
 
     def spectrum(self, counts: FloatArray) -> Spectrum:
         """Return the spectrum in which each episode counts as often as given."""
@@ -69,27 +96,27 @@ class CountedVisits:
 
 @dataclass(frozen=True)
 class Listing:
-    """How a table of states is made from a spectrum."""
+    """How a table of states is made from some episodes."""
 
-    score: Callable[[Spectrum], FloatArray]
+    score: Callable[[Drawn], FloatArray]
     """Score of each state, higher first."""
     least: float = 10
     """Episodes that each arm of a listed state has at least."""
     allowed: BoolArray | None = None
     """States that may be listed at all, for example where the default action ever differed."""
 
-    def order(self, spectrum: Spectrum, lots: IntArray | None = None) -> IntArray:
+    def order(self, drawn: Drawn, lots: IntArray | None = None) -> IntArray:
         """Return the rows of the listed states, best first; ties by lot, or else by row.
 
         `lots` holds one number per state; among equal scores the smaller goes first.
         """
-        mutated, kept = arm_sizes(spectrum)
+        mutated, kept = arm_sizes(drawn.spectrum)
         listed = (mutated >= self.least) & (kept >= self.least)
         if self.allowed is not None:
             listed &= self.allowed
         rows = np.flatnonzero(listed)
         keys = rows if lots is None else lots[rows]
-        return rows[np.lexsort((keys, -self.score(spectrum)[rows]))]
+        return rows[np.lexsort((keys, -self.score(drawn)[rows]))]
 
 
 @dataclass(frozen=True)
@@ -113,11 +140,11 @@ def half_split(
     back. Where the whole suite lists fewer than ten or fifty states, shares are of those there are.
     """
     generator = np.random.default_rng(seed)
-    listed = len(listing.order(visits.spectrum(np.ones(visits.episodes))))
+    listed = len(listing.order(visits.draw(np.ones(visits.episodes))))
     found = []
     for halves in _halves(visits.episodes, splits, generator):
         one, two = (
-            listing.order(visits.spectrum(half), generator.permutation(visits.states))
+            listing.order(visits.draw(half), generator.permutation(visits.states))
             for half in halves
         )
         shares = [overlap(one, two, min(top, listed)) for top in (10, 50)]
@@ -191,7 +218,7 @@ def rank_intervals(
     for resample in range(resamples):
         drawn = generator.integers(visits.episodes, size=visits.episodes)
         counts = np.bincount(drawn, minlength=visits.episodes).astype(np.float64)
-        order = listing.order(visits.spectrum(counts), generator.permutation(visits.states))
+        order = listing.order(visits.draw(counts), generator.permutation(visits.states))
         place = np.full(visits.states, len(order))
         place[order] = np.arange(len(order))
         ranks[resample] = place[rows] + 1

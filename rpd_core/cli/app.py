@@ -10,22 +10,31 @@ import typer
 
 from rpd_core.cli import (
     bench,
+    compare,
+    complaints,
     describe,
     describe_policy,
     explain,
     new_plugin,
+    pictures,
+    plot,
     plugin_commands,
     prune,
     rank,
     refine,
+    render,
     replay,
+    report,
     run,
+    runs,
     shared,
     show,
     suite,
     validate,
     verify,
 )
+from rpd_core.cli.bash_words import whole_words
+from rpd_core.cli.streams import reader_has_left
 
 app = typer.Typer(
     name="rpd",
@@ -44,9 +53,15 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "refine": refine.refine_command,
     "validate": validate.validate_command,
     "bench": bench.bench_command,
+    "compare": compare.compare_command,
+    "runs": runs.runs_command,
     "show": show.show_command,
+    "report": report.report_command,
     "explain": explain.explain_command,
+    "plot": plot.plot_command,
     "replay": replay.replay_command,
+    "pictures": pictures.pictures_command,
+    "render": render.render_command,
     "verify": verify.verify_command,
     "list-plugins": plugin_commands.list_plugins_command,
     "describe": describe.describe_command,
@@ -78,7 +93,12 @@ def start() -> int:
     if len(sys.argv) == 1:
         sys.argv.append("--help")
     try:
-        code = typer.main.get_command(app).main(prog_name="rpd", standalone_mode=False)
+        with whole_words():
+            code = typer.main.get_command(app).main(prog_name="rpd", standalone_mode=False)
+    except SystemExit as end:  # of typer, which prints help by itself
+        if not reader_has_left(end):
+            raise
+        return 0
     except OSError as error:
         if error.errno not in shared.OUTSIDE:
             raise
@@ -86,9 +106,8 @@ def start() -> int:
         shared.errors().print(f"rpd: {told}", style="red", markup=False)
         return shared.BAD_INPUT
     except Exception as error:
-        wrong = getattr(error, "format_message", None)  # of a wrong option or argument
-        if wrong is None:
+        if not hasattr(error, "format_message"):  # which a wrong option or argument has
             raise
-        shared.errors().print(f"rpd: {shared.tidied(wrong())} Try --help.", markup=False)
+        shared.errors().print(f"rpd: {shared.tidied(complaints.sentence(error))}", markup=False)
         return shared.BAD_INPUT
     return code if isinstance(code, int) else 0

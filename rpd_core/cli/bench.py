@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rpd_core.cli import options, shared
-from rpd_core.cli.run import call_for, resolved
-from rpd_core.errors import ConfigError
+from rpd_core.cli.run import call_for, check_early, resolved
+from rpd_core.errors import ConfigError, counted
 
 if TYPE_CHECKING:
     from rpd_core.report.benching import Bench
@@ -65,16 +65,18 @@ def bench_command(
     **settings: Any,
 ) -> None:
     """Compare measures on the same suites and test episodes, over several seeds."""  # fmt: skip
-    from rpd_core.api import bench_folder, compare_measures, heard_once
-    from rpd_core.report.benching import BenchQuestion, choosing_seeds
-
     if markdown is not None and not markdown.absolute().parent.is_dir():
         raise ConfigError(f"cannot write {str(markdown)!r}: there is no folder {markdown.parent}")
     numbers = seeds_in("seeds", seeds)
-    judges = choosing_seeds(numbers) if choose_on is None else seeds_in("choose-on", choose_on)
-    asked = BenchQuestion(numbers, judges, base, criterion, all_measures)  # type: ignore[arg-type]
+    judges = None if choose_on is None else seeds_in("choose-on", choose_on)
     typed = options.given({"env": env, "policy": policy, **settings})
     with shared.progress_bars() as progress:
+        check_early(typed, {"executor": executor, "workers": workers})
+        from rpd_core.measuring import bench_folder, compare_measures, heard_once
+        from rpd_core.report.benching import BenchQuestion, choosing_seeds
+
+        judges = choosing_seeds(numbers) if judges is None else judges
+        asked = BenchQuestion(numbers, judges, base, criterion, all_measures)  # type: ignore[arg-type]
         how = {"executor": executor, "stall": stall_timeout, "workers": workers, "out": out}
         call = heard_once(call_for(typed, None, trust_policy, {**how, "progress": progress}))
         folder = bench_folder(call, resolved(call))
@@ -99,6 +101,8 @@ def show_bench(found: Bench, markdown: Path | None, as_json: bool) -> None:
 
     if markdown is not None:
         write_whole(markdown.absolute(), bench_text.markdown(found).encode())
+        rows = counted(len(found.rows), "measure")
+        shared.errors().print(f"rpd: wrote the table of {rows} to {markdown}", markup=False)
     if as_json:
         shared.print_json(to_plain(found))
     else:

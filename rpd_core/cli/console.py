@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
 from rich.segment import Segment
+
+from rpd_core.cli.status import clear_status
 
 
 def without_controls(text: str) -> str:
@@ -27,3 +33,45 @@ class CleanConsole(Console):
         for segment in super().render(*args, **options):
             clean = segment.control or segment.text.isprintable()
             yield segment if clean else segment._replace(text=without_controls(segment.text))
+
+
+_bars: list[tuple[Console, Callable[[], None]]] = []
+"""The console that shows progress bars, while they are there, and what ends them."""
+
+
+@contextmanager
+def showing_bars(console: Console, end: Callable[[], None]) -> Iterator[None]:
+    """Meanwhile let everything else that is shown stand above the bars of a console."""
+    clear_status()
+    _bars.append((console, end))
+    try:
+        yield
+    finally:
+        _bars.pop()
+
+
+def end_bars() -> None:
+    """End the bars that are shown, so that a last word stands below them."""
+    for _, end in _bars:
+        end()
+
+
+def errors() -> Console:
+    """Return the console for everything that is not the answer."""
+    clear_status()
+    return _bars[-1][0] if _bars else CleanConsole(stderr=True, highlight=False, soft_wrap=True)
+
+
+def asked_width() -> int | None:
+    """Return the width of the terminal, or the one asked for in the environment; None: neither."""
+    if sys.stdout.isatty():
+        return shutil.get_terminal_size().columns
+    asked = os.environ.get("COLUMNS", "")
+    return int(asked) if asked.isdecimal() and 20 <= int(asked) <= 1000 else None
+
+
+def answers() -> Console:
+    """Return the console for the answer; as wide as it is made for when it is not a terminal."""
+    clear_status()
+    width = None if sys.stdout.isatty() else asked_width() or 100
+    return CleanConsole(highlight=False, width=width)

@@ -7,12 +7,25 @@ from typing import Annotated
 import typer
 
 from rpd_core.cli import options, shared
+from rpd_core.cli.completion import complete_kind, complete_name
+
+
+def _names_of_the_kind(ctx: typer.Context) -> list[tuple[str, str]]:
+    return complete_name(str(ctx.params.get("kind") or ""))
 
 
 @shared.reporting
 def describe_command(
-    kind: Annotated[str, typer.Argument(help="Kind of component, for example measure.")],
-    name: Annotated[str, typer.Argument(help="Its name, for example tarantula.")],
+    kind: Annotated[
+        str,
+        typer.Argument(
+            help="Kind of component, for example measure.", autocompletion=complete_kind
+        ),
+    ],
+    name: Annotated[
+        str,
+        typer.Argument(help="Its name, for example tarantula.", autocompletion=_names_of_the_kind),
+    ],
     as_json: options.Json = False,
 ) -> None:
     """Show a component's documentation and parameters."""

@@ -7,15 +7,22 @@ from typing import Annotated, Any
 import typer
 
 from rpd_core.cli import options, shared
+from rpd_core.cli.completion import specs_of
+from rpd_core.cli.numbers import whole_option
 from rpd_core.cli.streams import output_for_the_answer
 from rpd_core.errors import ConfigError
 
 
 @shared.reporting
 def describe_policy_command(
-    policy: Annotated[str, typer.Argument(help="Policy spec, for example sb3:path.zip.")],
+    policy: Annotated[
+        str,
+        typer.Argument(
+            help="Policy spec, for example sb3:path.zip.", autocompletion=specs_of("policy")
+        ),
+    ],
     env: options.Env = None,
-    episodes: Annotated[int, typer.Option("--episodes", help="Episodes to play.")] = 10,
+    episodes: Annotated[int, whole_option("--episodes", "Episodes to play.")] = 10,
     seed: options.Seed = None,
     trust_policy: options.TrustPolicy = False,
     stall_timeout: options.StallTimeout = None,

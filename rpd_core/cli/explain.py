@@ -11,13 +11,13 @@ from rpd_core.cli import options, shared
 
 @shared.reporting
 def explain_command(
-    run: options.RunPath,
+    run: options.RunPath = None,
     state: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="STATE|RANK", help="Rank in the list, key, or a part of the state's words."
         ),
-    ],
+    ] = None,
     analysis: options.AnalysisName = None,
     as_json: options.Json = False,
 ) -> None:
@@ -26,11 +26,11 @@ def explain_command(
     from rpd_core.report.explained import print_explanation
     from rpd_core.store.codec import to_plain
 
-    opened = open_run(run, analysis)
-    explanation = opened.explain(state)
-    done, asked = opened.progress
-    if done < asked:
-        shared.show_note(f"this stands on {done} of {asked} episodes: the suite is not complete")
+    path, wanted = shared.run_and(run, state, "STATE or RANK")
+    opened = open_run(path, analysis)
+    explanation = opened.explain(wanted)
+    if opened.standing:
+        shared.show_note(opened.standing)
     if as_json:
         shared.print_json(to_plain(explanation))
     else:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 
+from rpd_core.cli.status import clear_status, show_status
 from rpd_core.cli.stopping import exit_code, heed_signals
 
 
@@ -16,14 +17,17 @@ def main() -> None:
         heed_signals()
         sys.exit(_start())
     except KeyboardInterrupt as stop:  # before there was anything to say, or after it was said
+        clear_status()
         sys.exit(exit_code(stop))
 
 
 def _start() -> int:
     from rpd_core.cli.streams import flush_answer, open_closed_streams
-    from rpd_core.execute.worker import one_thread
 
     open_closed_streams()
+    show_status(sys.argv[1:])
+    from rpd_core.execute.worker import one_thread
+
     one_thread()  # before anything numerical is imported
     from rpd_core.cli.app import start
 

@@ -8,11 +8,17 @@ from typing import Annotated
 import typer
 
 from rpd_core.cli import shared
+from rpd_core.cli.completion import complete_kind
 
 
 @shared.reporting
 def new_plugin_command(
-    kind: Annotated[str, typer.Argument(help="Kind of component, for example measure.")],
+    kind: Annotated[
+        str,
+        typer.Argument(
+            help="Kind of component, for example measure.", autocompletion=complete_kind
+        ),
+    ],
     name: Annotated[str, typer.Argument(help="What users will type, for example lift.")],
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder to make; default: rpd-NAME.")

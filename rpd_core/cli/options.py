@@ -12,21 +12,30 @@ from typing import Annotated, Any
 
 import typer
 
+from rpd_core.cli.completion import complete_run, specs_of
+from rpd_core.cli.config_file import read_config
+from rpd_core.cli.numbers import number_option, whole_option
 from rpd_core.config.settings import Scope, Setting, Settings, declared
 from rpd_core.errors import ConfigError
 
-Env = Annotated[str | None, typer.Option("--env", help="Environment spec, for example cartpole.")]
+
+def spec_option(flag: str, kind: str, help: str) -> Any:
+    """Return an option that takes a spec of a kind, which the shell completes."""
+    return typer.Option(flag, help=help, autocompletion=specs_of(kind))
+
+
+Env = Annotated[
+    str | None, spec_option("--env", "environment", "Environment spec, for example cartpole.")
+]
 Policy = Annotated[
-    str | None, typer.Option("--policy", help="Policy spec; default: the one the task ships.")
+    str | None, spec_option("--policy", "policy", "Policy spec; default: the one the task ships.")
 ]
-Workers = Annotated[
-    int | None, typer.Option("--workers", help="Worker processes; default: all cores.")
-]
+Workers = Annotated[int | None, whole_option("--workers", "Worker processes; default: all cores.")]
 StallTimeout = Annotated[
     float | None,
-    typer.Option("--stall-timeout", help="Seconds without progress until giving up; default 600."),
+    number_option("--stall-timeout", "Seconds without progress until giving up; default 600."),
 ]
-ExecutorName = Annotated[str, typer.Option("--executor", help="Executor spec.")]
+ExecutorName = Annotated[str, spec_option("--executor", "executor", "Executor spec.")]
 TrustPolicy = Annotated[
     bool,
     typer.Option("--trust-policy", help="Let policy and run files run code of their authors'."),
@@ -34,15 +43,40 @@ TrustPolicy = Annotated[
 Out = Annotated[
     Path | None, typer.Option("--out", help="Run directory; default: runs/<readable name>.")
 ]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        help="Settings from a TOML file of yours, or repeat the run of this run.json.",
+        callback=read_config,
+        is_eager=True,
+    ),
+]
 AnalysisName = Annotated[
     str | None, typer.Option("--analysis", help="Name of the analysis; default: the latest.")
 ]
-Seed = Annotated[int | None, typer.Option("--seed", help="Seed of everything; default 0.")]
+Seed = Annotated[int | None, whole_option("--seed", "Seed of everything; default 0.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
-RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")]
-Measure = Annotated[list[str] | None, typer.Option("--measure", help="Measure spec; repeatable.")]
+Pictures = Annotated[
+    bool, typer.Option("--pictures/--no-pictures", help="Draw the first decisions at the end.")
+]
+Yes = Annotated[
+    bool, typer.Option("--yes", help="Do not ask before a run that takes long or much room.")
+]
+RunPath = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="RUN",
+        help="Run directory; default: the latest in runs.",
+        autocompletion=complete_run,
+    ),
+]
+Measure = Annotated[
+    list[str] | None, spec_option("--measure", "measure", "Measure spec; repeatable.")
+]
 Condition = Annotated[
-    str | None, typer.Option("--condition", help="When an episode passed: return>=200, auto, ...")
+    str | None,
+    spec_option("--condition", "condition", "When an episode passed: return>=200, auto, ..."),
 ]
 
 
@@ -83,18 +117,15 @@ def _kinds() -> dict[str, Any]:
 def _option(name: str, setting: Setting) -> Any:
     """Return the annotation of a setting's option, repeatable where it takes several."""
     kind = _kinds()[name]
-    if typing.get_origin(kind) is tuple:
-        option_type: Any = list[str] | None
-    elif setting.words and not setting.kind:
-        option_type = str | None
-    elif kind in (int, int | None):
-        option_type = int | None
-    elif kind in (float, float | None):
-        option_type = float | None
-    else:
-        option_type = str | None
     flag = setting.flag or f"--{name.replace('_', '-')}"
-    return Annotated[option_type, typer.Option(flag, help=setting.help)]
+    if kind in (int, int | None):
+        return Annotated[int | None, whole_option(flag, setting.help)]
+    if kind in (float, float | None) and not setting.words:
+        return Annotated[float | None, number_option(flag, setting.help)]
+    several = typing.get_origin(kind) is tuple and not setting.listed
+    option_type: Any = list[str] | None if several else str | None
+    completed = specs_of(setting.kind) if setting.kind else None
+    return Annotated[option_type, typer.Option(flag, help=setting.help, autocompletion=completed)]
 
 
 def given(settings: dict[str, Any], extra: Sequence[tuple[str, Any]] = ()) -> dict[str, Any]:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Annotated, Any
 
 import typer
 
 from rpd_core.cli import options, shared
-from rpd_core.cli.console import without_controls
+from rpd_core.cli.completion import complete_kind, complete_plugin
+from rpd_core.cli.console import asked_width, without_controls
 from rpd_core.errors import ComponentError, nearest
+from rpd_core.plugin.discovery import BUNDLED
 
 CHECK_FAILED = 3
 
 
 @shared.reporting
 def list_plugins_command(
-    kind: Annotated[str | None, typer.Option("--kind", help="Only this kind.")] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option("--kind", help="Only this kind.", autocompletion=complete_kind),
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """List every component of every installed plugin, with its state."""
@@ -28,7 +34,12 @@ def list_plugins_command(
     if as_json:
         shared.print_json(rows)
         return
-    print_columns([_HEADINGS, *(_cells(row) for row in rows)])
+    table = [_HEADINGS, *(_cells(row) for row in rows)]
+    width = asked_width()
+    if width is None or max(map(len, columns_of(table))) <= width:
+        print_lines(columns_of(table))
+    else:
+        print_lines(blocks_of(rows, width))
 
 
 _HEADINGS = ("kind", "name", "status", "summary", "plugin", "distribution", "version")
@@ -39,18 +50,57 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     return tuple(str({**row, "status": status}[heading]) for heading in _HEADINGS)
 
 
-def print_columns(rows: list[tuple[str, ...]]) -> None:
-    """Print rows as aligned columns; rich's tables take as long as all the rest of the command."""
+def columns_of(rows: list[tuple[str, ...]]) -> list[str]:
+    """Return rows as aligned columns; rich's tables take as long as all the rest of the command."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+def blocks_of(rows: list[dict[str, str]], width: int) -> list[str]:
+    """Return the same for a narrow screen: a block per kind, a name, what it is, what is wrong."""
+    lines: list[str] = []
+    for kind in dict.fromkeys(row["kind"] for row in rows):
+        mine = [row for row in rows if row["kind"] == kind]
+        indent = min(max(len(row["name"]) for row in mine) + 4, width // 3)
+        lines += ["", kind] if lines else [kind]
+        for row in mine:
+            lines += _block(row, indent, width)
+    return lines
+
+
+def _block(row: dict[str, str], indent: int, width: int) -> list[str]:
+    """Return the lines of one component: its name, and beside or below it what it is."""
+    name, room = f"  {row['name']}", " " * indent
+    beside = len(name) < indent
+    first = name.ljust(indent) if beside else room
+    about = textwrap.wrap(_about(row), width, initial_indent=first, subsequent_indent=room)
+    return about if beside else [name, *about]
+
+
+def _about(row: dict[str, str]) -> str:
+    """Return what a component is, with whose it is and what is wrong where that is not usual."""
+    usual = row["status"] in ("ready", "note")  # the summary of a note is its reason
+    wrong = "" if usual else f" [{row['status']}: {row['reason']}]"
+    bundled = row["distribution"] == BUNDLED
+    whose = "" if bundled else f" ({row['distribution'] or row['plugin']} {row['version']})"
+    return f"{row['summary']}{whose}{wrong}"
+
+
+def print_lines(lines: list[str]) -> None:
+    """Print lines without control characters."""
     shared.answers().file.write("".join(f"{without_controls(line)}\n" for line in lines))
 
 
 @shared.reporting
 def check_plugin_command(
-    plugin: Annotated[str, typer.Argument(help="Plugin or distribution name.")],
+    plugin: Annotated[
+        str, typer.Argument(help="Plugin or distribution name.", autocompletion=complete_plugin)
+    ],
     env: Annotated[
-        str | None, typer.Option("--env", help="Check in this environment, not in imagined ones.")
+        str | None,
+        options.spec_option(
+            "--env", "environment", "Check in this environment, not in imagined ones."
+        ),
     ] = None,
     as_json: options.Json = False,
 ) -> None:

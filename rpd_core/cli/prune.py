@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rpd_core.cli import options, shared
-from rpd_core.cli.run import call_for, carry_out, show
+from rpd_core.cli.numbers import number_option
+from rpd_core.cli.run import call_for, carry_out, check_early, show
 from rpd_core.cli.suite import stored_config
-from rpd_core.errors import ConfigError, StoreError
+from rpd_core.errors import ConfigError, StoreError, counted
 
 if TYPE_CHECKING:
     from rpd_core.report.opened import Run
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 @shared.reporting
 @options.with_settings("analysis")
 def prune_command(
-    run: options.RunPath,
+    run: options.RunPath = None,
     workers: options.Workers = None,
     executor: options.ExecutorName = "local",
     stall_timeout: options.StallTimeout = None,
@@ -31,20 +32,23 @@ def prune_command(
         Path | None, typer.Option("--export", help="Write the chosen pruned policy to this file.")
     ] = None,
     fraction: Annotated[
-        float, typer.Option("--fraction", help="Fraction of the return that it is to keep.")
+        float, number_option("--fraction", "Fraction of the return that it is to keep.")
     ] = 0.9,
+    pictures: options.Pictures = True,
     as_json: options.Json = False,
     **settings: Any,
 ) -> None:
     """Prune the policy by the rankings of a stored suite; plays no mutant episode."""
+    check_early(options.given(settings))
     from rpd_core.config.configuration import THRESHOLDS
     from rpd_core.pruning.export import export_pruned
     from rpd_core.store.directory import RunDirectory
 
+    run = shared.chosen_run(run)
     stored_config(run)
     directory = RunDirectory(run)
     held, asked = directory.suite().count(), directory.stored().settings.episodes
-    if held < asked:
+    if held < asked and directory.latest() is None:
         raise StoreError(
             f"{str(run)!r} holds {held} of {asked} episodes, and pruning plays no mutant episode: "
             f"finish the suite first with rpd suite {run}"
@@ -55,19 +59,33 @@ def prune_command(
         known = ", ".join(f"{one:g}" for one in THRESHOLDS)
         raise ConfigError(f"no policy is pruned for a fraction of {fraction:g}: there are {known}")
     how = {"executor": executor, "stall": stall_timeout, "workers": workers, "analysis": analysis}
+    how["pictures"] = pictures
     finished = asked_again(run, options.given(settings), trust_policy, how)
     if export is not None:
         certificate = export_pruned(finished, export, fraction)
     show(finished, as_json)
     if export is not None:
-        shared.errors().print(f"rpd: {export}: {certificate}", markup=False)
-        shared.errors().print(
-            f"rpd: wrote {export}; use it: --policy pruned:{export}", markup=False
-        )
+        chosen = finished.policy(fraction)
+        kept = "" if chosen is None else f"the policy in {counted(chosen.kept, 'state')}, "
+        shared.errors().print(f"rpd: wrote {export}: {kept}{certificate}", markup=False)
+        shared.errors().print(f"rpd: use it: --policy pruned:{export}", markup=False)
 
 
 def asked_again(run: Path, typed: dict[str, Any], trust: bool, how: dict[str, Any]) -> Run:
     """Ask something of a stored suite, which does not grow by it."""
     with shared.progress_bars() as progress:
         wanted = {**how, "out": run, "progress": progress}
+        typed = {**of_the_latest(run), **typed}
         return carry_out(call_for(typed, stored_config(run), trust, wanted), grow=False)
+
+
+def of_the_latest(run: Path) -> dict[str, int]:
+    """Return the size of the latest analysis where the suite is not as large as was asked for."""
+    from rpd_core.store.directory import RunDirectory
+
+    directory = RunDirectory(run)
+    name, question = directory.latest(), directory.question()
+    complete = directory.suite().count() >= directory.stored().settings.episodes
+    if complete or name is None or (question is not None and question.until == "stable"):
+        return {}
+    return {"episodes": directory.analysis(name).episodes}

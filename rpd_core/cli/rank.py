@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rpd_core.cli import options, shared
-from rpd_core.errors import ConfigError
+from rpd_core.cli.numbers import number_option, whole_option
+from rpd_core.cli.run import check_early
+from rpd_core.errors import ConfigError, counted
 
 if TYPE_CHECKING:
     from rpd_core.analysis.analysis import Analysis
@@ -17,11 +19,11 @@ if TYPE_CHECKING:
 
 @shared.reporting
 def rank_command(
-    run: options.RunPath,
+    run: options.RunPath = None,
     measure: options.Measure = None,
     condition: options.Condition = None,
     analysis: options.AnalysisName = None,
-    top: Annotated[int, typer.Option("--top", help="Decisions to show.")] = 10,
+    top: Annotated[int, whole_option("--top", "Decisions to show.")] = 10,
     everything: Annotated[
         bool, typer.Option("--all", help="List states without enough episodes, too.")
     ] = False,
@@ -29,10 +31,10 @@ def rank_command(
         bool, typer.Option("--reached", help="List only what the unmutated policy reaches.")
     ] = False,
     evidence: Annotated[
-        int | None, typer.Option("--evidence", help="Episodes in each arm that a state needs.")
+        int | None, whole_option("--evidence", "Episodes in each arm that a state needs.")
     ] = None,
     margin: Annotated[
-        float | None, typer.Option("--margin", help="Effect below which a decision is harmless.")
+        float | None, number_option("--margin", "Effect below which a decision is harmless.")
     ] = None,
     export: Annotated[
         Path | None, typer.Option("--export", help="Write the whole ranking: .csv or .parquet.")
@@ -40,6 +42,7 @@ def rank_command(
     as_json: options.Json = False,
 ) -> None:
     """List the decisions of a stored suite by a measure; plays nothing."""
+    check_early(options.given({"measures": measure, "condition": condition}))
     from rpd_core.analysis.decisions import Rules, decide
     from rpd_core.analysis.looks import judge_in_looks
     from rpd_core.analysis.ranking import ranking_columns
@@ -56,7 +59,7 @@ def rank_command(
         raise ConfigError(f"top must be at least 1, got {top}")
     if export is not None:
         check_export(export)
-    opened = open_run(run, analysis)
+    opened = open_run(shared.chosen_run(run), analysis)
     limits = {"evidence": evidence, "margin": margin}
     at_least, width = (
         check_value(name, value if value is not None else opened.setting(name))
@@ -78,7 +81,7 @@ def rank_command(
         judged = decide(found.counted, ranking, reach, rules, verdicts)
         rows = judged.listed(everything, reached)
         listed = decision_rows(judged, rows[:top], found.stored, names)
-        answer[name] = list_facts(judged, at_least, width), listed
+        answer[name] = list_facts(judged, at_least, width, names.note), listed
     if as_json:
         lists = {name: to_plain(rows) for name, (_, rows) in answer.items()}
         shared.print_json({"condition": found.condition_text, "rankings": lists})
@@ -103,11 +106,14 @@ def show_list(name, facts, rows, condition: str) -> None:  # type: ignore[no-unt
 
 def analysed(opened: Run, condition: str | None) -> Analysis:
     """Analyse the stored suite; first show on how much of it the answer stands."""
-    done, asked = opened.progress
-    if done < asked:
-        shared.show_note(f"this stands on {done} of {asked} episodes: the suite is not complete")
     if condition is not None:
+        done, asked = opened.progress
+        if done < asked:
+            of_all = f"{done} of {asked} episodes"
+            shared.show_note(f"this stands on {of_all}: the suite is not complete")
         return opened.analysed(condition, typed=True)
+    if opened.standing and opened.name is not None:
+        shared.show_note(opened.standing)
     if opened.name is not None:
         return opened.analysis
     raise ConfigError(f"{str(opened.path)!r} has no finished analysis: give --condition")
@@ -124,4 +130,4 @@ def check_export(path: Path) -> None:
 def write_table(table, path: Path) -> None:  # type: ignore[no-untyped-def]
     """Write a ranking in the format that the file name asks for."""
     {".csv": table.to_csv, ".parquet": table.to_parquet}[path.suffix](path)
-    shared.errors().print(f"rpd: wrote {len(table)} states to {path}", markup=False)
+    shared.errors().print(f"rpd: wrote {counted(len(table), 'state')} to {path}", markup=False)

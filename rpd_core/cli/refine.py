@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rpd_core.cli import options, shared
+from rpd_core.cli.numbers import whole_option
 from rpd_core.cli.prune import asked_again
 from rpd_core.cli.run import show
 from rpd_core.cli.suite import stored_config
-from rpd_core.errors import ConfigError
+from rpd_core.errors import ConfigError, counted
+
+if TYPE_CHECKING:
+    from rpd_core.report.opened import Run
 
 
 @shared.reporting
 def refine_command(
-    run: options.RunPath,
-    rounds: Annotated[int, typer.Option("--rounds", help="Rounds at most.")] = 3,
+    run: options.RunPath = None,
+    rounds: Annotated[int, whole_option("--rounds", "Rounds at most.")] = 3,
     refine_episodes: Annotated[
         int | None,
-        typer.Option("--refine-episodes", help="Mutants in each; default: half the suite's."),
+        whole_option("--refine-episodes", "Mutants in each; default: half the suite's."),
     ] = None,
     workers: options.Workers = None,
     executor: options.ExecutorName = "local",
@@ -28,6 +32,7 @@ def refine_command(
     analysis: Annotated[
         str | None, typer.Option("--analysis", help="Name of the new analysis; default: readable.")
     ] = None,
+    pictures: options.Pictures = True,
     as_json: options.Json = False,
 ) -> None:
     """Refine the pruned policy: mutants around it tell which states it can do without."""
@@ -35,9 +40,25 @@ def refine_command(
 
     if rounds < 1:
         raise ConfigError(f"rounds must be at least 1, got {rounds}")
+    run = shared.chosen_run(run)
     stored_config(run)
     if RunDirectory(run).latest() is None:
         raise ConfigError(f"{str(run)!r} has no finished analysis to refine: run rpd prune {run}")
     typed = options.given({"rounds": rounds, "refine_episodes": refine_episodes})
     how = {"executor": executor, "stall": stall_timeout, "workers": workers, "analysis": analysis}
-    show(asked_again(run, typed, trust_policy, how), as_json)
+    how["pictures"] = pictures
+    finished = asked_again(run, typed, trust_policy, how)
+    show(finished, as_json)
+    if not any(one.shrunk for one in finished.summary.rounds):
+        shared.show_note(nothing_smaller(finished))
+
+
+def nothing_smaller(finished: Run) -> str:
+    """Return why refining left the policy as it was."""
+    rounds = finished.summary.rounds
+    if rounds:
+        return f"refining found nothing smaller in {counted(len(rounds), 'round')}"
+    policy = finished.summary.policy
+    if policy is None or not policy.met:
+        return "nothing was refined: there is no confirmed policy to begin from"
+    return "nothing was refined: no policy of the sweep has enough to spare to begin from"

@@ -9,20 +9,26 @@ from rich.markup import escape
 
 from rpd_core.cli import options, shared
 from rpd_core.cli.streams import output_for_the_answer
+from rpd_core.errors import counted
 
 if TYPE_CHECKING:
     from rpd_core.report.replaying import Replay
 
 DIFFERS = 3
 """Exit code where the return is not the stored one."""
+_LONGEST = 200
+"""Characters of a state in the table; JSON has all."""
 
 
 @shared.reporting
 def replay_command(
-    run: options.RunPath,
+    run: options.RunPath = None,
     episode: Annotated[
-        str, typer.Argument(help="suite:17, original:3, default:3, pruned:3 or MEASURE@KEPT:3.")
-    ],
+        str | None,
+        typer.Argument(
+            help="suite:17, unmutated:3, original:3, default:3, pruned:3 or MEASURE@KEPT:3."
+        ),
+    ] = None,
     analysis: options.AnalysisName = None,
     trust_policy: options.TrustPolicy = False,
     stall_timeout: options.StallTimeout = None,
@@ -31,8 +37,9 @@ def replay_command(
     """Play a stored episode again, step by step; exit code 3 if its return differs."""
     from rpd_core.api import open_run
 
-    with output_for_the_answer(), shared.watched(episode, stall_timeout):
-        played = open_run(run, analysis).replay(episode, trust_policy=trust_policy)
+    path, wanted = shared.run_and(run, episode, "EPISODE")
+    with output_for_the_answer(), shared.watched(wanted, stall_timeout):
+        played = open_run(path, analysis).replay(wanted, trust_policy=trust_policy)
     if as_json:
         shared.print_json(_plain(played))
     else:
@@ -56,17 +63,20 @@ def _plain(played: Replay) -> dict[str, object]:
 def _print(played: Replay) -> None:
     from rich.table import Table  # `rpd list-plugins` does not need it
 
+    from rpd_core.report.shortening import cut
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("step", "state", "decided by", "action", "the other", "reward"):
         table.add_column(heading, justify="right" if heading in ("step", "reward") else "left")
     for step in played.steps:
-        cells = (str(step.number), step.state, step.decided_by, step.action, step.other)
+        state = cut(step.state, _LONGEST)
+        cells = (str(step.number), state, step.decided_by, step.action, step.other)
         table.add_row(*map(escape, cells), f"{step.reward:g}")
     console = shared.answers()
     console.print(table)
     same = "as stored" if played.stored_return is not None else "never played before"
     console.print(
-        f"{played.episode}: return {played.total_return:g} in {len(played.steps)} steps "
+        f"{played.episode}: return {played.total_return:g} in {counted(len(played.steps), 'step')} "
         f"({same if played.agrees else 'stored: ' + format(played.stored_return, 'g')})",
         markup=False,
     )

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rpd_core.cli import options, shared
-from rpd_core.errors import ConfigError, StoreError
+from rpd_core.cli.config_file import is_toml
+from rpd_core.errors import ConfigError, RpdError, StoreError
 
 if TYPE_CHECKING:
     from rpd_core.api import Call
+    from rpd_core.cli.progress import Display
     from rpd_core.config.resolve import Setup
     from rpd_core.report.cost import Cost
     from rpd_core.report.opened import Run
+    from rpd_core.store.session import Session
 
 
 @shared.reporting
@@ -31,12 +36,19 @@ def run_command(
     analysis: Annotated[
         str | None, typer.Option("--analysis", help="Name of the analysis; default: readable.")
     ] = None,
-    config: Annotated[
-        Path | None, typer.Option("--config", help="Repeat the run of this run.json.")
+    config: options.Config = None,
+    like: Annotated[
+        Path | None,
+        typer.Option("--like", help="Run to compare with: its task, states, rate, condition, ..."),
     ] = None,
+    yes: options.Yes = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the configuration and an estimate, then stop.")
     ] = False,
+    report: Annotated[
+        bool, typer.Option("--report/--no-report", help="Write report.html at the end.")
+    ] = True,
+    pictures: options.Pictures = True,
     as_json: options.Json = False,
     **settings: Any,
 ) -> None:
@@ -48,28 +60,48 @@ def run_command(
         "workers": workers,
         "out": out,
         "analysis": analysis,
+        "like": like,
+        "pictures": pictures,
     }
-    with shared.progress_bars(hidden=dry_run) as progress:
+    with shared.progress_bars("estimating" if dry_run else "starting") as progress:
         call = call_for(typed, config, trust_policy, {**how, "progress": progress})
         estimated = estimate_of(call) if dry_run else None
-        finished = None if dry_run else carry_out(call)
+        finished = None if dry_run else carry_out(call, ask=None if yes else progress)
     if estimated is not None:
         show_estimate(*estimated, as_json)
     elif finished is not None:
-        show(finished, as_json)
+        page = page_of(finished) if report else None
+        show(finished, as_json, page=page)
 
 
 def call_for(typed: dict[str, Any], config: Path | None, trust: bool, how: dict[str, Any]) -> Call:
     """Join what was typed with the stored configuration it is based on, if any."""
+    check_early(typed, how)
+    repeated, like = config is not None and not is_toml(config), how.get("like") is not None
+    if repeated and like:
+        raise ConfigError("--config and --like are two different runs to start from: give one")
+    if not repeated and not like and "env" not in typed:
+        raise ConfigError("no environment given: try rpd run --env cartpole")
     from rpd_core.api import Call
 
-    if config is not None:
+    if config is not None and not is_toml(config):
         typed = based_on(config, trust, typed)
-    if "env" not in typed:
-        raise ConfigError("no environment given: try rpd run --env cartpole")
     how["workers"] = shared.check_workers(how.get("workers"))
     how["executor"] = executor_for(how["executor"], how.pop("stall", None))
     return Call(**typed, **how, trust_policy=trust, note=shared.show_note)
+
+
+def check_early(typed: dict[str, Any], how: Mapping[str, Any] = MappingProxyType({})) -> None:
+    """Refuse what can be seen to be wrong before anything is imported that takes long."""
+    from rpd_core.config.typed import check_typed
+    from rpd_core.plugin.registry import installed
+
+    registry = installed()
+    check_typed(typed, registry)
+    workers = how.get("workers")
+    if workers is not None and workers < 1:
+        raise ConfigError(f"workers must be at least 1, got {workers}")
+    registry.find("executor", registry.name_in("executor", how.get("executor", "local")))
 
 
 def executor_for(text: str, stall_timeout: float | None) -> Any:
@@ -91,7 +123,9 @@ def based_on(config: Path, trust: bool, typed: dict[str, Any]) -> dict[str, Any]
     from rpd_core.store.directory import RunDirectory
 
     if config.name != "run.json" or not config.is_file():
-        raise StoreError(f"{str(config)!r} is not the run.json of a run")
+        raise StoreError(
+            f"{str(config)!r} is neither the run.json of a run nor a TOML file (.toml)"
+        )
     directory = RunDirectory(config.parent)
     return stored_request(directory, None, trust, typed)
 
@@ -105,45 +139,75 @@ def resolved(call: Call) -> Setup:
         return resolve_call(call)
 
 
-def carry_out(call: Call, grow: bool = True) -> Run:
+def carry_out(call: Call, grow: bool = True, ask: Display | None = None) -> Run:
     """Do a whole run; when interrupted, show how to go on.
 
-    A suite that is to be stable grows, unless nothing but what is stored may be asked.
+    A suite that is to be stable grows, unless nothing but what is stored may be asked. With `ask`,
+    somebody is asked before work that takes long.
     """
     from rpd_core.api import directory_for, session_for
-    from rpd_core.pipeline import run
-    from rpd_core.report.opened import Run
+    from rpd_core.pipeline import finish_run
 
     setup = resolved(call)
     directory = directory_for(call, setup)
     with shared.resumable(directory.path), session_for(call, setup) as session:
-        summary = run(session, call.analysis, grow)
-    return Run(directory.path, summary.analysis, session.setup)
+        if ask is not None:
+            consider_run(session, call, ask)
+        return finish_run(session, call.analysis, grow, call.pictures)
 
 
-def show(finished: Run, as_json: bool, full: bool = False) -> None:
-    """Print the answer."""
+def consider_run(session: Session, call: Call, display: Display) -> None:
+    """Ask before a whole run that takes long, unless its answer is there already."""
+    from rpd_core.cli.caution import consider
+    from rpd_core.pipeline import analysis_name, prepare_run
+    from rpd_core.report.cost import work_left
+
+    name = call.analysis or analysis_name(session)
+    if name not in session.directory.analyses():
+        if call.analysis is not None:
+            session.directory.refuse_taken(call.analysis, session.setup.config)
+        prepare_run(session)
+        work = work_left(session.setup.config.settings, session.directory)
+        consider(session, work, call.workers, display)
+
+
+def page_of(finished: Run) -> Path | None:
+    """Write the page of a run; where that fails, the answer is shown all the same."""
+    try:
+        return finished.report()
+    except RpdError as error:
+        shared.show_note(f"no report.html was written: {error}")
+        return None
+
+
+def show(finished: Run, as_json: bool, full: bool = False, page: Path | None = None) -> None:
+    """Print the answer, and where its page is if one was just written."""
     from rpd_core.report.screen import print_answer
     from rpd_core.store.codec import to_plain
 
     if as_json:
         shared.print_json(to_plain(finished.summary))
     else:
-        print_answer(shared.answers(), finished.summary, finished.path, finished.analyses, full)
+        others = finished.analyses
+        print_answer(shared.answers(), finished.summary, finished.path, others, full, page)
 
 
 def estimate_of(call: Call) -> tuple[dict[str, Any], Cost]:
     """Return the resolved configuration and what the run would cost."""
     from rpd_core.analysis.pilot import known_rate
     from rpd_core.api import directory_for
-    from rpd_core.report.cost import estimate
+    from rpd_core.report.cost import estimate, work_left
 
     setup = resolved(call)
     directory = directory_for(call, setup)
     setup = known_rate(setup, directory)
     directory.check(setup.config)
+    surplus = directory.surplus(setup.config)
+    if surplus:
+        shared.show_note(surplus)
     with shared.watched("an estimate", getattr(call.executor, "stall_timeout", None)):
-        cost = estimate(setup, call.workers)
+        work = work_left(setup.config.settings, directory)
+        cost = estimate(setup, call.workers, work)
     config = {"suite": setup.config.suite_json(), "analysis": setup.config.analysis_json()}
     return {"config": config, "out": str(directory.path)}, cost
 

@@ -14,19 +14,18 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import typer
-from rich.console import Console
 
-from rpd_core.cli.console import CleanConsole
-from rpd_core.cli.stopping import exit_code
-from rpd_core.cli.streams import flush_answer, output_for_the_answer
-from rpd_core.errors import RpdError
+from rpd_core.cli.console import answers, end_bars, errors
+from rpd_core.cli.progress import progress_bars
+from rpd_core.cli.status import clear_status
+from rpd_core.cli.stopping import Interrupted, exit_code
+from rpd_core.cli.streams import flush_answer, reader_has_left
+from rpd_core.errors import ConfigError, RpdError
 
-if TYPE_CHECKING:
-    from rpd_core.store.session import Progress
-
+__all__ = ["answers", "errors", "progress_bars"]  # from where they are made
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -36,23 +35,6 @@ OUTSIDE = (
     errno.EACCES, errno.EPERM, errno.EROFS,
 )  # fmt: skip
 """What goes wrong where a disk is full or a path cannot be used: no fault of the program."""
-
-
-def errors() -> Console:
-    """Return the console for everything that is not the answer."""
-    return CleanConsole(stderr=True, highlight=False, soft_wrap=True)
-
-
-def _columns() -> int:
-    """Return the width asked for in the environment, or the one that answers are made for."""
-    asked = os.environ.get("COLUMNS", "")
-    return int(asked) if asked.isdecimal() and 20 <= int(asked) <= 1000 else 100
-
-
-def answers() -> Console:
-    """Return the console for the answer; as wide as it is made for when it is not a terminal."""
-    width = None if sys.stdout.isatty() else _columns()
-    return CleanConsole(highlight=False, width=width)
 
 
 def reporting(command: Callable[P, R]) -> Callable[P, R]:
@@ -66,21 +48,27 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
             errors().print(f"rpd: {tidied(str(error))}", style="red", markup=False)
             raise typer.Exit(BAD_INPUT) from error
         except OSError as error:
+            if reader_has_left(error):
+                flush_answer()
+                raise typer.Exit(0) from error
             if error.errno not in OUTSIDE:
                 raise
             errors().print(f"rpd: {of_the_outside(error)}", style="red", markup=False)
             raise typer.Exit(BAD_INPUT) from error
         except SystemExit as error:  # of a policy or an environment: ours is typer.Exit
-            if isinstance(error.__context__, BrokenPipeError):  # of rich: the reader has left
+            if reader_has_left(error):
                 flush_answer()
                 raise typer.Exit(0) from error
             from rpd_core.execute.running import as_rpd_error
 
             errors().print(f"rpd: {tidied(str(as_rpd_error(error)))}", style="red", markup=False)
             raise typer.Exit(BAD_INPUT) from error
-        except KeyboardInterrupt as error:
-            errors().print("rpd: interrupted", markup=False)
+        except KeyboardInterrupt as error:  # the bars, if there were any, have ended by now
+            advice = error.advice if isinstance(error, Interrupted) else "interrupted"
+            errors().print(f"rpd: {advice}", markup=False)
             raise typer.Exit(exit_code(error)) from error
+        finally:
+            clear_status()
 
     return wrapped
 
@@ -103,51 +91,36 @@ def tidied(text: str) -> str:
 
 @contextmanager
 def resumable(out: Path, same_command: bool = False) -> Iterator[None]:
-    """When interrupted, show what was kept and how to go on; some only the same command can."""
+    """When interrupted, have it shown what was kept and how to go on; some only the same command
+    can."""
     try:
         yield
+    except Interrupted:  # whoever raised it has said what is to be said
+        raise
     except KeyboardInterrupt as stop:
         other = f", or rpd run --config {out / 'run.json'} --out {out}," * (not same_command)
-        errors().print(
-            f"rpd: interrupted; finished chunks are kept in {out}. Run the same command again"
-            f"{other} to continue.",
-            markup=False,
+        advice = (
+            f"interrupted; finished chunks are kept in {out}. Run the same command again{other} to "
+            "continue."
         )
-        raise typer.Exit(exit_code(stop)) from None
+        raise Interrupted(advice, exit_code(stop)) from None
 
 
-@contextmanager
-def progress_bars(hidden: bool = False) -> Iterator[Progress]:
-    """Show a bar with an estimate for each stage, on standard error if it is a terminal."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+def chosen_run(run: Path | None) -> Path:
+    """Return the run that was named, or the latest."""
+    from rpd_core.store.places import latest_run
 
-    console = errors()
-    bars = Progress(
-        TextColumn("{task.description:>12}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("episodes"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=hidden or not console.is_terminal,
-    )
-    tasks: dict[str, Any] = {}
+    if run is None:
+        run = latest_run()
+        show_note(f"the latest run is {run}")
+    return run
 
-    def tell(stage: str, done: int, total: int) -> None:
-        if stage not in tasks:
-            tasks[stage] = bars.add_task(stage, total=total)
-        bars.update(tasks[stage], completed=done, total=total)
 
-    with bars, output_for_the_answer():
-        yield tell
+def run_and(run: Path | None, rest: str | None, what: str) -> tuple[Path, str]:
+    """Return a run and what was asked of it; where one word was typed, it is the latter."""
+    if run is None:
+        raise ConfigError(f"{what} is missing. Try --help.")
+    return (chosen_run(None), str(run)) if rest is None else (run, rest)
 
 
 def show_note(text: str) -> None:
@@ -162,6 +135,7 @@ def watched(label: str, stall_timeout: float | None) -> Iterator[None]:
     from rpd_core.play import heartbeat
 
     def give_up(report: str) -> None:
+        end_bars()
         errors().print(f"rpd: {tidied(report)}", style="red", markup=False)
         os._exit(BAD_INPUT)  # whoever hangs would not hear of an exception
 
@@ -186,12 +160,12 @@ def show_warnings() -> None:
 
 def print_json(value: Any) -> None:
     """Print JSON on standard output and nothing else."""
+    clear_status()
     sys.stdout.write(json.dumps(value, indent=2) + "\n")
 
 
 def check_workers(workers: int | None) -> int:
     """Return the number of worker processes."""
-    from rpd_core.errors import ConfigError
     from rpd_core.execute.local import usable_cores
 
     if workers is None:

@@ -11,7 +11,7 @@ from rpd_core.cli import options, shared
 
 @shared.reporting
 def show_command(
-    run: options.RunPath,
+    run: options.RunPath = None,
     analysis: options.AnalysisName = None,
     full: Annotated[bool, typer.Option("--full", help="Everything: all tables.")] = False,
     as_json: options.Json = False,
@@ -21,11 +21,12 @@ def show_command(
     from rpd_core.cli.run import show
     from rpd_core.report.text import print_progress
 
+    run = shared.chosen_run(run)
     opened = open_run(run, analysis)
     done, asked = opened.progress
     if opened.name is not None:
-        if done < asked and not as_json:
-            shared.show_note(f"the suite holds {done} of {asked} episodes now")
+        if opened.standing and not as_json:
+            shared.show_note(opened.standing)
         show(opened, as_json, full)
         return
     state = {"finished": False, "episodes_done": done, "episodes": asked}

@@ -15,6 +15,17 @@ class Stopped(KeyboardInterrupt):
         self.number = number
 
 
+class Interrupted(KeyboardInterrupt):
+    """Work was interrupted that can be gone on with."""
+
+    def __init__(self, advice: str, code: int) -> None:
+        super().__init__(advice)
+        self.advice = advice
+        """What was kept, and how to go on."""
+        self.code = code
+        """The exit code."""
+
+
 def heed_signals() -> None:
     """Make requests to end interrupt as Ctrl-C does, unless they are ignored, as under nohup."""
     for number in _REQUESTS:
@@ -28,4 +39,6 @@ def _stop(number: int, frame: object) -> None:
 
 def exit_code(stop: KeyboardInterrupt) -> int:
     """Return the exit code that shells know: 130 after Ctrl-C, 143 when terminated."""
+    if isinstance(stop, Interrupted):
+        return stop.code
     return 128 + (stop.number if isinstance(stop, Stopped) else signal.SIGINT)

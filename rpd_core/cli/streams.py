@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import io
 import os
+import select
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -33,6 +34,20 @@ def flush_answer() -> str:
         _discard_output()
         return f"cannot write the answer: {error.strerror}"
     return ""
+
+
+def reader_has_left(error: BaseException) -> bool:
+    """Return whether an error comes from writing an answer that nobody reads any more.
+
+    A pipe to a worker may break, too: whether standard output is one without a reader decides.
+    """
+    if isinstance(error, SystemExit):  # of rich, which has closed the output, and of typer
+        return isinstance(error.__context__, BrokenPipeError)
+    if not isinstance(error, BrokenPipeError):
+        return False
+    output = select.poll()
+    output.register(1, 0)
+    return bool(output.poll(0))
 
 
 def _discard_output() -> None:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from rpd_core.cli import options, shared
-from rpd_core.cli.run import call_for, resolved
+from rpd_core.cli.completion import complete_run
+from rpd_core.cli.run import call_for, check_early, resolved
 from rpd_core.errors import ConfigError
 
 
 @shared.reporting
 @options.with_settings("suite", "size")
 def suite_command(
-    run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="Run to continue.")] = None,
+    run: Annotated[
+        Path | None,
+        typer.Argument(metavar="[RUN]", help="Run to continue.", autocompletion=complete_run),
+    ] = None,
     env: options.Env = None,
     policy: options.Policy = None,
     workers: options.Workers = None,
@@ -23,19 +28,23 @@ def suite_command(
     stall_timeout: options.StallTimeout = None,
     trust_policy: options.TrustPolicy = False,
     out: options.Out = None,
+    yes: options.Yes = False,
     as_json: options.Json = False,
     **settings: Any,
 ) -> None:
     """Play mutant episodes into a run directory: a new one, or RUN, which may grow."""
-    from rpd_core import pipeline
-    from rpd_core.api import directory_for, session_for
-    from rpd_core.report.text import print_suite
-    from rpd_core.store.codec import to_plain
-
     if run is not None and out is not None:
         raise ConfigError(f"{run} is continued where it is: leave --out {out} out")
     typed = options.given({"env": env, "policy": policy, **settings})
     with shared.progress_bars() as progress:
+        check_early(typed, {"executor": executor, "workers": workers})
+        from rpd_core import pipeline
+        from rpd_core.api import directory_for, session_for
+        from rpd_core.cli.caution import consider
+        from rpd_core.report.cost import work_left
+        from rpd_core.report.text import print_suite
+        from rpd_core.store.codec import to_plain
+
         how = {
             "executor": executor,
             "stall": stall_timeout,
@@ -49,6 +58,9 @@ def suite_command(
         path = directory_for(call, setup).path
         with shared.resumable(path), session_for(call, setup) as session:
             pipeline.prepare_run(session)
+            if not yes:
+                left = work_left(session.setup.config.settings, session.directory)
+                consider(session, replace(left, pruned=0), call.workers, progress)
             pipeline.build_suite(session)
     facts, return_mean = pipeline.suite_facts(session.directory)
     if as_json:

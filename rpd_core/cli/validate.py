@@ -7,18 +7,19 @@ from typing import Annotated
 import typer
 
 from rpd_core.cli import options, shared
-from rpd_core.cli.run import executor_for, resolved
+from rpd_core.cli.numbers import whole_option
+from rpd_core.cli.run import check_early, executor_for, resolved
 
 
 @shared.reporting
 def validate_command(
-    run: options.RunPath,
+    run: options.RunPath = None,
     analysis: options.AnalysisName = None,
     states: Annotated[
-        int, typer.Option("--states", help="States per group: top, middle, harmless, random.")
+        int, whole_option("--states", "States per group: top, middle, harmless, random.")
     ] = 10,
     episodes: Annotated[
-        int, typer.Option("--episodes", help="Unmutated episodes that each state is tried on.")
+        int, whole_option("--episodes", "Unmutated episodes that each state is tried on.")
     ] = 400,
     reached: Annotated[
         bool, typer.Option("--reached", help="Choose only what the unmutated policy reaches.")
@@ -28,7 +29,9 @@ def validate_command(
     ] = False,
     default_action: Annotated[
         list[str] | None,
-        typer.Option("--default-action", help="Instead: compare with this one; repeatable."),
+        options.spec_option(
+            "--default-action", "default-action", "Instead: compare with this one; repeatable."
+        ),
     ] = None,
     workers: options.Workers = None,
     executor: options.ExecutorName = "local",
@@ -37,12 +40,15 @@ def validate_command(
     as_json: options.Json = False,
 ) -> None:
     """Check a list: single decisions mutated alone, other mutation rates or default actions."""
-    from rpd_core.api import Varied, session_for, stored_call, validate_session, vary_session
-    from rpd_core.report.sensitivity_text import print_sensitivity
-    from rpd_core.report.validation_text import print_validation
-    from rpd_core.store.codec import to_plain
-
+    run = shared.chosen_run(run)
     with shared.progress_bars() as progress:
+        for one in default_action or ():
+            check_early({"default_action": one})
+        from rpd_core.api import Varied, session_for, stored_call, validate_session, vary_session
+        from rpd_core.report.sensitivity_text import print_sensitivity
+        from rpd_core.report.validation_text import print_validation
+        from rpd_core.store.codec import to_plain
+
         how = {
             "workers": shared.check_workers(workers),
             "executor": executor_for(executor, stall_timeout),

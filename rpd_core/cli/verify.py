@@ -5,18 +5,20 @@ from __future__ import annotations
 import typer
 
 from rpd_core.cli import options, shared
+from rpd_core.errors import counted
 
 FAULTS = 3
 """Exit code where something is wrong."""
 
 
 @shared.reporting
-def verify_command(run: options.RunPath, as_json: options.Json = False) -> None:
+def verify_command(run: options.RunPath = None, as_json: options.Json = False) -> None:
     """Check every file of a run; exit code 3 if one is not what it should be."""
     from rpd_core.report.verifying import verify
     from rpd_core.store.codec import to_plain
     from rpd_core.store.directory import RunDirectory
 
+    run = shared.chosen_run(run)
     verdict = verify(RunDirectory(run))
     if as_json:
         shared.print_json(to_plain(verdict))
@@ -24,9 +26,10 @@ def verify_command(run: options.RunPath, as_json: options.Json = False) -> None:
         console = shared.answers()
         for fault in verdict.faults:
             console.print(shared.tidied(fault), markup=False, soft_wrap=True)
-        state = f"{len(verdict.faults)} faults" if verdict.faults else "ok"
+        state = counted(len(verdict.faults), "fault") if verdict.faults else "ok"
+        analyses = counted(verdict.analyses, "analysis", "analyses")
         console.print(
-            f"{state}: {verdict.parts} parts and {verdict.analyses} analyses in {run}",
+            f"{state}: {counted(verdict.parts, 'part')} and {analyses} in {run}",
             markup=False,
             soft_wrap=True,
         )

@@ -39,6 +39,8 @@ class Configuration:
         exact = {key: getattr(self.settings, key) for key in ("mutation_rate", "lanes", "seed")}
         if self.open_rate:
             exact["mutation_rate"] = AUTO
+        if self.settings.names:  # they stand in the words of every state
+            exact["names"] = self.settings.names
         return plain({**exact, "max_steps": self.max_steps, **self.components})
 
     def suite_json(self) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rpd_core.config.configuration import Configuration
-from rpd_core.config.identity import component_identity, holds_functions, qualified_name
+from rpd_core.config.identity import component_identity, holds_functions
+from rpd_core.config.objects import cannot_take, taken
 from rpd_core.config.settings import (
     AUTO,
     BEST,
@@ -22,6 +23,7 @@ from rpd_core.config.settings import (
 )
 from rpd_core.config.trust import permitted
 from rpd_core.errors import ConfigError
+from rpd_core.plugin.blame import lacks_of_kind, require
 from rpd_core.plugin.chain import Chain
 from rpd_core.plugin.kinds import KINDS
 from rpd_core.plugin.protocols import (
@@ -73,7 +75,9 @@ class Setup:
 
 def resolve(request: Request, registry: Registry, trust: bool = False) -> Setup:
     """Fill a request with the task's recommendations, make its components, check every number."""
-    _check_names(request, registry)
+    if request.env is None:
+        raise ConfigError("no environment given: name one, for example cartpole")
+    check_names(request, registry)
     environment = choose(registry, "environment", request.env)
     task: Task = environment.recipe.task()
     values = recommended(task, request)
@@ -133,7 +137,7 @@ def with_default_action(setup: Setup, registry: Registry, text: str, trust: bool
     return dataclasses.replace(changed, config=_identified(changed, registry))
 
 
-def _check_names(request: Request, registry: Registry) -> None:
+def check_names(request: Request, registry: Registry) -> None:
     """Refuse names that no catalogue has before anything is imported for those that are there."""
     chosen = [("environment", request.env), ("policy", request.policy)]
     given = request.given()
@@ -143,7 +147,7 @@ def _check_names(request: Request, registry: Registry) -> None:
             chosen += [(setting.kind, one) for one in several]
     for kind, one in chosen:
         if isinstance(one, str):
-            registry.find(kind, registry.name_in(kind, one))
+            registry.find(kind, registry.name_in(kind, one), one)
 
 
 def _identified(setup: Setup, registry: Registry) -> Configuration:
@@ -160,23 +164,25 @@ def _identified(setup: Setup, registry: Registry) -> Configuration:
 
 
 def choose(registry: Registry, kind: str, chosen: Any) -> Chosen:
-    """Return the component of a choice: a spec string, a recipe, or a plain function."""
+    """Return the component of a choice: a spec string, a recipe, an object, or a function."""
     if isinstance(chosen, Chosen):
         return chosen
     if isinstance(chosen, str | Spec):
         spec = registry.parse(kind, chosen) if isinstance(chosen, str) else chosen
-        return Chosen(registry.make(kind, spec), registry.text(kind, spec))
+        recipe = registry.make(kind, spec)
+        require(kind, recipe, lacks_of_kind(kind, recipe))
+        return Chosen(recipe, registry.text(kind, spec))
+    made = taken(registry, kind, chosen)
+    if made is not None:
+        return Chosen(made, registry.text_of(kind, made))
+    if isinstance(chosen, type) and kind == "policy":
+        raise cannot_take(kind, chosen)
     if callable(chosen) and not dataclasses.is_dataclass(chosen):
         module, name = chosen.__module__, getattr(chosen, "__qualname__", type(chosen).__name__)
         return Chosen(registry.resolve(kind, "python")(chosen), f"python:{module}:{name}")
     if isinstance(chosen, type) or not isinstance(chosen, KINDS[kind].protocol):
-        raise ConfigError(
-            f"{kind} must be a spec string, a recipe or a function, got {chosen!r}; a recipe has "
-            f"{KINDS[kind].method}"
-        )
-    registration = registry.registration_of(kind, chosen)
-    name = registration.component.name if registration else qualified_name(type(chosen))
-    return Chosen(chosen, name)
+        raise cannot_take(kind, chosen)
+    return Chosen(chosen, registry.text_of(kind, chosen))
 
 
 def _measures(registry: Registry, wanted: tuple[Any, ...]) -> dict[str, Chosen]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from rpd_core.config.naming import check_names, split
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.protocols import Task
 
@@ -74,6 +75,10 @@ class Setting:
     flag: str = ""
     """The option on the command line, if not its name; `-` for none."""
     check: Check | None = None
+    listed: bool = False
+    """Whether several values are written in one text, parted by commas."""
+    added: bool = False
+    """Whether runs may have been stored before it was there; its default holds in them."""
 
 
 def _count_up_to(largest: int) -> Check:
@@ -113,7 +118,8 @@ def _rate(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ConfigError(f"{name} must be a number, got {value!r}")
     if not 0 < value < 1:
-        hint = f" Did you mean {value / 100:g}?" if 1 < value < 100 else ""
+        percent = 2 <= value < 100 and value == int(value)
+        hint = f" Did you mean {value / 100:g}?" if percent else " For example 0.2."
         raise ConfigError(f"{name} must lie in (0, 1), got {value:g}.{hint}")
 
 
@@ -180,6 +186,10 @@ class Settings:
     mutation_rate: float = _setting(
         "Chance that a state is mutated, in (0, 1); auto: by a pilot.",
         "suite", words=(AUTO,), check=_rate,
+    )  # fmt: skip
+    names: tuple[str, ...] = _setting(
+        "What the entries of observations are called: angle,speed; default: the environment's.",
+        "suite", default=(), check=check_names, listed=True, added=True,
     )  # fmt: skip
     seed: int = _setting("Seed of everything; default 0.", "suite", default=0, check=_seed)
     lanes: int = _setting(
@@ -303,7 +313,7 @@ class Request(Settings):
     functions of the user's own.
     """
 
-    env: Any
+    env: Any = None
     policy: Any = None
 
 
@@ -321,7 +331,7 @@ def recommended(task: Task, given: Settings) -> dict[str, Any]:
             value = getattr(task, name, setting.default)
             empty = isinstance(value, tuple) and not value  # a task without an opinion
             value = setting.default if empty else value
-        values[name] = value
+        values[name] = split(value) if setting.listed else value
     return _with_first_look(values)
 
 
@@ -359,6 +369,16 @@ def check_value(name: str, value: Any) -> Any:
     if checked is not None:
         checked(name, value)
     return value
+
+
+def completed(settings: Settings) -> Settings:
+    """Return stored settings with the defaults of those that were not there at the time."""
+    missing = {
+        name: setting.default
+        for name, setting in declared().items()
+        if setting.added and getattr(settings, name) is RECOMMENDED
+    }
+    return dataclasses.replace(settings, **missing) if missing else settings
 
 
 def check_stored(settings: Settings, *scopes: Scope) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import pickle
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
+
+import cloudpickle
 
 from rpd_core.errors import ExecutionError, RpdError, one_line
 from rpd_core.plugin.protocols import Answer, Engine, Outcome, WorkItem
@@ -145,9 +146,14 @@ class CannotShip(Exception):
 
 
 def packed(item: WorkItem) -> bytes:
-    """Return an item as bytes, or raise `CannotShip`."""
+    """Return an item as bytes, or raise `CannotShip`.
+
+    Functions and classes of a script or a notebook travel with their code: a worker process could
+    not import them.
+    """
     try:
-        return pickle.dumps(item)
+        content: bytes = cloudpickle.dumps(item)
+        return content
     except Exception as error:  # whatever a stranger's object raises while it is pickled
         raise CannotShip(one_line(error)) from error
 
@@ -155,7 +161,7 @@ def packed(item: WorkItem) -> bytes:
 def can_be_shipped(thing: object) -> bool:
     """Return whether something can be sent to another process."""
     try:
-        pickle.dumps(thing)
+        cloudpickle.dumps(thing)
     except Exception:
         return False
     return True

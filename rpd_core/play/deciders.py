@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rpd_core.play.chance import Domain, domain_keys, mix, to_unit
-from rpd_core.play.loop import Plan, Step
+from rpd_core.play.loop import Keep, Plan, Step
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray, KeyArray
@@ -45,6 +46,32 @@ class CoinAround(Coin):
         at = np.minimum(np.searchsorted(self.kept, keys), max(len(self.kept) - 1, 0))
         known = self.kept[at] == keys if len(self.kept) else np.zeros(len(keys), dtype=bool)
         return np.where(known, self.mutation_rate, self.other_rate)
+
+
+class OneArm:
+    """Another decider, but for one state in each episode, where it is given who decides."""
+
+    def __init__(self, keep: Keep, keys: KeyArray, kept: BoolArray) -> None:
+        self.keep, self.keys, self.kept = keep, keys, kept
+
+    def __call__(self, keys: KeyArray, position: IntArray) -> BoolArray:
+        mine = keys == self.keys[position]
+        return np.where(mine, self.kept[position], self.keep(keys, position))
+
+
+class EachItsOwn:
+    """A decider per episode of a plan, each made for a plan of that episode alone."""
+
+    def __init__(self, keeps: Sequence[Keep]) -> None:
+        self.keeps = tuple(keeps)
+
+    def __call__(self, keys: KeyArray, position: IntArray) -> BoolArray:
+        kept = np.zeros(len(keys), dtype=bool)
+        first = np.zeros_like(position)
+        for place, keep in enumerate(self.keeps):
+            mine = position == place
+            kept[mine] = keep(keys, first)[mine]
+        return kept
 
 
 class TopStates:

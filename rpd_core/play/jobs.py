@@ -6,18 +6,22 @@ import atexit
 import os
 import pickle
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import cloudpickle
 import numpy as np
-from gymnasium.spaces import Box, Discrete
+from gymnasium.spaces import Discrete
 
 from rpd_core.errors import EpisodeError
 from rpd_core.play.chance import Phase, episode_keys
 from rpd_core.play.deciders import Coin, CoinAround, TopStates
+from rpd_core.play.entries import observed_entries
 from rpd_core.play.loop import Plan, Player
 from rpd_core.play.recipe import Recipe
 from rpd_core.play.recording import play_suite
+from rpd_core.play.relations import related_names, relations_note
 from rpd_core.play.repeatable import refuse_moody_policy
 from rpd_core.plugin.chain import Chain
 from rpd_core.plugin.origins import Origin, origin_of
@@ -44,6 +48,15 @@ class Names:
     entries: tuple[str, ...] = ()
     state_entries: tuple[Entry, ...] = ()
     """Those of an abstract state; none where they are not known."""
+    relations: tuple[str, ...] = ()
+    """Actions relative to the state, where choices are counted so."""
+    note: str = ""
+    """What these mean, in a sentence."""
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """What the counted choices in a state are called."""
+        return self.relations or self.actions
 
 
 @dataclass(frozen=True)
@@ -171,17 +184,9 @@ def names_of(facts: Facts, recipe: Recipe) -> Names:
     """Return the names that an environment, and what abstracts from it, have for things."""
     actions = tuple(facts.action_names) or _numbers(facts.action_space)
     entries = Chain(recipe.links).name_entries(observed_entries(facts))
-    return Names(facts.description, actions, tuple(facts.entry_names), entries)
-
-
-def observed_entries(facts: Facts) -> tuple[Entry, ...]:
-    """Return the entries of an observation; those of a vector without names are numbered."""
-    if facts.entry_names:
-        return tuple(Entry(name) for name in facts.entry_names)
-    space = facts.observation_space
-    if not isinstance(space, Box) or len(space.shape) != 1:
-        return ()
-    return tuple(Entry(f"x{place}") for place in range(space.shape[0]))
+    relations = related_names(recipe.links, facts.action_space)
+    note = relations_note(recipe.links) if relations else ""
+    return Names(facts.description, actions, tuple(facts.entry_names), entries, relations, note)
 
 
 def _numbers(space: Any) -> tuple[str, ...]:
@@ -228,10 +233,7 @@ _open: OrderedDict[bytes, OpenPlayer] = OrderedDict()
 
 def player_for(recipe: Recipe) -> OpenPlayer:
     """Return the opened recipe, kept open between chunks of the same process."""
-    try:
-        name = pickle.dumps(recipe)
-    except Exception:  # functions made in Python cannot be pickled; they live in one process
-        name = repr(id(recipe)).encode()
+    name = _name_of(recipe)
     players = _open
     if name not in players:
         while len(players) >= _PLAYERS:
@@ -245,6 +247,15 @@ def player_for(recipe: Recipe) -> OpenPlayer:
         players[name] = OpenPlayer(player, origin_of(recipe.components()))
     players.move_to_end(name)
     return players[name]
+
+
+def _name_of(recipe: Recipe) -> bytes:
+    """Return bytes that are the same for the same recipe, sent once more by the parent process."""
+    for dumps in (pickle.dumps, cloudpickle.dumps):  # the second for functions without a module
+        with suppress(Exception):  # whatever a stranger's object raises
+            name: bytes = dumps(recipe)
+            return name
+    return repr(id(recipe)).encode()  # it never leaves this process
 
 
 @atexit.register

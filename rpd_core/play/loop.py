@@ -19,22 +19,32 @@ from rpd_core.play.chance import (
     environment_seeds,
     state_keys,
 )
+from rpd_core.play.entries import named_facts
 from rpd_core.play.heartbeat import beat
+from rpd_core.play.opening import check_choice, loaded_policy, opened_default, opened_lanes
 from rpd_core.play.recipe import Recipe
 from rpd_core.play.threads import one_numeric_thread
-from rpd_core.plugin.chain import needs_of, opened
+from rpd_core.plugin.blame import blamed
+from rpd_core.plugin.chain import Chain, needs_of, opened
 from rpd_core.plugin.protocols import (
     Choice,
     Episodes,
     Facts,
     Lanes,
     Moment,
-    Opening,
     PolicyInput,
 )
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array, Batch, BoolArray, FloatArray, IntArray, KeyArray
+    from rpd_core.plugin.protocols import (
+        Abstraction,
+        Array,
+        Batch,
+        BoolArray,
+        FloatArray,
+        IntArray,
+        KeyArray,
+    )
 
 Keep = Callable[["KeyArray", "IntArray"], "BoolArray"]
 """(state keys, position of each lane's episode in the plan) -> does the policy decide here?"""
@@ -47,6 +57,8 @@ class Plan:
     index: IntArray
     identity: KeyArray
     """From `hashing.episode_keys`."""
+    limits: IntArray | None = None
+    """Steps after which each episode is broken off, where only its beginning is wanted."""
 
     def __len__(self) -> int:
         return len(self.index)
@@ -92,18 +104,24 @@ class Player:
         self.recipe = recipe
         users = (recipe.abstraction, recipe.policy, recipe.default_action)
         known = tuple(dict.fromkeys(name for user in users for name in needs_of(user)))
-        self.lanes: Lanes = recipe.environment.open(Opening(recipe.lanes, known, recipe.render))
+        self.lanes: Lanes = opened_lanes(recipe, known)
         try:
-            self.facts: Facts = self.lanes.facts
+            self.facts: Facts = named_facts(self.lanes.facts, recipe.names)
             self.complaint = action_check(self.facts)
             self.abstraction = opened(recipe.abstraction, self.facts)
             with one_numeric_thread():
-                self.policy = recipe.policy.load(self.facts)
-                self.default = recipe.default_action.open(self.facts)
+                self.policy = loaded_policy(recipe, self.facts)
+                self.default = opened_default(recipe, self.facts)
             self.views = self._wanted_views()
         except BaseException:
             self.lanes.close()
             raise
+
+    @property
+    def links(self) -> tuple[Abstraction, ...]:
+        """The abstractions at work, in the order in which they are applied."""
+        chain = self.abstraction
+        return tuple(chain.links) if isinstance(chain, Chain) else (chain,)
 
     def _wanted_views(self) -> tuple[str, ...]:
         recipe = self.recipe
@@ -129,6 +147,13 @@ class Player:
         with one_numeric_thread():
             return _Batch(self, plan, keep, record, watch).play()
 
+    def ask_policy(self, seen: PolicyInput) -> Choice:
+        """Return what the policy wants to do, or raise where it gives anything but that."""
+        with blamed("policy", self.recipe.policy, "the call"):
+            choice = self.policy(seen)
+        check_choice(self.recipe, choice)
+        return choice
+
     def close(self) -> None:
         """Close the environments."""
         self.lanes.close()
@@ -148,6 +173,9 @@ class _Batch:
             domain: domain_keys(plan.identity, domain)
             for domain in (Domain.POLICY, Domain.DEFAULT_STATE, Domain.DEFAULT_STEP)
         }
+        self.limits = np.full(max(len(plan), 1), player.recipe.max_steps, dtype=np.int64)
+        if plan.limits is not None:
+            self.limits = np.minimum(self.limits, plan.limits)
         self.position = np.zeros(lanes, dtype=np.int64)
         self.active = np.zeros(lanes, dtype=bool)
         self.number = np.zeros(lanes, dtype=np.int64)
@@ -227,7 +255,7 @@ class _Batch:
         seen = PolicyInput(
             observations, views, starts, self.memory, draws, self.previous, self.rewards
         )
-        choice = self.player.policy(seen)
+        choice = self.player.ask_policy(seen)
         self.memory = choice.memory
         return replace(choice, actions=self._checked(choice.actions, "policy chose"))
 
@@ -243,7 +271,9 @@ class _Batch:
             state_draws=Draws(self.roots[Domain.DEFAULT_STATE][self.position], keys),
             step_draws=Draws(self.roots[Domain.DEFAULT_STEP][self.position], self.number),
         )
-        return self._checked(self.player.default(moment), "default action gave")
+        with blamed("default-action", self.player.recipe.default_action, "the call"):
+            actions = self.player.default(moment)
+        return self._checked(actions, "default action gave")
 
     def _checked(self, actions: Array, who: str) -> Array:
         """Return actions in the type of the action space, or raise if one is not in it."""
@@ -268,7 +298,7 @@ class _Batch:
         self.rewards, self.total = rewards, total
         self.number = self.number + self.active
         self.decided += kept & self.active
-        capped = self.number >= self.player.recipe.max_steps
+        capped = self.number >= self.limits[self.position]
         over = self.active & (result.terminated | result.truncated | capped)
         if self.watch is not None:
             self.watch(rewards, over)

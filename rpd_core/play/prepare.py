@@ -17,11 +17,13 @@ from rpd_core.errors import EpisodeError, StoreError
 from rpd_core.play.actions import random_actions
 from rpd_core.play.chance import Phase, episode_keys
 from rpd_core.play.deciders import Coin, always
+from rpd_core.play.entries import observed_entries
 from rpd_core.play.loop import Keep, Plan, Player, Step
 from rpd_core.play.recipe import OneState, Recipe
 from rpd_core.plugin.chain import Chain, needs_of, opened
 from rpd_core.plugin.protocols import (
     Choice,
+    Entry,
     Facts,
     FitSample,
     LearnsFromSteps,
@@ -55,10 +57,12 @@ def needs_fit(recipe: Recipe) -> bool:
 def fit(recipe: Recipe, config: Configuration) -> Recipe:
     """Return the recipe with its abstractions fitted, each on what the ones before it return."""
     sample = sample_steps(recipe, config)
+    entries = observed_entries(sample.facts)
     fitted: list[Any] = []
     for link in recipe.links:
         if fitted:
-            sample = _after(fitted[-1:], sample)
+            entries = Chain(fitted[-1:]).name_entries(entries)
+            sample = _named(_after(fitted[-1:], sample), entries)
         fitted.append(link.fit(sample) if isinstance(link, LearnsFromSteps) else link)
         if isinstance(link, LearnsFromSteps) and getattr(link, "learns_from_mutants", False):
             mutants = sample_mutants(with_links(recipe, fitted), config)
@@ -67,12 +71,19 @@ def fit(recipe: Recipe, config: Configuration) -> Recipe:
 
 
 def _after(links: Sequence[Any], sample: FitSample) -> FitSample:
-    """Return a sample as abstractions hand it on; their values are no longer named entries."""
+    """Return a sample as abstractions hand it on."""
     if not links:
         return sample
     chain = opened(Chain(tuple(links)), sample.facts)
-    facts = dataclasses.replace(sample.facts, entry_names=())
-    return dataclasses.replace(sample, values=chain(sample.values, sample.views), facts=facts)
+    return dataclasses.replace(sample, values=chain(sample.values, sample.views))
+
+
+def _named(sample: FitSample, entries: Sequence[Entry]) -> FitSample:
+    """Return a sample whose entries are called as abstractions call them, if they are numbers."""
+    plain = all(not entry.edges and entry.factor == 1 for entry in entries)
+    names = tuple(entry.name for entry in entries) if plain else ()
+    facts = dataclasses.replace(sample.facts, entry_names=names)
+    return dataclasses.replace(sample, facts=facts)
 
 
 def _joined(own: FitSample, mutants: FitSample) -> FitSample:

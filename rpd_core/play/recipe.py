@@ -35,6 +35,8 @@ class Recipe:
     max_steps: int
     render: bool = False
     """Whether episodes will be drawn."""
+    names: tuple[str, ...] = ()
+    """What the user calls the entries of observations; none: as the environment does."""
 
     @property
     def links(self) -> tuple[Abstraction, ...]:
@@ -60,6 +62,7 @@ def recipe_of(setup: Setup) -> Recipe:
         setup.default_action,
         setup.config.settings.lanes,
         setup.config.max_steps,
+        names=setup.config.settings.names,
     )
 
 

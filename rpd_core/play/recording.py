@@ -9,6 +9,7 @@ from gymnasium.spaces import Discrete
 
 from rpd_core.play.deciders import Coin
 from rpd_core.play.loop import Keep, Plan, Player, Record, Step
+from rpd_core.play.relations import Relation, relation_of
 from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ _RECENT = 2**16
 
 def play_suite(player: Player, plan: Plan, keep: Keep, also: Record | None = None) -> Suite:
     """Play the episodes of a plan and return them as a suite; `also` is shown every step, too."""
-    recorder = Recorder(player.facts.action_space)
+    space = player.facts.action_space
+    recorder = Recorder(space, relation_of(player.links, space))
 
     def record(step: Step) -> None:
         recorder(step)
@@ -33,7 +35,8 @@ def play_suite(player: Player, plan: Plan, keep: Keep, also: Record | None = Non
 class Recorder:
     """Collects the steps of a chunk; its memory grows with the chunk, not with the suite."""
 
-    def __init__(self, action_space: Any) -> None:
+    def __init__(self, action_space: Any, relation: Relation | None = None) -> None:
+        self.relation = relation
         discrete = isinstance(action_space, Discrete)
         self.actions = int(action_space.n) if discrete else 0
         self.start = int(action_space.start) if discrete else 0
@@ -54,6 +57,9 @@ class Recorder:
             "return_before": step.return_before,
         }
         row["action"], row["default"] = step.choice.actions, step.default
+        if self.relation is not None:
+            for name in ("action", "default"):
+                row[name] = self.relation(step.observations, row[name])
         if step.choice.action_values is not None:
             row["value_gap"] = value_gap(step.choice.action_values)
         if step.choice.probabilities is not None:

@@ -19,8 +19,8 @@ def refuse_moody_policy(player: Player) -> None:
     """
     seen = _question(player)
     with one_numeric_thread():
-        first = np.array(player.policy(seen).actions)
-        second = np.asarray(player.policy(seen).actions)
+        first = np.array(player.ask_policy(seen).actions)
+        second = np.asarray(player.ask_policy(seen).actions)
     if not np.array_equal(first, second):
         raise FitError(
             "the policy gave other actions when it was asked the same twice: it must depend on its "

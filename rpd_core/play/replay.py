@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from rpd_core.play.loop import Keep, Plan, Player, Step
 from rpd_core.play.recipe import Recipe
+from rpd_core.plugin.protocols.optional import PlacesAgent
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, BoolArray, Episodes, FloatArray
@@ -34,6 +35,10 @@ class ReplayedStep:
     reward: float
     frame: Array | None = None
     """The picture before the step, (height, width, 3) uint8, where asked for."""
+    return_before: float = 0.0
+    """Sum of the rewards before the step."""
+    place: tuple[float, float] | None = None
+    """Where in the picture the agent is, where a picture is asked for and the lanes know it."""
 
     @property
     def action(self) -> Any:
@@ -52,6 +57,28 @@ class PlayedAgain:
     """The picture after the last step, where asked for."""
 
 
+@dataclass(frozen=True)
+class Watched:
+    """Episodes that were played again, in the order of their plan."""
+
+    steps: tuple[tuple[ReplayedStep, ...], ...]
+    """Those that were looked at, per episode."""
+    episodes: Episodes
+    last_frames: tuple[Array | None, ...]
+    """The picture after the last step of each, where the step behind it was looked at."""
+    last_places: tuple[tuple[float, float] | None, ...]
+    """Where in that picture the agent is."""
+
+
+LookAt = Callable[[int, int], bool]
+"""(position in the plan, number of a step) -> is the step looked at?"""
+
+
+def every_step(position: int, number: int) -> bool:
+    """Look at everything."""
+    return True
+
+
 def play_again(recipe: Recipe, plan: Plan, keep: Keep, frames: bool = False) -> PlayedAgain:
     """Play the one episode of a plan and return all its steps.
 
@@ -60,41 +87,73 @@ def play_again(recipe: Recipe, plan: Plan, keep: Keep, frames: bool = False) -> 
     """
     player = Player(replace(recipe, render=frames))
     try:
-        watcher = _Watcher(player, frames)
-        episodes = player.play(plan, keep, watcher.record, watcher.watch)
+        seen = watch_episodes(player, plan, keep, every_step, frames)
     finally:
         player.close()
-    return PlayedAgain(watcher.steps, episodes, watcher.last_frame)
+    return PlayedAgain(seen.steps[0], seen.episodes, seen.last_frames[0])
+
+
+def watch_episodes(
+    player: Player, plan: Plan, keep: Keep, look_at: LookAt, frames: bool
+) -> Watched:
+    """Play the episodes of a plan side by side and return the steps that are looked at."""
+    watcher = _Watcher(player, len(plan), look_at, frames)
+    episodes = player.play(plan, keep, watcher.record, watcher.watch)
+    count = range(len(plan))
+    return Watched(
+        tuple(tuple(steps) for steps in watcher.steps),
+        episodes,
+        tuple(watcher.last_frames.get(at) for at in count),
+        tuple(watcher.last_places.get(at) for at in count),
+    )
 
 
 class _Watcher:
-    """Collects the steps of the first lane."""
+    """Collects steps of all lanes, by the position of their episode in the plan."""
 
-    def __init__(self, player: Player, frames: bool) -> None:
-        self.player, self.frames = player, frames
-        self.steps: list[ReplayedStep] = []
-        self.last_frame: Array | None = None
+    def __init__(self, player: Player, count: int, look_at: LookAt, frames: bool) -> None:
+        self.player, self.look_at, self.frames = player, look_at, frames
+        self.steps: list[list[ReplayedStep]] = [[] for _ in range(count)]
+        self.last_frames: dict[int, Array | None] = {}
+        self.last_places: dict[int, tuple[float, float] | None] = {}
+        self._under_way: dict[int, int] = {}
+        """Lanes whose present step is looked at, and the position of their episode."""
 
-    def _frame(self) -> Array | None:
-        return np.array(self.player.lanes.render(0)) if self.frames else None
+    def _frame(self, lane: int) -> Array | None:
+        return np.array(self.player.lanes.render(lane)) if self.frames else None
+
+    def _place(self, lane: int) -> tuple[float, float] | None:
+        lanes = self.player.lanes
+        return lanes.place(lane) if self.frames and isinstance(lanes, PlacesAgent) else None
 
     def record(self, step: Step) -> None:
         """Keep what is known before the step."""
-        self.steps.append(
-            ReplayedStep(
-                int(step.number[0]),
-                int(step.keys[0]),
-                np.array(step.values[0]),
-                bool(step.kept[0]),
-                np.asarray(step.choice.actions)[0].tolist(),
-                np.asarray(step.default)[0].tolist(),
-                0.0,
-                self._frame(),
-            )
+        self._under_way = {}
+        for lane in np.flatnonzero(step.active).tolist():
+            position, number = int(step.position[lane]), int(step.number[lane])
+            if self.look_at(position, number):
+                self._under_way[lane] = position
+                self.steps[position].append(self._before(step, lane, number))
+
+    def _before(self, step: Step, lane: int, number: int) -> ReplayedStep:
+        return ReplayedStep(
+            number,
+            int(step.keys[lane]),
+            np.array(step.values[lane]),
+            bool(step.kept[lane]),
+            np.asarray(step.choice.actions)[lane].tolist(),
+            np.asarray(step.default)[lane].tolist(),
+            0.0,
+            self._frame(lane),
+            float(step.return_before[lane]),
+            self._place(lane),
         )
 
     def watch(self, rewards: FloatArray, over: BoolArray) -> None:
         """Add what the step gave."""
-        self.steps[-1] = replace(self.steps[-1], reward=float(rewards[0]))
-        if over[0]:
-            self.last_frame = self._frame()
+        for lane, position in self._under_way.items():
+            steps = self.steps[position]
+            steps[-1] = replace(steps[-1], reward=float(rewards[lane]))
+            if over[lane]:
+                self.last_frames[position] = self._frame(lane)
+                self.last_places[position] = self._place(lane)

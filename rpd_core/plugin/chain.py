@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rpd_core.errors import ComponentError, one_line
+from rpd_core.plugin.blame import a_kind, blamed, refuse
 from rpd_core.plugin.protocols.abstraction import Entry
 from rpd_core.plugin.protocols.optional import NamesEntries, ShowsValues
+from rpd_core.plugin.wording import value_words
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Abstraction, Array, Batch, Facts
@@ -30,19 +32,27 @@ class Chain:
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
         for link in self.links:
-            values = link(values, views)
+            with blamed("abstraction", link, "the call"):
+                values = link(values, views)
+            if not has_rows(values):
+                refuse("abstraction", link, f"gave {a_kind(values)} where an array is needed")
         return values  # type: ignore[return-value]  # a chain has at least one link
 
-    def show(self, value: Array) -> str:
-        """Return a value in the words of the last link, or as plain numbers."""
+    def show(self, value: Array, entries: Sequence[Entry] = ()) -> str:
+        """Return a value in the words of the last link, or entry by entry."""
         last = self.links[-1]
-        return last.show(value) if isinstance(last, ShowsValues) else plain_value(value)
+        return last.show(value) if isinstance(last, ShowsValues) else value_words(value, entries)
 
     def name_entries(self, before: tuple[Entry, ...]) -> tuple[Entry, ...]:
         """Return what the entries of a value are called; none where a link does not know it."""
         for link in self.links:
             before = _named_by(link, before)
         return before
+
+
+def has_rows(values: object) -> bool:
+    """Return whether values are arrays, or can be taken for one, with a row for each lane."""
+    return hasattr(values, "__len__") and not isinstance(values, str | bytes)
 
 
 def _named_by(link: Abstraction, before: tuple[Entry, ...]) -> tuple[Entry, ...]:
@@ -56,17 +66,6 @@ def _named_by(link: Abstraction, before: tuple[Entry, ...]) -> tuple[Entry, ...]
     if not isinstance(named, tuple) or not all(isinstance(one, Entry) for one in named):
         raise ComponentError(f"{who} must return a tuple of Entry, got {named!r:.80}")
     return named
-
-
-_SHOWN = 12
-"""Numbers of a value that are shown."""
-
-
-def plain_value(value: Array) -> str:
-    """Return a value as numbers; long ones are cut."""
-    flat = value.ravel().tolist()
-    text = ", ".join(f"{number:g}" for number in flat[:_SHOWN])
-    return f"{text}, ... ({len(flat)} numbers)" if len(flat) > _SHOWN else text
 
 
 def opened(abstraction: Abstraction, facts: Facts) -> Abstraction:

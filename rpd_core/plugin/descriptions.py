@@ -184,6 +184,8 @@ def _default(value: ast.expr | None) -> str | None:
     called, keywords = _call(value)
     if called == "permission":
         return "False"
+    if called == "further":
+        return "()"
     if called == "field":
         factory = keywords.get("default_factory")
         if factory is not None:

@@ -133,12 +133,19 @@ def _check_component(hook: str, component: Component) -> None:
     """Refuse a record that no spec string could select or that is typed wrongly."""
     if not isinstance(component.name, str) or not NAME.fullmatch(component.name):
         raise ComponentError(f"{hook} offers a component whose name is {component.name!r}")
-    for field_name in ("target", "summary", "install"):
+    for field_name in ("target", "summary", "install", "looks_like"):
         value = getattr(component, field_name)
         if not isinstance(value, str):
             raise ComponentError(
                 f"{hook}: {field_name} of {component.name!r} must be text, got {value!r}"
             )
+    try:
+        re.compile(component.looks_like)
+    except re.error as error:
+        raise ComponentError(
+            f"{hook}: looks_like of {component.name!r} is not a regular expression ({error}): "
+            f"{component.looks_like!r}"
+        ) from error
     if not isinstance(component.requires, tuple | list):
         raise ComponentError(
             f"{hook}: requires of {component.name!r} must be a tuple of import names, got "

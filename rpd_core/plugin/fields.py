@@ -21,6 +21,7 @@ def fields_of(target: Any) -> tuple[Field, ...]:
             hints[item.name],
             item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING,
             bool(item.metadata.get("not_identity")) and hints[item.name] is bool,
+            bool(item.metadata.get("further")),
         )
         for item in dataclasses.fields(target)
         if item.init and not item.metadata.get("learned")

@@ -11,6 +11,7 @@ from rpd_core.plugin.protocols import (
     Environment,
     Executor,
     Measure,
+    Panel,
     PolicyLoader,
 )
 
@@ -39,6 +40,7 @@ _ROWS = (
     Kind("measure", "rpd_measures", Measure, "__call__(evidence)"),
     Kind("condition", "rpd_conditions", Condition, "__call__(episodes)", short_form=True),
     Kind("executor", "rpd_executors", Executor, "open(workers)"),
+    Kind("panel", "rpd_panels", Panel, "title, applies(about) and draw(view)"),
 )
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _ROWS}
 """Every kind by its name, in the order in which they are listed."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -18,6 +19,7 @@ from rpd_core.plugin.fields import fields_of, learned_names
 from rpd_core.plugin.kinds import KINDS
 from rpd_core.plugin.protocols import Component
 from rpd_core.plugin.specs import Field, Spec
+from rpd_core.plugin.writing import spec_of
 
 
 @dataclass(frozen=True)
@@ -77,8 +79,11 @@ class Registry:
         """Return the registrations of one kind."""
         return [one for one in self.registrations if one.kind == kind]
 
-    def find(self, kind: str, name: str) -> Registration:
-        """Return a usable registration, or raise with the reason why there is none."""
+    def find(self, kind: str, name: str, text: str = "") -> Registration:
+        """Return a usable registration, or raise with the reason why there is none.
+
+        `text` is the whole spec, for a suggestion that is one.
+        """
         named = [one for one in self.of_kind(kind) if one.component.name == name]
         for registration in named:
             if registration.ready:
@@ -91,9 +96,27 @@ class Registry:
             for one in self.registrations
             if one.kind == "plugin" and one.status != "note"
         ]
-        hint = nearest(name, known) or f" Known: {', '.join(sorted(known))}."
+        hints = self._meant(kind, text or name), nearest(name, known)
+        first, second = hints if ":" not in text else hints[::-1]  # sb4:a.zip is a misspelt name
+        hint = first or second or f" Known: {', '.join(sorted(known))}."
         also = f" (plugin {', '.join(broken)} could not be loaded)" if broken else ""
         raise SpecError(f"no {kind} is called {name!r}.{hint}{also}")
+
+    def _meant(self, kind: str, text: str) -> str:
+        """Return ' Did you mean ...?' with the components that take such a value, if any do."""
+        value = next(iter(text.strip().split(",")))
+        takers = [one.component for one in self.of_kind(kind) if one.component.looks_like]
+        meant = [one.name for one in takers if re.fullmatch(one.looks_like, value)]
+        either = " or ".join(repr(f"{name}:{text.strip()}") for name in dict.fromkeys(meant))
+        return f" Did you mean {either}?" if either else ""
+
+    def _split(self, kind: str, text: str) -> tuple[str, str | None]:
+        """Split a spec string at its first colon; one that is none may look like a value."""
+        expanded = specs.expand_comparison(text) if KINDS[kind].short_form else text
+        try:
+            return specs.split_name(expanded, kind)
+        except SpecError as error:
+            raise SpecError(f"{error}{self._meant(kind, text)}") from None
 
     def describe(self, kind: str, name: str) -> Description:
         """Read a component's documentation from its source; nothing is imported."""
@@ -101,15 +124,13 @@ class Registry:
 
     def name_in(self, kind: str, text: str) -> str:
         """Return the name in a spec string."""
-        expanded = specs.expand_comparison(text) if KINDS[kind].short_form else text
-        return specs.split_name(expanded, kind)[0]
+        return self._split(kind, text)[0]
 
     def parse(self, kind: str, text: str) -> Spec:
         """Read a spec string: the name by the catalogues, then the parameters by the class."""
         short_form = KINDS[kind].short_form
-        expanded = specs.expand_comparison(text) if short_form else text
-        name, rest = specs.split_name(expanded, kind)
-        self.find(kind, name)
+        name, rest = self._split(kind, text)
+        self.find(kind, name, text)
         learned = learned_names(self.resolve(kind, name))
         spec = specs.parse(name, rest, self.fields(kind, name), learned)
         return replace(spec, comparison=short_form and specs.is_comparison(spec))
@@ -128,12 +149,25 @@ class Registry:
     def text(self, kind: str, spec: Spec) -> str:
         """Return a spec as it is stored: without what is permitted each time anew."""
         fields = {field.name: field for field in self.fields(kind, spec.name)}
-        values = {key: text for key, text in spec.values.items() if not fields[key].permission}
+        permitted = {key for key, field in fields.items() if field.permission}
+        values = {key: text for key, text in spec.values.items() if key not in permitted}
         if spec.nested and spec.first in values:
             inner_kind = specs.nested_kind(fields[spec.first].annotation)
             inner = self.parse(inner_kind, values[spec.first])
             values[spec.first] = self.text(inner_kind, inner)
         return str(replace(spec, values=values))
+
+    def text_of(self, kind: str, recipe: Any) -> str:
+        """Return the text of a recipe made in Python; its class where no spec would make it."""
+        registration = self.registration_of(kind, recipe)
+        if registration is None:
+            named = type(recipe)
+            return (
+                str(getattr(recipe, "known_as", "")) or f"{named.__module__}.{named.__qualname__}"
+            )
+        name = registration.component.name
+        spec = spec_of(name, recipe, self.fields(kind, name), self.text_of)
+        return name if spec is None else str(spec)
 
     def make(self, kind: str, chosen: str | Spec) -> Any:
         """Build the recipe that a spec selects."""
@@ -141,8 +175,22 @@ class Registry:
         target = self.resolve(kind, spec.name)
         fields = {field.name: field for field in self.fields(kind, spec.name)}
         specs.check_keys(spec, fields, learned_names(target))
-        values = {}
+        values = self._values(kind, spec, fields)
+        missing = [f.name for f in fields.values() if f.required and f.name not in values]
+        if missing:
+            raise SpecError(
+                f"{kind} {spec.name!r} needs {missing[0]!r}: write {_with_missing(spec, missing)}"
+            )
+        return self._instantiate(kind, spec, target, values)
+
+    def _values(self, kind: str, spec: Spec, fields: Mapping[str, Field]) -> dict[str, Any]:
+        """Return the values of a spec's fields, and of the one that takes all further items."""
+        values: dict[str, Any] = {}
+        further = []
         for key, text in spec.values.items():
+            if key not in fields:
+                further.append(f"{key}={text}")
+                continue
             try:
                 values[key] = specs.convert(text, fields[key].annotation, self.make)
             except ValueError as error:
@@ -150,12 +198,10 @@ class Registry:
                 wrong = equals and other.isidentifier()
                 hint = f"; {other!r} is not a parameter of it" if wrong else ""
                 raise SpecError(f"{kind} {spec.name!r}: {key} {error}{hint}") from None
-        missing = [f.name for f in fields.values() if f.required and f.name not in values]
-        if missing:
-            raise SpecError(
-                f"{kind} {spec.name!r} needs {missing[0]!r}: write {spec.name}:<{missing[0]}>"
-            )
-        return self._instantiate(kind, spec, target, values)
+        if further:
+            taker = specs.further_field(fields.values())
+            values[taker] = (*values.get(taker, ()), *further)
+        return values
 
     def _instantiate(self, kind: str, spec: Spec, target: Any, values: dict[str, Any]) -> Any:
         try:
@@ -207,9 +253,7 @@ def _unusable(registration: Registration) -> str:
     status, reason = registration.status, registration.reason
     if status.startswith("needs "):
         return f"{status}: {reason}"
-    if status == "clash":
-        return f"cannot be used: {reason}"
-    return f"is {status}: {reason}"
+    return f"is broken: {reason}" if status == "broken" else f"cannot be used: {reason}"
 
 
 def _marked(loser: Registration, other: Registration) -> Registration:
@@ -247,3 +291,12 @@ def check_kind(kind: str) -> str:
         hint = nearest(kind, KINDS) or f" Kinds: {', '.join(KINDS)}."
         raise SpecError(f"no kind of component is called {kind!r}.{hint}")
     return kind
+
+
+def _with_missing(spec: Spec, missing: Sequence[str]) -> str:
+    """Return a spec as it would be with what it lacks."""
+    if not spec.values and len(missing) == 1:
+        return f"{spec.name}:<{missing[0]}>"
+    start = str(spec) if spec.values else f"{spec.name}:"
+    lacking = ",".join(f"{name}=<{name}>" for name in missing)
+    return f"{start},{lacking}" if spec.values else f"{start}{lacking}"

@@ -2,14 +2,15 @@
 
 The grammar is `name`, `name:value` or `name:value,key=value,...`, split at the first colon.
 An item is a parameter only if its key is a field of the component; anything else is the value of
-the first field, so that paths with an equals sign stay paths. Quotes protect commas.
+the first field, so that paths with an equals sign stay paths. Quotes protect commas. Where a field
+is declared with `further`, it takes the later items whose keys are no fields.
 """
 
 from __future__ import annotations
 
 import re
 import types
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
@@ -31,7 +32,7 @@ class Spec:
 
     name: str
     values: Mapping[str, str] = field(default_factory=dict)
-    """Field name to text, in the order of the component's fields."""
+    """Field name to text, in the order of the component's fields; then further keys, sorted."""
     first: str = ""
     """Name of the component's first field, whose value may stand without its name."""
     nested: bool = False
@@ -100,6 +101,8 @@ class Field:
     required: bool = False
     permission: bool = False
     """Permitted by the user each time anew: never part of what is stored."""
+    further: bool = False
+    """Takes, as `key=value`, every item whose key is the name of no field."""
 
 
 def parse(
@@ -114,28 +117,36 @@ def parse(
     nested = bool(fields) and takes_spec(fields[0].annotation)
     if nested and rest.removeprefix(f"{names[0]}=")[:1] not in _QUOTES:
         return Spec(name, {names[0]: rest.removeprefix(f"{names[0]}=").strip()}, names[0], True)
+    open_ended = bool(further_field(fields))
     given: dict[str, str] = {}
     for position, item in enumerate(split_items(rest)):
         key, equals, text = item.partition("=")
-        if equals and key.strip() in learned:
-            raise SpecError(_learned(name, key.strip()))
-        if not (equals and key.strip() in names):
-            key, text = _positional(name, item, position, names), item
         key = key.strip()
+        if equals and key in learned:
+            raise SpecError(_learned(name, key))
+        named = key in names or (open_ended and position > 0 and key.isidentifier())
+        if not (equals and named):
+            key, text = _positional(name, item, position, names), item
         if key in given:
             raise SpecError(f"{name!r} got {key!r} twice in {rest!r}")
         given[key] = unquote(text)
-    return Spec(
-        name, {key: given[key] for key in names if key in given}, names[0] if names else "", nested
-    )
+    order = [*names, *sorted(given.keys() - {*names})]
+    values = {key: given[key] for key in order if key in given}
+    return Spec(name, values, names[0] if names else "", nested)
 
 
-def check_keys(spec: Spec, names: Collection[str], learned: Collection[str]) -> None:
+def further_field(fields: Iterable[Field]) -> str:
+    """Return the name of the field that takes what has no field of its own; empty if none does."""
+    return next((field.name for field in fields if field.further), "")
+
+
+def check_keys(spec: Spec, fields: Mapping[str, Field], learned: Collection[str]) -> None:
     """Refuse a spec, maybe one made in Python, that gives what its component does not take."""
+    names, open_ended = list(fields), bool(further_field(fields.values()))
     for key in spec.values:
         if key in learned:
             raise SpecError(_learned(spec.name, key))
-        if key not in names:
+        if key not in names and not (open_ended and key.isidentifier()):
             hint = nearest(key, names) or f" It takes {', '.join(names) or 'none'}."
             raise SpecError(f"{key!r} is not a parameter of {spec.name!r}.{hint}")
 
@@ -227,15 +238,36 @@ def _convert_plain(text: str, annotation: Any) -> Any:
         return _convert_bool(text)
     if annotation is Path:
         return _convert_path(text)
-    if annotation in (int, float):
-        try:
-            return annotation(text)
-        except ValueError:  # also of digits beyond Python's limit
-            word = "a whole number" if annotation is int else "a number"
-            raise ValueError(f"must be {word}, got {shortened(text)!r}") from None
+    if annotation is int:
+        return whole_number(text)
+    if annotation is float:
+        return number(text)
     if annotation is str or annotation is Any:
         return text
     raise ValueError(f"cannot be set in a spec: {annotation} has no text form")
+
+
+def whole_number(text: str) -> int:
+    """Read a whole number, also one written as 1e4."""
+    try:
+        return int(text)
+    except ValueError:  # also of digits beyond Python's limit
+        pass
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if abs(value) < 2.0**53 and value.is_integer():  # beyond, floats skip numbers
+        return int(value)
+    raise ValueError(f"must be a whole number, got {shortened(text)!r}")
+
+
+def number(text: str) -> float:
+    """Read a number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"must be a number, got {shortened(text)!r}") from None
 
 
 def shortened(text: str, longest: int = 80) -> str:

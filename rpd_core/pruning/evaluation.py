@@ -90,14 +90,16 @@ class Evaluations:
         self.lengths |= {folders[name]: int(one.length.sum()) for name, one in found.items()}
         return found
 
-    def visited(self, name: str) -> KeyArray:
-        """Return the states that the episodes of a set visited, where that was recorded."""
+    def visited(self, name: str, first: int, last: int) -> KeyArray:
+        """Return the states that some episodes of a set visited, where that was recorded."""
         stored = self.session.directory.evaluation(self.folders[name], visits=True)
-        keys = [
-            stored.read(first, last, ("visits",))["visits"]["key"].to_numpy()
-            for first, last in stored.covered()
-        ]
-        return np.unique(np.concatenate(keys))
+        found = []
+        for start, end in stored.covered():
+            if start <= last and end >= first:
+                visits = stored.read(start, end, ("visits",))["visits"]
+                episode = visits["episode"].to_numpy()
+                found.append(visits["key"].to_numpy()[(episode >= first) & (episode <= last)])
+        return np.unique(np.concatenate(found))
 
     def _missing(self, name: str, asked: Evaluation, stored: Parts) -> list[PartWork]:
         files = self.session.files(asked.recipe)

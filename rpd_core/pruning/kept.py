@@ -57,5 +57,5 @@ def read_kept(directory: RunDirectory, analysis: str, fraction: float) -> KeptSt
 def all_keys(directory: RunDirectory, episodes: int) -> KeyArray:
     """Return the states of the first mutant episodes of a suite, whatever is asked of them."""
     stored = StoredEpisodes(directory.suite(), episodes)
-    parts = (stored.parts.read(*range_, tables=("states",))["states"] for range_ in stored.ranges)
-    return np.unique(np.concatenate([states["key"].to_numpy() for states in parts]))
+    keys = [tables["states"]["key"].to_numpy() for tables in stored.tables("states")]
+    return np.unique(np.concatenate(keys))

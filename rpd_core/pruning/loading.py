@@ -17,7 +17,7 @@ import numpy as np
 
 from rpd_core.config.resolve import choose
 from rpd_core.config.trust import refuse_code, with_trust
-from rpd_core.errors import RpdError, SpecError, one_line
+from rpd_core.errors import RpdError, SpecError, counted, one_line
 from rpd_core.execute.files import moved
 from rpd_core.play.chance import Draws, canonical, state_keys
 from rpd_core.play.deciders import TopStates
@@ -228,4 +228,4 @@ class _Pruned:
     def describe(self) -> dict[str, str]:
         """Return what it is."""
         inner = self.policy.describe() if isinstance(self.policy, DescribesItself) else {}
-        return {"pruned to": f"{int(self.keep.cutoffs[0])} states", **inner}
+        return {"pruned to": counted(int(self.keep.cutoffs[0]), "state"), **inner}

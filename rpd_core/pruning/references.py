@@ -67,7 +67,8 @@ def measure_references(session: Session, evaluations: Evaluations) -> References
     if reference is None:
         returns = played["random-play"].total_return
         reference, source = float(returns.mean()), "random play"
-    refuse_weak_policy(played["original"].total_return, reference, source, returns)
+    returned = played["original"].total_return
+    refuse_weak_policy(returned, reference, source, returns, advice_for(session.setup.policy))
     return References(played["original"], played["default-everywhere"], reference, source, returns)
 
 
@@ -77,8 +78,22 @@ NOTABLY = 0.2
 """And by how much of the spread of their returns: below that, a share of the gain is noise."""
 
 
+def advice_for(policy: object) -> str:
+    """Return what to try with a policy that earns nothing, if it can be played in another way."""
+    if getattr(policy, "deterministic", None) is not True:
+        return ""
+    return (
+        ". Its likeliest action is taken at every step, and some policies then turn on the spot: "
+        "try deterministic=false in its spec"
+    )
+
+
 def refuse_weak_policy(
-    returns: FloatArray, reference: float, text: str, random_play: FloatArray | None = None
+    returns: FloatArray,
+    reference: float,
+    text: str,
+    random_play: FloatArray | None = None,
+    advice: str = "",
 ) -> None:
     """Refuse a policy whose return is not clearly and notably above the reference."""
     gain = float(returns.mean()) - reference
@@ -91,7 +106,7 @@ def refuse_weak_policy(
         f"the policy's return {returns.mean():.4g} is not clearly above the reference "
         f"{reference:.4g} ({text}): the gain is {gain:.2g} +- {error:.2g} in {len(returns)} "
         f"episodes whose returns spread by {spread:.2g}, so a share of it means nothing: check "
-        "that the policy fits the environment"
+        f"that the policy fits the environment{advice}"
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.analysis.suite import concat_episodes
+from rpd_core.analysis.suite import concat_episodes, take_episodes
 from rpd_core.config.identity import short_digest
 from rpd_core.play.chance import Phase
 from rpd_core.play.jobs import Evaluation
@@ -69,21 +69,21 @@ class Trials:
         """How many episodes a set is tried on first."""
         return self.evaluations.session.setup.config.settings.confirm_episodes
 
-    def trimming(self, tried: Sequence[Candidate]) -> list[Episodes]:
-        """Play candidates on the episodes that trim them."""
-        asked = {
-            self._trim_name(one): self._ask(one.kept, Phase.TRIM, self.part, self.episodes)
-            for one in tried
-        }
-        played = self.evaluations.play("trimming", asked)
-        return [played[self._trim_name(one)] for one in tried]
+    def trimming(self, tried: Sequence[Candidate]) -> list[tuple[Episodes, KeyArray]]:
+        """Play candidates on the episodes that trim them; return these and the states visited.
 
-    def _trim_name(self, candidate: Candidate) -> str:
-        return f"trim-{self.part}-{candidate.identity}"
-
-    def visited(self, candidate: Candidate) -> KeyArray:
-        """Return the states that a candidate visited on the episodes that trim it."""
-        return self.evaluations.visited(self._trim_name(candidate))
+        All are played as one, so that they share batches: a few hundred episodes fill no batch.
+        """
+        name = f"trim-{self.part}-{short_digest([one.identity for one in tried])}"
+        asked = self._ask([one.kept for one in tried], Phase.TRIM, self.part, self.episodes)
+        played = self.evaluations.play("trimming", {name: asked})[name]
+        found = []
+        for place in range(len(tried)):
+            first = place * self.episodes
+            rows = np.arange(first, first + self.episodes)
+            visited = self.evaluations.visited(name, first, first + self.episodes - 1)
+            found.append((take_episodes(played, rows), visited))
+        return found
 
     def confirming(self, candidate: Candidate, look: int) -> tuple[Episodes, Episodes]:
         """Play a candidate and the original on fresh episodes, all up to the given look."""
@@ -92,7 +92,7 @@ class Trials:
         for each in range(look + 1):
             part, count = self.part * LOOKS + each, BLOCKS[each] * self.episodes
             asked[confirm_name(candidate.identity, part)] = self._ask(
-                candidate.kept, Phase.CONFIRM, part, count
+                [candidate.kept], Phase.CONFIRM, part, count
             )
             session = self.evaluations.session
             original = ask(session, [nothing], [(0, 0)], True, Phase.CONFIRM, part)
@@ -107,10 +107,10 @@ class Trials:
 
         return joined(candidate.identity), joined("original")
 
-    def _ask(self, kept: KeyArray, phase: Phase, part: int, count: int) -> Evaluation:
-        ranking = ranking_of(kept, self.keys)
-        points = [(0, len(kept))]
-        asked = ask(self.evaluations.session, [ranking], points, phase=phase, part=part)
+    def _ask(self, sets: Sequence[KeyArray], phase: Phase, part: int, count: int) -> Evaluation:
+        rankings = [ranking_of(kept, self.keys) for kept in sets]
+        points = [(place, len(kept)) for place, kept in enumerate(sets)]
+        asked = ask(self.evaluations.session, rankings, points, phase=phase, part=part)
         return dataclasses.replace(asked, test_episodes=count, visits=True)
 
 

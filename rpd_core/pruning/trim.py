@@ -23,13 +23,14 @@ def trim(
     On these episodes the two act alike, for the dropped states are visited in none of them.
     """
     found = []
-    for one, episodes in zip(candidates, trials.trimming(candidates), strict=True):
+    for one, played in zip(candidates, trials.trimming(candidates), strict=True):
+        episodes, visited = played
         whole = dataclasses.replace(
             one,
             steps=step_share(episodes),
             reached=bool(episodes.total_return.mean() >= target),
         )
-        found.append((without_unvisited(whole, trials.visited(one), trials.suite_keys), whole))
+        found.append((without_unvisited(whole, visited, trials.suite_keys), whole))
     return found
 
 

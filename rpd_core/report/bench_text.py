@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from rpd_core.errors import counted
 from rpd_core.report.benching import CRITERIA, SIZES
 from rpd_core.report.text import say
 
@@ -69,8 +70,9 @@ def _headings(found: Bench) -> tuple[str, ...]:
 
 def _title(found: Bench) -> str:
     return (
-        f"{found.env}, {found.policy}, {found.condition}: {found.episodes} mutant episodes per "
-        f"seed, {found.test_episodes} episodes per pruned policy"
+        f"{found.env}, {found.policy}, {found.condition}: "
+        f"{counted(found.episodes, 'mutant episode')} per seed, "
+        f"{counted(found.test_episodes, 'episode')} per pruned policy"
     )
 
 

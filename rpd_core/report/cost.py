@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-import time
+import dataclasses
+import os
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.config.resolve import Setup
+from rpd_core.config.settings import Settings
+from rpd_core.execute.running import run_items
 from rpd_core.play import prepare
-from rpd_core.play.jobs import SuiteJob, close_players, perform_suite, player_for
-from rpd_core.play.recipe import recipe_of
+from rpd_core.play.jobs import SuiteJob, close_players
+from rpd_core.play.probe import Probed, perform_probe
+from rpd_core.play.recipe import Recipe, recipe_of
+from rpd_core.plugin.protocols import WorkItem
 from rpd_core.pruning.choice import BATCH
+from rpd_core.report.pace import in_words
 from rpd_core.store import tables
+from rpd_core.store.directory import RunDirectory
+from rpd_core.store.session import Session
 
 PROBE_EPISODES = 16
 """Episodes played for the estimate, at least; more where more fit side by side."""
+GLANCE = 8
+"""Episodes played before a run, unless they let it look long."""
+LONG = 3600.0
+"""Seconds from which on a run is long."""
+LARGE = 10_000.0
+"""Megabytes from which on a run is large."""
 
 
 @dataclass(frozen=True)
@@ -29,38 +44,107 @@ class Cost:
     pruning_episodes: int
     seconds: float
     megabytes: float
+    memory_megabytes: float = 0.0
+    """Of the tables that are read at once."""
 
 
-def estimate(setup: Setup, workers: int) -> Cost:
-    """Play a few mutant episodes, store nothing, and scale up."""
+@dataclass(frozen=True)
+class Work:
+    """Episodes that are to be played."""
+
+    suite: int
+    pruned: int
+
+
+def whole_work(settings: Settings) -> Work:
+    """Return all episodes of a run."""
+    rankings = len(settings.measures) + settings.random_rankings
+    pruned = (rankings + 1) * len(settings.shares) * settings.test_episodes  # and the deletion
+    pruned += len(THRESHOLDS) * (BATCH + 2) * settings.confirm_episodes  # trimmed and confirmed
+    return Work(settings.episodes, pruned)
+
+
+def work_left(settings: Settings, directory: RunDirectory) -> Work:
+    """Return the episodes of a run that its directory does not hold; a suite may grow to its most.
+
+    Of the pruned ones nothing is known before the rankings are.
+    """
+    whole = whole_work(settings)
+    if directory.read_json("run.json") is None:
+        return dataclasses.replace(whole, suite=settings.most_episodes)
+    held = sum(
+        min(last, settings.most_episodes - 1) - first + 1
+        for first, last in directory.suite().covered()
+        if first < settings.most_episodes
+    )
+    return dataclasses.replace(whole, suite=settings.most_episodes - held)
+
+
+def estimate(setup: Setup, workers: int, work: Work | None = None) -> Cost:
+    """Play a few mutant episodes in this process, store nothing, and scale up."""
     settings = setup.config.settings
     recipe = recipe_of(setup)
     if prepare.needs_fit(recipe):
         recipe = prepare.fit(recipe, setup.config)
-    count = min(max(PROBE_EPISODES, recipe.lanes), settings.episodes)
-    job = SuiteJob(recipe, settings.seed, settings.mutation_rate, 0, count - 1)
     try:
-        player_for(recipe)  # opening costs time only once, so it stays outside the clock
-        start = time.perf_counter()
-        chunk = perform_suite(job).suite
-        each = (time.perf_counter() - start) / count
+        probed = perform_probe(_job(recipe, settings, max(PROBE_EPISODES, recipe.lanes)))
     finally:
         close_players()
-    rankings = len(settings.measures) + settings.random_rankings
-    pruned = (rankings + 1) * len(settings.shares) * settings.test_episodes  # and the deletion
-    pruned += len(THRESHOLDS) * (BATCH + 2) * settings.confirm_episodes  # trimmed and confirmed
-    stored = tables.suite_tables(chunk, [""] * len(chunk.states))
+    return scaled(setup, probed, work or whole_work(settings), workers)
+
+
+def foresee(session: Session, work: Work, workers: int) -> Cost:
+    """Have a few mutant episodes played by those who will do the work, and scale up.
+
+    Few episodes side by side are slower than many, so that more are tried before a run counts as
+    long.
+    """
+    recipe, settings = session.recipe, session.setup.config.settings
+    cost = None
+    for count in (GLANCE, recipe.lanes):
+        narrow = dataclasses.replace(recipe, lanes=min(count, recipe.lanes))
+        probed = _probe(session, _job(narrow, settings, count))
+        cost = scaled(session.setup, probed, work, workers)
+        if not reasons(cost):
+            break
+    assert cost is not None, "there is a first count"
+    return cost
+
+
+def _job(recipe: Recipe, settings: Settings, count: int) -> SuiteJob:
+    last = min(count, settings.episodes) - 1
+    return SuiteJob(recipe, settings.seed, settings.mutation_rate, 0, last)
+
+
+def _probe(session: Session, job: SuiteJob) -> Probed:
+    answers: list[Any] = []
+    identity = f"{session.setup.config.digest()}/probe/{job.last}"
+    item = WorkItem(
+        identity, perform_probe, job, "a few episodes to see what they cost",
+        session.files(job.recipe),
+    )  # fmt: skip
+    run_items(session.engine, [item], lambda item, answer: answers.append(answer))
+    return answers[0]  # type: ignore[no-any-return]
+
+
+def scaled(setup: Setup, probed: Probed, work: Work, workers: int) -> Cost:
+    """Return what some work would cost, from what a few episodes did."""
+    settings, suite = setup.config.settings, probed.chunk.suite
+    count = len(suite.episodes)
+    stored = tables.suite_tables(suite, [""] * len(suite.states))
     size = sum(_bytes(table) for table in stored.values())
-    chunks = -(-settings.episodes // settings.chunk)
-    in_a_row = settings.episodes / min(workers, chunks) + pruned / workers
+    chunks = max(-(-work.suite // settings.chunk), 1)
+    in_a_row = work.suite / min(workers, chunks) + work.pruned / workers
+    whole = any(getattr(one, "needs", ()) for one in setup.measures.values())
+    read = stored.values() if whole else [stored["episodes"]]
+    held = sum(table.nbytes for table in read) / count
     return Cost(
         count,
-        settings.episodes,
-        pruned,
-        each * in_a_row,
-        (size * settings.episodes + _bytes(tables.episodes_table(chunk.episodes)) * pruned)
-        / count
-        / 2**20,
+        work.suite,
+        work.pruned,
+        probed.seconds / count * in_a_row,
+        (size * work.suite + _bytes(stored["episodes"]) * work.pruned) / count / 2**20,
+        held * settings.most_episodes / 2**20,
     )
 
 
@@ -68,3 +152,24 @@ def _bytes(table: pa.Table) -> int:
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd")
     return int(sink.getvalue().size)
+
+
+def reasons(cost: Cost, free_megabytes: float = float("inf")) -> list[str]:
+    """Return why somebody should think twice before a run, as parts of a sentence."""
+    found = []
+    if cost.seconds > LONG:
+        found.append(in_words(cost.seconds))
+    if cost.megabytes > min(LARGE, free_megabytes):
+        room = f" ({free_megabytes / 1000:.1f} GB are free)" * (free_megabytes < cost.megabytes)
+        found.append(f"{cost.megabytes / 1000:.1f} GB of disk{room}")
+    if cost.memory_megabytes > min(LARGE, _memory()):
+        found.append(f"{cost.memory_megabytes / 1000:.1f} GB of memory")
+    return found
+
+
+def _memory() -> float:
+    """Return the megabytes of memory that this machine has."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**20
+    except (AttributeError, OSError, ValueError):  # not every system tells
+        return float("inf")

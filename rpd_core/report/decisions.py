@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,7 +30,7 @@ def decision_rows(
 ) -> tuple[Decision, ...]:
     """Return some rows of the list; their rank is their place among all that are given."""
     keys = found.counted.states.key[rows]
-    words = stored.words(keys)
+    words = _told_apart(stored.words(keys))
     reached = found.reach.share_of_episodes(keys)
     steps = found.reach.share_of_steps(keys)
     needed = found.verdicts.episodes_needed(found.counted.episodes)
@@ -45,8 +46,8 @@ def decision_rows(
                 rank=place + 1,
                 key=key,
                 state=words.get(key, f"{key:016x}"),
-                policy_action=policy_words(states, row, names.actions),
-                default_action=default_words(states, row, names.actions),
+                policy_action=policy_words(states, row, names.choices),
+                default_action=default_words(states, row, names.choices),
                 risk_mutated=_risk(s.mutated_failed, s.mutated_passed, row),
                 risk_kept=_risk(s.kept_failed, s.kept_passed, row),
                 effect=float(found.effects.estimate[row]),
@@ -66,12 +67,18 @@ def decision_rows(
     return tuple(made)
 
 
+def _told_apart(words: Mapping[int, str]) -> dict[int, str]:
+    """Return states in words, with their keys where an abstraction says the same of several."""
+    same = Counter(words.values())
+    return {key: f"{text} ({key:016x})" if same[text] > 1 else text for key, text in words.items()}
+
+
 def _risk(failed: FloatArray, passed: FloatArray, row: int) -> float | None:
     total = float(failed[row] + passed[row])
     return float(failed[row]) / total if total else None
 
 
-def list_facts(found: Decisions, evidence: int, margin: float) -> ListFacts:
+def list_facts(found: Decisions, evidence: int, margin: float, note: str = "") -> ListFacts:
     """Return what the list holds and what it leaves out."""
     rows = found.listed()
     labels = found.verdicts.labels()
@@ -87,4 +94,5 @@ def list_facts(found: Decisions, evidence: int, margin: float) -> ListFacts:
         verdicts=dict(counts),
         unmutated_episodes=found.reach.total_episodes,
         reached=int((reached > _HARDLY).sum()),
+        note=note,
     )

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from rpd_core.report.shortening import shortened
 from rpd_core.report.text import say
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ _VERDICTS = {
     "harmless": "It is harmless: the effect is too small to mind.",
     "undecided": "It is undecided: the effect cannot be told from chance yet.",
 }
+
+_OTHERS = 50
+"""Characters of a row of neighbours besides the state."""
 
 
 def print_explanation(console: Console, found: Explanation) -> None:
@@ -155,12 +159,15 @@ def _print_neighbours(console: Console, found: Explanation) -> None:
         return
     table = _table("", ("rank", "state"), ("effect", "95%"))
     table.add_column("verdict")
-    for one in around:
-        table.add_row(*_neighbour(one), style="bold" if one.rank == found.decision.rank else None)
+    states = shortened([one.state for one in around], max(console.width - _OTHERS, 20))
+    for one, state in zip(around, states, strict=True):
+        table.add_row(
+            *_neighbour(one, state), style="bold" if one.rank == found.decision.rank else None
+        )
     console.print()
     console.print(table)
 
 
-def _neighbour(one: Decision) -> tuple[str, ...]:
+def _neighbour(one: Decision, state: str) -> tuple[str, ...]:
     ends = f"{one.low:+.2f} to {one.high:+.2f}"
-    return str(one.rank), escape(one.state), f"{one.effect:+.2f}", ends, one.verdict
+    return str(one.rank), escape(state), f"{one.effect:+.2f}", ends, one.verdict

@@ -12,7 +12,7 @@ import numpy as np
 from rpd_core.analysis.analysis import Analysis
 from rpd_core.analysis.decisions import Decisions
 from rpd_core.config.configuration import THRESHOLDS
-from rpd_core.errors import RpdError
+from rpd_core.errors import RpdError, counted
 from rpd_core.play.jobs import Names
 from rpd_core.report.decisions import decision_rows
 from rpd_core.report.finding import find_state
@@ -164,8 +164,8 @@ def explain(run: Run, name: str | int) -> Explanation:
         ),
         measures=measures,
         not_measured=not_measured,
-        policy_shares=_shares(states.choices[row], names.actions),
-        default_shares=_shares(states.default_choices[row], names.actions),
+        policy_shares=_shares(states.choices[row], names.choices),
+        default_shares=_shares(states.default_choices[row], names.choices),
         value_gap=_mean(states.value_gap, row, visits),
         entropy=_mean(states.entropy, row, visits),
         reached=_reached(found, row),
@@ -199,7 +199,7 @@ def _set_aside(found: Decisions, row: int, evidence: int) -> str:
     if not found.differs[row]:
         return "the default action never differed from what the policy chose"
     if not found.evidence[row]:
-        return f"fewer than {evidence} episodes in an arm"
+        return f"fewer than {counted(evidence, 'episode')} in an arm"
     return ""
 
 
@@ -266,8 +266,8 @@ def _examples(analysis: Analysis, key: int) -> Iterator[Example]:
 
 def _visits(analysis: Analysis, key: int) -> Iterator[Example]:
     episodes, stored = analysis.episodes, analysis.stored
-    for range_ in stored.ranges:
-        table = stored.parts.read(*range_, tables=("visits",))["visits"]
+    for tables in stored.tables("visits"):
+        table = tables["visits"]
         mine = table.filter(table["key"].to_numpy() == np.uint64(key))
         for visit in mine.to_pylist():
             at = int(np.searchsorted(episodes.index, visit["episode"]))

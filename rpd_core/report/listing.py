@@ -10,7 +10,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from rpd_core.errors import counted
 from rpd_core.report.bars import bar, scale_for
+from rpd_core.report.shortening import cut, shortened
 
 if TYPE_CHECKING:
     from rpd_core.report.results import Decision, ListFacts
@@ -25,10 +27,18 @@ _LEGEND = {
 _STYLES = {"matters": "bold", "default-better": "yellow"}
 _WIDTH = 8
 """Characters of a drawn interval."""
-_ACTION = 12
+_ACTION = 16
 """Characters of an action."""
 _LEAST_STATE = 20
 """Characters that a state gets, however narrow the screen is."""
+_LONGEST = 1000
+"""Characters beyond which the length of a state does not matter: no screen is as wide."""
+_ENOUGH = 28
+"""Characters of a state for which other columns are left out."""
+_SPARE = {"m+k": "episodes mutated and kept (m+k)", "default": "what the default action does"}
+"""Columns that a narrow screen can do without."""
+_STATE_LINES = 2
+"""Lines that a state takes at most."""
 
 
 def print_list(
@@ -37,10 +47,10 @@ def print_list(
     """Print decisions with their effects drawn, and with their scores on demand."""
     plain = not _can_draw(console)
     scale = scale_for([row.low for row in rows], [row.high for row in rows], _WIDTH)
-    ends = f"{scale.low:.1f}", f"{scale.high:.1f}"
+    ends = f"{scale.low:z.1f}", f"{scale.high:z.1f}"  # z: no -0.0
     columns = {
         "": [str(row.rank) for row in rows],
-        "state": [row.state for row in rows],
+        "state": [cut(row.state, _LONGEST) for row in rows],
         "policy": [_most_often(row.policy_action) for row in rows],
         "default": [_most_often(row.default_action) for row in rows],
         "risk %": [f"{_percent(row.risk_mutated)}/{_percent(row.risk_kept)}" for row in rows],
@@ -57,15 +67,32 @@ def print_list(
     table = Table(title=escape(title), title_justify="left", title_style="bold", box=None,
                   pad_edge=False, padding=(0, 1, 0, 0))  # fmt: skip
     widths = {name: max(map(cell_len, (name, *cells))) for name, cells in columns.items()}
-    room = console.width - sum(widths.values()) - len(widths) + widths["state"]
-    widths["state"] = min(widths["state"], max(room, _LEAST_STATE))
+    left_out = _fit(widths, console.width)
+    columns["state"] = shortened([row.state for row in rows], widths["state"], _STATE_LINES)
     for heading, width in widths.items():
         right = heading not in ("state", "policy", "default") and not heading.startswith(ends[0])
         table.add_column(heading, justify="right" if right else "left", no_wrap=True,
                          overflow="ellipsis", width=width)  # fmt: skip
-    for row, *texts in zip(rows, *columns.values(), strict=True):
+    shown = [columns[name] for name in widths]
+    for row, *texts in zip(rows, *shown, strict=True):
         table.add_row(*map(escape, texts), style=_STYLES.get(row.verdict))
     console.print(table)
+    if left_out:
+        console.print(f"Left out on this narrow screen: {', '.join(left_out)}.", markup=False)
+
+
+def _fit(widths: dict[str, int], screen: int) -> list[str]:
+    """Make columns fit the screen: the state gives way first; return columns that had to go."""
+    needed, left_out = widths["state"], []
+    for spare in ("", *_SPARE):
+        if spare in widths and spare:
+            del widths[spare]
+            left_out.append(_SPARE[spare])
+        room = screen - sum(widths.values()) - len(widths) + widths["state"]
+        if room >= min(needed, _ENOUGH):
+            break
+    widths["state"] = min(needed, max(room, _LEAST_STATE))
+    return left_out
 
 
 def legend(rows: Sequence[Decision]) -> str:
@@ -75,9 +102,12 @@ def legend(rows: Sequence[Decision]) -> str:
 
 
 def _most_often(words: str) -> str:
-    """Return the first of several actions; all of them are in the full answer."""
+    """Return the first of several actions, with its share; all are in the full answer."""
     first = words.partition(", ")[0] if not words.startswith("(") else words
-    return first if len(first) <= _ACTION else f"{first[: _ACTION - 1]}…"
+    name, space, share = first.rpartition(" ")
+    if len(first) <= _ACTION or not share.endswith("%"):
+        return cut(first, _ACTION)
+    return f"{cut(name, _ACTION - len(share) - 1)}{space}{share}"
 
 
 def _can_draw(console: Console) -> bool:
@@ -102,27 +132,31 @@ def list_notes(facts: ListFacts) -> list[str]:
     notes = []
     verdicts = facts.verdicts
     counts = [
-        f"{verdicts[name]} {words}"
+        f"{verdicts[name]} {words[verdicts[name] > 1]}"
         for name, words in _VERDICT_WORDS.items()
         if verdicts.get(name)
     ]  # fmt: skip
     if facts.listed:
-        notes.append(f"Of {facts.listed} decisions with evidence, {', '.join(counts)}.")
+        notes.append(f"Of {counted(facts.listed, 'decision')} with evidence, {', '.join(counts)}.")
     if facts.listed and not verdicts.get("matters"):
         notes.append("No decision can be told from chance: none is known to matter.")
     aside = []
     if facts.too_few:
-        aside.append(f"{facts.too_few} with fewer than {facts.evidence} episodes in an arm")
+        aside.append(
+            f"{facts.too_few} with fewer than {counted(facts.evidence, 'episode')} in an arm"
+        )
     if facts.never_differed:
         aside.append(f"{facts.never_differed} where the default action never differed")
     if aside:
         notes.append(f"Set aside: {', '.join(aside)}.")
+    if facts.listed and facts.note:
+        notes.append(facts.note)
     return notes
 
 
 _VERDICT_WORDS = {
-    "matters": "matter",
-    "default-better": "do better by default",
-    "harmless": "are harmless",
-    "undecided": "are undecided",
+    "matters": ("matters", "matter"),
+    "default-better": ("does better by default", "do better by default"),
+    "harmless": ("is harmless", "are harmless"),
+    "undecided": ("is undecided", "are undecided"),
 }

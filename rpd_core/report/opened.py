@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,17 +19,21 @@ from rpd_core.config.trust import refuse_code
 from rpd_core.errors import ConfigError, StoreError, nearest
 from rpd_core.plugin.protocols import Suite
 from rpd_core.plugin.registry import installed
+from rpd_core.plugin.specs import shortened
 from rpd_core.pruning.curves import Curve, curve_from, cutoffs_for
 from rpd_core.pruning.evaluation import read_evaluation
 from rpd_core.pruning.kept import KeptStates, read_kept
 from rpd_core.report.decisions import decision_rows
-from rpd_core.report.results import Decision, Policy, Summary, Threshold
+from rpd_core.report.notebook import TopDecisions, answer_as_html, unfinished_as_html
+from rpd_core.report.results import Policy, Summary, Threshold
 from rpd_core.report.tables import RankingTable
 from rpd_core.store.codec import from_plain
 from rpd_core.store.directory import RunDirectory, StoredAnalysis
 
 if TYPE_CHECKING:
     from rpd_core.report.explaining import Explanation
+    from rpd_core.report.pictures.rendering import Rendered
+    from rpd_core.report.plots.catalogue import Plots
     from rpd_core.report.replaying import Replay
 
 
@@ -44,7 +49,13 @@ class Run:
     """Live components, where this process made them; needed only to replay functions."""
 
     def __repr__(self) -> str:
-        return f"Run({str(self.path)!r}, analysis={self.name!r})"
+        return f"Run({str(self.path)!r}, analysis={shortened(self.name or 'none yet', 40)!r})"
+
+    def _repr_html_(self) -> str:
+        if self.name is None:
+            done, asked = self.progress
+            return unfinished_as_html(self.path, done, asked)
+        return answer_as_html(self.summary, self.path)
 
     @property
     def directory(self) -> RunDirectory:
@@ -61,6 +72,21 @@ class Run:
         """Mutant episodes that are stored, and that were asked for."""
         directory = self.directory
         return directory.suite().count(), directory.stored().settings.episodes
+
+    @property
+    def standing(self) -> str:
+        """How the answer stands to the episodes that are stored; empty: on all of them."""
+        done, wanted = self.progress
+        if self.name is None:
+            if done >= wanted:
+                return ""
+            return f"this stands on {done} of {wanted} episodes: the suite is not complete"
+        own = self.asked.episodes
+        if done < own:
+            return f"this stood on {own} episodes, of which the suite holds {done} now"
+        if done < wanted:
+            return f"this stands on {own} episodes; the suite holds {done} of {wanted} by now"
+        return f"this stands on the first {own} of {done} stored episodes" if own < done else ""
 
     @cached_property
     def summary(self) -> Summary:
@@ -108,6 +134,9 @@ class Run:
         else:
             remedy = "Name a condition yourself, with --condition"
             recipe = refuse_code("condition", condition, registry, named_by, remedy)
+        if first_episodes is None:
+            done, wanted = self.progress
+            first_episodes = wanted if done > wanted else None
         return analyse(self.directory, recipe, condition, {}, first_episodes)
 
     @property
@@ -156,16 +185,18 @@ class Run:
             name, refuse_code("measure", name, registry, named_by, "Name a measure yourself")
         )
 
-    def top(self, count: int = 10, measure: Any = None) -> tuple[Decision, ...]:
+    def top(self, count: int = 10, measure: Any = None) -> TopDecisions:
         """Return the most important decisions in words, by a measure or as the list shown."""
         if count < 1:
             raise ConfigError(f"count must be a whole number of at least 1, got {count!r}")
         stored = self.summary.decisions
         if measure is None and count <= len(stored):
-            return stored[:count]
+            return TopDecisions(stored[:count])
         found = self.decided(measure)
-        return decision_rows(
-            found, found.listed()[:count], self.analysis.stored, self.directory.names()
+        return TopDecisions(
+            decision_rows(
+                found, found.listed()[:count], self.analysis.stored, self.directory.names()
+            )
         )
 
     def decided(self, measure: Any = None) -> Decisions:
@@ -203,11 +234,24 @@ class Run:
             raise ConfigError(f"{name!r} was not pruned.{nearest(name, entries)}")
         return entries[name]
 
+    @property
+    def plot(self) -> Plots:
+        """Figures: `run.plot.curves()` returns a matplotlib figure."""
+        from rpd_core.report.plots.catalogue import Plots  # matplotlib takes a while to import
+
+        return Plots(self)
+
     def explain(self, state: str | int) -> Explanation:
         """Return everything known about one decision: by rank, key or a part of its words."""
         from rpd_core.report.explaining import explain  # it needs this module
 
         return explain(self, state)
+
+    def report(self, path: str | Path | None = None) -> Path:
+        """Write the page of the run, into its directory or elsewhere, and return where it is."""
+        from rpd_core.report.page.building import write_page  # it takes a while to import
+
+        return write_page(self, None if path is None else Path(path))
 
     def replay(
         self, episode: str | int, frames: bool = False, trust_policy: bool = False
@@ -217,3 +261,30 @@ class Run:
         from rpd_core.report.replaying import replay  # it plays; reading does not need it
 
         return replay(self, episode, frames, trust_policy)
+
+    def render(
+        self,
+        episode: str | None = None,
+        out: str | os.PathLike[str] | None = None,
+        trust_policy: bool = False,
+        **more: Any,
+    ) -> Rendered:
+        """Draw an episode, or with `decision` a decision, as a film; the policy and the environment
+        must be there. `keep`, `find`, `against`, `trace` and `frames` are those of `rpd render`."""
+        from rpd_core.report.pictures.rendering import Wanted, render  # it plays and draws
+
+        known = {item.name for item in fields(Wanted)} - {"episode"}
+        for name in more:
+            if name not in known:
+                raise ConfigError(f"render() has no argument {name!r}.{nearest(name, known)}")
+        path = None if out is None else Path(out)
+        return render(self, Wanted(episode, **more), path, trust_policy)
+
+
+def opened_run(run: Run | str | os.PathLike[str], analysis: str | None = None) -> Run:
+    """Return a run that is open already, or open a stored one for reading."""
+    if isinstance(run, Run):
+        return run
+    directory = RunDirectory(Path(run))
+    directory.stored()  # raises where it is not a run
+    return Run(directory.path, directory.choose_analysis(analysis))

@@ -17,6 +17,7 @@ from rpd_core.config.settings import Request
 from rpd_core.errors import ConfigError
 from rpd_core.play.chance import Phase, episode_keys
 from rpd_core.play.deciders import Coin, TopStates, always
+from rpd_core.play.jobs import Names
 from rpd_core.play.loop import Keep, Plan
 from rpd_core.play.recipe import recipe_of
 from rpd_core.play.replay import PlayedAgain, play_again
@@ -89,25 +90,29 @@ class Replay:
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """An episode that is to be played again: its chance, who decides, what is stored of it."""
+class AskedEpisode:
+    """An episode that is to be played again."""
 
     name: str
+    """What it is called."""
     identity: Array
+    """On which all its chance depends."""
     keep: Callable[[Plan], Keep]
+    """Who decides in it."""
     stored_return: Callable[[], float | None]
+    """Looks up what is stored of it."""
 
 
 def replay(run: Run, episode: str | int, frames: bool, trust: bool) -> Replay:
     """Play a stored episode again; the policy and the environment must be there."""
-    asked = _find(run, str(episode))
-    setup = run.setup or _stored_setup(run, trust)
+    asked = find_episode(run, str(episode))
+    setup = run.setup or stored_setup(run, trust)
     plan = Plan(np.zeros(1, dtype=np.int64), asked.identity)
     played = play_again(recipe_of(setup), plan, asked.keep(plan), frames)
-    return _described(asked, played, setup, run.directory.names().actions)
+    return _described(asked, played, setup, run.directory.names())
 
 
-def _stored_setup(run: Run, trust: bool) -> Setup:
+def stored_setup(run: Run, trust: bool) -> Setup:
     """Make the components of a stored run; those that may run code only if trusted."""
     request = Request(**stored_request(run.directory, run.name, trust, {}))
     setup = resolve(request, installed(), trust)
@@ -116,16 +121,19 @@ def _stored_setup(run: Run, trust: bool) -> Setup:
     return setup if chain is None else dataclasses.replace(setup, abstraction=chain)
 
 
-def _find(run: Run, name: str) -> _Asked:
+def find_episode(run: Run, name: str) -> AskedEpisode:
+    """Return the episode that a name means, or refuse a name that means none."""
     match = _NAME.fullmatch(name.strip())
     if match is None:
         raise ConfigError(
-            f"{name!r} is not the name of an episode: write suite:17, original:3, default:3, "
-            "pruned:3 or MEASURE@KEPT:3"
+            f"{name!r} is not the name of an episode: write suite:17, unmutated:3, original:3, "
+            "default:3, pruned:3 or MEASURE@KEPT:3"
         )
     what, index = match["what"] or "suite", int(match["index"])
     if what == "suite":
         return _mutant(run, index)
+    if what == "unmutated":
+        return _unmutated(run, index)
     if what == "original":
         return _evaluated(run, name, "original", None, index)
     if what == "default":
@@ -135,28 +143,41 @@ def _find(run: Run, name: str) -> _Asked:
     measure, at, kept = what.rpartition("@")
     if not at:
         raise ConfigError(
-            f"{what!r} names no episodes: there are suite, original, default, pruned and "
-            "MEASURE@KEPT, for example tarantula@482:3"
+            f"{what!r} names no episodes: there are suite, original, default, pruned, unmutated "
+            "and MEASURE@KEPT, for example tarantula@482:3"
         )
     return _evaluated(run, name, measure, int(kept), index)
 
 
-def _mutant(run: Run, index: int) -> _Asked:
+def _mutant(run: Run, index: int) -> AskedEpisode:
     settings = run.directory.stored().settings
-    done = StoredEpisodes(run.directory.suite())
+    _refuse_beyond(f"suite:{index}", index, settings.episodes)
+    identity = episode_keys(settings.seed, Phase.SUITE, np.array([index]))
+    stored = _stored_in(StoredEpisodes(run.directory.suite()), index)
+    return AskedEpisode(
+        f"suite:{index}", identity, lambda plan: Coin(plan, settings.mutation_rate), stored
+    )
 
-    def stored() -> float | None:
-        for first, last in done.ranges:
+
+def _unmutated(run: Run, index: int) -> AskedEpisode:
+    settings = run.directory.stored().settings
+    _refuse_beyond(f"unmutated:{index}", index, settings.unmutated_episodes)
+    identity = episode_keys(settings.seed, Phase.UNMUTATED, np.array([index]))
+    stored = _stored_in(StoredEpisodes(run.directory.unmutated()), index)
+    return AskedEpisode(f"unmutated:{index}", identity, lambda plan: always, stored)
+
+
+def _stored_in(done: StoredEpisodes, index: int) -> Callable[[], float | None]:
+    """Return what looks up the stored return of an episode of a suite."""
+
+    def look_up() -> float | None:
+        for parts, first, last in done.pieces:
             if first <= index <= last:
-                table = done.parts.read(first, last, ("episodes",))["episodes"]
+                table = parts.read(first, last, ("episodes",))["episodes"]
                 return float(table["total_return"][index - first].as_py())
         return None
 
-    _refuse_beyond(f"suite:{index}", index, settings.episodes)
-    identity = episode_keys(settings.seed, Phase.SUITE, np.array([index]))
-    return _Asked(
-        f"suite:{index}", identity, lambda plan: Coin(plan, settings.mutation_rate), stored
-    )
+    return look_up
 
 
 def _refuse_beyond(name: str, index: int, count: int) -> None:
@@ -164,27 +185,28 @@ def _refuse_beyond(name: str, index: int, count: int) -> None:
         raise ConfigError(f"there is no episode {name}: they go from 0 to {count - 1}")
 
 
-def _evaluated(run: Run, name: str, what: str, kept: int | None, index: int) -> _Asked:
+def _evaluated(run: Run, name: str, what: str, kept: int | None, index: int) -> AskedEpisode:
     """Return a test episode of the original, the default action, or a pruned policy."""
     settings, seed = run.asked.settings, run.directory.stored().settings.seed
     _refuse_beyond(name, index, settings.test_episodes)
     identity = episode_keys(seed, Phase.TEST, np.array([index]), 0)
     if kept is None:
         everywhere = what == "original"
-        keep = always if everywhere else _never
-        return _Asked(name, identity, lambda plan: keep, _stored(run, what, 0, index))
+        keep = always if everywhere else never
+        return AskedEpisode(name, identity, lambda plan: keep, _stored(run, what, 0, index))
     ranked = run.ranked(what)
     if kept > len(ranked):
         raise ConfigError(f"{name}: the ranking has {len(ranked)} states, not {kept}")
     top = TopStates((ranked.ranked_keys,), np.array([[0, kept]]), settings.unvisited == "policy")
-    return _Asked(name, identity, lambda plan: top, _stored(run, ranked.name, kept, index))
+    return AskedEpisode(name, identity, lambda plan: top, _stored(run, ranked.name, kept, index))
 
 
-def _never(keys: Any, position: Any) -> Any:
+def never(keys: Any, position: Any) -> Any:
+    """Act by default everywhere."""
     return np.zeros(len(keys), dtype=bool)
 
 
-def _confirmed(run: Run, name: str, index: int) -> _Asked:
+def _confirmed(run: Run, name: str, index: int) -> AskedEpisode:
     """Return a fresh episode of the pruned policy that was chosen for the first threshold."""
     chosen, kept = run.policy(THRESHOLDS[0]), run.kept(THRESHOLDS[0])
     if chosen is None or kept is None:
@@ -198,7 +220,7 @@ def _confirmed(run: Run, name: str, index: int) -> _Asked:
     part = kept.part * LOOKS + look
     identity = episode_keys(seed, Phase.CONFIRM, np.array([place]), part)
     stored = _stored(run, confirm_name(kept.identity, part), len(kept.keys), place)
-    return _Asked(name, identity, lambda plan: top, stored)
+    return AskedEpisode(name, identity, lambda plan: top, stored)
 
 
 def _stored(run: Run, what: str, kept: int, index: int) -> Callable[[], float | None]:
@@ -216,16 +238,16 @@ def _stored(run: Run, what: str, kept: int, index: int) -> Callable[[], float | 
     return look_up
 
 
-def _described(asked: _Asked, played: PlayedAgain, setup: Setup, names: tuple[str, ...]) -> Replay:
+def _described(asked: AskedEpisode, played: PlayedAgain, setup: Setup, names: Names) -> Replay:
     def named(action: Any) -> str:
-        known = isinstance(action, int) and 0 <= action < len(names)
-        return names[action] if known else str(action)
+        known = isinstance(action, int) and 0 <= action < len(names.actions)
+        return names.actions[action] if known else str(action)
 
     steps = tuple(
         DescribedStep(
             step.number,
             step.key,
-            setup.abstraction.show(step.value),
+            setup.abstraction.show(step.value, names.state_entries),
             "policy" if step.policy_decided else "default",
             named(step.action),
             named(step.default_action if step.policy_decided else step.policy_action),

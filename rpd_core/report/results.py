@@ -12,6 +12,9 @@ from rpd_core.pruning.confirm import Outcome
 from rpd_core.pruning.curves import PrunedPoint
 from rpd_core.pruning.deletion import Deletion
 
+_SHOWN = 60
+"""Characters of a state in the short form of a decision."""
+
 
 @dataclass(frozen=True)
 class Returns:
@@ -188,7 +191,7 @@ class Ties:
     """Size of the largest."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Decision:
     """One state of the list, in words."""
 
@@ -235,6 +238,13 @@ class Decision:
     rank_high: int | None = None
     """Upper end of the same."""
 
+    def __repr__(self) -> str:
+        state = self.state if len(self.state) <= _SHOWN else f"{self.state[:_SHOWN]}..."
+        return (
+            f"Decision({self.rank}: {state!r}, policy={self.policy_action!r}, "
+            f"effect={self.effect:+.2f} ({self.low:+.2f} to {self.high:+.2f}), {self.verdict})"
+        )
+
 
 @dataclass(frozen=True)
 class ListFacts:
@@ -258,6 +268,8 @@ class ListFacts:
     """Episodes of the unmutated policy, which tell what it reaches."""
     reached: int
     """Decisions among the first fifty that more than one in a hundred of them reach."""
+    note: str = ""
+    """What the names of actions mean, where they are relative to the state."""
 
 
 @dataclass(frozen=True)

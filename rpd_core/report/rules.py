@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 from rpd_core.analysis.decisions import Decisions
 from rpd_core.analysis.reading import StoredEpisodes
 from rpd_core.analysis.rules import Bound, Rule, find_rules
+from rpd_core.errors import counted
 from rpd_core.play.jobs import Names
 from rpd_core.plugin.protocols import Entry
+from rpd_core.plugin.wording import edge_texts
 from rpd_core.report.results import FoundRule, FoundRules
+from rpd_core.report.shortening import cut
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import States
@@ -54,7 +57,7 @@ def bounds_words(bounds: Sequence[Bound], entries: Sequence[Entry]) -> str:
     named = [(entries[one.entry] if entries else Entry(f"x{one.entry}"), one) for one in bounds]
     words = [bound_words(entry, one) for entry, one in named]
     rest = len(words) - _SHOWN
-    words = words[:_SHOWN] + ([f"{rest} entries more"] if rest > 0 else [])
+    words = words[:_SHOWN] + ([f"{counted(rest, 'entry', 'entries')} more"] if rest > 0 else [])
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
@@ -74,21 +77,21 @@ def bound_words(entry: Entry, bound: Bound) -> str:
 
 def _bin_words(entry: Entry, first: float | None, last: float | None) -> str:
     """Return between which edges some bins lie."""
-    count = len(entry.edges)
-    low = None if first is None or first < 1 else entry.edges[min(int(first), count) - 1]
-    high = None if last is None or last >= count else entry.edges[max(int(last), 0)]
+    texts, count = edge_texts(entry), len(entry.edges)
+    low = None if first is None or first < 1 else texts[min(int(first), count) - 1]
+    high = None if last is None or last >= count else texts[max(int(last), 0)]
     if low is None and high is None:
         return f"{entry.name} anything"
     if low is None:
-        return f"{entry.name} below {_number(entry, high)}"
+        return f"{entry.name} below {high}{entry.unit}"
     if high is None:
-        return f"{entry.name} at least {_number(entry, low)}"
-    return f"{entry.name} {_number(entry, low, bare=True)} to below {_number(entry, high)}"
+        return f"{entry.name} at least {low}{entry.unit}"
+    return f"{entry.name} {low} to below {high}{entry.unit}"
 
 
 def _number(entry: Entry, value: float | None, bare: bool = False) -> str:
     shown = 0.0 if value is None else value * entry.factor
-    number = f"{shown:.3g}" if entry.edges else f"{shown:g}"
+    number = f"{shown:g}"
     if entry.digits is not None:
         number = f"{shown:.{min(max(entry.digits, 0), _DECIMALS)}f}"
     return number if bare else f"{number}{entry.unit}"
@@ -106,10 +109,10 @@ def rule_lines(found: FoundRules, most: int, width: int) -> list[str]:
     if not found.matter:
         return []  # the notes on the list say so
     if not found.rules:
-        return [f"No short rule: {found.note}."]
+        return [f"{found.note[0].upper()}{found.note[1:]}."]
     lines = [_heading(found)]
     for rule in found.rules:
-        lines.append(f"  {rule_sentence(rule, found.kind)}")
+        lines.append(f"  {cut(rule_sentence(rule, found.kind), 2 * width - 8)}")
         if sum(-(-len(line) // width) for line in lines) > most:
             return lines[:-1] if len(lines) > 2 else lines
     return lines

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from rpd_core.config.settings import PORTFOLIO
+from rpd_core.errors import counted
 from rpd_core.pruning.refine import MEASURE
 from rpd_core.report.listing import legend, list_notes, print_list
 from rpd_core.report.rules import rule_lines
@@ -27,15 +28,24 @@ _SHAKY = 0.3
 """Overlap of the first ten below which a list is not to be relied on."""
 _RULE_LINES = 4
 """Lines on the rules that sum up what matters."""
+_FAILURES = 3
+"""Failed confirmations that the headline names."""
+_ALL = 0.995
+"""Share of steps from which on a pruned policy is the whole one."""
 _DETAILS = ("random_best",)
 """Rows that only the full answer has."""
 _ROW_NAMES = {"random": "random (mean)", "random_best": f"random (best of {len(PORTFOLIO)})"}
 
 
 def print_answer(
-    console: Console, summary: Summary, path: Path, others: Sequence[str], full: bool = False
+    console: Console,
+    summary: Summary,
+    path: Path,
+    others: Sequence[str],
+    full: bool = False,
+    page: Path | None = None,
 ) -> None:
-    """Print what an analysis found; `others` are the analyses beside it."""
+    """Print what an analysis found; `others` are the analyses beside it, `page` shows it."""
     print_header(console, summary)
     console.print()
     _print_decisions(console, summary, len(summary.decisions) if full else SHOWN)
@@ -46,6 +56,8 @@ def print_answer(
         _print_ties(console, summary)
     _print_versions(console, summary.played)
     console.print()
+    if page is not None:
+        say(console, f"To look at it, open {page}", copied=True)
     say(console, headline(summary), style="bold")
     _print_where(console, summary, path, others, full)
 
@@ -64,14 +76,15 @@ def print_header(console: Console, summary: Summary) -> None:
     )
     say(
         console,
-        f"return {original.return_mean:.4g} (mean of {original.episodes} episodes); default action "
+        f"return {original.return_mean:.4g} (mean of {counted(original.episodes, 'episode')}); "
+        "default action "
         f"everywhere {original.default_everywhere:.4g}; reference {original.reference:.4g} "
         f"({original.reference_source})",
     )
     say(
         console,
-        f"{suite.episodes} mutant episodes in {suite.states} states, of which {rates.suite:.0%} "
-        f"passed (unmutated {rates.original:.0%}, default everywhere "
+        f"{counted(suite.episodes, 'mutant episode')} in {counted(suite.states, 'state')}, "
+        f"of which {rates.suite:.0%} passed (unmutated {rates.original:.0%}, default everywhere "
         f"{rates.default_everywhere:.0%})",
     )
     for advice in advice_on(summary):
@@ -179,13 +192,21 @@ def headline(summary: Summary) -> str:
             f"No pruned policy keeps {wanted}: too many of its steps fall in states that the suite "
             "never saw. Try a coarser --abstraction, more --episodes or --unvisited policy."
         )
-    return f"{_failures(policy)}{_policy_sentence(summary, policy, wanted)} {_compared(chance)}"
+    found = f"{_failures(policy)}{_policy_sentence(summary, policy, wanted)}"
+    return found if _is_whole(policy) else f"{found} {_compared(chance)}"
+
+
+def _is_whole(policy: Policy) -> bool:
+    """Return whether what was confirmed is the policy as it is."""
+    return policy.met and policy.steps > _ALL
 
 
 def _failures(policy: Policy) -> str:
     if not policy.failed:
         return ""
-    tried = ", ".join(f"{one.kept} by {one.measure} ({one.outcome})" for one in policy.failed)
+    shown = [f"{one.kept} by {one.measure} ({one.outcome})" for one in policy.failed[:_FAILURES]]
+    more = len(policy.failed) - len(shown)
+    tried = ", ".join(shown) + (f" and {more} more" if more else "")
     return f"Not confirmed on fresh episodes: {tried}. "
 
 
@@ -199,6 +220,11 @@ def _policy_sentence(summary: Summary, policy: Policy, wanted: str) -> str:
         f"in {policy.kept} {states} ({policy.states:.1%}){elsewhere}, {policy.steps:.0%} of the "
         f"steps, {_found_by(summary, policy)}"
     )
+    if _is_whole(policy):
+        return (
+            f"Nothing smaller than the policy as it is was confirmed to keep {wanted}; more "
+            "--episodes or --test-episodes may help."
+        )
     if policy.met:
         return f"The policy decides {decides}, and keeps {kept}."
     if policy.outcome == "undecided":

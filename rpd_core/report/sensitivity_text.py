@@ -8,10 +8,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from rpd_core.report.shortening import cut
 from rpd_core.report.text import say
 
 if TYPE_CHECKING:
     from rpd_core.report.sensitivity import Move, Sensitivity, Variant
+
+_LONGEST = 200
+"""Characters of a state that moved."""
 
 
 def print_sensitivity(console: Console, found: Sensitivity) -> None:
@@ -58,4 +62,4 @@ def _moved(variant: Variant) -> list[str]:
 
 
 def _move(move: Move) -> str:
-    return f"{move.rank} to {move.other_rank} {move.state}"
+    return f"{move.rank} to {move.other_rank} {cut(move.state, _LONGEST)}"

@@ -7,6 +7,7 @@ from typing import Any
 from rpd_core.config.resolve import Chosen
 from rpd_core.config.settings import declared
 from rpd_core.config.trust import refuse_code
+from rpd_core.errors import StoreError
 from rpd_core.plugin.registry import installed
 from rpd_core.store.directory import RunDirectory
 
@@ -20,6 +21,12 @@ def stored_request(
     rest that may run code are refused unless trusted: whoever made the directory chose them.
     """
     stored = directory.stored()
+    if stored.live and not {"env", "policy"} & typed.keys():
+        raise StoreError(
+            f"{str(directory.path)!r} was made from functions or objects of a Python process, "
+            "which are not stored: it can be read; to play on, call rpd.run again there, or hand "
+            "its Run over instead of its path"
+        )
     asked = directory.analysis(analysis).settings if analysis else directory.question()
     values: dict[str, Any] = {"env": stored.env, "policy": stored.policy}
     values |= {**stored.settings.given(), **(asked.given() if asked is not None else {})}

@@ -95,7 +95,7 @@ def summarise(
         policies=policies,
         deletion=pruning.deletion,
         ties={name: ties_of(ranking) for name, ranking in analysis.rankings.items()},
-        list=list_facts(judged, settings.evidence, settings.margin),
+        list=list_facts(judged, settings.evidence, settings.margin, names.note),
         decisions=_with_ranks(
             decision_rows(judged, judged.listed()[:LISTED], analysis.stored, names), recurrence
         ),

@@ -9,6 +9,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from rpd_core.errors import counted
+from rpd_core.report.pace import in_words
+
 if TYPE_CHECKING:
     from rpd_core.report.cost import Cost
     from rpd_core.report.results import (
@@ -30,17 +33,28 @@ def print_suite(console: Console, suite: SuiteFacts, return_mean: float, path: P
     """Print what a suite holds, and whether its states can be judged."""
     say(
         console,
-        f"{suite.episodes} episodes, {suite.states} states ({suite.identified} with at least "
-        f"{suite.enough} mutated and {suite.enough} kept episodes), {suite.steps} steps, mean "
-        f"return {return_mean:.4g} in {path}",
+        f"{counted(suite.episodes, 'episode')}, {counted(suite.states, 'state')} "
+        f"({suite.identified} with at least {suite.enough} mutated and {suite.enough} kept "
+        f"episodes), {counted(suite.steps, 'step')}, mean return {return_mean:.4g} in {path}",
     )
     for advice in _fineness(suite):
         say(console, f"Advice: {advice}")
 
 
+_HARDLY = 0.2
+"""Share of passing episodes below which a policy is hardly judged by its condition."""
+
+
 def advice_on(summary: Summary) -> list[str]:
     """Return what would make the answer better."""
-    return advice(summary.suite, summary.coverage, policy_decides_elsewhere(summary))
+    found = advice(summary.suite, summary.coverage, policy_decides_elsewhere(summary))
+    passed = summary.pass_rates.original
+    if passed < _HARDLY:
+        found.append(
+            f"the unmutated policy passes in {passed:.0%} of its episodes, so that there is little "
+            "to lose; try --condition auto."
+        )
+    return found
 
 
 def policy_decides_elsewhere(summary: Summary) -> bool:
@@ -110,7 +124,7 @@ def print_estimate(console: Console, plain: dict[str, Any], cost: Cost) -> None:
     console.print(table)
     say(
         console,
-        f"\nAbout {_duration(cost.seconds)} and {cost.megabytes:.1f} MB for "
+        f"\nAbout {in_words(cost.seconds)} and {cost.megabytes:.1f} MB for "
         f"{cost.suite_episodes} mutant and {cost.pruning_episodes} pruned episodes, judged from "
         f"{cost.probe_episodes} episodes. Nothing was written.",
     )
@@ -126,9 +140,3 @@ def _flat(plain: dict[str, Any], at: str = "") -> list[tuple[str, str]]:
         elif not isinstance(value, list):
             rows.append((f"{at}{name}", str(value)))
     return rows
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} seconds"
-    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

@@ -8,13 +8,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from rpd_core.report.shortening import shortened
 from rpd_core.report.text import say
 
 if TYPE_CHECKING:
     from rpd_core.analysis.paired import Estimate
     from rpd_core.report.validation import ValidatedState, Validation
 
-_OTHERS = 78
+_OTHERS = 58
 """Columns of the terminal that all but the state take."""
 _MOST = 0.5
 """Share of states that are not reached from which on that is the result."""
@@ -26,25 +27,27 @@ def print_validation(console: Console, found: Validation) -> None:
     table = Table(title=escape(title), title_justify="left", title_style="bold", box=None,
                   pad_edge=False, padding=(0, 2, 0, 0))  # fmt: skip
     table.add_column("rank", justify="right")
-    width = max(console.width - _OTHERS, 20)
-    table.add_column("state", no_wrap=True, overflow="ellipsis", max_width=width)
+    others = max((len(", ".join(row.groups)) for row in found.rows), default=0)
+    width = max(console.width - _OTHERS - others, 20)
+    table.add_column("state", max_width=width)
     table.add_column("chosen as", no_wrap=True)
     for heading in ("reached", "suite", "alone", "95%", "return"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for row in found.rows:
-        table.add_row(*_cells(row, found.episodes))
+    states = shortened([row.state for row in found.rows], width, lines=2)
+    for row, state in zip(found.rows, states, strict=True):
+        table.add_row(*_cells(row, state, found.episodes))
     console.print(table)
     for sentence in sentences(found):
         say(console, sentence)
 
 
-def _cells(row: ValidatedState, episodes: int) -> tuple[str, ...]:
+def _cells(row: ValidatedState, state: str, episodes: int) -> tuple[str, ...]:
     reached = f"{row.reached}/{episodes}"
     alone = ("", "", "")
     if row.effect is not None and row.effect_return is not None:
         alone = (f"{row.effect.estimate:+.2f}", _ends(row.effect),
                  f"{row.effect_return.estimate:+.4g}")  # fmt: skip
-    named = escape(row.state), ", ".join(row.groups)
+    named = escape(state), ", ".join(row.groups)
     return str(row.rank), *named, reached, f"{row.suite_effect:+.2f}", *alone
 
 

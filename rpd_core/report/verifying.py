@@ -11,14 +11,19 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
+from rpd_core.analysis.reading import StoredEpisodes
 from rpd_core.errors import StoreError, one_line
 from rpd_core.play.prepare import unsealed
 from rpd_core.report.opened import Run
+from rpd_core.report.pictures.stored import named_file, picture_folder, read_index
+from rpd_core.report.sensitivity import FOLDER
 from rpd_core.store.checking import LARGEST_TABLE
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.files import read_whole
 from rpd_core.store.parts import Parts
 from rpd_core.store.tables import read_episodes
+
+_LARGEST_PICTURE = 2**24
 
 
 @dataclass(frozen=True)
@@ -53,20 +58,24 @@ def verify(directory: RunDirectory) -> Verdict:
         for first, last in stored.covered():
             parts += 1
             attempt(partial(_check_part, stored, first, last))
-    done, asked = directory.suite().count(), directory.stored().settings.episodes
-    if directory.analyses() and done < asked:
-        faults.append(f"the suite holds {done} of {asked} episodes")
     done, asked = directory.unmutated().count(), directory.stored().settings.unmutated_episodes
     if directory.analyses() and done < asked:
         faults.append(f"{done} of {asked} unmutated episodes are stored")
     names = directory.analyses()
     for name in names:
         attempt(partial(_check_analysis, directory, name))
+    for folder in sorted((directory.path / FOLDER).glob("*/")):  # runs below this one
+        found = verify(RunDirectory(folder))
+        parts += found.parts
+        faults += [f"{FOLDER}/{folder.name}: {fault}" for fault in found.faults]
     return Verdict(parts, len(names), tuple(faults))
 
 
 def _all_parts(directory: RunDirectory) -> Iterator[Parts]:
     yield directory.suite()
+    for entry in sorted(directory.path.glob("suite/first-*")):
+        if entry.name.removeprefix("first-").isdecimal():
+            yield directory.suite().cut(int(entry.name.removeprefix("first-")))
     yield directory.unmutated()
     folder = directory.path / "pruning"
     if folder.is_dir():
@@ -98,15 +107,33 @@ def _check_part(parts: Parts, first: int, last: int) -> None:
 def _check_analysis(directory: RunDirectory, name: str) -> None:
     run = Run(directory.path, name)
     summary, asked = run.summary, run.asked
+    held = len(StoredEpisodes(directory.suite(), asked.episodes))
+    if held < asked.episodes:
+        raise StoreError(f"the suite holds {held} of {asked.episodes} episodes of {name!r}")
     missing = [f for f in asked.evaluations.values() if not directory.evaluation(f).covered()]
     if missing:
         raise StoreError(f"analysis {name!r} stands on {missing[0]!r}, which is not there")
     folder = directory.path / "analyses" / name
+    _check_pictures(directory, name)
     _check_folders(folder, "rankings")
     for path in sorted((folder / "rankings").glob("*.parquet")):
         content = read_whole(path, directory.path, LARGEST_TABLE)
         if content is not None:
             _check_ranking(path, content, summary.suite.states)
+
+
+def _check_pictures(directory: RunDirectory, name: str) -> None:
+    """Refuse an index that names what is not there, or is not a picture."""
+    _check_folders(directory.path, "pictures")
+    index = read_index(directory.path, name)
+    folder = picture_folder(directory.path, name)
+    for file in () if index is None else index.files():
+        content = read_whole(named_file(folder, file), directory.path, _LARGEST_PICTURE)
+        again = f"make the pictures again with rpd pictures {directory.path}"
+        if content is None:
+            raise StoreError(f"{str(folder / file)!r} is missing: {again}")
+        if file.endswith(".webp") and not (content[:4] == b"RIFF" and content[8:12] == b"WEBP"):
+            raise StoreError(f"{str(folder / file)!r} is not a WebP picture: {again}")
 
 
 def _check_ranking(path: Path, content: bytes, states: int) -> None:

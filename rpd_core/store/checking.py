@@ -55,6 +55,11 @@ def check_columns(name: str, schema: pa.Schema, rows: int) -> None:
         if name == "episodes" and column.name not in _COLUMNS[name]:
             wanted = _WHOLE if column.name in _POINT else _REAL
             _demand(column.type == wanted, f"{column.name!r} holds {column.type}")
+    check_room(schema, rows)
+
+
+def check_room(schema: pa.Schema, rows: int) -> None:
+    """Raise `WrongTable` unless so many rows fit memory."""
     width = sum(_bits(column) for column in schema)
     fits = rows * width <= 8 * LARGEST_TABLE
     _demand(fits, f"its {rows} rows take more memory than a part may")

@@ -13,7 +13,7 @@ from typing import Any
 
 from rpd_core.config.configuration import Configuration
 from rpd_core.config.identity import differences, short_digest
-from rpd_core.config.settings import ASKED, Scope, Settings, check_stored
+from rpd_core.config.settings import ASKED, Scope, Settings, check_stored, completed
 from rpd_core.errors import ConfigError, StoreError, nearest
 from rpd_core.play.jobs import Names
 from rpd_core.store.codec import from_plain, parse_object, to_bytes
@@ -26,7 +26,9 @@ SHOWN = 5
 """Differences between two configurations that a message names."""
 PROCESS = os.urandom(8).hex()
 """This Python process: the only one that knows the functions a live run is made of."""
-_OURS = re.compile(r"\.lock|pilot\.json|\..+\.\d+\.tmp")
+OBJECTS = "objects"
+"""Folder of what was handed over as an object of Python."""
+_OURS = re.compile(rf"\.lock|pilot\.json|{OBJECTS}|\..+\.\d+\.tmp")
 """What an interrupted start may leave behind before there is a run.json."""
 _SUITE_TABLES = ("states", "visits", "episodes")
 _LARGEST_JSON = 2**28
@@ -97,6 +99,7 @@ class RunDirectory:
                 f"has {SCHEMA_VERSION}: run it again into another --out"
             )
         suite = from_plain(StoredSuite, found, where)
+        suite = dataclasses.replace(suite, settings=completed(suite.settings))
         _check_settings(suite.settings, where, "suite", "size")
         return suite
 
@@ -119,7 +122,8 @@ class RunDirectory:
         asked = {"schema": SCHEMA_VERSION, **config.suite_json()}
         asked["process"] = PROCESS if config.live else ""
         if config.settings.until == "stable" and self._holds_work():  # it may have grown before
-            grown = max(config.settings.episodes, self.stored().settings.episodes)
+            held = min(self.stored().settings.episodes, self.suite().count())
+            grown = max(config.settings.episodes, held)
             asked["settings"] = {**asked["settings"], "episodes": grown}
         if self.read_json("run.json") != asked:
             self.write_json("run.json", asked)
@@ -140,18 +144,25 @@ class RunDirectory:
                 f"({'; '.join(found[:SHOWN] + more)}): "
                 "choose another --out or repeat the stored one"
             )
-        held = max((last + 1 for _, last in self.suite().covered()), default=0)
-        if held > config.settings.episodes and config.settings.until != "stable":
-            raise StoreError(
-                f"{str(self.path)!r} holds {held} episodes, asked for {config.settings.episodes}: "
-                "a run can grow but not shrink; choose another --out"
-            )
         if stored.live and stored.process != PROCESS:
             raise StoreError(
                 f"{str(self.path)!r} was made from functions of a Python process that has ended: "
                 "it can be read, but not continued; choose another out, or name your functions "
                 "python:module:attribute"
             )
+
+    def surplus(self, config: Configuration) -> str:
+        """Return what to say where more episodes are stored than asked for; else nothing."""
+        settings = config.settings
+        if self.read_json("run.json") is None or settings.until == "stable":
+            return ""
+        held = self.suite().count()
+        if held <= settings.episodes:
+            return ""
+        return (
+            f"{str(self.path)!r} holds {held} mutant episodes: the first {settings.episodes} are "
+            "used, and all are kept"
+        )
 
     def refuse_foreign(self) -> None:
         """Refuse a directory that has files but is not a run."""
@@ -178,9 +189,18 @@ class RunDirectory:
                 (self.path / _QUESTION).unlink(missing_ok=True)
             for name in ("run.json", "pilot.json", ".lock"):
                 (self.path / name).unlink(missing_ok=True)
+            self._forget_objects()
             for folder in (self.path / "analyses", self.path):
                 with suppress(OSError):  # it is not empty, or not there
                     folder.rmdir()
+
+    def _forget_objects(self) -> None:
+        folder = self.path / OBJECTS
+        if folder.is_dir() and not folder.is_symlink():
+            with suppress(OSError):  # somebody put a folder into it
+                for file in folder.iterdir():
+                    file.unlink()
+                folder.rmdir()
 
     @contextmanager
     def lock(self) -> Iterator[None]:

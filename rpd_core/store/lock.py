@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rpd_core.errors import StoreError
 
-_LEFTOVER = re.compile(r"\..+\.(json|parquet)\.\d+\.tmp")
+_LEFTOVER = re.compile(r"\..+\.(json|parquet|html|webp)\.\d+\.tmp")
 """What a process that was killed leaves behind of a file of ours."""
 
 

@@ -118,6 +118,17 @@ class Parts:
             start = max(start, last + 1)
         return gaps
 
+    def cut(self, count: int) -> Parts:
+        """Return the place of a part that ends with episode `count - 1`.
+
+        It holds again the beginning of a finished part that goes on beyond that.
+        """
+        return Parts(self.path / f"first-{count}", self.tables, self.configuration, self.root)
+
+    def across(self, count: int) -> tuple[int, int] | None:
+        """Return the finished range that begins before episode `count` and goes on beyond it."""
+        return next((one for one in self.covered() if one[0] < count <= one[1]), None)
+
     def disjoint(self) -> list[tuple[int, int]]:
         """Return the finished ranges; refuse parts that hold the same episodes."""
         ranges = self.covered()

@@ -13,20 +13,21 @@ from rpd_core.plugin.chain import Chain
 from rpd_core.plugin.protocols import InputFile, WorkItem
 from rpd_core.store.directory import RunDirectory
 
-_FILE = "prepared.json"
+PREPARED = "prepared.json"
+"""Where it is stored what abstractions have learned."""
 
 
 def keep_prepared(directory: RunDirectory, learned: list[dict[str, Any] | None]) -> None:
     """Store what the abstractions of a run have learned."""
-    directory.write_json(_FILE, prepare.sealed(learned))
+    directory.write_json(PREPARED, prepare.sealed(learned))
 
 
 def prepared_chain(directory: RunDirectory, chain: Chain) -> Chain | None:
     """Return abstractions with what they have learned for a run; None if it stores nothing."""
-    stored = directory.read_json(_FILE)
+    stored = directory.read_json(PREPARED)
     if stored is None:
         return None
-    path = directory.path / _FILE
+    path = directory.path / PREPARED
     fitted = prepare.unsealed(stored, path)
     try:
         return prepare.restore_fitted(chain, fitted)
@@ -36,7 +37,7 @@ def prepared_chain(directory: RunDirectory, chain: Chain) -> Chain | None:
 
 def prepared_digest(directory: RunDirectory) -> str:
     """Return what tells apart runs whose abstractions have learned different states."""
-    return short_digest(directory.read_json(_FILE))
+    return short_digest(directory.read_json(PREPARED))
 
 
 def fit_item(setup: Setup, recipe: Recipe, files: tuple[InputFile, ...]) -> WorkItem:

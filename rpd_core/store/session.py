@@ -17,10 +17,12 @@ from rpd_core.errors import StoreError
 from rpd_core.execute.files import input_files
 from rpd_core.execute.running import run_items
 from rpd_core.play.recipe import Recipe, recipe_of
+from rpd_core.plugin.blame import gave_instead, lacks_of_kind, require
 from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Engine, Executor, InputFile, WorkItem
 from rpd_core.plugin.registry import Registry
 from rpd_core.store.directory import RunDirectory
+from rpd_core.store.objects import move_in
 from rpd_core.store.parts import Parts
 
 Progress = Callable[[str, int, int], None]
@@ -143,14 +145,20 @@ def writing(
     `find_rate` is asked where the mutation rate is still open.
     """
     with directory.lock():
+        setup = move_in(setup, directory, registry)
         if not setup.config.open_rate:
             directory.create(setup.config)
         try:
+            require("executor", executor, lacks_of_kind("executor", executor))
             with executor.open(workers) as engine:
+                require("executor", executor, gave_instead("failed: open()", engine, Engine))
                 session = Session(setup, directory, registry, engine, **heard)
                 if setup.config.open_rate and find_rate is not None:
                     session.setup = find_rate(session)
                     directory.create(session.setup.config)
+                surplus = directory.surplus(session.setup.config)
+                if surplus:
+                    session.note(surplus)
                 yield session
         except BaseException:
             directory.forget_if_empty()  # a first try that failed leaves nothing to go on with

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from rpd_core.errors import StoreError
-from rpd_core.play.jobs import SuiteChunk, SuiteJob, perform_suite
+from rpd_core.play.jobs import Names, SuiteChunk, SuiteJob, perform_suite
 from rpd_core.plugin.chain import Chain
-from rpd_core.plugin.protocols import States, WorkItem
+from rpd_core.plugin.protocols import Entry, States, WorkItem
 from rpd_core.store import tables
+from rpd_core.store.directory import RunDirectory
 from rpd_core.store.parts import Parts
 from rpd_core.store.session import PartWork, Session
 
@@ -17,24 +19,27 @@ _WORDS = 200_000
 """States whose words are remembered between parts."""
 
 
-def play_parts(session: Session, stage: str, parts: Parts, whole: SuiteJob) -> None:
-    """Play the episodes of a suite that are missing, part by part."""
-    chunk = session.setup.config.settings.chunk
-    session.repair(parts)
-    session.remember_origins(parts)
+def play_parts(
+    session: Session, stage: str, parts: Parts, whole: SuiteJob, cut: bool = True
+) -> None:
+    """Play the episodes of a suite that are missing, part by part.
+
+    With `cut`, the first episodes of a suite that holds more can be read without the others.
+    """
     total = whole.last + 1
-    missing = parts.gaps(total, chunk)
-    done = total - sum(last - first + 1 for first, last in missing)
+    missing = _missing(session, parts, total, cut)
+    done = total - sum(last - first + 1 for _, first, last in missing)
     words, files = _WordsOf(session.setup.abstraction), session.files(whole.recipe)
 
     def to_tables(answer: SuiteChunk) -> dict[str, Any]:
-        if session.directory.read_json("names.json") is None:
-            session.directory.write_json("names.json", answer.names)
-        return tables.suite_tables(answer.suite, words(answer.suite.states))
+        _keep_names(session.directory, answer.names, done > 0)
+        return tables.suite_tables(
+            answer.suite, words(answer.suite.states, answer.names.state_entries)
+        )
 
     work = [
         PartWork(
-            parts,
+            place,
             first,
             last,
             WorkItem(
@@ -46,14 +51,45 @@ def play_parts(session: Session, stage: str, parts: Parts, whole: SuiteJob) -> N
             ),
             to_tables,
         )
-        for first, last in missing
+        for place, first, last in missing
     ]
     session.play(stage, work, done, total)
+    _check_complete(session, parts, total)
+
+
+def _missing(session: Session, parts: Parts, total: int, cut: bool) -> list[tuple[Parts, int, int]]:
+    """Return the ranges that are to be played, and where each is to be stored.
+
+    What a part adds up for its states cannot be taken apart, so the beginning of a part that goes
+    on beyond `total` is played again, beside it.
+    """
+    for place in (parts, *([parts.cut(total)] if cut else [])):
+        session.repair(place)
+        session.remember_origins(place)
+    missing = [(parts, *gap) for gap in parts.gaps(total, session.setup.config.settings.chunk)]
+    across = parts.across(total) if cut else None
+    if across is not None and (across[0], total - 1) not in parts.cut(total).covered():
+        missing.append((parts.cut(total), across[0], total - 1))
+    return missing
+
+
+def _check_complete(session: Session, parts: Parts, total: int) -> None:
     held = parts.count()
-    if held < total or parts.gaps(total, chunk):
+    if held < total or parts.gaps(total, session.setup.config.settings.chunk):
         raise StoreError(
             f"{str(session.directory.path)!r} holds {held} of {total} episodes, although all were "
             "played: somebody else changes it; run the same command again"
+        )
+
+
+def _keep_names(directory: RunDirectory, names: Names, begun: bool) -> None:
+    """Store what things are called; refuse to count on where choices were counted otherwise."""
+    if directory.read_json("names.json") is None:
+        directory.write_json("names.json", names)
+    elif begun and directory.names().relations != names.relations:
+        raise StoreError(
+            f"{str(directory.path)!r} was begun by a version that counted the policy's choices "
+            "in another way: it can be read, but not grow; choose another --out"
         )
 
 
@@ -64,10 +100,10 @@ class _WordsOf:
         self.show = chain.show
         self.known: dict[int, str] = {}
 
-    def __call__(self, states: States) -> list[str]:
+    def __call__(self, states: States, entries: Sequence[Entry]) -> list[str]:
         if len(self.known) > _WORDS:
             self.known.clear()
         for row, key in enumerate(states.key.tolist()):
             if key not in self.known:
-                self.known[key] = self.show(states.value[row])
+                self.known[key] = self.show(states.value[row], entries)
         return [self.known[key] for key in states.key.tolist()]

@@ -12,8 +12,10 @@ import numpy as np
 from rpd_core.errors import ComponentError, FitError, one_line
 from rpd_core.play.actions import random_actions
 from rpd_core.play.chance import Draws, canonical
-from rpd_core.play.jobs import observed_entries
+from rpd_core.play.entries import observed_entries
 from rpd_core.play.prepare import restore_fitted, stored_fields
+from rpd_core.play.relations import relation_of
+from rpd_core.plugin.blame import a_kind
 from rpd_core.plugin.chain import Chain, opened
 from rpd_core.plugin.protocols import Abstraction, FitSample
 from rpd_core.testing.fitting import (
@@ -48,7 +50,9 @@ def _check_in(abstraction: Abstraction, scene: Scene) -> Iterator[str]:
         at_work = opened(fitted, scene.facts)
     values = _Values(at_work)
     yield from _check_values(values, scene, needs)
-    shown = values(scene.rows(LANES, 1, needs))
+    given = scene.rows(LANES, 1, needs)
+    shown = values(given)
+    yield from _check_relations(at_work, given, scene)
     yield from _check_show(fitted, shown)
     yield from _check_draw(fitted, shown)
     yield from _check_names(fitted, shown, scene)
@@ -112,7 +116,7 @@ class _Values:
         with attempt("the call"):
             values = self.abstraction(rows.values, rows.views)
         if not isinstance(values, np.ndarray):
-            raise Faulty(f"gave a {type(values).__name__} where an array is needed")
+            raise Faulty(f"gave {a_kind(values)} where an array is needed")
         if values.shape[:1] != (LANES,):
             count = f"{len(values)} values" if values.ndim else "a single number"
             raise Faulty(f"gave {count} for {LANES} observations")
@@ -159,6 +163,7 @@ def _check_show(fitted: Any, values: Array) -> Iterator[str]:
     show = getattr(fitted, "show", None)
     if show is None:
         return
+    texts: dict[str, bytes] = {}
     for value in values:
         try:
             shown = show(value)
@@ -167,6 +172,9 @@ def _check_show(fitted: Any, values: Array) -> Iterator[str]:
             return
         if not isinstance(shown, str):
             yield "has a show() that does not give text"
+            return
+        if texts.setdefault(shown, value.tobytes()) != value.tobytes():
+            yield f"its show() gives {shown!r:.60} for different values"
             return
 
 
@@ -184,6 +192,17 @@ def _check_names(fitted: Any, values: Array, scene: Scene) -> Iterator[str]:
     wrong = [one for one in named if not (one.name.isprintable() and one.name and one.factor > 0)]
     if wrong:
         yield f"its name_entries() gave {wrong[0]!r}: names are printable, factors above 0"
+
+
+def _check_relations(fitted: Any, given: Rows, scene: Scene) -> Iterator[str]:
+    links, space = (fitted,), scene.facts.action_space
+    try:
+        relation = relation_of(links, space)
+        if relation is not None:
+            for action in range(int(space.start), int(space.start) + int(space.n)):
+                relation(given.values, np.full(LANES, action))
+    except ComponentError as error:
+        yield str(error).partition(": ")[2]
 
 
 def _check_draw(fitted: Any, values: Array) -> Iterator[str]:

@@ -10,11 +10,13 @@ import numpy as np
 
 from rpd_core.play.actions import action_check, first_action, in_every_lane, random_actions
 from rpd_core.play.chance import Draws
+from rpd_core.plugin.blame import a_kind, gave_instead
 from rpd_core.plugin.protocols import (
     Choice,
     DefaultAction,
     Facts,
     Moment,
+    Policy,
     PolicyInput,
     PolicyLoader,
 )
@@ -48,6 +50,9 @@ def check_policy(loader: PolicyLoader, scenes: Sequence[Scene]) -> Iterator[str]
 
 def _check_loaded(loader: PolicyLoader, scene: Scene) -> Iterator[str]:
     policy, needs = at_work(loader, loader.load, "load()", scene)
+    wrong = gave_instead("load()", policy, Policy)
+    if wrong:
+        raise Faulty(wrong)
     decide = _Decide(policy, scene.facts)
     given, other = (scene.rows(LANES, seed, needs) for seed in (1, 2))
     first = decide(given)
@@ -81,7 +86,7 @@ class _Decide:
         with attempt("the call"):
             choice = self.policy(seen)
         if not isinstance(choice, Choice):
-            raise Faulty(f"gave a {type(choice).__name__} where a Choice is needed")
+            raise Faulty(f"gave {a_kind(choice)} where a Choice is needed")
         wrong = _wrong_action(self.facts, choice.actions)
         if wrong is not None:
             raise Faulty(f"chose {wrong}")
@@ -136,6 +141,8 @@ def check_default_action(action: DefaultAction, scenes: Sequence[Scene]) -> Iter
 
 def _check_default(action: DefaultAction, scene: Scene) -> Iterator[str]:
     act, needs = at_work(action, action.open, "its open()", scene)
+    if not callable(act):
+        raise Faulty(f"open() gave {a_kind(act)} where a function of a Moment is needed")
     moment = _moment(scene, needs)
     with attempt("the call"):
         actions = np.array(act(moment))

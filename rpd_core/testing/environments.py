@@ -9,6 +9,7 @@ import numpy as np
 
 from rpd_core.play.actions import random_actions
 from rpd_core.play.chance import Draws
+from rpd_core.plugin.blame import gave_instead
 from rpd_core.plugin.protocols import Environment, Lanes, Opening
 from rpd_core.testing.scenes import LANES, STEPS, parts_of
 
@@ -22,6 +23,10 @@ def check_environment(environment: Environment) -> Iterator[str]:
     if not 0 < task.mutation_rate < 1 or min(task.episodes, task.max_steps, task.lanes) < 1:
         yield f"recommends settings that cannot work: {task}"
     lanes = environment.open(Opening(LANES))
+    wrong = gave_instead("open()", lanes, Lanes)
+    if wrong:
+        yield wrong
+        return
     try:
         yield from _check_lanes(lanes)
     finally:

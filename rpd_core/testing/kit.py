@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from rpd_core.errors import RpdError, one_line
-from rpd_core.plugin.kinds import KINDS
+from rpd_core.plugin.blame import lacks_of_kind
 from rpd_core.plugin.protocols import Environment
 from rpd_core.plugin.registry import Registration, Registry, installed
-from rpd_core.testing import abstractions, actors, environments, pure, runners
+from rpd_core.testing import abstractions, actors, environments, panels, pure, runners
 from rpd_core.testing.fitting import Unchecked, check_pickling
 from rpd_core.testing.scenes import KIT_SCENES, Imagined, Played, Scene
 
@@ -37,6 +37,7 @@ _IN_SCENES: dict[str, Callable[[Any, Sequence[Scene]], Iterator[str]]] = {
     "policy": actors.check_policy,
     "abstraction": abstractions.check_abstraction,
     "default-action": actors.check_default_action,
+    "panel": panels.check_panel,
 }
 
 
@@ -116,6 +117,9 @@ def _check_declaration(registry: Registry, registration: Registration) -> list[s
         faults.append("its Component record has no summary")
     if not description.doc:
         faults.append("its class has no docstring")
+    target = registry.resolve(registration.kind, registration.component.name)
+    if registration.component.takes and not callable(getattr(target, "from_object", None)):
+        faults.append("its Component record states takes, but its class has no from_object")
     for parameter in description.parameters:
         if not parameter.help:
             faults.append(f"parameter {parameter.name!r} has no line of documentation under it")
@@ -132,26 +136,19 @@ def _check_made(kind: str, recipe: Any, scenes: Sequence[Scene]) -> list[str]:
         if kind in _IN_SCENES:
             return list(_IN_SCENES[kind](recipe, scenes))
         return list(_ALONE[kind](recipe))
+    except RpdError as error:  # which says who did what
+        return [one_line(error)]
     except Exception as error:  # a stranger's component may raise anything
         return [f"raised {one_line(error)}"]
 
 
 def _check_recipe_shape(kind: str, recipe: Any) -> Iterator[str]:
-    protocol = KINDS[kind].protocol
-    lacking = [name for name in _methods(protocol) if not callable(getattr(recipe, name, None))]
-    if lacking:
-        yield (
-            f"lacks {' and '.join(lacking)} of the protocol {protocol.__name__}, which asks for "
-            f"{KINDS[kind].method}"
-        )
+    missing = lacks_of_kind(kind, recipe)
+    if missing:
+        yield missing
     if not dataclasses.is_dataclass(recipe):
         yield "is not a dataclass"
     elif not getattr(recipe, "__dataclass_params__").frozen:  # noqa: B009 (unknown to mypy)
         yield "is not frozen: write @dataclass(frozen=True)"
     if kind != "executor":  # they stay where they are, and may hold a live client
         yield from check_pickling(recipe)
-
-
-def _methods(protocol: type) -> list[str]:
-    """Return the methods that a protocol asks for."""
-    return [name for name in vars(protocol) if name == "__call__" or not name.startswith("_")]

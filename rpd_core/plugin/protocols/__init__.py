@@ -24,7 +24,7 @@ from rpd_core.plugin.protocols.abstraction import (
     FitSample,
     Moment,
 )
-from rpd_core.plugin.protocols.component import Component, learned, permission
+from rpd_core.plugin.protocols.component import Component, further, learned, permission
 from rpd_core.plugin.protocols.environment import (
     Environment,
     Facts,
@@ -53,14 +53,30 @@ from rpd_core.plugin.protocols.measure import (
 from rpd_core.plugin.protocols.optional import (
     DescribesItself,
     DrawsValues,
+    Gatherer,
     HasSources,
     LearnsFromEpisodes,
     LearnsFromSteps,
     NamesEntries,
     OpensForFacts,
+    PlacesAgent,
     ReadsFiles,
+    RelatesActions,
     ShowsCondition,
     ShowsValues,
+)
+from rpd_core.plugin.protocols.panel import (
+    Axis,
+    Block,
+    Image,
+    Layer,
+    Panel,
+    PanelFacts,
+    PanelView,
+    Paragraph,
+    Plane,
+    Scene,
+    SceneStep,
 )
 from rpd_core.plugin.protocols.policy import Choice, Policy, PolicyInput, PolicyLoader
 from rpd_core.plugin.protocols.suite import ENDINGS, Episodes, States, Suite, Visits
@@ -79,9 +95,8 @@ __all__ = [
     "ENDINGS",
     "Abstraction",
     "Answer",
-    "Array",
-    "Batch",
-    "BoolArray",
+    "Axis",
+    "Block",
     "Choice",
     "Component",
     "Condition",
@@ -97,12 +112,12 @@ __all__ = [
     "Executor",
     "Facts",
     "FitSample",
-    "FloatArray",
+    "Gatherer",
     "HasSources",
+    "Image",
     "InputFile",
-    "IntArray",
-    "KeyArray",
     "Lanes",
+    "Layer",
     "LearnsFromEpisodes",
     "LearnsFromSteps",
     "Measure",
@@ -111,11 +126,20 @@ __all__ = [
     "Opening",
     "OpensForFacts",
     "Outcome",
+    "Panel",
+    "PanelFacts",
+    "PanelView",
+    "Paragraph",
+    "PlacesAgent",
+    "Plane",
     "Policy",
     "PolicyInput",
     "PolicyLoader",
     "ReadsFiles",
+    "RelatesActions",
     "Returns",
+    "Scene",
+    "SceneStep",
     "Scores",
     "ShowsCondition",
     "ShowsValues",
@@ -127,6 +151,10 @@ __all__ = [
     "Visits",
     "WorkItem",
     "WorkQueue",
+    "further",
     "learned",
     "permission",
 ]
+
+if TYPE_CHECKING:  # they are not there when a program runs, so that `import *` must not ask
+    __all__ += ["Array", "Batch", "BoolArray", "FloatArray", "IntArray", "KeyArray"]

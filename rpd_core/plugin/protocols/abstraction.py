@@ -18,9 +18,10 @@ class Abstraction(Protocol):
 
     The values are truth values, integers or floats, of one dtype and shape for the whole run; row
     i depends on row i of the input alone. Optional: `needs`, the views it wants; `show`, `draw`
-    (`ShowsValues`, `DrawsValues`); `name_entries` (`NamesEntries`); `open` (`OpensForFacts`), for
-    those that load a model or check the environment; `fit` (`LearnsFromSteps`), for those that must
-    first learn something.
+    (`ShowsValues`, `DrawsValues`); `name_entries` (`NamesEntries`); `relate_actions`
+    (`RelatesActions`), for those that join mirror images; `open` (`OpensForFacts`), for those that
+    load a model or check the environment; `fit` (`LearnsFromSteps`), for those that must first
+    learn something.
     """
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:

@@ -1,4 +1,4 @@
-"""The record by which a plugin offers a component, and fields that only `fit` sets."""
+"""The record by which a plugin offers a component, and fields with a meaning of their own."""
 
 from __future__ import annotations
 
@@ -30,11 +30,24 @@ class Component:
     runs none by default, but does with some parameters, states False here and has an attribute or
     property `runs_code` on its recipe that is true for those parameters.
     """
+    looks_like: str = ""
+    """A regular expression of values that people type without the name before them.
+
+    What is no spec but matches it is refused with this component as a suggestion: `dqn.zip` with
+    `sb3:dqn.zip`.
+    """
+    takes: tuple[str, ...] = ()
+    """Classes, as `module.Class`, whose objects its target's `from_object` makes recipes of."""
 
 
 def learned(default: T) -> T:
     """Return a dataclass field that only `fit` sets: not a parameter, and refused in specs."""
     return field(default=default, metadata={"learned": True})
+
+
+def further() -> tuple[str, ...]:
+    """Return a field that takes, as `key=value`, every item of a spec whose key is no field."""
+    return field(default=(), metadata={"further": True})
 
 
 def permission() -> bool:

@@ -1,22 +1,25 @@
 """What components may offer beyond their one method; each is looked for and used if it is there.
 
-Besides these methods, three attributes have a meaning. `needs` (a class attribute annotated
+Besides these methods, four attributes have a meaning. `needs` (a class attribute annotated
 `ClassVar[tuple[str, ...]]`, or a property, never a field: fields are parameters) names the extra
 views that a policy, abstraction or default action wants, and for measures may be `("suite",)`.
 `runs_code` (class attribute or property) is true where, with these parameters, code may run that
 the user did not install; see `Component.runs_code`. `learns_from_mutants` (class attribute) is true
 for an abstraction whose `fit` wants mutant episodes in its sample; it is then called twice.
+`fallback` (class attribute) is true for a panel that is shown only where no other draws a plane.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols.abstraction import Entry, FitSample
-    from rpd_core.plugin.protocols.arrays import Array
+    from rpd_core.plugin.protocols.arrays import Array, Batch
     from rpd_core.plugin.protocols.environment import Facts
+    from rpd_core.plugin.protocols.panel import Scene
     from rpd_core.plugin.protocols.suite import Episodes
 
 
@@ -37,6 +40,14 @@ class DrawsValues(Protocol):
 
 
 @runtime_checkable
+class PlacesAgent(Protocol):
+    """Lanes that know where in their picture the agent is, so that its path can be drawn."""
+
+    def place(self, lane: int) -> tuple[float, float]:
+        """Return where the agent is in what `render` draws, as shares of width and height."""
+
+
+@runtime_checkable
 class NamesEntries(Protocol):
     """An abstraction that knows what the entries of its values are called."""
 
@@ -45,6 +56,22 @@ class NamesEntries(Protocol):
 
         `before` are the entries of what it is given; none where they are not known.
         """
+
+
+@runtime_checkable
+class RelatesActions(Protocol):
+    """An abstraction of observations that joins mirror images, in which actions swap sides.
+
+    Where it is the first of a chain and actions are discrete, the policy's and the default
+    action's choices are counted relative to the state: `under`, not `left`. An attribute
+    `relations_note` (a class attribute) explains the names to a reader in one sentence.
+    """
+
+    def name_relations(self, count: int) -> tuple[str, ...]:
+        """Return what the actions relative to a state are called; none for another `count`."""
+
+    def relate_actions(self, values: Batch, actions: Array) -> Array:
+        """Return which of them each action is, all from 0: one row per lane."""
 
 
 @runtime_checkable
@@ -106,3 +133,11 @@ class HasSources(Protocol):
 
     def sources(self) -> tuple[Path, ...]:
         """Return the files; they count by content and are not shipped."""
+
+
+@runtime_checkable
+class Gatherer(Protocol):
+    """A panel that needs more than is stored: it gathers that while the environment is at hand."""
+
+    def gather(self, scene: Scene) -> Mapping[str, bytes]:
+        """Return files by name, which are stored with the run and handed to `draw`."""

@@ -77,7 +77,10 @@ class States:
     visits: IntArray
     """Steps spent in it, over all episodes."""
     choices: IntArray
-    """How often the policy chose each discrete action there; no columns for other actions."""
+    """How often the policy chose each discrete action there; no columns for other actions.
+
+    Actions relative to the state where the abstraction relates them (`RelatesActions`).
+    """
     default_choices: IntArray
     """How often the default action was each discrete action there, done or not; likewise."""
     action_sum: FloatArray
