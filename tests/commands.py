@@ -19,11 +19,23 @@ QUICK = (
 """Options that keep a run small which is not about them."""
 
 
+_PICTURELESS = {"run": ("--no-pictures", "--no-report")}
+_PICTURELESS |= dict.fromkeys(("prune", "refine"), ("--no-pictures",))
+
+
+def without_pictures(*words: object) -> list[str]:
+    """Return a command that draws nothing, unless it says that it does."""
+    typed = [str(word) for word in words]
+    added = _PICTURELESS.get(typed[0], ()) if typed else ()
+    asked = {word.replace("--no-", "--") for word in typed}
+    return [*typed, *(one for one in added if one.replace("--no-", "--") not in asked)]
+
+
 def rpd_command(*words: object) -> Any:
     """Call `rpd` with these words."""
     from rpd_core.cli.app import app
 
-    return CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "200"})
+    return CliRunner().invoke(app, without_pictures(*words), env={"COLUMNS": "200"})
 
 
 def refusal(*words: object) -> str:

@@ -71,7 +71,8 @@ def contents(path: Path, pattern: str = "*.parquet") -> dict[str, bytes]:
 
 
 def finish(path: Path, request: Request | None = None, **how: Any) -> Run:
-    """Do a whole small run on the corridor, or the one that is asked for."""
+    """Do a whole small run on the corridor, or the one that is asked for; without pictures."""
+    how = {"pictures": False, **how}
     return carry_out(Call(**vars(request or corridor()), out=path, **how))
 
 

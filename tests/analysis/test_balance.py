@@ -14,10 +14,10 @@ from stores import corridor, finish
 
 import rpd_core as rpd
 from rpd_core.analysis.balance import RATES, choose_rate, pilot_episodes
-from rpd_core.api import default_directory
 from rpd_core.config.resolve import resolve
 from rpd_core.errors import ConfigError, EvidenceError, StoreError
 from rpd_core.plugin.registry import installed
+from rpd_core.report.naming import default_directory
 
 
 def test_the_rate_lies_between_those_around_one_half() -> None:
@@ -111,15 +111,15 @@ def test_a_run_with_another_rate_is_not_taken_over(tmp_path: Path) -> None:
 
 
 def test_the_default_directory_is_known_before_the_pilot() -> None:
-    auto = resolve(corridor(mutation_rate="auto"), installed()).config
-    given = resolve(corridor(), installed()).config
+    auto = resolve(corridor(mutation_rate="auto"), installed())
+    given = resolve(corridor(), installed())
     assert default_directory(auto) == default_directory(auto)
     assert default_directory(auto) != default_directory(given)
 
 
 @pytest.mark.slow
 def test_a_condition_that_learns_is_balanced_by_the_return(tmp_path: Path) -> None:
-    run = finish(tmp_path / "run", corridor(mutation_rate="auto", condition="auto", episodes=5000))
+    run = finish(tmp_path / "run", corridor(mutation_rate="auto", condition="auto", episodes=2000))
     assert (run.summary.original.return_mean, run.summary.original.default_everywhere) == (3.5, 0)
     assert 0.4 < run.suite.episodes.total_return.mean() / 3.5 < 0.6
 

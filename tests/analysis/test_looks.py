@@ -98,6 +98,7 @@ def false_share(codes: np.ndarray, effect: np.ndarray) -> float:
     return sum(bool(false[label][row]) for row, label in given) / max(len(given), 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", [mixed_chain(60), no_effects()], ids=["mixed", "none"])
 def test_over_all_looks_at_most_one_verdict_in_twenty_is_false(world: Chain) -> None:
     generator, shares = np.random.default_rng(12), []

@@ -126,7 +126,7 @@ def test_the_order_of_the_states_does_not_matter():
     ("matters", "reason"),
     [
         (np.zeros(100, dtype=bool), "none is known to matter"),
-        (np.arange(100) < 4, "the list itself is shorter: 4 matter"),
+        (np.arange(100) < 4, "too few matter to be summed up by rules: 4"),
         (np.ones(100, dtype=bool), "all 100 matter"),
     ],
 )
@@ -190,7 +190,7 @@ def test_the_chance_bound_is_above_the_exact_chance():
 
 def test_an_interval_of_one_value_is_that_value():
     found = summed_up(grid_world(20, 3), grid_world(20, 3)[:, 0] == 19)
-    assert found.reason == "the list itself is shorter: 3 matter"
+    assert found.reason == "too few matter to be summed up by rules: 3"
     wide = grid_world(20, 9)
     found = summed_up(wide, wide[:, 0] == 19)
     assert found.rules[0].bounds == (Bound(0, 19.0, 19.0),)

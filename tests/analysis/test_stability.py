@@ -7,11 +7,13 @@ import time
 import numpy as np
 import pytest
 
-from rpd_core.analysis.intervals import agresti_caffo_parts, arm_sizes, effect, effect_interval
+from rpd_core.analysis.intervals import agresti_caffo_parts, arm_sizes, effect_interval
+from rpd_core.analysis.intervals import effect as effect_of
 from rpd_core.analysis.shrinkage import lower_bound
 from rpd_core.analysis.spectrum import count_spectrum
 from rpd_core.analysis.stability import (
     CountedVisits,
+    Drawn,
     Listing,
     half_split,
     overlap,
@@ -21,9 +23,13 @@ from rpd_core.analysis.stability import (
 from rpd_core.plugin.protocols import Episodes, Spectrum, States, Suite, Visits
 
 
-def shrunken_score(given: Spectrum) -> np.ndarray:
-    difference, error = agresti_caffo_parts(given)
-    mutated, kept = arm_sizes(given)
+def effect(drawn: Drawn) -> np.ndarray:
+    return effect_of(drawn.spectrum)
+
+
+def shrunken_score(drawn: Drawn) -> np.ndarray:
+    difference, error = agresti_caffo_parts(drawn.spectrum)
+    mutated, kept = arm_sizes(drawn.spectrum)
     return lower_bound(difference, error, (mutated >= 10) & (kept >= 10))
 
 
@@ -54,6 +60,19 @@ def test_spectra_count_each_episode_as_often_as_asked() -> None:
     np.testing.assert_array_equal(given.mutated_passed, expected[:, 1, 1])
     np.testing.assert_array_equal(given.kept_failed, expected[:, 0, 0])
     np.testing.assert_array_equal(given.kept_passed, expected[:, 0, 1])
+
+
+def test_returns_add_up_over_the_episodes_that_are_drawn() -> None:
+    """State 0 is visited by episodes 0 (mutated) and 1, state 1 by episodes 1 (mutated) and 2."""
+    episode, state = np.array([0, 1, 1, 2]), np.array([0, 0, 1, 1])
+    mutated, weights = np.array([True, False, True, False]), np.ones(3)
+    visits = CountedVisits(episode, state, mutated, weights, 2, np.array([3.0, 5.0, 7.0]))
+    added = visits.draw(np.array([1.0, 2.0, 0.0])).returns
+    assert added is not None
+    assert added.mutated_sum.tolist() == [3, 10]
+    assert added.mutated_squares.tolist() == [9, 50]
+    assert added.kept_sum.tolist() == [10, 0]
+    assert added.kept_squares.tolist() == [50, 0]
 
 
 def test_states_that_nobody_visits_count_0() -> None:
@@ -100,9 +119,9 @@ def test_the_first_ten_carry_86_percent_of_rank_biased_overlap() -> None:
 
 
 def test_only_states_with_evidence_that_are_allowed_are_listed_best_first() -> None:
-    given = Spectrum(*(np.array(cell, dtype=np.float64) for cell in (
+    given = Drawn(Spectrum(*(np.array(cell, dtype=np.float64) for cell in (
         [9, 10, 20, 12, 12], [0, 0, 0, 8, 8], [0, 0, 6, 2, 2], [99, 10, 14, 18, 18],
-    )))  # fmt: skip
+    ))))  # fmt: skip
     assert Listing(effect).order(given).tolist() == [1, 2, 3, 4]
     assert Listing(effect, least=20).order(given).tolist() == [2, 3, 4]
     allowed = np.array([True, False, True, True, True])
@@ -122,7 +141,7 @@ def test_a_list_with_clear_effects_comes_back_and_one_by_chance_does_not() -> No
 
 
 def test_a_score_that_tells_no_states_apart_does_not_come_back() -> None:
-    constant = Listing(lambda given: np.zeros(len(given)))
+    constant = Listing(lambda drawn: np.zeros(len(drawn.spectrum)))
     assert half_split(made(np.zeros(200), 2000)[0], constant).top10 < 0.15
 
 

@@ -16,13 +16,15 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "rpd_core"
-PLUGINS = sorted(path for path in (ROOT / "plugins").iterdir() if (path / "__init__.py").exists())
+PLUGINS = sorted(path.parent for path in (ROOT / "plugins").glob("rpd_*/__init__.py"))
+FACE = ROOT / "plugins" / "rpd"
+"""What `import rpd` imports."""
 HEAVY = {"torch", "stable_baselines3", "sb3_contrib", "minigrid", "ale_py", "dask", "distributed"}
 HEAVY |= {"ray", "sklearn"}
-NUMERICAL = HEAVY | {"numpy", "gymnasium", "pandas", "pyarrow", "scipy"}
+NUMERICAL = HEAVY | {"numpy", "gymnasium", "pandas", "pyarrow", "scipy", "matplotlib", "jinja2"}
 LAYERS = (
     *("plugin", "config", "play", "execute", "store", "analysis", "pruning", "report"),
-    *("pipeline", "api", "testing", "cli"),
+    *("pipeline", "api", "measuring", "testing", "cli"),
 )
 """What `rpd_core` is made of; each may use those before it, and `errors`."""
 ANYWHERE = {"errors"}
@@ -78,17 +80,37 @@ def test_there_is_something_to_check() -> None:
 
 
 def test_the_core_never_imports_a_plugin() -> None:
-    assert offenders(sources(CORE), {path.name for path in PLUGINS}) == []
+    assert offenders(sources(CORE), {path.name for path in (*PLUGINS, FACE)}) == []
+
+
+def test_the_face_imports_the_core_and_nothing_else() -> None:
+    names = {module for file in sources(FACE) for module, _ in imports(file)}
+    assert names == {"__future__", "typing", "rpd_core"}
 
 
 @pytest.mark.parametrize("plugin", PLUGINS, ids=lambda path: path.name)
 def test_a_plugin_never_imports_another(plugin: Path) -> None:
-    others = {path.name for path in PLUGINS} - {plugin.name}
+    others = {path.name for path in (*PLUGINS, FACE)} - {plugin.name}
     assert offenders(sources(plugin), others) == []
 
 
 def test_the_core_never_imports_heavy_libraries() -> None:
     assert offenders(sources(CORE), HEAVY) == []
+
+
+def test_what_draws_is_imported_in_one_place() -> None:
+    elsewhere = [path for path in sources(CORE) if CORE / "report" / "plots" not in path.parents]
+    assert offenders(elsewhere, {"matplotlib"}, at_run_time=True) == []
+    found = [module for path in sources(CORE) for module, _ in imports(path)]
+    assert "matplotlib.pyplot" not in found, "it keeps figures in global state"
+
+
+def test_only_the_page_imports_what_draws_and_writes_it() -> None:
+    pages = {CORE / "report" / "page", CORE / "report" / "comparing"}
+    others = [path for path in sources(CORE) if not pages & {*path.parents}]
+    assert offenders(others, {"bokeh", "jinja2", "markupsafe"}) == []
+    found = [path.name for path in sources(CORE) if offenders([path], {"bokeh"})]
+    assert found == ["charts.py"], "it takes a second to import"
 
 
 @pytest.mark.parametrize("plugin", PLUGINS, ids=lambda path: path.name)
@@ -185,7 +207,8 @@ try:
     app(sys.argv[1:])
 except SystemExit as end:
     code = end.code
-heavy = ("torch", "gymnasium", "numpy", "pyarrow", "stable_baselines3", "minigrid", "ale_py")
+heavy = ("torch", "gymnasium", "numpy", "pyarrow", "stable_baselines3", "minigrid", "ale_py",
+         "matplotlib", "jinja2")
 print(json.dumps({"code": code, "loaded": [name for name in heavy if name in sys.modules]}))
 """
 
@@ -197,6 +220,7 @@ print(json.dumps({"code": code, "loaded": [name for name in heavy if name in sys
         ["-h"],
         ["--version"],
         ["run", "--help"],
+        ["plot", "--help"],
         ["list-plugins"],
         ["list-plugins", "--json"],
         ["describe", "measure", "tarantula"],

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PLUGINS = sorted(path.parent for path in (ROOT / "plugins").glob("*/__init__.py"))
+FACE = ROOT / "plugins" / "rpd"
+"""What `import rpd` imports: not a plugin, but installed like one."""
+PLUGINS = sorted(path.parent for path in (ROOT / "plugins").glob("rpd_*/__init__.py"))
 
 
 @pytest.fixture(scope="module")
@@ -21,11 +23,16 @@ def test_every_plugin_is_an_entry_point_a_package_and_covered(project: dict[str,
     names = [path.name for path in PLUGINS]
     assert project["project"]["entry-points"]["rpd"] == {name: name for name in names}
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
-    assert wheel == ["rpd_core", *(f"plugins/{name}" for name in names)]
-    assert project["tool"]["coverage"]["run"]["source_pkgs"] == ["rpd_core", *names]
+    assert wheel == ["rpd_core", "plugins/rpd", *(f"plugins/{name}" for name in names)]
+    assert project["tool"]["coverage"]["run"]["source_pkgs"] == ["rpd_core", "rpd", *names]
 
 
-@pytest.mark.parametrize("package", [ROOT / "rpd_core", *PLUGINS], ids=lambda path: path.name)
+def test_what_lies_beside_the_plugins_is_the_face_alone() -> None:
+    folders = {path.parent for path in (ROOT / "plugins").glob("*/__init__.py")}
+    assert folders - {*PLUGINS} == {FACE}
+
+
+@pytest.mark.parametrize("package", [ROOT / "rpd_core", FACE, *PLUGINS], ids=lambda path: path.name)
 def test_every_package_is_marked_as_typed(package: Path) -> None:
     assert (package / "py.typed").exists()
 

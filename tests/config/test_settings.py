@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import subprocess
 import sys
 
@@ -16,11 +17,13 @@ from rpd_core.api import Call
 from rpd_core.cli.app import app
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import ASKED, RECOMMENDED, Request, declared
+from rpd_core.errors import ConfigError
 from rpd_core.plugin.kinds import KINDS
 from rpd_core.plugin.registry import Registry
 
 OF_THE_CALL = {
-    "env", "policy", "out", "workers", "executor", "trust_policy", "analysis", "progress", "note",
+    "env", "policy", "out", "workers", "executor", "trust_policy", "analysis", "like", "progress",
+    "note", "pictures",
 }  # fmt: skip
 """What `run` takes besides settings."""
 
@@ -49,9 +52,8 @@ def shown() -> str:
 
 @pytest.mark.parametrize("name", [name for name, one in declared().items() if one.flag != "-"])
 def test_the_command_line_has_every_setting_with_its_help(name: str, shown: str) -> None:
-    _, found, after = " ".join(shown.split()).partition(f" {flag(name)} ")
-    assert found
-    assert after.partition("> ")[2].startswith(declared()[name].help)
+    row = rf" {flag(name)} \S+ {re.escape(declared()[name].help)}"
+    assert re.search(row, " ".join(shown.split()))
 
 
 def test_settings_that_are_not_for_the_command_line_are_not_there(shown: str) -> None:
@@ -126,7 +128,12 @@ def test_one_line_more_is_a_setting_more_everywhere() -> None:
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {
         "in the call": True,
-        "in the help": "<int> How new it is.",
+        "in the help": "N How new it is.",
         "stored": [5, 9],
         "refused": "novelty must be at least 1, got 0",
     }
+
+
+def test_a_run_without_an_environment_is_one_line() -> None:
+    with pytest.raises(ConfigError, match="no environment given: name one"):
+        rpd.run(policy="cartpole:good")

@@ -36,14 +36,18 @@ GIVEN = [
     ("default-action", "constant:0", None),
     ("default-action", "policy:random", None),
     ("condition", "return>0", None),
+    ("condition", "soft-return:low=-1,high=1", None),
     ("condition", "length>5", None),
     ("condition", "ended:truncated", None),
     ("condition", "info:is_success", None),
     ("measure", "tarantula:mutation", None),
+    ("panel", "cartpole", "cartpole"),
 ]
 """Components that need parameters or an environment, with one."""
 FILES = {"atari-zoo", "pruned", "sb3", "torchscript"}
 """Policies that need a file; the tests of each make one and check it."""
+GATHERING = {"atari", "minigrid"}
+"""Panels of one environment that gather; the tests of each draw them."""
 
 
 def make_cart():
@@ -76,7 +80,7 @@ def test_every_bundled_component_conforms_and_was_really_checked(found):
     assert report.faults == []
     name = found.component.name
     given = {(kind, re.split("[:<>]", spec)[0]) for kind, spec, _ in GIVEN}
-    elsewhere = found.kind == "policy" and name in FILES
+    elsewhere = name in {"policy": FILES, "panel": GATHERING}.get(found.kind, ())
     assert report.notes == [] or (found.kind, name) in given or elsewhere
 
 

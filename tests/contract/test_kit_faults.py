@@ -99,7 +99,7 @@ class NeedsRam:
         return views["ram"]
 
     def show(self, value):
-        return f"{len(value)} bytes"
+        return f"bytes {value.tolist()}"
 
 
 class GivesText(NeedsRam):
@@ -198,6 +198,19 @@ class DrawRaises(NeedsRam):
         raise KeyError("no brush")
 
 
+class ShowsAllAlike(NeedsRam):
+    def show(self, value):
+        return f"{len(value)} bytes"
+
+
+class RelatesTooFar(NeedsRam):
+    def name_relations(self, count):
+        return tuple(f"turn {turn}" for turn in range(count))
+
+    def relate_actions(self, values, actions):
+        return actions + 100
+
+
 class NamesTooFew(NeedsRam):
     def name_entries(self, before):
         return (Entry("byte"),)
@@ -251,6 +264,8 @@ ABSTRACTIONS = [
     (LooksElsewhere(), "the call raised KeyError: 'screen'"),
     (ShowsNumbers(), "has a show() that does not give text"),
     (ShowRaises(), "its show() raised"),
+    (ShowsAllAlike(), "its show() gives '128 bytes' for different values"),
+    (RelatesTooFar(), "its relate_actions() must return one number from 0 to"),
     (DrawsGrey(), "has a draw() that gives uint8 (1, 128), where a picture is uint8 (height, "),
     (DrawsFractions(), "has a draw() that gives float64 (4, 4, 3), where a picture is uint8"),
     (DrawsNothing(), "has a draw() that gives uint8 (0, 4, 3)"),
@@ -366,7 +381,7 @@ class Looker:
         (AlwaysRefuses(), "the licence has run out"),
         (LoadRaises(), "load() raised OSError: no such file"),
         (OutOfSpace(), "which is not in Discrete(2)"),
-        (NoChoice(), "gave a ndarray where a Choice is needed"),
+        (NoChoice(), "gave an ndarray where a Choice is needed"),
         (ChoosesByNeighbours(), "depend on the other lanes"),
         (ChoosesByLane(), "depend on the other lanes"),
         (DrawsElsewhere(), "chose other actions for the same input and draws"),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import QUICK
+from commands import QUICK, without_pictures
 from watching import heed_signals
 
 Finished = subprocess.CompletedProcess[str]
@@ -33,7 +33,7 @@ class Scratch:
         return str(self.path / "bin" / "python")
 
     def rpd(self, *words: str, cwd: Path | None = None) -> Finished:
-        command = [self.python, "-m", "rpd_core.cli.main", *words]
+        command = [self.python, "-m", "rpd_core.cli.main", *without_pictures(*words)]
         return subprocess.run(
             command, capture_output=True, text=True, cwd=cwd or self.path, timeout=300
         )
@@ -78,7 +78,7 @@ class Rpd:
     started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def command(self, *words: str) -> list[str]:
-        return [sys.executable, "-m", "rpd_core.cli.main", *words]
+        return [sys.executable, "-m", "rpd_core.cli.main", *without_pictures(*words)]
 
     def __call__(self, *words: str) -> Finished:
         return subprocess.run(
@@ -117,7 +117,7 @@ def invoke(*words: object) -> Any:
 
     from rpd_core.cli.app import app
 
-    return CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "100"})
+    return CliRunner().invoke(app, without_pictures(*words), env={"COLUMNS": "100"})
 
 
 @pytest.fixture

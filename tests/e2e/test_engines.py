@@ -136,6 +136,7 @@ def started(rpd, engine, workers):
     return process
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
 @pytest.mark.parametrize("policy", ["off", "missing"])
 def test_a_policy_that_fails_or_ends_the_program_leaves_none_either(rpd, engine, policy, workers):

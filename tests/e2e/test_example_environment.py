@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from commands import QUICK
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "rpd-environment-lake"
@@ -38,6 +39,7 @@ assert lanes.observe().tolist() == [[0, 0], [3, 3]]
 """
 
 
+@pytest.mark.slow
 def test_the_example_environment_is_installed_checked_and_ranked(scratch, tmp_path):
     scratch.install(EXAMPLE)
     row = scratch.listed()["environment", "lake"]

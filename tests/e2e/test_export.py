@@ -8,6 +8,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from commands import without_pictures
 
 import rpd_core as rpd
 from rpd_core.errors import SpecError
@@ -35,7 +36,7 @@ def exported(tmp_path_factory):
     tmp_path = tmp_path_factory.mktemp("exported")
 
     def cli(*words):
-        return CliRunner().invoke(app, [str(word) for word in words])
+        return CliRunner().invoke(app, without_pictures(*words))
 
     cli("run", *RUN, "--out", tmp_path / "r")
     result = cli("prune", tmp_path / "r", "--export", tmp_path / "small.rpd", "--workers", "1")

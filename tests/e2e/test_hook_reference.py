@@ -10,7 +10,7 @@ import pytest
 
 import rpd_core
 from rpd_core.plugin.kinds import KINDS
-from rpd_core.plugin.protocols import Engine, Lanes, WorkQueue, optional
+from rpd_core.plugin.protocols import Engine, Lanes, Scene, WorkQueue, optional
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs/reference/hooks.md").read_text("utf-8")
 RECORDS = (
@@ -25,6 +25,7 @@ RECORDS = (
     rpd_core.FitSample,
     rpd_core.Moment,
     rpd_core.Spectrum,
+    rpd_core.Returns,
     rpd_core.Evidence,
     rpd_core.Scores,
     rpd_core.Episodes,
@@ -35,6 +36,14 @@ RECORDS = (
     rpd_core.Answer,
     rpd_core.Outcome,
     rpd_core.InputFile,
+    rpd_core.PanelFacts,
+    rpd_core.PanelView,
+    rpd_core.Paragraph,
+    rpd_core.Image,
+    rpd_core.Plane,
+    rpd_core.Axis,
+    rpd_core.Layer,
+    rpd_core.SceneStep,
 )
 PROTOCOLS = [
     value
@@ -88,8 +97,9 @@ def test_every_kind_has_a_row_in_the_overview(kind):
 
 
 def test_every_member_of_lanes_engines_and_queues_is_described():
-    documented = rows(section("### `Lanes`"))
-    assert [name for name in members(Lanes) if name not in documented] == []
+    for protocol in (Lanes, Scene):
+        documented = rows(section(f"### `{protocol.__name__}`"))
+        assert [name for name in members(protocol) if name not in documented] == []
     executors = section("## `rpd_executors`")
     for protocol in (Engine, WorkQueue):
         assert [name for name in members(protocol) if f"{name}(" not in executors] == []
@@ -102,14 +112,51 @@ def test_every_optional_member_has_a_row(protocol):
     assert [name for name in members(protocol) if name not in documented] == []
 
 
-@pytest.mark.parametrize("name", ["needs", "runs_code", "trust", "learns_from_mutants"])
+@pytest.mark.parametrize("name", ["needs", "runs_code", "trust", "learns_from_mutants", "fallback"])
 def test_every_optional_attribute_has_a_row(name):
     assert name in rows(section("## Optional members"))
 
 
 def test_every_public_name_for_plugins_is_mentioned():
     ours = {"PrunedPredictor", "RankingTable", "RpdError", "Run", "open_run", "run"}
-    ours |= {"bench", "validate", "vary"}
+    ours |= {"bench", "take_pictures", "validate", "vary"}
     more = {"ComponentError", "EvidenceError", "SpecError", "import_attribute"}  # see python.md
+    more |= {"Comparison", "as_environment", "as_policy", "compare"}
     names = [name for name in rpd_core.__all__ if name not in ours | more]
     assert [name for name in names if not re.search(rf"\b{name}\b", TEXT)] == []
+
+
+AT_EVERY_STEP = (rpd_core.PolicyInput, rpd_core.Moment)
+"""What is handed over at every step, where the first one is special."""
+_DTYPE = re.compile(r"\b(int64|uint64|float64|float|bool|uint8|dtype|batch)\b")
+
+
+def cells(record: type) -> dict[str, list[str]]:
+    """Return the further cells of every row of a record's table, by its first one."""
+    found = {}
+    for line in section(f"### `{record.__name__}`").splitlines():
+        parts = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if match := parts and re.match(r"`(\w+)(?:\([^)]*\))?`$", parts[0]):
+            found[match[1]] = parts[1:]
+    return found
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
+def test_every_field_has_a_type_and_every_array_a_shape_and_a_dtype(record):
+    header = section(f"### `{record.__name__}`").partition("| field | ")[2].partition(" |")[0]
+    assert header in ("type", "shape, dtype")
+    documented = cells(record)
+    for field in dataclasses.fields(record):
+        kind, meaning, *_ = documented[field.name]
+        assert kind, field.name
+        assert meaning, field.name
+        if "Array" in str(field.type) and "Mapping" not in str(field.type):
+            assert "(" in kind or "batch" in kind, f"{field.name} has no shape: {kind}"
+            assert _DTYPE.search(kind), f"{field.name} has no dtype: {kind}"
+
+
+@pytest.mark.parametrize("record", AT_EVERY_STEP, ids=lambda record: record.__name__)
+def test_every_field_of_a_step_says_what_holds_at_the_first_one(record):
+    assert "| at the first step of an episode |" in section(f"### `{record.__name__}`")
+    for name, (_, _, at_first) in cells(record).items():
+        assert at_first, name

@@ -19,6 +19,7 @@ PAGES = {
     "condition": ("write-a-condition.md", "pace"),
     "default-action": ("write-a-default-action.md", "wander"),
     "executor": ("write-an-executor.md", "threads"),
+    "panel": ("write-a-panel.md", "often"),
 }
 EXAMPLES = {"measure": "write-a-measure.md", "environment": "write-an-environment-plugin.md"}
 INNER = re.compile(r"from rpd_core\.(?!testing\b)|import rpd_core\.")

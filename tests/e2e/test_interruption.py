@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 MANY = ["suite", "--env", "cartpole", "--episodes", "12500", "--workers", "2"]
 """Five parts, with a network at work."""
 LIGHT = [
@@ -51,6 +53,7 @@ def test_a_killed_suite_continues_and_ends_with_the_same_bytes(rpd, tmp_path):
     assert not list(out.rglob("*.tmp"))
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(rpd, tmp_path):
     out = tmp_path / "stopped"
     process = rpd.start(*LIGHT, "--out", str(out))

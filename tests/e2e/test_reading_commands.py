@@ -69,6 +69,7 @@ def test_an_episode_that_is_not_there_is_one_line(cli, finished, episode, told):
     assert refused.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_an_episode_that_is_played_otherwise_today_is_told_with_exit_code_3(rpd, tmp_path):
     (tmp_path / "changing.py").write_text(CHANGING)
     ran = rpd(*RUN, "--out", "run")
@@ -114,6 +115,7 @@ RUN = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_run_copied_to_another_machine_is_ranked_without_its_policy_or_environment(rpd, tmp_path):
     """The other machine has neither the module nor, in the policy's place, anything at all."""
     home, away = tmp_path / "home", tmp_path / "away"

@@ -16,6 +16,7 @@ from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Episodes, Spectrum, States, Visits
 from rpd_core.pruning.curves import PrunedPoint
 from rpd_core.report import results
+from rpd_core.report.pictures.stored import IndexedClips, PictureIndex
 from rpd_core.report.sensitivity import Move, Sensitivity, Variant
 from rpd_core.report.validation import ValidatedGroup, ValidatedState, Validation
 from rpd_core.store.directory import StoredAnalysis, StoredSuite
@@ -30,6 +31,7 @@ RESULTS = [
     if dataclasses.is_dataclass(value) and value.__module__ == results.__name__
 ]
 MORE = [Pilot, Estimate, Validation, ValidatedGroup, ValidatedState, Sensitivity, Variant, Move]
+MORE += [PictureIndex, IndexedClips]
 RECORDS = [*RESULTS, *MORE, PrunedPoint, PartRecord, Origin, StoredSuite, StoredAnalysis]
 
 

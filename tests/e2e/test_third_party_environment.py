@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from commands import QUICK
 from distributions import write_distribution
 
@@ -54,6 +55,7 @@ ENTRIES = {
 }
 
 
+@pytest.mark.slow
 def test_declared_environments_work_in_every_process_and_a_broken_one_is_named(scratch, tmp_path):
     modules = {"strangers_worlds": WORLDS}
     folder = tmp_path / "project"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -82,8 +83,14 @@ def test_work_that_always_kills_its_process_is_given_up() -> None:
 
 
 def test_work_that_cannot_be_sent_is_explained() -> None:
+    held = threading.Lock()
     with pytest.raises(ExecutionError, match=r"cannot be sent to other processes .*one worker"):
-        results(lambda number: number, [1], workers=2)
+        results(lambda number: (held, number), [1], workers=2)
+
+
+def test_a_function_without_a_name_is_sent_with_its_code() -> None:
+    more = 40
+    assert results(lambda number: number + more, [1, 2], workers=2) == [41, 42]
 
 
 class Losing:
@@ -128,9 +135,10 @@ def test_two_items_of_one_identity_are_refused_before_any_work() -> None:
         run_items(Losing(0), items, lambda item, value: None)
 
 
-def test_recipes_with_functions_are_not_shipped() -> None:
+def test_recipes_with_functions_are_shipped_and_those_with_locks_are_not() -> None:
     assert can_be_shipped(worlds.Goes())
-    assert not can_be_shipped(Does(always(1)))
+    assert can_be_shipped(Does(always(1)))
+    assert not can_be_shipped(Does(threading.Lock().acquire))
 
 
 def test_an_error_that_mentions_no_shipping_is_left_alone() -> None:

@@ -59,9 +59,11 @@ def fuzz(module: Path, bounds: Bounds, generator: Generator) -> Tally:
     chosen, tally = load_format(module), Tally()
     with tempfile.TemporaryDirectory(prefix="rpd-fuzz-") as folder:
         trial = Trial(module, Path(folder), chosen.suffix, bounds.wall)
-        deadline = time.monotonic() + bounds.seconds
+        deadline = None
         try:
             for name, content in generator.cases(chosen, bounds.seed, trial.canary):
+                # The first case may take long to make; that is no time spent trying.
+                deadline = deadline or time.monotonic() + bounds.seconds
                 if bounds.case in (None, name):
                     tally.add(name, trial.judge(content))
                     _save(bounds.save, f"{chosen.name}-{name}{chosen.suffix}", content, tally, name)

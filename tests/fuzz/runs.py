@@ -23,7 +23,7 @@ from rpd_core.config.settings import Request
 from rpd_core.errors import RpdError
 from rpd_core.plugin.registry import installed
 from rpd_core.report.listing import print_list
-from rpd_core.report.replaying import _find
+from rpd_core.report.replaying import find_episode
 from rpd_core.report.screen import print_answer
 from rpd_core.report.stored import stored_request
 from rpd_core.report.verifying import verify
@@ -243,8 +243,8 @@ _STEPS: tuple[Callable[[Path], object], ...] = (
     _rank,
     lambda run: open_run(run).curves,
     lambda run: open_run(run).top(3),
-    lambda run: _find(open_run(run), "pruned:1").stored_return(),
-    lambda run: _find(open_run(run), "suite:1").stored_return(),
+    lambda run: find_episode(open_run(run), "pruned:1").stored_return(),
+    lambda run: find_episode(open_run(run), "suite:1").stored_return(),
     _continue,
     _mend,
 )

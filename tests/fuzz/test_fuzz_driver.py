@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -9,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from rpd_core.errors import RpdError
+from tests.fuzz.formats import find_formats, load_format
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -146,3 +150,15 @@ def test_a_format_that_cannot_start_is_no_clean_bill(tmp_path: Path) -> None:
     assert finished.returncode == 1
     assert "broken.py does not start" in finished.stderr
     assert "no such library" in finished.stderr
+
+
+@pytest.mark.parametrize("path", find_formats(ROOT / "tests/fuzz").values(), ids=lambda p: p.stem)
+def test_a_whole_file_of_each_format_is_read(path: Path, tmp_path: Path) -> None:
+    """A format that no longer fits the package would otherwise be found only by the long command."""
+    chosen = load_format(path)
+    name, content = next(chosen.cases(0))
+    whole = tmp_path / f"whole{chosen.suffix}"
+    whole.write_bytes(content)
+    with contextlib.suppress(RpdError):
+        chosen.attempt(whole)
+    assert name

@@ -309,3 +309,17 @@ def test_a_view_that_is_not_on_offer_is_refused() -> None:
     recipe = Recipe(Line(), Does(always(0)), Looks(), Constant("0"), 2, 5)
     with pytest.raises(FitError, match=r"abstraction needs the view 'screen', which Line does not"):
         Player(recipe)
+
+
+def test_an_episode_that_is_broken_off_begins_as_the_whole_one_does() -> None:
+    whole, cut = [], []
+    for steps, limits in ((whole, None), (cut, np.array([2, 9, 1]))):
+        world = Line()
+        both = dataclasses.replace(plan(3), limits=limits)
+        ended = player(world, by_step([1, 0, 2]), always(0), lanes=2, max_steps=5).play(both, kept)
+        steps += [world.log, ended.length.tolist()]
+    assert whole[1] == [5, 5, 5]
+    assert cut[1] == [2, 5, 1]
+    for seed in {seed for seed, _ in whole[0]}:
+        acted = [action for one, action in cut[0] if one == seed]
+        assert acted == [action for one, action in whole[0] if one == seed][: len(acted)]

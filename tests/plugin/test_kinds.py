@@ -25,6 +25,7 @@ def test_the_kinds_are_these() -> None:
         "measure": "rpd_measures",
         "condition": "rpd_conditions",
         "executor": "rpd_executors",
+        "panel": "rpd_panels",
     }
     assert [name for name, kind in KINDS.items() if kind.short_form] == ["condition"]
 
@@ -51,28 +52,28 @@ def test_every_hook_of_the_table_has_its_section_in_the_reference() -> None:
     assert sorted(sections) == sorted(kind.hook for kind in KINDS.values())
 
 
-class Panel:
+class Gauge:
     """What a kind of component that does not exist yet would have to do."""
 
-    def draw(self) -> str: ...
+    def read(self) -> str: ...
 
 
 def test_one_row_more_is_a_kind_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hook, discovery, registry and messages all follow from the table."""
-    panel = Kind("panel", "rpd_panels", Panel, "draw()")
-    more = {**KINDS, "panel": panel}
+    gauge = Kind("gauge", "rpd_gauges", Gauge, "read()")
+    more = {**KINDS, "gauge": gauge}
     for module in (kinds, hookspecs, discovery, registry):
         monkeypatch.setattr(module, "KINDS", more)
 
-    def rpd_panels() -> list[Component]:
-        return [Component("plain", f"{__name__}:Panel", "a panel")]
+    def rpd_gauges() -> list[Component]:
+        return [Component("plain", f"{__name__}:Gauge", "a gauge")]
 
     plugin = ModuleType("plugin")
-    plugin.rpd_panels = hookimpl(rpd_panels)  # type: ignore[attr-defined]
+    plugin.rpd_gauges = hookimpl(rpd_gauges)  # type: ignore[attr-defined]
     point = SimpleNamespace(
         name="odd", dist=SimpleNamespace(name="odd", version="1"), load=lambda: plugin
     )
     found = Registry(load_plugins([point]))
-    assert [(one.kind, one.status) for one in found.registrations] == [("panel", "ready")]
-    assert isinstance(found.make("panel", "plain"), Panel)
-    assert registry.check_kind("panel") == "panel"
+    assert [(one.kind, one.status) for one in found.registrations] == [("gauge", "ready")]
+    assert isinstance(found.make("gauge", "plain"), Gauge)
+    assert registry.check_kind("gauge") == "gauge"

@@ -180,30 +180,30 @@ def test_a_version_that_is_not_one_is_broken(stated: Any) -> None:
 
 
 def test_an_optional_hook_that_is_not_known_leaves_the_rest_of_its_plugin_usable() -> None:
-    def rpd_panels() -> list[Component]:
+    def rpd_gauges() -> list[Component]:
         raise AssertionError("nobody calls it")
 
-    later = {"rpd_panels": hookimpl(optionalhook=True)(rpd_panels)}
+    later = {"rpd_gauges": hookimpl(optionalhook=True)(rpd_gauges)}
     registry = registry_of(Point("odd", module(**later, **offering(Component("m", GOOD, "")))))
     assert entry(registry, "m").status == "ready"
     note = entry(registry, "odd")
     assert (note.kind, note.status) == ("plugin", "note")
     assert note.reason == (
-        "rpd_panels is a hook of another version, which this rpd does not have; it is ignored"
+        "rpd_gauges is a hook of another version, which this rpd does not have; it is ignored"
     )
     with pytest.raises(SpecError, match=r"Known: fine, m\.$"):  # it is not called broken either
         registry.find("measure", "zzz")
 
 
 def test_a_hook_of_a_newer_contract_leaves_the_rest_of_its_plugin_usable() -> None:
-    contents = offering(Component("m", GOOD, "")) | offering(hook="rpd_panels")
+    contents = offering(Component("m", GOOD, "")) | offering(hook="rpd_gauges")
     registry = registry_of(Point("odd", module(RPD_API=2, **contents)))
     assert entry(registry, "m").status == "ready"
     assert registry.make("measure", "m") is not None
     note = entry(registry, "odd")
     assert (note.kind, note.status) == ("plugin", "note")
     assert note.reason == (
-        "rpd_panels is a hook of plugin API 2, which this rpd does not have; it is ignored"
+        "rpd_gauges is a hook of plugin API 2, which this rpd does not have; it is ignored"
     )
 
 
@@ -384,3 +384,9 @@ def test_everything_bundled_is_ready(registry: Registry) -> None:
     kinds = {one.kind for one in bundled}
     assert kinds >= {"environment", "policy", "abstraction", "default-action", "measure"}
     assert kinds >= {"condition", "executor"}
+
+
+def test_everything_that_the_protocols_offer_is_there() -> None:
+    names: dict[str, object] = {}
+    exec("from rpd_core.plugin.protocols import *", names)
+    assert "Component" in names

@@ -187,11 +187,8 @@ class Scripted(Trials):
     visits: Any
     earns: dict[int, float]
 
-    def trimming(self, tried: Sequence[Candidate]) -> list[Episodes]:
-        return [_flat(6.0, 200) for _ in tried]
-
-    def visited(self, candidate: Candidate) -> Any:
-        return self.visits
+    def trimming(self, tried: Sequence[Candidate]) -> list[tuple[Episodes, Any]]:
+        return [(_flat(6.0, 200), self.visits) for _ in tried]
 
     def confirming(self, candidate: Candidate, look: int) -> tuple[Episodes, Episodes]:
         count = 200 * (1, 2, 4)[look]

@@ -26,7 +26,7 @@ def test_chunks_bound_the_suite_and_workers_the_pruning(
     # 13 rankings and a deletion at 25 points; for 2 thresholds 6 trims and 2 trials of 60 episodes
     monkeypatch.chdir(tmp_path)
     ticks = count(0.0, 64.0)  # the probe of 64 episodes takes 64 seconds
-    monkeypatch.setattr("rpd_core.report.cost.time.perf_counter", lambda: next(ticks))
+    monkeypatch.setattr("rpd_core.play.probe.time.perf_counter", lambda: next(ticks))
     cost = estimate.estimate(resolve(request, registry), workers)
     assert (cost.probe_episodes, cost.suite_episodes, cost.pruning_episodes) == (64, 400, 7960)
     assert cost.seconds == seconds

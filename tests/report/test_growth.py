@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from stores import corridor, finish
 
 import rpd_core as rpd
 from rpd_core.analysis.looks import look_sizes
-from rpd_core.errors import ConfigError, StoreError
+from rpd_core.errors import ConfigError
 from rpd_core.report.screen import growth_words
 
 STABLE: dict[str, Any] = {"until": "stable", "top": 4, "max_episodes": 1000}
@@ -92,9 +93,13 @@ def test_the_same_question_again_plays_nothing(stable: rpd.Run) -> None:
     assert content(stable.path) == before
 
 
-def test_a_suite_that_has_grown_is_not_asked_to_shrink(stable: rpd.Run, tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="a run can grow but not shrink"):
-        finish(stable.path, corridor())
+def test_a_suite_that_has_grown_still_answers_for_its_first_episodes(
+    stable: rpd.Run, tmp_path: Path
+) -> None:
+    path = shutil.copytree(stable.path, tmp_path / "run")
+    first = finish(path, corridor())
+    assert first.summary.suite.episodes == 60
+    assert rpd.open_run(path, stable.name).summary == stable.summary
 
 
 @pytest.mark.slow

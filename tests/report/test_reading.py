@@ -197,7 +197,6 @@ def test_a_refused_command_changes_nothing(cartpole: Path, which: str) -> None:
         (("prune", run, "--measure", "tarantola"), "Did you mean 'tarantula'?"),
         (("prune", run, "--analysis", "../x", "--condition", "auto"), "cannot be called '../x'"),
         (("suite", run, "--seed", "3"), "seed: stored 0, asked 3"),
-        (("suite", run, "--episodes", "10"), "a run can grow but not shrink"),
         (("rank", run, "--condition", "return<0"), "all 40 episodes failed return<0"),
         (("rank", run, "--condition", "auto", "--top", "0"), "top must be at least 1"),
         (("show", run, "--analysis", "nosuch"), "has no analysis 'nosuch'"),

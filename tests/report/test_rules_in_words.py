@@ -28,11 +28,11 @@ BINNED = Entry("spin", edges=(-0.51234, 0.0, 1.25))
         (SPEED, 0.5, 0.5, "speed 0.5 m/s"),
         (TILT, 0.03, None, "pole tilt at least 7°"),
         (TILT, 0.01, 0.02, "pole tilt 2 to 5°"),
-        (BINNED, 1.0, None, "spin at least -0.512"),
+        (BINNED, 1.0, None, "spin at least -0.5"),
         (BINNED, None, 1.0, "spin below 0"),
-        (BINNED, 1.0, 2.0, "spin -0.512 to below 1.25"),
+        (BINNED, 1.0, 2.0, "spin -0.5 to below 1.25"),
         (BINNED, 3.0, 3.0, "spin at least 1.25"),
-        (BINNED, 0.0, 0.0, "spin below -0.512"),
+        (BINNED, 0.0, 0.0, "spin below -0.5"),
         (Entry("x", digits=10**9), 1.5, None, "x at least 1.500000000000000"),
         (BINNED, 9.0, None, "spin at least 1.25"),
     ],
@@ -76,7 +76,7 @@ def test_the_screen_has_room_for_four_lines_and_shows_one_rule_at_least():
 
 def test_the_screen_says_why_there_is_no_rule():
     none = found(note="no short rule tells the 61 that matter from the other 9", covered=0)
-    assert rule_lines(none, 4, 100) == [f"No short rule: {none.note}."]
+    assert rule_lines(none, 4, 100) == [f"{none.note[0].upper()}{none.note[1:]}."]
     assert rule_lines(found(matter=0, note="none is known to matter"), 4, 100) == []
 
 

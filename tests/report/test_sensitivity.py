@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,17 @@ def test_nothing_to_vary_is_refused(run: rpd.Run) -> None:
         rpd.vary(run)
     with pytest.raises(ConfigError, match="has the default action 'constant:0' already"):
         rpd.vary(run, default_actions=["constant:0"])
+
+
+def test_verify_reads_the_variants_of_a_run(
+    run: rpd.Run, found: Sensitivity, tmp_path: Path
+) -> None:
+    copy = shutil.copytree(run.path, tmp_path / "run")
+    whole = json.loads(rpd_command("verify", copy, "--json").stdout)
+    assert whole["faults"] == []
+    part = next((copy / "variants" / found.variants[0].name / "suite").rglob("*.parquet"))
+    part.write_bytes(part.read_bytes()[:-9])
+    verdict = rpd_command("verify", copy, "--json")
+    assert verdict.exit_code == 3
+    (fault,) = json.loads(verdict.stdout)["faults"]
+    assert fault.startswith("variants/rate-0.15: ")

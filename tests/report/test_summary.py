@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from commands import refusal, rpd_command
-from stores import ready
+from stores import corridor, finish, ready
 
 import rpd_core as rpd
 from rpd_core.errors import StoreError
@@ -120,7 +120,7 @@ def test_most_changes_of_type_and_all_missing_keys_make_a_summary_unreadable(run
     for key in whole:
         assert not readable({name: value for name, value in whole.items() if name != key}), key
     for name in ("original", "suite", "coverage", "pass_rates", "list"):
-        for key in whole[name]:
+        for key in {*whole[name]} - {"note"}:  # there was none at first
             assert not readable({**whole, name: {k: v for k, v in whole[name].items() if k != key}})
     for key in ("thresholds", "targets", "ties", "played", "seed", "env"):
         wrong = [value for value in WRONG if readable({**whole, key: value})]
@@ -210,3 +210,10 @@ def test_every_figure_of_a_real_run_belongs_to_its_policy(run: rpd.Run) -> None:
                 assert (point.states, point.steps, point.return_mean) == (
                     made.shares[row], made.step_shares[row], made.mean_return[row],
                 )  # fmt: skip
+
+
+def test_a_list_by_returns_is_split_like_any_other(tmp_path: Path) -> None:
+    asked = corridor(episodes=400, list_by="effect-return", measures=("effect-return",), evidence=5)
+    stability = finish(tmp_path / "r", asked).summary.stability
+    assert stability is not None
+    assert stability.top10 > 0.5

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from commands import without_pictures
 from stores import ready
 from watching import heed_signals
 
@@ -27,7 +28,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Started]]:
 
     def begin(*words: object, **options: object) -> Started:
         process = subprocess.Popen(
-            [sys.executable, "-m", "rpd_core.cli.main", *map(str, words)],
+            [sys.executable, "-m", "rpd_core.cli.main", *without_pictures(*words)],
             **{
                 "stdout": subprocess.PIPE,
                 "stderr": subprocess.PIPE,

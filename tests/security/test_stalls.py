@@ -12,7 +12,7 @@ import pytest
 from watching import is_running, wait_until
 
 SUITE = [
-    "suite", "--default-action", "constant:0", "--episodes", "40", "--workers", "1",
+    "suite", "--yes", "--default-action", "constant:0", "--episodes", "40", "--workers", "1",
     "--abstraction", "identity",
 ]  # fmt: skip
 STALL = ["--stall-timeout", "4"]

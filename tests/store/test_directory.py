@@ -145,17 +145,21 @@ def test_questions_about_a_suite_may_change(tmp_path: Path, config: Configuratio
     assert directory.stored().settings.chunk == 10
 
 
-def test_a_run_grows_and_does_not_shrink(tmp_path: Path, config: Configuration) -> None:
+def test_a_run_can_be_asked_for_more_and_for_less_than_it_holds(
+    tmp_path: Path, config: Configuration
+) -> None:
     directory = RunDirectory(tmp_path)
     directory.create(config)
     fill(directory, (0, 19), (20, 39))
     directory.create(changed(config, episodes=90))
     assert directory.stored().settings.episodes == 90
-    with pytest.raises(StoreError, match="holds 40 episodes, asked for 30: a run can grow but not"):
-        directory.create(changed(config, episodes=30))
-    assert directory.stored().settings.episodes == 90
-    directory.create(changed(config, episodes=40))
-    assert directory.stored().settings.episodes == 40, "what was only planned may be given up"
+    assert directory.surplus(changed(config, episodes=90)) == ""
+    directory.create(changed(config, episodes=30))
+    assert directory.stored().settings.episodes == 30
+    assert "holds 40 mutant episodes: the first 30 are used" in directory.surplus(
+        changed(config, episodes=30)
+    )
+    assert directory.suite().count() == 40, "nothing is thrown away"
 
 
 def test_a_run_of_another_schema_is_refused(tmp_path: Path, config: Configuration) -> None:
@@ -257,7 +261,12 @@ def test_only_leftovers_of_our_own_are_tidied(tmp_path: Path) -> None:
     session_at(tmp_path, corridor())
     elsewhere = tmp_path.with_name(f"{tmp_path.name}-elsewhere")
     elsewhere.mkdir()
-    ours = [".run.json.17.tmp", "suite/.part-000000000-000000019.parquet.99.tmp"]
+    ours = [
+        ".run.json.17.tmp",
+        "suite/.part-000000000-000000019.parquet.99.tmp",
+        ".report.html.17.tmp",
+        "suite/.1.webp.17.tmp",
+    ]
     theirs = [
         "notes.tmp",
         ".notes.tmp",

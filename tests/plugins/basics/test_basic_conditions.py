@@ -18,7 +18,7 @@ from rpd_core.analysis.conditions import (
     restore_condition,
     weigh,
 )
-from rpd_core.errors import ComponentError, EvidenceError
+from rpd_core.errors import ComponentError, EvidenceError, SpecError
 from rpd_core.plugin.protocols import ENDINGS, Episodes
 from rpd_core.plugin.registry import Registry, installed
 
@@ -53,6 +53,24 @@ def passed(spec: str, some: Episodes) -> list[float]:
 )
 def test_returns_are_compared(spec: str, expected: list[float]) -> None:
     assert passed(spec, episodes([1.0, 2.0, 3.0])) == expected
+
+
+def test_a_soft_return_passes_in_part_between_its_bounds() -> None:
+    some = episodes([-1.0, 50.0, 87.5, 125.0, 200.0, 500.0])
+    assert passed("soft-return:low=50,high=200", some) == [0, 0, 0.25, 0.5, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("soft-return:low=200,high=50", "low must lie below high, got low=200, high=50"),
+        ("soft-return:low=1,high=1", "low must lie below high, got low=1, high=1"),
+        ("soft-return:low=0,high=inf", "high must be a finite number, got inf"),
+    ],
+)
+def test_bounds_of_a_soft_return_are_finite_and_in_order(spec: str, message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        installed().make("condition", spec)
 
 
 def test_lengths_are_compared() -> None:

@@ -172,3 +172,28 @@ def test_a_lane_is_drawn_where_it_stands() -> None:
         np.testing.assert_array_equal(picture, alone.render())
         alone.close()
     assert (pictures[0] != pictures[1]).any()
+
+
+def test_mirrored_pushes_are_one_relative_to_the_pole() -> None:
+    grid = CartPoleGrid()
+    assert grid.name_relations(2) == ("under", "away")
+    assert grid.name_relations(3) == ()
+    leaning = np.array([[0.0, 0.0, 0.1, 0.0], [0.0, 0.0, -0.1, 0.0]])
+    assert grid.relate_actions(leaning, np.array([1, 0])).tolist() == [0, 0]
+    assert grid.relate_actions(leaning, np.array([0, 1])).tolist() == [1, 1]
+    coming_back = np.array([[0.0, 0.0, 0.1, -1.0]])  # it leans right and falls to the left
+    assert grid.relate_actions(coming_back, np.array([0])).tolist() == [0]
+    chance = np.random.default_rng(0)
+    rows, pushes = chance.normal(size=(500, 4)), chance.integers(0, 2, 500)
+    assert (grid.relate_actions(rows, pushes) == grid.relate_actions(-rows, 1 - pushes)).all()
+
+
+def test_the_shipped_policy_mostly_does_one_thing_in_a_state_relative_to_the_pole(
+    registry: Registry,
+) -> None:
+    setup = resolve(Request("cartpole", lanes=200), registry)
+    chunk = perform_suite(SuiteJob(recipe_of(setup), 3, 0.4, 0, 199))
+    choices = chunk.suite.states.choices
+    assert chunk.names.choices == ("under", "away")
+    assert chunk.names.actions == ("left", "right")
+    assert choices.max(axis=1).sum() / choices.sum() > 0.8  # left and right: 0.72

@@ -300,7 +300,21 @@ def test_max_steps_replaces_the_limit_of_the_environment() -> None:
         (GymEnvironment("nowhere:Foo-v0"), ComponentError, "No module named 'nowhere'"),
         (GymEnvironment("Blackjack-v1"), SpecError, "give a step cap"),
         (GymEnvironment("CartPole-v1", kwargs=("x",)), SpecError, "key=value"),
-        (GymEnvironment("Acrobot-v1", kwargs=("wind=1",)), SpecError, "argument 'wind'"),
+        (
+            GymEnvironment("Acrobot-v1", kwargs=("wind=1",)),
+            SpecError,
+            "Acrobot-v1 takes no argument 'wind': leave wind= out.",
+        ),
+        (
+            GymEnvironment("Acrobot-v1", kwargs=("max_step=9",)),
+            SpecError,
+            "leave max_step= out. Did you mean 'max_steps'?",
+        ),
+        (
+            PythonEnvironment("own_worlds:Walk", 5, ("wind=1",)),
+            SpecError,
+            "own_worlds:Walk takes no argument 'wind': leave wind= out.",
+        ),
         (PythonEnvironment("own_worlds:Walk"), SpecError, "give a step cap"),
         (PythonEnvironment("own_worlds:Wlk"), SpecError, "cannot import"),
         (PythonEnvironment(dict), SpecError, "must return a gymnasium.Env, got dict"),
@@ -380,3 +394,22 @@ def test_ids_of_the_packages_that_rpd_depends_on_need_no_module() -> None:
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (run.stdout, run.stderr) == ("MiniGrid-Empty-5x5-v0 ALE/Pong-v5\n", "")
+
+
+def test_an_id_that_an_installed_package_would_register_comes_with_its_module(
+    tmp_path, monkeypatch
+) -> None:
+    (tmp_path / "far_worlds").mkdir()
+    (tmp_path / "far_worlds" / "__init__.py").write_text(
+        'from gymnasium import register\nregister(id="FarAway-v7", entry_point="far_worlds:No")\n'
+    )
+    about = tmp_path / "far_worlds-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: far-worlds\nVersion: 1.0\nRequires-Dist: gymnasium>=1\n"
+    )
+    (about / "RECORD").write_text("far_worlds/__init__.py,,\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(SpecError, match=r"registered by far_worlds: write gym:far_worlds:FarAway"):
+        find_id("FarAway-v7")
+    assert "far_worlds" not in sys.modules

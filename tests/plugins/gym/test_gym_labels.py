@@ -44,7 +44,9 @@ def test_the_lanes_of_cartpole_name_entries_and_actions() -> None:
         ("MountainCar-v0", ("position", "velocity"), ("push left", "no push", "push right")),
         ("MountainCarContinuous-v0", ("position", "velocity"), ()),
         ("Pendulum-v0", ("cos angle", "sin angle", "angular velocity"), ()),
-        ("FrozenLake-v1", (), ()),
+        ("FrozenLake-v1", (), ("left", "down", "right", "up")),
+        ("Taxi-v3", (), ("south", "north", "east", "west", "pick up", "drop off")),
+        ("Blackjack-v1", ("own sum", "dealer's card", "usable ace"), ("stick", "hit")),
     ],
 )  # fmt: skip
 def test_entries_of_classic_control_have_names(name, entries, actions) -> None:
@@ -57,7 +59,17 @@ def test_entries_of_box2d_have_names() -> None:
     assert names(GymEnvironment("LunarLander-v3")) == (lander.entries, lander.actions)
     continuous = GymEnvironment("LunarLander-v3", kwargs=("continuous=true",))
     assert names(continuous) == (lander.entries, ())
-    assert names(GymEnvironment("BipedalWalker-v3")) == (LABELS["BipedalWalker"].entries, ())
+    for walker in ("BipedalWalker-v3", "BipedalWalkerHardcore-v3"):
+        assert names(GymEnvironment(walker)) == (LABELS["BipedalWalker"].entries, ())
+    discrete = GymEnvironment("CarRacing-v3", kwargs=("continuous=false",))
+    assert names(discrete) == ((), ("nothing", "steer right", "steer left", "gas", "brake"))
+
+
+@pytest.mark.parametrize("id", sorted(gymnasium.registry))
+def test_every_task_of_classic_control_and_box2d_has_names(id: str) -> None:
+    spec = gymnasium.registry[id]
+    if str(spec.entry_point).startswith(("gymnasium.envs.classic_control", "gymnasium.envs.box2d")):
+        assert spec.name in LABELS
 
 
 def test_the_walker_has_24_entries_in_the_order_of_its_state() -> None:
@@ -86,6 +98,23 @@ def test_a_stranger_with_a_known_name_gets_no_names() -> None:
     gymnasium.register("MountainCar-v7", entry_point=Walk, max_episode_steps=7)
     assert names(GymEnvironment("MountainCar-v7")) == ((), ())
     gymnasium.registry.pop("MountainCar-v7")
+
+
+@pytest.mark.parametrize(
+    ("metadata", "found"),
+    [
+        (
+            {"entry_names": ("at", "start"), "action_names": ["stay", "go"]},
+            (("at", "start"), ("stay", "go")),
+        ),
+        ({"entry_names": ("here",), "action_names": ["stay"]}, ((), ())),
+        ({"entry_names": 7, "action_names": [1, 2]}, ((), ())),
+        ({}, ((), ())),
+    ],
+)
+def test_an_environment_of_ones_own_names_things_in_its_metadata(metadata, found) -> None:
+    own = type("Own", (Walk,), {"metadata": metadata})
+    assert names(PythonEnvironment(own)) == found
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,24 @@ import pytest
 import torch
 from gymnasium import spaces
 from minigrid.wrappers import FlatObsWrapper, OneHotPartialObsWrapper
-from sb3_toys import batch, facts_of, rewritten, samples, saved, seen, settings_of, train
+from sb3_toys import (
+    algorithm,
+    batch,
+    facts_of,
+    rewritten,
+    samples,
+    saved,
+    seen,
+    settings_of,
+    train,
+)
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import nn
 
 from rpd_core.errors import FitError, SpecError
+from rpd_core.plugin.protocols import Opening
+from rpd_core.plugin.registry import installed
+from rpd_sb3.encodings import WithMission, WithMissionOfLane
 from rpd_sb3.fitting import FitOptions, fit
 from rpd_sb3.loader import Sb3File
 
@@ -160,3 +173,57 @@ def test_a_mission_that_differs_between_episodes_is_not_guessed() -> None:
     env, wrapped, _ = grid_steps(FlatObsWrapper, "MiniGrid-GoToDoor-5x5-v0")
     with pytest.raises(FitError, match="may differ between episodes"):
         fit(facts_of(env.observation_space, SEVEN), wrapped.observation_space, FitOptions())
+
+
+@pytest.fixture(scope="module")
+def flat_model(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path]:
+    """A PPO that was trained for some steps, as people do, on flat observations."""
+    env = FlatObsWrapper(gymnasium.make("MiniGrid-Empty-8x8-v0"))
+    model = algorithm("PPO")("MlpPolicy", env, seed=1, n_steps=32, batch_size=32, device="cpu")
+    model.learn(64)
+    return model, saved(model, tmp_path_factory.mktemp("flat"))
+
+
+@pytest.mark.parametrize(
+    "id", ["Empty-8x8", "GoToDoor-5x5", "BabyAI-GoToRedBall-v0", "MiniGrid-Empty-8x8-v0"]
+)
+def test_a_model_of_flat_observations_sees_the_mission_of_each_episode(
+    flat_model: tuple[Any, Path], id: str
+) -> None:
+    model, path = flat_model
+    lanes = installed().make("environment", f"minigrid:{id}").open(Opening(4))
+    seeds = np.arange(4) + 20
+    lanes.reset(np.arange(4), seeds)
+    policy = Sb3File(path).load(lanes.facts)
+    assert policy.needs == ("mission",)
+    name = id if id.endswith("-v0") else f"MiniGrid-{id}-v0"
+    env = FlatObsWrapper(gymnasium.make(name))
+    flat = np.stack([env.reset(seed=int(seed))[0] for seed in seeds])
+    views = {"mission": lanes.view("mission")}
+    found, _ = policy.fitting(lanes.observe(), np.ones(4, dtype=bool), None, views)
+    np.testing.assert_array_equal(found, flat)
+    wanted = model.policy.get_distribution(torch.from_numpy(flat)).distribution.probs
+    choice = policy(seen(lanes.observe(), views=views))
+    np.testing.assert_allclose(choice.probabilities, wanted.detach().numpy(), atol=1e-6)
+
+
+def test_minigrid_and_gym_play_the_same_episodes_with_it(flat_model: tuple[Any, Path]) -> None:
+    from test_sb3_playing import play
+
+    spec = f"sb3:{flat_model[1]},deterministic=false"
+    ours, theirs = (play(env, spec) for env in ("minigrid:Empty-8x8", "gym:MiniGrid-Empty-8x8-v0"))
+    np.testing.assert_array_equal(ours.total_return, theirs.total_return)
+    np.testing.assert_array_equal(ours.length, theirs.length)
+
+
+def test_a_mission_in_bytes_is_encoded_like_the_same_mission_in_words() -> None:
+    pictures = np.arange(2 * 12, dtype=np.uint8).reshape(2, 12)
+    text = np.zeros((2, 256), dtype=np.uint8)
+    text[:, :9] = np.frombuffer(b"go, get A", dtype=np.uint8)
+    rows = np.concatenate([pictures, text], axis=1)
+    np.testing.assert_array_equal(WithMissionOfLane(12)(rows), WithMission("go, get A")(pictures))
+    rows[1, 12 + 2] = ord("!")
+    with pytest.raises(FitError, match="the mission 'go! get A' cannot be encoded"):
+        WithMissionOfLane(12)(rows)
+    with pytest.raises(FitError, match="take 96 letters"):
+        WithMissionOfLane(12)(np.concatenate([pictures, np.full((2, 97), 97, np.uint8)], axis=1))

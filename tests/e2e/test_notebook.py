@@ -1,0 +1,59 @@
+"""The tutorial as a notebook: executed from top to bottom, in a kernel of its own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOK = ROOT / "docs" / "tutorial.ipynb"
+
+
+def read() -> Any:
+    return nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
+
+
+def code_cells(notebook: Any) -> list[Any]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def shown(cell: Any) -> str:
+    """Return the last output of a cell as a notebook shows it."""
+    data = cell.outputs[-1]["data"]
+    return str(data.get("text/html", data["text/plain"]))
+
+
+def test_the_notebook_is_stored_without_outputs() -> None:
+    nbformat.validate(read())  # type: ignore[no-untyped-call]
+    for cell in code_cells(read()):
+        assert cell.outputs == []
+        assert cell.execution_count is None
+
+
+@pytest.mark.slow
+def test_the_notebook_runs_and_shows_its_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = [str(ROOT), str(ROOT / "plugins"), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, known)))
+    monkeypatch.setenv("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+    notebook = read()
+    client = NotebookClient(notebook, timeout=300, resources={"metadata": {"path": tmp_path}})
+    client.execute()
+    cells = {cell.source.splitlines()[-1]: cell for cell in code_cells(notebook)}
+    for name in ("cartpole", "again", "minigrid", "own"):
+        answer = shown(cells[name])
+        assert "<strong>" in answer
+        assert answer.count("<tr>") > 3, name
+    assert shown(cells["rule.top(3)"]).count("<svg") == 3
+    assert shown(cells["cartpole"]) == shown(cells["again"])
+    streams = [one for cell in code_cells(notebook) for one in cell.outputs if "text" in one]
+    assert [one["text"] for one in streams if one["name"] == "stderr"] == []
+    drawn = [str(one) for cell in code_cells(notebook) for one in cell.outputs]
+    assert not any("<progress" in one for one in drawn), "bars are taken away at the end"
+    assert len([*(tmp_path / "runs").iterdir()]) == 4

@@ -1,0 +1,183 @@
+"""The page of a run in a real browser: without network, with a keyboard, small, dark, hostile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import chromium, opened
+from page_worlds import HOSTILE, panel, spoil_everything, store_pictures
+from strangers import having, plugin
+
+from rpd_core.api import open_run
+
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def report(browser: Any, finished: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the page of a CartPole run with some pictures and a pair of clips."""
+    run = open_run(finished.copy(tmp_path_factory.mktemp("page")))
+    store_pictures(run.path, str(run.name), [row.key for row in run.summary.decisions[:4]])
+    return open_run(run.path).report()
+
+
+@pytest.fixture
+def page(browser: Any, report: Path) -> Iterator[Any]:
+    with opened(browser, report) as found:
+        yield found.page
+    assert found.complaints == []
+    assert found.requests == []
+
+
+def column(page: Any, name: str) -> list[str]:
+    return [text.strip() for text in page.locator(f"#table tbody .c-{name}").all_inner_texts()]
+
+
+def effects(page: Any) -> list[float]:
+    return [float(text.split()[0]) for text in column(page, "effect")]
+
+
+def test_the_charts_are_drawn_and_the_still_drawings_are_for_print(page: Any) -> None:
+    assert page.locator("#chart-states canvas").count() > 0
+    assert page.locator("#chart-steps canvas").count() > 0
+    assert page.locator(".still svg:visible").count() == 0
+    page.emulate_media(media="print")
+    assert page.locator(".still svg:visible").count() >= 2
+    assert page.locator("#chart-states").is_visible() is False
+
+
+def test_the_slider_shows_return_steps_and_which_states_are_in(page: Any) -> None:
+    slider = page.locator("#keep-number")
+    slider.focus()
+    page.keyboard.press("Home")
+    assert page.locator("#keep-count").inner_text() == "0"
+    assert page.locator("#keep-list li").count() == 0
+    page.keyboard.press("End")
+    assert page.locator("#keep-states").inner_text() == "100.0 %"
+    assert page.locator("#keep-list li").count() == 12
+    assert all("✓" in text for text in column(page, "kept"))
+    before = page.locator("#keep-return").inner_text()
+    page.keyboard.press("Home")
+    assert page.locator("#keep-return").inner_text() != before
+    assert slider.get_attribute("aria-valuetext") == "0 states"
+
+
+def test_the_table_is_sorted_by_its_headings_with_the_keyboard_alone(page: Any) -> None:
+    heading = page.locator("#table th[data-key=effect]")
+    heading.locator("button").focus()
+    page.keyboard.press("Enter")
+    assert heading.get_attribute("aria-sort") == "descending"
+    assert effects(page) == sorted(effects(page), reverse=True)
+    page.keyboard.press("Enter")
+    assert heading.get_attribute("aria-sort") == "ascending"
+    assert effects(page) == sorted(effects(page))
+    page.locator("#table-after").focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#table-page").inner_text().startswith("26 to 50 of ")
+
+
+def test_search_and_filter_leave_what_fits(page: Any) -> None:
+    words = column(page, "state")[0]
+    page.locator("#table-search").fill(words.upper())
+    assert column(page, "state") == [words]
+    page.locator("#table-search").fill("no such state")
+    assert column(page, "state") == []
+    assert page.locator("#table-status").inner_text().startswith("0 of ")
+    page.locator("#table-search").fill("")
+    page.locator("#table-filter").select_option("confirmed")
+    assert all("◆" in text for text in column(page, "kept"))
+
+
+def test_a_line_is_hidden_and_shown_again(page: Any) -> None:
+    visible = "Bokeh.documents[0].get_model_by_name('line tarantula').visible"
+    box = page.locator("[data-line=tarantula]")
+    box.focus()
+    page.keyboard.press("Space")
+    assert page.evaluate(visible) is False
+    page.keyboard.press("Space")
+    assert page.evaluate(visible) is True
+
+
+def test_the_plane_follows_the_two_variables_that_are_chosen(page: Any) -> None:
+    label = "Bokeh.documents[2].roots()[0].below[0].axis_label"
+    assert page.evaluate(label) == "pole tilt (°)"
+    page.locator(".plane-x").select_option(label="cart speed")
+    assert page.evaluate(label) == "cart speed (m/s)"
+    cells = "Bokeh.documents[2].get_model_by_name('cells').data.x.length"
+    assert page.evaluate(cells) > 5
+
+
+def test_both_clips_are_played_and_stopped_together(page: Any) -> None:
+    button = page.locator("[data-play='0']")
+    stills = [image.get_attribute("src") for image in page.locator(".pair img").all()]
+    button.click()
+    assert button.inner_text() == "Stop"
+    button.click()
+    assert [image.get_attribute("src") for image in page.locator(".pair img").all()] == stills
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_an_accessibility_check_finds_nothing(browser: Any, report: Path, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    with opened(browser, report, color_scheme=scheme) as found:
+        found.page.locator("summary").first.click()
+        result = axe.run(found.page)
+        back = found.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert len(result.response["passes"]) > 20
+    assert result.violations_count == 0, result.generate_report()
+    assert (back == "rgb(255, 255, 255)") == (scheme == "light")
+
+
+def test_nothing_is_wider_than_a_phone(browser: Any, report: Path) -> None:
+    with opened(browser, report, viewport=PHONE, has_touch=True) as found:
+        assert found.page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+        assert found.page.locator("#table tbody tr").first.is_visible()
+    assert found.complaints == []
+
+
+def test_every_control_is_reached_by_the_tab_key(page: Any) -> None:
+    reached = set()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.id || document.activeElement.className"))
+    assert {"skip", "keep-measure", "keep-number", "table-search", "table-filter"} <= reached
+
+
+def test_without_scripts_the_answer_the_curves_and_the_first_rows_are_there(
+    browser: Any, report: Path
+) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(report.as_uri())
+    assert page.locator(".still svg").first.is_visible()
+    assert page.locator("#table tbody tr").count() == 25
+    context.close()
+
+
+def test_hostile_names_are_shown_as_they_are_and_do_nothing(
+    browser: Any, finished: Any, tmp_path: Path
+) -> None:
+    run = finished.copy(tmp_path)
+    spoil_everything(run)
+    with having(plugin("rpd-odd", "1", (panel("good", "Good"), panel("bad", "Raises")))):
+        report = open_run(run).report()
+    with opened(browser, report) as found:
+        page = found.page
+        assert page.evaluate("window.pwned") is None
+        assert page.locator("[onerror]").count() == 0
+        assert page.locator("img[src=x]").count() == 0
+        assert HOSTILE in page.locator("h1").inner_text()
+        assert HOSTILE in page.locator("#table tbody .c-state").first.inner_text()
+        page.locator("#keep-measure").select_option(label=HOSTILE)
+        page.mouse.move(400, 700)
+        assert page.evaluate("window.pwned") is None
+    assert found.complaints == []

@@ -1,0 +1,88 @@
+"""One of something, names in narrow columns, what is wrong with a component: all in sentences."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from rpd_core.cli.plugin_commands import blocks_of
+from rpd_core.errors import ComponentError, counted
+from rpd_core.plugin.discovery import Plugin
+from rpd_core.plugin.protocols import Component
+from rpd_core.plugin.registry import Registry
+from rpd_core.report.listing import list_notes
+from rpd_core.report.results import ListFacts
+
+
+def test_one_of_a_kind_is_not_several() -> None:
+    assert [counted(n, "fault") for n in (0, 1, 2)] == ["0 faults", "1 fault", "2 faults"]
+    assert [counted(n, "analysis", "analyses") for n in (1, 3)] == ["1 analysis", "3 analyses"]
+
+
+def test_verify_counts_one_analysis_and_one_fault(cli, finished, tmp_path) -> None:
+    run = finished.copy(tmp_path)
+    assert cli("verify", run).stdout.startswith("ok: ")
+    assert f" parts and 1 analysis in {run}\n" in cli("verify", run).stdout
+    next(run.glob("analyses/*/summary.json")).write_text("{")
+    damaged = cli("verify", run)
+    assert (damaged.exit_code, "\n1 fault: " in damaged.stdout) == (3, True), damaged.stdout
+
+
+def test_a_list_of_one_decision_is_told_in_the_singular() -> None:
+    one = facts(1, {"matters": 1})
+    assert "Of 1 decision with evidence, 1 matters." in " ".join(list_notes(one))
+    two = facts(3, {"matters": 2, "harmless": 1})
+    assert "Of 3 decisions with evidence, 2 matter, 1 is harmless." in " ".join(list_notes(two))
+
+
+def facts(listed: int, verdicts: dict[str, int]) -> ListFacts:
+    blank = {field.name: 0 for field in dataclasses.fields(ListFacts)}
+    return ListFacts(**{**blank, "listed": listed, "verdicts": verdicts})
+
+
+def strangers(*components: Component, name: str = "mine") -> Plugin:
+    return Plugin(name, f"rpd-{name}", "1.0", tuple(("measure", one) for one in components))
+
+
+def test_why_a_component_cannot_be_used_is_a_sentence() -> None:
+    lacking = Component("a", "x:Y", "A", requires=("nowhere_to_be_found",), install="nowhere")
+    broken = Component("b", "no_such_module:Y", "B")
+    twice = Component("c", "rpd_core.errors:RpdError", "C")
+    registry = Registry([strangers(lacking, broken, twice), strangers(twice, name="other")])
+    sentences = []
+    for name in "abc":
+        with pytest.raises(ComponentError) as caught:
+            registry.find("measure", name)
+        sentences.append(str(caught.value))
+    assert sentences == [
+        "measure 'a' needs nowhere_to_be_found: pip install nowhere",
+        "measure 'b' is broken: there is no module 'no_such_module'",
+        "measure 'c' cannot be used: 'other' (rpd-other) offers the same name; rename or "
+        "uninstall one",
+    ]
+    rows = [one.as_row() for one in registry.registrations]
+    assert blocks_of(rows, 60) == [
+        "measure",
+        "  a  A (rpd-mine 1.0) [needs nowhere_to_be_found: pip",
+        "     install nowhere]",
+        "  b  B (rpd-mine 1.0) [broken: there is no module",
+        "     'no_such_module']",
+        "  c  C (rpd-mine 1.0) [clash: 'other' (rpd-other) offers the",
+        "     same name; rename or uninstall one]",
+        "  c  C (rpd-other 1.0) [clash: 'mine' (rpd-mine) offers the",
+        "     same name; rename or uninstall one]",
+    ]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100])
+def test_list_plugins_fits_a_narrow_screen(cli, monkeypatch, width: int) -> None:
+    from typer.testing import CliRunner
+
+    from rpd_core.cli.app import app
+
+    told = CliRunner().invoke(app, ["list-plugins"], env={"COLUMNS": str(width)}).stdout
+    assert max(map(len, told.splitlines())) <= width
+    assert "\n  tarantula        Risk if mutated against if kept\n" in told or width == 40
+    wide = CliRunner().invoke(app, ["list-plugins"], env={"COLUMNS": "300"}).stdout
+    assert wide.startswith("kind            name             status  summary")

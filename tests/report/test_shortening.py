@@ -1,0 +1,115 @@
+"""States that are too long for the screen."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from rpd_core.report.listing import _most_often, print_list
+from rpd_core.report.results import Decision
+from rpd_core.report.shortening import cut, shortened
+
+RULES = [
+    "speed < 1 and angle >= 0.5 and height < 2 (90 % pure)",
+    "speed < 1 and angle >= 0.5 and height >= 2 (80 % pure)",
+    "speed < 1 and angle < 0.5 (99 % pure)",
+]
+
+
+def test_what_most_states_share_is_left_out_first() -> None:
+    assert shortened(RULES, 50) == [
+        "… and angle >= 0.5 and height < 2 (90 % pure)",
+        "… and angle >= 0.5 and height >= 2 (80 % pure)",
+        "speed < 1 and angle < 0.5 (99 % pure)",
+    ]
+    assert shortened(RULES, 30)[:2] == [
+        "… and height < 2 (90 % pure)",
+        "… and height >= 2 (80 % pure)",
+    ]
+
+
+def test_a_state_takes_as_many_lines_as_it_may_before_anything_is_left_out() -> None:
+    assert shortened(RULES[:1], 30, lines=2) == [
+        "speed < 1 and angle >= 0.5 and\nheight < 2 (90 % pure)"
+    ]
+
+
+def test_parts_in_the_middle_are_marked() -> None:
+    texts = ["a 1, same, b 2", "c 3, same, d 4"]
+    assert shortened(texts, 12) == ["a 1, …, b 2", "c 3, …, d 4"]
+
+
+def test_a_text_without_parts_loses_its_middle() -> None:
+    assert cut("0123456789", 10) == "0123456789"
+    assert cut("0123456789abc", 10) == "012345…abc"
+    assert shortened(["0123456789abc"], 10) == ["012345…abc"]
+    assert cut("two\nlines\x0b", 40) == "two lines"
+
+
+@given(st.lists(st.text(max_size=80), max_size=5), st.integers(1, 40), st.integers(1, 3))
+def test_every_text_fits(texts: list[str], width: int, lines: int) -> None:
+    for one in shortened(texts, width, lines):
+        broken = one.split("\n")
+        assert len(broken) <= lines
+        assert max(map(len, broken)) <= width
+
+
+def test_texts_of_megabytes_are_cut_at_once() -> None:
+    huge = [", ".join(f"cell {place} {row}" for place in range(200_000)) for row in range(3)]
+    assert max(map(len, shortened(huge, 60, lines=2))) <= 121
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("right 52%, left 48%", "right 52%"),
+        ("main engine 87%, no engine 13%", "main engine 87%"),
+        ("positive torque 51%, no torque 49%", "positive…que 51%"),
+        ("positive torque", "positive torque"),
+        ("negative torque to the left", "negative t… left"),
+        ("(0.25±0.1, -1)", "(0.25±0.1, -1)"),
+    ],
+)
+def test_an_action_that_is_too_long_keeps_its_share(words: str, shown: str) -> None:
+    assert _most_often(words) == shown
+    assert len(shown) <= 16
+
+
+def decision(rank: int) -> Decision:
+    where = f"angular velocity 1 >= 0.025 and cos angle 2 < 0.{rank} (99 % pure)"
+    return Decision(
+        rank=rank, key=rank, state=where, policy_action="main engine 87%, none 13%",
+        default_action="right engine 54%, none 46%", risk_mutated=0.8, risk_kept=0.4, effect=0.4,
+        low=0.3, high=0.5, reached=1.0, reached_steps=0.1, episodes_mutated=57, episodes_kept=242,
+        verdict="matters", settled_at=None, score=0.1, differed=0.5, visits=900,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("width", "left_out"), [(160, []), (100, []), (95, ["m+k"]), (80, ["m+k", "default action"])]
+)
+def test_the_list_fits_narrow_screens_and_says_what_it_leaves_out(width, left_out) -> None:
+    console = Console(width=width, file=io.StringIO())
+    print_list(console, "Decisions", [decision(rank) for rank in range(1, 4)])
+    told = console.file.getvalue()
+    assert max(map(len, told.splitlines())) <= width
+    assert "+0.40*" in told
+    assert all(f"0.{rank} " in told for rank in range(1, 4))
+    assert [one for one in ("m+k", "default action") if one in told.partition("Left out")[2]] == (
+        left_out
+    )
+
+
+def test_of_words_with_a_drawing_the_words_stay() -> None:
+    drawn = "facing down; goal 5 ahead  [#######/###G.../###....]"
+    other = "facing down; wall 6 ahead  [#######/....###/....###]"
+    assert shortened([drawn, other], 39, lines=2) == [
+        "facing down; goal 5 ahead [#######/###…",
+        "facing down; wall 6 ahead [#######/...…",
+    ]
+    assert shortened([drawn], 27) == ["facing down; goal 5 ahead"]
+    assert shortened([drawn], 80) == [" ".join(drawn.split())]
