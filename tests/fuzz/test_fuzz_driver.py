@@ -154,7 +154,7 @@ def test_a_format_that_cannot_start_is_no_clean_bill(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", find_formats(ROOT / "tests/fuzz").values(), ids=lambda p: p.stem)
 def test_a_whole_file_of_each_format_is_read(path: Path, tmp_path: Path) -> None:
-    """A format that no longer fits the package would otherwise be found only by the long command."""
+    """Find a format that no longer fits the package before the long command does."""
     chosen = load_format(path)
     name, content = next(chosen.cases(0))
     whole = tmp_path / f"whole{chosen.suffix}"
