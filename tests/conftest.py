@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 
 from rpd_core.cli import progress
+from rpd_core.execute.local import usable_cores
 from rpd_core.execute.worker import one_thread
 from rpd_core.play.jobs import close_players
 from rpd_core.plugin.registry import Registry, installed
@@ -17,6 +18,12 @@ progress.EVERY = float("inf")  # how busy the machine is must not decide what te
 
 settings.register_profile("rpd", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("rpd")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return one process more than there are cores: many tests wait for others to end."""
+    return usable_cores() + 1
 
 
 @pytest.fixture(scope="session")

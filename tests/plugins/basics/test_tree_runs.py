@@ -15,23 +15,17 @@ import rpd_core as rpd
 from rpd_core.play import prepare
 
 RUN = ("--env", "cartpole", "--abstraction", "tree", "--episodes", "250", "--workers", "1")
-QUICK = (
-    "--unmutated-episodes",
-    "50",
-    "--confirm-episodes",
-    "50",
-    "--rounds",
-    "0",
-    "--confirm-tries",
-    "2",
-)
+SMALL: dict[str, Any] = {
+    "episodes": 250, "unmutated_episodes": 50, "confirm_episodes": 50, "rounds": 0,
+    "confirm_tries": 1, "test_episodes": 4, "shares": (0.0, 0.2, 1.0), "random_rankings": 1,
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("tree") / "run"
-    result = rpd_command("run", *RUN, *QUICK, "--test-episodes", "4", "--out", path)
-    assert result.exit_code == 0, result.output
+    asked = {**SMALL, "pictures": False, "progress": False}
+    rpd.run("cartpole", abstraction="tree", out=path, **asked)
     return path
 
 
