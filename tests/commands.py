@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+from unittest.mock import patch
 
 from typer.testing import CliRunner
 
@@ -31,11 +33,18 @@ def without_pictures(*words: object) -> list[str]:
     return [*typed, *(one for one in added if one.replace("--no-", "--") not in asked)]
 
 
-def rpd_command(*words: object) -> Any:
-    """Call `rpd` with these words."""
+def invoke(words: Sequence[str], columns: int = 200) -> Any:
+    """Call `rpd` in this process; one worker is this process, too, which spares its imports."""
+    from rpd_core.cli import run
     from rpd_core.cli.app import app
 
-    return CliRunner().invoke(app, without_pictures(*words), env={"COLUMNS": "200"})
+    with patch.object(run, "ISOLATE", False):
+        return CliRunner().invoke(app, words, env={"COLUMNS": str(columns)})
+
+
+def rpd_command(*words: object) -> Any:
+    """Call `rpd` with these words."""
+    return invoke(without_pictures(*words))
 
 
 def refusal(*words: object) -> str:

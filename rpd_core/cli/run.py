@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from rpd_core.report.opened import Run
     from rpd_core.store.session import Session
 
+ISOLATE = True
+"""Whether one worker is a process of its own, which can be ended when it hangs."""
+
 
 @shared.reporting
 @options.with_settings("suite", "size", "analysis", "growth")
@@ -109,7 +112,7 @@ def executor_for(text: str, stall_timeout: float | None) -> Any:
     from rpd_core.plugin.registry import installed
 
     executor = installed().make("executor", text)
-    wanted = {"isolate": True, "stall_timeout": stall_timeout}
+    wanted = {"isolate": ISOLATE, "stall_timeout": stall_timeout}
     known = {item.name for item in dataclasses.fields(executor)}
     if stall_timeout is not None and "stall_timeout" not in known:
         raise ConfigError(f"the executor {text!r} has no stall_timeout: leave --stall-timeout out")

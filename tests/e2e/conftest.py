@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import commands
 import pytest
 from commands import QUICK, without_pictures
 from watching import heed_signals
@@ -113,11 +114,7 @@ def rpd(tmp_path: Path) -> Iterator[Rpd]:
 
 def invoke(*words: object) -> Any:
     """Call the command line in this process, which spares the imports."""
-    from typer.testing import CliRunner
-
-    from rpd_core.cli.app import app
-
-    return CliRunner().invoke(app, without_pictures(*words), env={"COLUMNS": "100"})
+    return commands.invoke(without_pictures(*words), columns=100)
 
 
 @pytest.fixture

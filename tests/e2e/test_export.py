@@ -8,7 +8,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from commands import without_pictures
+from commands import rpd_command
 
 import rpd_core as rpd
 from rpd_core.errors import SpecError
@@ -29,17 +29,12 @@ RUN = [
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory):
-    from typer.testing import CliRunner
-
-    from rpd_core.cli.app import app
-
     tmp_path = tmp_path_factory.mktemp("exported")
 
-    def cli(*words):
-        return CliRunner().invoke(app, without_pictures(*words))
-
-    cli("run", *RUN, "--out", tmp_path / "r")
-    result = cli("prune", tmp_path / "r", "--export", tmp_path / "small.rpd", "--workers", "1")
+    rpd_command("run", *RUN, "--out", tmp_path / "r")
+    result = rpd_command(
+        "prune", tmp_path / "r", "--export", tmp_path / "small.rpd", "--workers", "1"
+    )
     assert result.exit_code == 0, result.output
     assert f"--policy pruned:{tmp_path / 'small.rpd'}" in result.stderr.replace("\n", "")
     policy = rpd.open_run(tmp_path / "r").policy(0.9)
@@ -114,7 +109,7 @@ def test_a_file_that_is_something_else_is_refused(tmp_path, cli):
     (tmp_path / "not.rpd").write_text("hello")
     with pytest.raises(SpecError, match="is not an exported pruned policy"):
         PrunedFile(tmp_path / "not.rpd").about()
-    result = cli("describe-policy", f"pruned:{tmp_path / 'not.rpd'}", "--env", "cartpole")
+    result = rpd_command("describe-policy", f"pruned:{tmp_path / 'not.rpd'}", "--env", "cartpole")
     assert result.exit_code == 2
     assert result.stderr.count("\n") == 1
 
@@ -142,7 +137,7 @@ def test_the_files_of_the_policy_travel_inside(cli, tmp_path, monkeypatch):
         "1",
     ]
     words += ["--rounds", "0", "--unmutated-episodes", "20"]
-    result = cli("run", "--env", "cartpole", *words, "--out", tmp_path / "r")
+    result = rpd_command("run", "--env", "cartpole", *words, "--out", tmp_path / "r")
     assert result.exit_code == 0, result.output
     contents = []
     for seconds in (0, 10**9):  # a zip knows no time before 1980

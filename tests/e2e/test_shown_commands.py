@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 import typer
-from commands import QUICK
+from commands import QUICK, invoke
 from shown import PAGES, ROOT, SHELL, Block, all_commands, blocks, name_of
-from typer.testing import CliRunner
 
 from rpd_core.cli import options
 from rpd_core.cli.app import app
@@ -185,7 +184,7 @@ def play_page(page: Path, folder: Path, marks: set[str], small: bool = True) -> 
         for words in block.commands if block.mark in marks else []:
             assert words[0] == "rpd", f"mark it as long: {words}"
             called = quick(words[1:]) if small else words[1:]
-            result = CliRunner().invoke(app, called, env={"COLUMNS": "100"})
+            result = invoke(called, columns=100)
             assert result.exit_code == 0, (words, result.output)
             printed = result.stdout
         yield block, printed
