@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import suppress
@@ -15,7 +14,7 @@ from distributed import Client, Future, KilledWorker, get_worker
 
 from rpd_core import Outcome, WorkItem, WorkQueue, contents
 from rpd_core.errors import ExecutionError, one_line
-from rpd_core.execute.foreman import Errand, Reply, errand_for, foreman, outcome_of
+from rpd_core.execute.foreman import Errand, Reply, Sender, foreman, outcome_of
 from rpd_core.execute.running import CannotShip
 
 _LOOK_EVERY = 1.0
@@ -62,9 +61,8 @@ class DaskEngine:
     """Sends items to a cluster, at most twice as many as it can do at a time."""
 
     def __init__(self, connect: Callable[[], Client], stall_timeout: float) -> None:
-        self._connect, self._stall_timeout = connect, stall_timeout
+        self._connect, self._sender = connect, Sender(stall_timeout)
         self._client: Client | None = None
-        self._owner = uuid.uuid4().hex
         self._number = 0
         self._threads, self._counted = 0, float("-inf")
         self._alone_since: float | None = None
@@ -102,7 +100,7 @@ class DaskEngine:
         """End what works for this engine; where a cluster does not answer, it does so by itself."""
         if self._client is not None and self._client.status == "running":
             with suppress(Exception):
-                self._client.run(dismiss_there, self._owner, on_error="ignore")
+                self._client.run(dismiss_there, self._sender.owner, on_error="ignore")
 
     def _hand_out(
         self,
@@ -112,7 +110,7 @@ class DaskEngine:
     ) -> Iterator[Outcome]:
         while len(running) < self._room() and (item := queue.take()) is not None:
             try:
-                errand = errand_for(item, self._owner, self._stall_timeout)
+                errand = self._sender.errand(item)
             except CannotShip as error:
                 yield Outcome(item.identity, error=error)
             else:
@@ -125,7 +123,7 @@ class DaskEngine:
         arrived: SimpleQueue[tuple[str, Reply | BaseException]],
     ) -> None:
         self._number += 1  # a key is never used again: what came of an older one is not heard
-        key = f"rpd-{self._owner}-{self._number}"
+        key = f"rpd-{self._sender.owner}-{self._number}"
         client = self.connect()
         sent.future = client.submit(do_there, sent.errand, key=key, pure=False, retries=0)
         running[key] = sent
@@ -143,7 +141,7 @@ class DaskEngine:
             return  # it found out before they came
         shipped = contents(sent.item.files)
         with suppress(Exception):  # the worker may have died; then another one asks
-            self.connect().run(keep_there, self._owner, shipped, workers=[place])
+            self.connect().run(keep_there, self._sender.owner, shipped, workers=[place])
             self._delivered.add((place, sent.errand.files))
 
     def _outcome(self, sent: _Sent, reply: Reply | BaseException) -> Outcome:

@@ -148,8 +148,8 @@ def _start(stack: ExitStack, workers: int) -> Client:
                 protocol="tls://" if secret else "tcp://",
                 security=Security.temporary() if secret else None,
                 dashboard_address=None,
-                memory_limit=0,
-                silence_logs=False,
+                memory_limit=None,
+                silence_logs=logging.CRITICAL,
                 worker_dashboard_address=None,
             )
         stack.enter_context(cluster)

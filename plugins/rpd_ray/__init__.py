@@ -13,6 +13,6 @@ def rpd_executors() -> list[Component]:
             requires=("ray",),
             install='"ranking-policy-decisions[ray]"',
             runs_code=False,
-            takes=("ray._private.worker.BaseContext",),
+            takes=("ray._private.worker.RayContext",),
         )
     ]

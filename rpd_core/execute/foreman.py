@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 import types
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -44,6 +45,8 @@ class Errand:
     """The opened engine that sends it."""
     stall_timeout: float
     """Seconds without progress after which its process is ended."""
+    path: tuple[str, ...] = ()
+    """Where modules lie at home, for workers on the same machine."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +69,19 @@ Fetch = Callable[[], Mapping[str, bytes] | None]
 """Returns contents of files by digest; None where they have not come yet."""
 
 
-def errand_for(item: WorkItem, owner: str, stall_timeout: float) -> Errand:
-    """Return an item ready to travel, or raise `CannotShip`."""
-    files = tuple(file.digest for file in item.files)
-    label = item.label or item.identity
-    return Errand(item.identity, label, packed(item), files, owner, stall_timeout)
+@dataclass(frozen=True)
+class Sender:
+    """An opened engine: what all of its errands have in common."""
+
+    stall_timeout: float
+    path: tuple[str, ...] = ()
+    owner: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    def errand(self, item: WorkItem) -> Errand:
+        """Return an item ready to travel, or raise `CannotShip`."""
+        files = tuple(file.digest for file in item.files)
+        how = self.owner, self.stall_timeout, self.path
+        return Errand(item.identity, item.label or item.identity, packed(item), files, *how)
 
 
 def outcome_of(item: WorkItem, reply: Reply) -> Outcome:
@@ -85,18 +96,20 @@ class _Hand:
 
     def __init__(self, stall_timeout: float) -> None:
         self.worker = Worker(stall_timeout)
-        self.files: set[str] = set()
+        self.files: set[str] | None = None
+        """None: it knows nothing yet."""
 
     def do(self, errand: Errand, fetch: Fetch) -> Reply:
         """Do an errand, with its files delivered before it."""
-        if not self.files >= {*errand.files}:
-            shipped = fetch()
+        if self.files is None or not self.files >= {*errand.files}:
+            shipped = fetch() if errand.files else {}
             if shipped is None:
                 return Reply(lacking=True)
-            reply = self._ask(errand, packed(WorkItem(errand.identity, deliver, dict(shipped))))
+            needs = errand.path, dict(shipped)
+            reply = self._ask(errand, packed(WorkItem(errand.identity, _prepare, needs)))
             if reply.answer is None:
                 return reply
-            self.files |= {*shipped}
+            self.files = (self.files or set()) | {*shipped}
         return self._ask(errand, errand.content)
 
     def _ask(self, errand: Errand, content: bytes) -> Reply:
@@ -113,6 +126,13 @@ class _Hand:
             if answer is not None:
                 return Reply(answer)
         return Reply(error=f"the worker process on {host} {worker.end()}", lost=True)
+
+
+def _prepare(needs: tuple[tuple[str, ...], dict[str, bytes]]) -> None:
+    """Let a process find modules and files; called in it."""
+    path, shipped = needs
+    sys.path += [place for place in path if place not in sys.path]
+    deliver(shipped)
 
 
 @dataclass
@@ -158,7 +178,10 @@ class Foreman:
             self._staff(owner).files.update(shipped)
 
     def dismiss(self, owner: str) -> None:
-        """End everything that works for a run, also in the middle of an item."""
+        """End everything that works for a run, also in the middle of an item; returns at once."""
+        threading.Thread(target=self._dismiss, args=(owner,), daemon=True).start()
+
+    def _dismiss(self, owner: str) -> None:
         with self._lock:
             staff = self._staffs.pop(owner, None)
         if staff is not None:
@@ -169,7 +192,7 @@ class Foreman:
     def close(self) -> None:
         """End everything."""
         for owner in list(self._staffs):
-            self.dismiss(owner)
+            self._dismiss(owner)
 
     def _staff(self, owner: str) -> _Staff:
         """Return the staff of a run; the lock is held."""
@@ -196,8 +219,8 @@ class Foreman:
                     staff.busy.append(hand)
                     return hand
                 hand.worker.end()
-            hand = _Hand(errand.stall_timeout)
             with _may_have_children(), _plain_main():
+                hand = _Hand(errand.stall_timeout)
                 hand.worker.start()
             staff.busy.append(hand)
             return hand
@@ -220,7 +243,7 @@ class Foreman:
             with self._lock:
                 owners = [owner for owner, staff in self._staffs.items() if staff.forgotten]
             for owner in owners:
-                self.dismiss(owner)
+                self._dismiss(owner)
 
 
 def _end(hands: list[_Hand]) -> None:
