@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,12 +33,15 @@ class Ray:
 
     address: str = ""
     """The cluster's, for example HOST:6379, or auto; none: workers of our own on this machine."""
+    timeout: float = 10.0
+    """Seconds in which somebody must answer there."""
     stall_timeout: float = STALL_TIMEOUT
     """Seconds without progress after which an item's process is ended."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.stall_timeout < float("inf"):
-            raise SpecError(f"stall_timeout must be above 0 seconds, got {self.stall_timeout:g}")
+        for name in ("timeout", "stall_timeout"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise SpecError(f"{name} must be above 0 seconds, got {getattr(self, name):g}")
 
     @classmethod
     def from_object(cls, context: object, stage: object) -> Ray:
@@ -49,7 +53,8 @@ class Ray:
         """Join the cluster now, or start our own when there is work for it."""
         if not self.address:
             _keep_to_ourselves()
-        import ray  # not before the token is there
+        os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")
+        import ray  # not before what it reads when it is imported
 
         from rpd_ray.engine import RayEngine
 
@@ -81,6 +86,7 @@ class Ray:
         quiet = {"log_to_driver": False, "logging_level": "CRITICAL"}
         try:
             if self.address:
+                self._knock()
                 ray.init(address=self.address, **quiet)
             else:
                 ray.init(address="local", num_cpus=workers, include_dashboard=False, **quiet)
@@ -88,11 +94,17 @@ class Ray:
             ray.shutdown()
             raise ExecutionError(self._refusal(error)) from error
 
+    def _knock(self) -> None:
+        """Check that somebody is there: Ray would try for minutes."""
+        host, _, port = self.address.removeprefix("ray://").rpartition(":")
+        if self.address != "auto":
+            if not host or not port.isdigit():
+                raise ValueError("an address is HOST:PORT, ray://HOST:PORT or auto")
+            socket.create_connection((host, int(port)), self.timeout).close()
+
     def _refusal(self, error: Exception) -> str:
         if not self.address:
-            return (
-                f"Ray cannot start on this machine ({one_line(error)}): try --executor local"
-            )
+            return f"Ray cannot start on this machine ({one_line(error)}): try --executor local"
         return (
             f"no Ray cluster answers at {self.address!r} ({one_line(error)}): check the address, "
             "that 'ray start' has run on this machine too, and the token (RAY_AUTH_TOKEN)"
@@ -105,6 +117,10 @@ def _keep_to_ourselves() -> None:
     Left to itself, Ray would write one into the home directory, where the next cluster finds it.
     """
     chosen = any(os.environ.get(name) for name in _TOKENS)
-    if "ray" not in sys.modules and not chosen and not Path("~/.ray/auth_token").expanduser().exists():
+    if (
+        "ray" not in sys.modules
+        and not chosen
+        and not Path("~/.ray/auth_token").expanduser().exists()
+    ):
         os.environ["RAY_AUTH_MODE"] = "token"
         os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
