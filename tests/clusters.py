@@ -14,12 +14,28 @@ from pathlib import Path
 from typing import Any
 
 import errands
+import worlds
 
 from rpd_core.execute.files import input_files
 from rpd_core.execute.running import run_items
 from rpd_core.plugin.protocols import Engine, Outcome, WorkItem, WorkQueue
 
 HERE = Path(__file__).resolve().parent
+SMALL: dict[str, Any] = {
+    "env": worlds.Corridor(),
+    "policy": worlds.Goes(),
+    "episodes": 120,
+    "chunk": 20,
+    "test_episodes": 5,
+    "shares": (0.0, 0.5, 1.0),
+    "unmutated_episodes": 40,
+    "confirm_episodes": 40,
+    "rounds": 0,
+    "random_rankings": 1,
+    "pictures": False,
+    "progress": False,
+}
+"""A small run: six parts of a suite, and what follows from it."""
 
 
 def items(function: Any, *arguments: Any, files: tuple[Path, ...] = ()) -> list[WorkItem]:
@@ -39,6 +55,11 @@ def results(engine: Engine, work: list[WorkItem]) -> list[Any]:
     found: dict[str, Any] = {}
     run_items(engine, work, lambda item, value: found.__setitem__(item.identity, value))
     return [found[item.identity] for item in work]
+
+
+def stored(path: Path) -> dict[str, bytes]:
+    """Return everything that a run stores."""
+    return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*.*")}
 
 
 @dataclass

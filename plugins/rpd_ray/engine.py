@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -20,6 +20,8 @@ _LOOK_EVERY = 1.0
 """Seconds between two looks at the cluster while nothing comes back."""
 _COUNT_EVERY = 2.0
 """Seconds between two counts of its cores."""
+_GRACE = 10.0
+"""Seconds without an answer after which the cluster counts as gone; Ray would wait for 60."""
 _AHEAD = 2
 """Items under way for each core: one that is done, one that waits."""
 _DIED = (
@@ -37,8 +39,6 @@ _GONE = (
 )
 """What it says when it has itself ended."""
 
-log = logging.getLogger("rpd")
-
 
 def do_there(errand: Errand, shipped: list[Any]) -> Reply:
     """Do an errand, on a worker; its files are fetched when its process has not got them."""
@@ -54,12 +54,18 @@ class RayEngine:
         self._files: dict[tuple[str, ...], Any] = {}
         """Sets of files that lie in the cluster's store."""
         self._cores, self._counted = 0, float("-inf")
+        self._door = "", 0
+        self._seen = 0.0
+        self.gone = False
+        """Whether the cluster has gone: then Ray must not be asked for anything more."""
 
     def connect(self) -> None:
         """Join or start the cluster, when it is first needed."""
         if self._remote is None:
             self._connect()
             self._remote = ray.remote(num_cpus=1, max_retries=0)(do_there)
+            host, _, port = ray.get_runtime_context().gcs_address.rpartition(":")
+            self._door, self._seen = (host, int(port)), time.monotonic()
 
     def execute(self, queue: WorkQueue) -> Iterator[Outcome]:
         """Yield outcomes as they come."""
@@ -72,7 +78,7 @@ class RayEngine:
                 for reference in self._done(running):
                     yield self._outcome(running.pop(reference), reference)
         finally:
-            for reference in running:  # nobody waits for it any more
+            for reference in running if not self.gone else ():  # nobody waits for it any more
                 with suppress(Exception):
                     ray.cancel(reference, force=True)
 
@@ -101,7 +107,7 @@ class RayEngine:
         try:
             return ray.wait(list(running), num_returns=1, timeout=_LOOK_EVERY)[0]  # type: ignore[no-any-return]
         except _GONE as error:
-            raise _gone(error) from error
+            raise self._has_gone(error) from error
 
     def _outcome(self, item: WorkItem, reference: Any) -> Outcome:
         try:
@@ -110,7 +116,7 @@ class RayEngine:
             told = ExecutionError(f"the Ray worker died ({one_line(error)})")
             return Outcome(item.identity, error=told, lost=True)
         except _GONE as error:
-            raise _gone(error) from error
+            raise self._has_gone(error) from error
         except Exception as error:  # of the worker's installation
             told = ExecutionError(
                 f"a Ray worker cannot do the work ({one_line(error)}): install there what is "
@@ -121,17 +127,25 @@ class RayEngine:
     def _room(self) -> int:
         """Return how many items may be under way; a few even before the first machine joins."""
         now = time.monotonic()
-        if self._remote is not None and now - self._counted > _COUNT_EVERY:
-            try:
-                self._cores = int(ray.cluster_resources().get("CPU", 0))
-            except Exception as error:
-                raise _gone(error) from error
+        if self._remote is not None and now - self._counted > _COUNT_EVERY and self._answers(now):
+            self._cores = int(ray.cluster_resources().get("CPU", 0))
             self._counted = now
         return max(_AHEAD * self._cores, _AHEAD)
 
+    def _answers(self, now: float) -> bool:
+        """Return whether the cluster's head answers; raise if it has not for long."""
+        try:
+            socket.create_connection(self._door, _LOOK_EVERY).close()
+        except OSError as error:
+            if now - self._seen > _GRACE:
+                raise self._has_gone(error) from error
+            return False
+        self._seen = now
+        return True
 
-def _gone(error: BaseException) -> ExecutionError:
-    return ExecutionError(
-        f"the Ray cluster has gone ({one_line(error)}): finished parts are kept; run the same "
-        "command again when it is back, or with another --executor"
-    )
+    def _has_gone(self, error: BaseException) -> ExecutionError:
+        self.gone = True
+        return ExecutionError(
+            f"the Ray cluster has gone ({one_line(error)}): finished parts are kept; run the same "
+            "command again when it is back, or with another --executor"
+        )

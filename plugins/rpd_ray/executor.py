@@ -53,8 +53,7 @@ class Ray:
         """Join the cluster now, or start our own when there is work for it."""
         if not self.address:
             _keep_to_ourselves()
-        os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")
-        import ray  # not before what it reads when it is imported
+        import ray  # not before the token is there
 
         from rpd_ray.engine import RayEngine
 
@@ -78,7 +77,7 @@ class Ray:
         try:
             yield engine
         finally:
-            if ours is not None:
+            if ours is not None and not engine.gone:  # it would wait, and then end this process
                 ours.shutdown()
 
     def _init(self, ray: Any, workers: int) -> None:

@@ -7,12 +7,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import errands
 import pytest
-import worlds
 from clusters import (
+    SMALL,
     DaskCluster,
     Heard,
     dask_cluster,
@@ -20,6 +19,7 @@ from clusters import (
     kill_worker_once,
     print_much,
     results,
+    stored,
     use_signals,
     where,
 )
@@ -113,9 +113,7 @@ def test_environments_may_use_signals_and_print_and_have_one_thread(engine, capf
 
 def test_what_hangs_is_ended_and_said_in_one_line(cluster):
     with (
-        pytest.raises(
-            ExecutionError, match=r"^no progress for 1 seconds before the first step of "
-        ),
+        pytest.raises(ExecutionError, match=r"^no progress for 1 seconds before the first"),
         Dask(cluster.address, timeout=60, stall_timeout=1).open(1) as engine,
     ):
         results(engine, items(where, 600))
@@ -148,26 +146,6 @@ def test_a_module_that_the_worker_lacks_is_one_line(engine, tmp_path, monkeypatc
     assert "cannot read its work (ModuleNotFoundError: No module named 'only_here')" in str(
         caught.value
     )
-
-
-def stored(path: Path) -> dict[str, bytes]:
-    return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*.*")}
-
-
-SMALL = {
-    "env": worlds.Corridor(),
-    "policy": worlds.Goes(),
-    "episodes": 120,
-    "chunk": 20,
-    "test_episodes": 5,
-    "shares": (0.0, 0.5, 1.0),
-    "unmutated_episodes": 40,
-    "confirm_episodes": 40,
-    "rounds": 0,
-    "random_rankings": 1,
-    "pictures": False,
-    "progress": False,
-}
 
 
 def test_a_run_is_the_same_to_the_byte_and_a_live_client_is_left_open(cluster, tmp_path):

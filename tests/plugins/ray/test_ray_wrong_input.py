@@ -1,0 +1,25 @@
+"""What cannot be a Ray cluster: one line each."""
+
+from __future__ import annotations
+
+import pytest
+from commands import refusal
+
+pytest.importorskip("ray", reason="needs the extra ray")
+
+CARTPOLE = ["--env", "gym:CartPole-v1", "--policy", "random", "--default-action", "constant:0"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("ray:adress=127.0.0.1:9", "Did you mean 'address'?"),
+        ("ray:timeout=0", "timeout must be above 0 seconds, got 0"),
+        ("ray:127.0.0.1:9", "no Ray cluster answers at '127.0.0.1:9' (ConnectionRefusedError: "),
+        ("ray:nonsense", "(ValueError: an address is HOST:PORT, ray://HOST:PORT or auto)"),
+    ],
+)
+def test_wrong_input_is_one_line(spec, told, tmp_path):
+    said = refusal("suite", *CARTPOLE, "--out", tmp_path / "run", "--executor", spec)
+    assert told in said
+    assert not (tmp_path / "run").exists()
