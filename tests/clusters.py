@@ -59,7 +59,11 @@ def results(engine: Engine, work: list[WorkItem]) -> list[Any]:
 
 def stored(path: Path) -> dict[str, bytes]:
     """Return everything that a run stores."""
-    return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*.*")}
+    return {
+        str(file.relative_to(path)): file.read_bytes()
+        for file in path.rglob("*.*")
+        if file.is_file()
+    }
 
 
 @dataclass

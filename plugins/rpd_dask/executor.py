@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -29,6 +30,9 @@ _OWN = {
 }
 
 
+_ADDRESS = re.compile(r"([a-z]+://)?[^=/,\s]+:\d+(/\S*)?")
+
+
 @dataclass(frozen=True)
 class Dask:
     """Workers of a Dask cluster that is running, or of one on this machine that ends with us."""
@@ -47,6 +51,8 @@ class Dask:
     """The key of our certificate, a file; none: in the same file."""
 
     def __post_init__(self) -> None:
+        if self.address and not _ADDRESS.fullmatch(self.address):
+            raise SpecError(f"address must be like tcp://HOST:8786, got {self.address!r}")
         for name in ("timeout", "stall_timeout"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise SpecError(f"{name} must be above 0 seconds, got {getattr(self, name):g}")
@@ -148,6 +154,7 @@ def _start(stack: ExitStack, workers: int) -> Client:
                 protocol="tls://" if secret else "tcp://",
                 security=Security.temporary() if secret else None,
                 dashboard_address=None,
+                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # its port for health checks
                 memory_limit=None,
                 silence_logs=logging.CRITICAL,
                 worker_dashboard_address=None,

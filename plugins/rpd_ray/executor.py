@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import socket
 import sys
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _TOKENS = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 """Variables by which a user chooses how Ray knows its own; read by Ray when it is imported."""
+_ADDRESS = re.compile(r"auto|(ray://)?[^=/,\s]+:\d+")
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class Ray:
     """Seconds without progress after which an item's process is ended."""
 
     def __post_init__(self) -> None:
+        if self.address and not _ADDRESS.fullmatch(self.address):
+            raise SpecError(f"address must be like HOST:6379 or auto, got {self.address!r}")
         for name in ("timeout", "stall_timeout"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise SpecError(f"{name} must be above 0 seconds, got {getattr(self, name):g}")
@@ -95,10 +99,8 @@ class Ray:
 
     def _knock(self) -> None:
         """Check that somebody is there: Ray would try for minutes."""
-        host, _, port = self.address.removeprefix("ray://").rpartition(":")
         if self.address != "auto":
-            if not host or not port.isdigit():
-                raise ValueError("an address is HOST:PORT, ray://HOST:PORT or auto")
+            host, _, port = self.address.removeprefix("ray://").rpartition(":")
             socket.create_connection((host, int(port)), self.timeout).close()
 
     def _refusal(self, error: Exception) -> str:
