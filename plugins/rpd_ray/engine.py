@@ -80,7 +80,7 @@ class RayEngine:
         finally:
             for reference in running if not self.gone else ():  # nobody waits for it any more
                 with suppress(Exception):
-                    ray.cancel(reference, force=True)
+                    ray.cancel(reference)
 
     def _hand_out(self, queue: WorkQueue, running: dict[Any, WorkItem]) -> Iterator[Outcome]:
         while len(running) < self._room() and (item := queue.take()) is not None:

@@ -71,7 +71,7 @@ class Ray:
                 f"Ray is connected in this process already: leave {self.address!r} out to use "
                 "that cluster, or call ray.shutdown() first"
             )
-        path = tuple(sys.path) if ours and not self.address else ()  # Ray's workers have another
+        path = () if self.address else tuple(sys.path)  # Ray's workers have another one
         engine = RayEngine(connect, Sender(self.stall_timeout, path))
         yield from self._opened(engine, ray if ours else None)
 

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 
 import errands
@@ -176,34 +177,24 @@ NO_PAGE = {
 def test_work_waits_for_workers_that_join_late(caplog, monkeypatch):
     monkeypatch.setattr(rpd_dask.engine, "_PATIENCE", 0.5)
     monkeypatch.setattr(rpd_dask.engine, "_COUNT_EVERY", 0.2)
+    told = "no Dask worker has joined the scheduler: waiting for one"
     with (
-        LocalCluster(0, threads_per_worker=2, memory_limit=None, **NO_PAGE) as late,
+        LocalCluster(n_workers=0, threads_per_worker=2, memory_limit=None, **NO_PAGE) as late,
         Client(late, set_as_default=False) as client,
         Joined(client).open(1) as engine,
     ):
-        queue = iter_queue(items(where, *[0.2] * 6))
-        outcomes = engine.execute(queue)
 
-        monkeypatch.setattr(engine, "_say_if_alone", joined_when_alone(engine._say_if_alone, late))
-        found = [outcome.answer.value for outcome in outcomes]
-    assert len(found) == 6
+        def join_when_missed() -> None:
+            assert wait_until(lambda: told in caplog.text)
+            late.scale(1)
+
+        joining = threading.Thread(target=join_when_missed)
+        joining.start()
+        found = results(engine, items(where, *[0.3] * 6))
+        joining.join()
     assert len({worker for _, worker in found}) == 1
     assert len({process for process, _ in found}) == 2, "a process for each thread of a worker"
-    assert "no Dask worker has joined the scheduler: waiting for one" in caplog.text
-
-
-def joined_when_alone(say, cluster):
-    """Let a worker join once it was said that there is none."""
-
-    def said(now):
-        before = len(cluster.worker_spec)
-        say(now)
-        if not before and said.calls > 10:
-            cluster.scale(1)
-        said.calls += 1
-
-    said.calls = 0
-    return said
+    assert caplog.text.count(told) == 1
 
 
 def test_a_scheduler_that_goes_away_is_one_line_and_what_came_back_is_kept(tmp_path):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import pytest
 from commands import refusal
 
-pytest.importorskip("ray", reason="needs the extra ray")
+if importlib.util.find_spec("ray") is None:  # not imported before its token is there
+    pytest.skip("needs the extra ray", allow_module_level=True)
 
 CARTPOLE = ["--env", "gym:CartPole-v1", "--policy", "random", "--default-action", "constant:0"]
 
