@@ -53,7 +53,7 @@ class _Sent:
 
     item: WorkItem
     errand: Errand
-    future: Future
+    future: Future = None
     deliveries: int = 0
 
 
@@ -114,7 +114,7 @@ class DaskEngine:
             except CannotShip as error:
                 yield Outcome(item.identity, error=error)
             else:
-                self._send(_Sent(item, errand, None), running, arrived)
+                self._send(_Sent(item, errand), running, arrived)
 
     def _send(
         self,
@@ -145,22 +145,24 @@ class DaskEngine:
             self._delivered.add((place, sent.errand.files))
 
     def _outcome(self, sent: _Sent, reply: Reply | BaseException) -> Outcome:
-        identity = sent.item.identity
         if isinstance(reply, Reply):
             return outcome_of(sent.item, reply)
-        if isinstance(reply, KilledWorker):
-            host = getattr(reply.last_worker, "address", "unknown")
-            told = f"the Dask worker at {host} died (memory may have run out)"
-            return Outcome(identity, error=ExecutionError(told), lost=True)
-        if isinstance(reply, CancelledError):
+        told, lost = self._trouble(reply)
+        return Outcome(sent.item.identity, error=ExecutionError(told), lost=lost)
+
+    def _trouble(self, error: BaseException) -> tuple[str, bool]:
+        """Return what an error of Dask's means, and whether another try may succeed."""
+        if isinstance(error, KilledWorker):
+            place = getattr(error.last_worker, "address", "an unknown address")
+            return f"the Dask worker at {place} died (memory may have run out)", True
+        if isinstance(error, CancelledError):
             self._check()
-            told = ExecutionError(f"the Dask cluster dropped the work ({one_line(reply)})")
-            return Outcome(identity, error=told, lost=True)
-        told = (
-            f"a Dask worker cannot do the work ({one_line(reply)}): install there what is "
-            "installed here"
+            return f"the Dask cluster dropped the work ({one_line(error)})", True
+        return (
+            f"a Dask worker cannot do the work ({one_line(error)}): install there what is "
+            "installed here",
+            False,
         )
-        return Outcome(identity, error=ExecutionError(told))
 
     def _check(self) -> None:
         """Raise if the scheduler has gone."""

@@ -105,9 +105,10 @@ class RayEngine:
 
     def _done(self, running: dict[Any, WorkItem]) -> list[Any]:
         try:
-            return ray.wait(list(running), num_returns=1, timeout=_LOOK_EVERY)[0]  # type: ignore[no-any-return]
+            done: list[Any] = ray.wait(list(running), num_returns=1, timeout=_LOOK_EVERY)[0]
         except _GONE as error:
             raise self._has_gone(error) from error
+        return done
 
     def _outcome(self, item: WorkItem, reference: Any) -> Outcome:
         try:

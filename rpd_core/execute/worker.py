@@ -98,16 +98,19 @@ def _leave_nothing(mark: str) -> None:
         os.killpg(0, signal.SIGKILL)  # also this process
 
 
+def _unreadable(error: Exception) -> ExecutionError:
+    return ExecutionError(
+        f"the worker on {socket.gethostname()} cannot read its work ({one_line(error)}): install "
+        "there what is installed here"
+    )
+
+
 def _do(packed: bytes) -> bytes:
     """Do a packed item and pack its answer."""
     try:
         item: WorkItem = pickle.loads(packed)
     except Exception as error:  # a module that only its maker has, or other versions
-        told = (
-            f"the worker on {socket.gethostname()} cannot read its work ({one_line(error)}): "
-            "install there what is installed here"
-        )
-        return pickle.dumps(Answer(UNREAD, error=ExecutionError(told)))
+        return pickle.dumps(Answer(UNREAD, error=_unreadable(error)))
     answer = item()
     try:
         return pickle.dumps(answer)
