@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _TOKENS = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 """Variables by which a user chooses how Ray knows its own; read by Ray when it is imported."""
+_OWN = {"worker_niceness": 0}
+"""Ray would let its workers stand back behind everything else on the machine."""
 _ADDRESS = re.compile(r"auto|(ray://)?[^=/,\s]+:\d+")
 
 
@@ -92,7 +94,8 @@ class Ray:
                 self._knock()
                 ray.init(address=self.address, **quiet)
             else:
-                ray.init(address="local", num_cpus=workers, include_dashboard=False, **quiet)
+                own = {"num_cpus": workers, "include_dashboard": False, "_system_config": _OWN}
+                ray.init(address="local", **own, **quiet)
         except Exception as error:  # whatever a wrong address, token or version makes of it
             ray.shutdown()
             raise ExecutionError(self._refusal(error)) from error
