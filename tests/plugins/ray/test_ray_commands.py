@@ -43,11 +43,16 @@ def start(folder: Path, *words: str, **more: str) -> subprocess.Popen[str]:
 @contextmanager
 def ray_head(folder: Path, token: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     """Start a head with two cores in a process group of its own."""
-    how = ["--port", str(PORT), "--num-cpus", "2", "--include-dashboard", "false"]
+    how = [
+        "--head",
+        "--block",
+        "--disable-usage-stats",
+        "--include-dashboard=false",
+        "--num-cpus=2",
+    ]
     with (folder / "head.log").open("wb") as log:
         head = subprocess.Popen(
-            [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block"]
-            + ["--disable-usage-stats", *how],
+            [sys.executable, "-m", "ray.scripts.scripts", "start", *how, f"--port={PORT}"],
             stdout=log,
             stderr=subprocess.STDOUT,
             env=surroundings(RAY_worker_niceness="0", **token),
