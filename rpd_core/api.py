@@ -15,14 +15,14 @@ import numpy as np
 
 from rpd_core import pipeline
 from rpd_core.analysis.pilot import find_rate, known_rate
-from rpd_core.config.objects import with_parameters
+from rpd_core.config.objects import taken, with_parameters
 from rpd_core.config.resolve import Setup, choose, resolve
 from rpd_core.config.settings import Request, declared
 from rpd_core.errors import ConfigError, nearest
 from rpd_core.execute.running import can_be_shipped
 from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.protocols import Environment, Executor, PolicyLoader
-from rpd_core.plugin.registry import installed
+from rpd_core.plugin.registry import Registry, installed
 from rpd_core.report.like import Like, learned_suffix, request_like, with_what_was_learned
 from rpd_core.report.naming import default_directory
 from rpd_core.report.opened import Run
@@ -54,8 +54,8 @@ class Call(Request):
     """The run directory; none: one in `runs/` with a readable name."""
     workers: int = field(default=1, kw_only=True)
     """Worker processes."""
-    executor: str | Executor = field(default="local", kw_only=True)
-    """Who does the work: a spec string or an executor."""
+    executor: str | Executor | Any = field(default="local", kw_only=True)
+    """Who does the work: a spec string, an executor, or what a plugin takes: a client of Dask."""
     trust_policy: bool = field(default=False, kw_only=True)
     """Let policy files run code of their authors'; never stored."""
     analysis: str | None = field(default=None, kw_only=True)
@@ -147,9 +147,7 @@ def session_for(call: Call, setup: Setup | None = None) -> Iterator[Session]:
     """Open the run that a call asks for, in its directory, with its workers."""
     setup = setup or resolve_call(call)
     registry = installed()
-    executor = call.executor
-    if isinstance(executor, str):
-        executor = registry.make("executor", executor)
+    executor = _executor_for(call.executor, registry)
     workers = call.workers if can_be_shipped(recipe_of(setup)) else 1
     directory = directory_for(call, setup)
     setup = known_rate(setup, directory)
@@ -160,6 +158,14 @@ def session_for(call: Call, setup: Setup | None = None) -> Iterator[Session]:
             with_what_was_learned(session, call.like),
         ):
             yield session
+
+
+def _executor_for(given: Any, registry: Registry) -> Any:
+    """Return the executor of a spec, of an object that a plugin takes, or the one given."""
+    if isinstance(given, str):
+        return registry.make("executor", given)
+    recipe = taken(registry, "executor", given)
+    return given if recipe is None else recipe
 
 
 def resolve_call(call: Call) -> Setup:

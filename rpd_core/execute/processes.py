@@ -17,11 +17,11 @@ from rpd_core.errors import ExecutionError, one_line
 from rpd_core.execute.offspring import end_group, end_marked
 from rpd_core.execute.running import CannotShip, packed
 from rpd_core.execute.stalls import STALL_TIMEOUT, Watch
-from rpd_core.execute.worker import GRACE, serve
+from rpd_core.execute.worker import GRACE, UNREAD, serve
 from rpd_core.play import heartbeat
 from rpd_core.plugin.protocols import Outcome, WorkItem, WorkQueue
 
-_LOOK_EVERY = 1.0
+LOOK_EVERY = 1.0
 """Seconds between two looks at workers that are silent: dead ones may be, too."""
 
 
@@ -148,11 +148,11 @@ class Crew:
             busy = {worker.pipe: worker for worker in self.workers if not worker.idle}
             if not busy:
                 return
-            wait(busy, _LOOK_EVERY)
+            wait(busy, LOOK_EVERY)
             answers = [self._collect(worker) for worker in busy.values() if worker.speaks()]
             yield from self._hand_out(queue)
             for item, answer in answers:
-                yield _lost(item, answer) if isinstance(answer, str) else _unpack(item, answer)
+                yield _lost(item, answer) if isinstance(answer, str) else unpacked(item, answer)
             yield from self._give_up_on_stalled()
 
     def _give_up_on_stalled(self) -> Iterator[Outcome]:
@@ -248,12 +248,15 @@ def _dismiss_all() -> None:
 os.register_at_fork(after_in_child=_crews.clear)  # they are its parent's
 
 
-def _unpack(item: WorkItem, content: bytes) -> Outcome:
+def unpacked(item: WorkItem, content: bytes) -> Outcome:
+    """Return the outcome of an item whose answer came back as bytes."""
     try:
         answer = pickle.loads(content)
     except Exception as error:  # a class that exists only in the worker
         told = f"the answer of {item.label or item.identity} cannot be read ({one_line(error)})"
         return Outcome(item.identity, error=ExecutionError(told))
+    if answer.identity == UNREAD:
+        return Outcome(item.identity, error=answer.error)
     return Outcome(item.identity, answer)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import socket
 import sys
 import threading
 import time
@@ -18,6 +19,8 @@ from rpd_core.execute.offspring import bear, end_marked
 from rpd_core.play.heartbeat import share
 from rpd_core.plugin.protocols import Answer, WorkItem
 
+UNREAD = ""
+"""Identity of the answer to an item that could not be read."""
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 GRACE = 5.0
 """Seconds that a worker gets to close its environments before it is killed."""
@@ -95,9 +98,19 @@ def _leave_nothing(mark: str) -> None:
         os.killpg(0, signal.SIGKILL)  # also this process
 
 
+def _unreadable(error: Exception) -> ExecutionError:
+    return ExecutionError(
+        f"the worker on {socket.gethostname()} cannot read its work ({one_line(error)}): install "
+        "there what is installed here"
+    )
+
+
 def _do(packed: bytes) -> bytes:
     """Do a packed item and pack its answer."""
-    item: WorkItem = pickle.loads(packed)
+    try:
+        item: WorkItem = pickle.loads(packed)
+    except Exception as error:  # a module that only its maker has, or other versions
+        return pickle.dumps(Answer(UNREAD, error=_unreadable(error)))
     answer = item()
     try:
         return pickle.dumps(answer)
