@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, BoolArray, FloatArray, IntArray, KeyArray
 
 _GRID = 2.0**20
-_RECENT = 2**16
+_RECENT = 2**18
 _WORD = 63
 """Bits of a number that sorts as it should."""
 
@@ -96,11 +96,9 @@ class Recorder:
             row["value_gap"] = value_gap(step.choice.action_values)
         if step.choice.probabilities is not None:
             row["entropy"] = entropy(step.choice.probabilities)
-        active = step.active
-        whole = bool(active.all())
+        lanes = np.flatnonzero(step.active)
         for name, column in row.items():
-            taken = column.copy() if whole else column[active]
-            self.columns.setdefault(name, []).append(taken)
+            self.columns.setdefault(name, []).append(column.take(lanes, axis=0))
 
     def suite(self, episodes: Episodes, plan: Plan, keep: Keep) -> Suite:
         """Reduce the steps to visits and states."""
