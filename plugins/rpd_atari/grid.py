@@ -96,11 +96,10 @@ class AtariGrid:
         picture = grey[:, top:bottom, left:right]
         down = windows(bottom - top, self.rows)
         across = windows(right - left, self.columns)
-        bright = _cells(np.maximum, picture, down, across)
-        dark = _cells(np.minimum, picture, down, across)
+        bright, dark = _extremes(picture, down, across)
         usual = _backgrounds(picture, down)
         stands_out = np.where(bright - usual >= usual - dark, bright, dark)
-        return (stands_out * self.levels // 256).astype(np.uint8)
+        return (stands_out * self.levels >> 8).astype(np.uint8)
 
     def draw(self, value: Array) -> NDArray[np.uint8]:
         """Draw the cells from black to white, as large as the game area on the screen."""
@@ -123,16 +122,31 @@ def windows(length: int, parts: int) -> NDArray[np.intp]:
     return np.minimum(starts, length - size)[:, None] + np.arange(size)
 
 
-def _cells(extreme: np.ufunc, picture: Array, down: Array, across: Array) -> Array:
-    """Return the brightest or darkest pixel of every cell."""
-    rows = np.empty((len(picture), len(down), picture.shape[2]), dtype=np.uint8)
-    for number, pixels in enumerate(down):
-        extreme.reduce(picture[:, pixels[0] : pixels[-1] + 1], axis=1, out=rows[:, number])
-    cells = rows.take(across[:, 0], axis=2)
-    for column in across.T[1:]:
-        extreme(cells, rows.take(column, axis=2), out=cells)
-    whole: Array = cells.astype(np.int16)
-    return whole
+def _extremes(picture: Array, down: Array, across: Array) -> tuple[Array, Array]:
+    """Return the brightest and the darkest pixel of every cell.
+
+    First along the rows of pixels, then, turned around, along the columns: both times whole lines
+    of neighbouring bytes are compared, which is several times faster than single ones.
+    """
+    bright, dark = _along(picture.swapaxes(0, 1), picture.swapaxes(0, 1), down)
+    shape = (picture.shape[2], -1)
+    turned = (lines.transpose(2, 1, 0).reshape(shape) for lines in (bright, dark))
+    cells = _along(*turned, across)
+    shape = (len(across), len(picture), len(down))
+    bright, dark = (
+        one.reshape(shape).transpose(1, 2, 0).astype(np.int16, order="C") for one in cells
+    )
+    return bright, dark
+
+
+def _along(high: Array, low: Array, parts: Array) -> tuple[Array, Array]:
+    """Return the largest of the high and the smallest of the low lines of each window."""
+    first, *others = parts.T
+    bright, dark = high[first], low[first]
+    for lines in others:
+        np.maximum(bright, high[lines], out=bright)
+        np.minimum(dark, low[lines], out=dark)
+    return bright, dark
 
 
 def _backgrounds(picture: Array, down: Array) -> Array:

@@ -1,4 +1,4 @@
-"""CartPole: the paper's task, on Gymnasium's vectorised dynamics."""
+"""CartPole: the paper's task, all lanes in one array."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
-from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv
 from numpy.typing import NDArray
 
 from rpd_core.errors import FitError
 from rpd_core.plugin.protocols import Entry, Facts, Lanes, Opening, StepResult, Task
+from rpd_gym.cartpole_dynamics import Carts
 from rpd_gym.headless import draw_without_screen
 from rpd_gym.labels import CART_POLE
+from rpd_gym.seeding import first_uniform
 from rpd_gym.step_caps import check_cap
 
 Array = NDArray[Any]
@@ -55,13 +56,12 @@ class CartPoleLanes:
     """All lanes in one array of states; each equals a single CartPole reset with its seed."""
 
     def __init__(self, lanes: int) -> None:
-        self.env = CartPoleVectorEnv(num_envs=lanes, max_episode_steps=2**31 - 1)
-        self.env.reset(seed=0)
+        self.carts = Carts()
         self.state: Array = np.zeros((4, lanes))
         self.observations: Array = np.zeros((lanes, 4), dtype=np.float32)
         self.facts = Facts(
-            observation_space=self.env.single_observation_space,
-            action_space=self.env.single_action_space,
+            observation_space=self.carts.observation_space,
+            action_space=self.carts.action_space,
             lanes=lanes,
             action_names=CART_POLE.actions,
             entry_names=CART_POLE.entries,
@@ -71,8 +71,7 @@ class CartPoleLanes:
 
     def reset(self, lanes: NDArray[np.int64], seeds: NDArray[np.int64]) -> None:
         """Draw each start as the single environment does for the same seed."""
-        rows = [np.random.Generator(np.random.PCG64(s)).uniform(-0.05, 0.05, 4) for s in seeds]
-        starts = np.array(rows)
+        starts = first_uniform(seeds, -0.05, 0.05, 4)
         self.state[:, lanes] = starts.T
         self.observations = self.observations.copy()
         self.observations[lanes] = starts
@@ -87,15 +86,12 @@ class CartPoleLanes:
 
     def step(self, actions: Array, active: NDArray[np.bool_]) -> StepResult:
         """Push all carts at once; carts in idle lanes stay where they are."""
-        env: Any = self.env
-        env.state = self.state
-        env.prev_done[:] = False  # or the vector environment would reset finished lanes itself
-        observations, rewards, terminated, truncated, _ = env.step(actions)
+        moved = self.carts.push(self.state, actions)
         if not active.all():
-            env.state[:, ~active] = self.state[:, ~active]
-            observations[~active] = self.observations[~active]
-        self.state, self.observations = env.state, observations
-        return StepResult(rewards.astype(np.float64), terminated, truncated)
+            np.copyto(moved, self.state, where=~active)
+        self.state, self.observations = moved, moved.T.astype(np.float32)
+        never = np.zeros(len(active), dtype=bool)
+        return StepResult(np.ones(len(active)), self.carts.fallen(moved), never)
 
     def info(self, lane: int) -> Mapping[str, Any]:
         """Return nothing: CartPole has no info."""

@@ -12,7 +12,7 @@ from rpd_core.analysis.suite import merge_with_sums
 from rpd_core.plugin.protocols import Evidence, Returns, Spectrum, States, Suite
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import BoolArray, FloatArray
+    from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray
 
 _CELLS = ("mutated_failed", "mutated_passed", "kept_failed", "kept_passed")
 _FOLD = 5_000
@@ -84,11 +84,10 @@ def _fold(waiting: list[tuple[States, FloatArray]]) -> tuple[States, FloatArray]
 
 def _columns(suite: Suite, weights: FloatArray) -> FloatArray:
     """Return, per state, the cells, sums of returns, and visits at which the default differed."""
-    spectrum = count_spectrum(suite, weights)
-    state, count = suite.state_of_visit(), len(suite.states)
-    visits = suite.visits
-    total = np.round(suite.episodes.total_return * _GRID) / _GRID
-    returns = total[suite.episode_of_visit()]
+    state, episode, visits = suite.state_of_visit(), suite.episode_of_visit(), suite.visits
+    count = len(suite.states)
+    spectrum = _count(state, weights[episode], visits.mutated, count)
+    returns = (np.round(suite.episodes.total_return * _GRID) / _GRID)[episode]
     columns: list[Any] = []
     for arm in (visits.mutated, ~visits.mutated):
         columns += [returns * arm, returns**2 * arm]
@@ -99,10 +98,13 @@ def _columns(suite: Suite, weights: FloatArray) -> FloatArray:
 
 def count_spectrum(suite: Suite, weights: FloatArray) -> Spectrum:
     """Count, for every state, the episodes that visited it (each once, however often)."""
-    state = suite.state_of_visit()
     passed = weights[suite.episode_of_visit()]
-    mutated = suite.visits.mutated.astype(np.float64)
-    count = len(suite.states)
+    return _count(suite.state_of_visit(), passed, suite.visits.mutated, len(suite.states))
+
+
+def _count(state: IntArray, passed: FloatArray, fate: BoolArray, count: int) -> Spectrum:
+    """Add up visits: the row of each one's state, its episode's weight, whether it is mutated."""
+    mutated = fate.astype(np.float64)
 
     def add(weight: FloatArray) -> FloatArray:
         return np.bincount(state, weights=weight, minlength=count).astype(np.float64, copy=False)

@@ -7,8 +7,10 @@ the finaliser of SplitMix64.
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,9 +58,13 @@ class Phase(IntEnum):
 def mix(words: KeyArray) -> KeyArray:
     """Scramble 64-bit words; distinct words stay distinct."""
     words = words + _GOLDEN
-    words = (words ^ (words >> _S30)) * _FIRST
-    words = (words ^ (words >> _S27)) * _SECOND
-    return words ^ (words >> _S31)
+    high = words >> _S30  # from here on in place: batches are mixed several times in every step
+    words ^= high
+    words *= _FIRST
+    words ^= np.right_shift(words, _S27, out=high)
+    words *= _SECOND
+    words ^= np.right_shift(words, _S31, out=high)
+    return words
 
 
 def combine(left: KeyArray, right: KeyArray) -> KeyArray:
@@ -92,26 +98,27 @@ def state_keys(values: Array) -> KeyArray:
 
     Keys depend on the values, their dtype and their shape.
     """
-    rows = np.ascontiguousarray(values).reshape(len(values), -1)
-    words = _row_words(rows)
-    if words.shape[1] == 0:
+    width = math.prod(values.shape[1:]) * values.itemsize
+    if width == 0:
         return np.full(len(values), mix(word(0))[0])
-    salted = mix(words ^ _salts(words.shape[1], _layout(values)))
-    return mix(_sum_rows(salted))
+    count = -(-width // 8)
+    salts = _salts(count, values.dtype.str, values.shape[1:])
+    if count > _NARROW:
+        return mix(np.add.reduce(mix(_row_words(values) ^ salts), axis=1))
+    # By columns: a few long rows are added up faster than many short ones.
+    return mix(np.add.reduce(mix(_column_words(values) ^ salts[:, None]), axis=0))
 
 
-def _sum_rows(words: KeyArray) -> KeyArray:
-    """Add up each row modulo 2**64; by columns where that is faster."""
-    if words.shape[1] > _NARROW:
-        return np.asarray(np.add.reduce(words, axis=1))
-    total = words[:, 0].copy()
-    for column in range(1, words.shape[1]):
-        total += words[:, column]
-    return total
+def _column_words(values: Array) -> KeyArray:
+    """Return the words of `_row_words`, transposed."""
+    if values.ndim == 2 and values.itemsize == 8:
+        return np.ascontiguousarray(values.T).view("<u8")
+    return np.ascontiguousarray(_row_words(values).T)
 
 
-def _row_words(rows: Array) -> KeyArray:
-    raw = rows.view(np.uint8)
+def _row_words(values: Array) -> KeyArray:
+    """Return the bytes of each row as words, filled up with zeros."""
+    raw = np.ascontiguousarray(values).reshape(len(values), -1).view(np.uint8)
     if raw.shape[1] % 8:
         padded = np.zeros((len(raw), -(-raw.shape[1] // 8) * 8), dtype=np.uint8)
         padded[:, : raw.shape[1]] = raw
@@ -120,21 +127,12 @@ def _row_words(rows: Array) -> KeyArray:
     return words
 
 
-def _layout(values: Array) -> int:
-    text = f"{values.dtype.str}{values.shape[1:]}".encode()
-    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
-
-
-_salt_cache: dict[tuple[int, int], KeyArray] = {}
-
-
-def _salts(count: int, layout: int) -> KeyArray:
+@lru_cache(maxsize=64)
+def _salts(count: int, dtype: str, shape: tuple[int, ...]) -> KeyArray:
     """Return one constant per word, so that equal words at different places differ."""
-    found = _salt_cache.get((count, layout))
-    if found is None:
-        found = mix(np.arange(count, dtype=np.uint64) + mix(word(layout)))
-        _salt_cache[count, layout] = found
-    return found
+    text = f"{dtype}{shape}".encode()
+    layout = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+    return mix(np.arange(count, dtype=np.uint64) + mix(word(layout)))
 
 
 def episode_keys(seed: int, phase: int, indices: IntArray, part: int = 0) -> KeyArray:

@@ -13,10 +13,39 @@ from rpd_core.play.loop import Keep, Plan, Step
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray, KeyArray
 
+_ROOM = 8
+"""Places in a table of keys for each of them, at least: the more, the fewer share one."""
+
 
 def always(keys: KeyArray, position: IntArray) -> BoolArray:
     """Keep the policy everywhere."""
     return np.ones(len(keys), dtype=bool)
+
+
+class KnownKeys:
+    """Finds keys among known ones: by a table of their last bits, and by search where two share."""
+
+    def __init__(self, keys: KeyArray) -> None:
+        self.keys = np.sort(keys)
+        self.mask = np.uint64((1 << (_ROOM * max(len(keys), 1)).bit_length()) - 1)
+        slots = self.keys & self.mask
+        self.places = np.zeros(int(self.mask) + 1, dtype=np.int64)
+        self.places[slots] = np.arange(len(keys))
+        self.shared = np.bincount(slots.astype(np.int64), minlength=len(self.places)) > 1
+
+    def find(self, keys: KeyArray) -> tuple[IntArray, BoolArray]:
+        """Return the place of each key among the sorted known ones, and whether it is there."""
+        if not len(self.keys):
+            return np.zeros(len(keys), dtype=np.int64), np.zeros(len(keys), dtype=bool)
+        slots = keys & self.mask
+        places = self.places[slots]
+        found = self.keys[places] == keys
+        unsure = np.flatnonzero(self.shared[slots] & ~found)
+        if len(unsure):
+            last = len(self.keys) - 1
+            places[unsure] = np.minimum(np.searchsorted(self.keys, keys[unsure]), last)
+            found[unsure] = self.keys[places[unsure]] == keys[unsure]
+        return places, found
 
 
 class Coin:
@@ -39,12 +68,11 @@ class CoinAround(Coin):
 
     def __init__(self, plan: Plan, kept: KeyArray, kept_rate: float, other_rate: float) -> None:
         super().__init__(plan, kept_rate)
-        self.kept = np.sort(kept)
+        self.kept = KnownKeys(kept)
         self.other_rate = other_rate
 
     def rates(self, keys: KeyArray) -> FloatArray:
-        at = np.minimum(np.searchsorted(self.kept, keys), max(len(self.kept) - 1, 0))
-        known = self.kept[at] == keys if len(self.kept) else np.zeros(len(keys), dtype=bool)
+        _, known = self.kept.find(keys)
         return np.where(known, self.mutation_rate, self.other_rate)
 
 
@@ -80,7 +108,7 @@ class TopStates:
     def __init__(
         self, rankings: tuple[KeyArray, ...], points: IntArray, unranked_kept: bool
     ) -> None:
-        self.sorted_keys = np.sort(rankings[0])
+        self.known = KnownKeys(rankings[0])
         self.ranks = np.stack([np.argsort(ranked) for ranked in rankings])
         """Per ranking, the rank of each of the sorted keys."""
         self.ranking, self.cutoffs = points[:, 0], points[:, 1]
@@ -90,11 +118,9 @@ class TopStates:
         self._found = np.zeros(0, dtype=bool)
 
     def __call__(self, keys: KeyArray, position: IntArray) -> BoolArray:
-        if not len(self.sorted_keys):
-            self._found = np.zeros(len(keys), dtype=bool)
+        at, self._found = self.known.find(keys)
+        if not self.ranks.shape[1]:
             return np.full(len(keys), self.unranked < 0)
-        at = np.minimum(np.searchsorted(self.sorted_keys, keys), len(self.sorted_keys) - 1)
-        self._found = self.sorted_keys[at] == keys
         rank = np.where(self._found, self.ranks[self.ranking[position], at], self.unranked)
         return np.asarray(rank < self.cutoffs[position])
 

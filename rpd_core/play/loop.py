@@ -173,9 +173,11 @@ class _Batch:
             domain: domain_keys(plan.identity, domain)
             for domain in (Domain.POLICY, Domain.DEFAULT_STATE, Domain.DEFAULT_STEP)
         }
+        self.lane_roots = {domain: np.zeros(lanes, dtype=np.uint64) for domain in self.roots}
         self.limits = np.full(max(len(plan), 1), player.recipe.max_steps, dtype=np.int64)
         if plan.limits is not None:
             self.limits = np.minimum(self.limits, plan.limits)
+        self.lane_limits = np.zeros(lanes, dtype=np.int64)
         self.position = np.zeros(lanes, dtype=np.int64)
         self.active = np.zeros(lanes, dtype=bool)
         self.number = np.zeros(lanes, dtype=np.int64)
@@ -216,6 +218,9 @@ class _Batch:
         positions = np.arange(self.started, self.started + count)
         self.started += count
         self.position[lanes] = positions
+        self.lane_limits[lanes] = self.limits[positions]
+        for domain, roots in self.roots.items():
+            self.lane_roots[domain][lanes] = roots[positions]
         self.active[lanes] = True
         self.number[lanes] = 0
         self.rewards[lanes] = 0.0
@@ -251,13 +256,14 @@ class _Batch:
         self._advance(actions, kept)
 
     def _choose(self, observations: Batch, views: dict[str, Array], starts: BoolArray) -> Choice:
-        draws = Draws(self.roots[Domain.POLICY][self.position], self.number)
+        draws = Draws(self.lane_roots[Domain.POLICY], self.number)
         seen = PolicyInput(
             observations, views, starts, self.memory, draws, self.previous, self.rewards
         )
         choice = self.player.ask_policy(seen)
         self.memory = choice.memory
-        return replace(choice, actions=self._checked(choice.actions, "policy chose"))
+        actions = self._checked(choice.actions, "policy chose")
+        return choice if actions is choice.actions else replace(choice, actions=actions)
 
     def _default(
         self, observations: Batch, views: dict[str, Array], starts: BoolArray, keys: KeyArray
@@ -268,8 +274,8 @@ class _Batch:
             self.previous,
             self.rewards,
             starts,
-            state_draws=Draws(self.roots[Domain.DEFAULT_STATE][self.position], keys),
-            step_draws=Draws(self.roots[Domain.DEFAULT_STEP][self.position], self.number),
+            state_draws=Draws(self.lane_roots[Domain.DEFAULT_STATE], keys),
+            step_draws=Draws(self.lane_roots[Domain.DEFAULT_STEP], self.number),
         )
         with blamed("default-action", self.player.recipe.default_action, "the call"):
             actions = self.player.default(moment)
@@ -298,7 +304,7 @@ class _Batch:
         self.rewards, self.total = rewards, total
         self.number = self.number + self.active
         self.decided += kept & self.active
-        capped = self.number >= self.limits[self.position]
+        capped = self.number >= self.lane_limits
         over = self.active & (result.terminated | result.truncated | capped)
         if self.watch is not None:
             self.watch(rewards, over)

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, BoolArray, FloatArray, IntArray, KeyArray
 
 _GRID = 2.0**20
-_RECENT = 2**16
+_RECENT = 2**18
+_WORD = 63
+"""Bits of a number that sorts as it should."""
 
 
 def play_suite(player: Player, plan: Plan, keep: Keep, also: Record | None = None) -> Suite:
@@ -32,6 +34,40 @@ def play_suite(player: Player, plan: Plan, keep: Keep, also: Record | None = Non
     return recorder.suite(player.play(plan, keep, record), plan, keep)
 
 
+class _SeenStates:
+    """Numbers states in the order in which their keys are first seen, and keeps their values."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[int, int] = {}
+        self.values: list[Array] = []
+        self.recent = np.zeros(_RECENT, dtype=np.uint64)
+        """Keys seen lately, by their last bits: spares most look-ups in `numbers`."""
+        self.recent[0] = 1  # not the key 0, which has not been seen
+        self.recent_numbers = np.zeros(_RECENT, dtype=np.int64)
+
+    def number(self, step: Step) -> IntArray:
+        """Return the number of each active lane's state."""
+        slots = step.keys & np.uint64(_RECENT - 1)
+        found = self.recent_numbers[slots]
+        unsure = (self.recent[slots] != step.keys) & step.active
+        for lane in np.flatnonzero(unsure).tolist():
+            key = int(step.keys[lane])
+            number = self.numbers.setdefault(key, len(self.values))
+            if number == len(self.values):
+                self.values.append(np.array(step.values[lane]))
+                self.recent[slots[lane]], self.recent_numbers[slots[lane]] = key, number
+            found[lane] = number
+        return found
+
+    def by_key(self) -> tuple[KeyArray, Array, IntArray]:
+        """Return keys in ascending order, their values, and the place of each number in them."""
+        keys = np.array(list(self.numbers), dtype=np.uint64)
+        order = np.argsort(keys)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        return keys[order], np.stack(self.values)[order], rank
+
+
 class Recorder:
     """Collects the steps of a chunk; its memory grows with the chunk, not with the suite."""
 
@@ -41,17 +77,13 @@ class Recorder:
         self.actions = int(action_space.n) if discrete else 0
         self.start = int(action_space.start) if discrete else 0
         self.columns: dict[str, list[Array]] = {}
-        self.known: set[int] = set()
-        self.recent = np.zeros(_RECENT, dtype=np.uint64)
-        """Keys seen lately, by their last bits: spares most look-ups in `known`."""
-        self.new_keys: list[int] = []
-        self.new_values: list[Array] = []
+        self.seen = _SeenStates()
 
     def __call__(self, step: Step) -> None:
         row: dict[str, Array] = {
             "position": step.position,
             "number": step.number,
-            "key": step.keys,
+            "state": self.seen.number(step),
             "kept": step.kept,
             "differed": step.differed,
             "return_before": step.return_before,
@@ -64,70 +96,52 @@ class Recorder:
             row["value_gap"] = value_gap(step.choice.action_values)
         if step.choice.probabilities is not None:
             row["entropy"] = entropy(step.choice.probabilities)
-        active = step.active
-        whole = bool(active.all())
+        lanes = np.flatnonzero(step.active)
         for name, column in row.items():
-            taken = column.copy() if whole else column[active]
-            self.columns.setdefault(name, []).append(taken)
-        self._remember(step, whole)
-
-    def _remember(self, step: Step, whole: bool) -> None:
-        """Keep the value of each state when its key is first seen in this chunk."""
-        slots = step.keys & np.uint64(_RECENT - 1)
-        unsure = self.recent[slots] != step.keys
-        if not whole:
-            unsure &= step.active
-        for lane in np.flatnonzero(unsure).tolist():
-            key = int(step.keys[lane])
-            if key not in self.known:
-                self.known.add(key)
-                self.new_keys.append(key)
-                self.new_values.append(np.array(step.values[lane]))
-                self.recent[slots[lane]] = key
+            self.columns.setdefault(name, []).append(column.take(lanes, axis=0))
 
     def suite(self, episodes: Episodes, plan: Plan, keep: Keep) -> Suite:
         """Reduce the steps to visits and states."""
         columns = {name: np.concatenate(parts) for name, parts in self.columns.items()}
-        keys, state = np.unique(columns["key"], return_inverse=True)
-        group = columns["position"] * len(keys) + state
-        # Within a group steps are told apart by their number, so any fast sort keeps their order.
-        order = np.argsort(group * (int(columns["number"].max()) + 1) + columns["number"])
-        grouped = group[order]
+        keys, values, rank = self.seen.by_key()
+        state = rank[columns["state"]]
+        order, grouped = _grouped(columns["position"] * len(keys) + state)
         starts = np.flatnonzero(np.r_[True, grouped[1:] != grouped[:-1]])
         first = order[starts]
-        key, mutated = columns["key"][first], ~columns["kept"][first]
+        visited, mutated = state[first], ~columns["kept"][first]
         visits = Visits(
             episode=plan.index[columns["position"][first]],
-            key=key,
+            key=keys[visited],
             mutated=mutated,
-            mutation_rate=_rates(keep, key, mutated),
+            mutation_rate=_rates(keep, keys[visited], mutated),
             first_step=columns["number"][first],
             count=np.diff(np.r_[starts, len(order)]),
             return_before=columns["return_before"][first],
             differed=np.add.reduceat(columns["differed"][order].astype(np.int64), starts),
             differed_first=columns["differed"][first],
         )
-        return Suite(episodes, visits, self._states(keys, state, columns, visits))
-
-    def _states(
-        self, keys: KeyArray, state: IntArray, columns: dict[str, Array], visits: Visits
-    ) -> States:
-        values = np.stack(self.new_values)
-        known = np.argsort(np.array(self.new_keys, dtype=np.uint64))
-        first_row = _first_seen(keys, visits)
-        count = len(keys)
-        return States(
+        first_row = np.zeros(len(keys), dtype=np.int64)
+        # Visits are ordered by episode; of several for one state, the last one written stays.
+        first_row[visited[::-1]] = np.arange(len(visited))[::-1]
+        states = States(
             key=keys,
-            value=values[known],
+            value=values,
             first_episode=visits.episode[first_row],
             first_step=visits.first_step[first_row],
-            visits=np.bincount(state, minlength=count).astype(np.int64),
-            choices=self._choices(state, columns["action"], count),
-            default_choices=self._choices(state, columns["default"], count),
-            **self._moments(state, columns, count),
-            value_gap=_sums(state, columns.get("value_gap"), count),
-            entropy=_sums(state, columns.get("entropy"), count),
+            **self._sums(state, columns, len(keys)),
         )
+        return Suite(episodes, visits, states)
+
+    def _sums(self, state: IntArray, columns: dict[str, Array], count: int) -> dict[str, Array]:
+        """Return what is counted or added up over all steps in each state."""
+        return {
+            "visits": np.bincount(state, minlength=count).astype(np.int64),
+            "choices": self._choices(state, columns["action"], count),
+            "default_choices": self._choices(state, columns["default"], count),
+            **self._moments(state, columns, count),
+            "value_gap": _sums(state, columns.get("value_gap"), count),
+            "entropy": _sums(state, columns.get("entropy"), count),
+        }
 
     def _choices(self, state: IntArray, actions: Array, count: int) -> IntArray:
         if not self.actions:
@@ -142,8 +156,7 @@ class Recorder:
         """Return sums of actions that are not discrete, and of their squares, per state."""
         sums = {}
         for name in ("action", "default"):
-            rows = columns[name].reshape(len(state), -1).astype(np.float64)
-            entries = [] if self.actions else list(rows.T)
+            entries = [] if self.actions else list(_as_rows(columns[name]).T)
             for what, power in (("sum", 1), ("squares", 2)):
                 parts = [_sums(state, entry**power, count) for entry in entries]
                 sums[f"{name}_{what}"] = np.stack(parts, 1) if parts else np.zeros((count, 0))
@@ -157,10 +170,22 @@ def _rates(keep: Keep, keys: KeyArray, mutated: BoolArray) -> FloatArray:
     return mutated.astype(np.float64)
 
 
-def _first_seen(keys: KeyArray, visits: Visits) -> IntArray:
-    """Return the visit with the smallest (episode, step) of each state."""
-    order = np.argsort(visits.key, kind="stable")  # visits are ordered by episode
-    return order[np.searchsorted(visits.key[order], keys)]
+def _as_rows(actions: Array) -> FloatArray:
+    return actions.reshape(len(actions), -1).astype(np.float64)
+
+
+def _grouped(group: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the order that brings rows of equal groups together, and the groups in that order.
+
+    Rows of one group keep their order. Where group and row fit one number, sorting numbers is
+    several times faster than sorting places.
+    """
+    bits = len(group).bit_length()
+    if int(group.max(initial=0)).bit_length() + bits > _WORD:
+        order = np.argsort(group, kind="stable")
+        return order, group[order]
+    joined = np.sort((group << bits) | np.arange(len(group)))
+    return joined & ((1 << bits) - 1), joined >> bits
 
 
 def _sums(state: IntArray, column: Array | None, count: int) -> FloatArray:
