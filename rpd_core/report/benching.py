@@ -113,7 +113,7 @@ class SeedFigures:
     area_steps: float
     """Likewise against the share of steps."""
     top10: float | None
-    """Half-split overlap of the first ten of the list; null: needs more than the spectrum."""
+    """Half-split overlap of the first ten of the list; null: cannot be told."""
     top50: float | None
     """Likewise the first fifty."""
     holds: float | None = None

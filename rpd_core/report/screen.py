@@ -144,7 +144,10 @@ def _about(summary: Summary) -> str:
 
 def _comes_back(stability: Stability | None, summary: Summary) -> str:
     if stability is None:
-        return ""
+        return (
+            f"Does it come back? That cannot be told of {summary.list.measure}: its scores are not "
+            "made from single episodes."
+        )
     shares = f"the first ten have {stability.top10:.0%}"
     if summary.list.listed > 50:
         shares += f", the first fifty {stability.top50:.0%}"
