@@ -29,10 +29,18 @@ class Trial:
     env: str
     file: str = ""
     """Of the policy; empty: the one that the task ships, or the rule below."""
-    episodes: int = 500
-    test_episodes: int = 30
+    episodes: int = 400
+    """Mutant ones."""
 
 
+SIZES = {
+    "test_episodes": 20,
+    "random_rankings": 1,
+    "shares": (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0),
+    "confirm_episodes": 200,
+    "unmutated_episodes": 100,
+}
+"""A coarser sweep than by default, and fewer fresh episodes: fifty runs are to end in an hour."""
 TRIALS = {
     "CartPole": Trial("cartpole", episodes=1000),
     "Acrobot": Trial("gym:Acrobot-v1", "ppo__Acrobot-v1.zip"),
@@ -75,7 +83,7 @@ def play(task: str, seed: int, abstraction: str, folder: Path) -> Found:
             abstraction=abstraction,
             seed=seed,
             episodes=trial.episodes,
-            test_episodes=trial.test_episodes,
+            **SIZES,
             out=Path(place) / "run",
             pictures=False,
             progress=False,
