@@ -34,7 +34,7 @@ _LEAST_STATE = 20
 """Characters that a state gets, however narrow the screen is."""
 _LONGEST = 1000
 """Characters beyond which the length of a state does not matter: no screen is as wide."""
-_ENOUGH = 28
+_ENOUGH = 27
 """Characters of a state for which other columns are left out."""
 _SPARE = {"m+k": "episodes mutated and kept (m+k)", "default": "what the default action does"}
 """Columns that a narrow screen can do without."""
