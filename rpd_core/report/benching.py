@@ -44,8 +44,8 @@ FRACTION = 0.9
 COMPARED = ("portfolio", "random")
 """Rows that are no measure and are never chosen."""
 BENCHED = (
-    "impact", "effect-return", "effect-return:shrunken", "regression", "jaccard", "ample2", "phi",
-    "dstar", "op2", "barinel", "differ:first", "value-gap", "entropy",
+    "impact", "effect-return", "regression", "jaccard", "ample2", "phi", "dstar", "op2", "barinel",
+    "differ:first", "value-gap", "entropy",
 )  # fmt: skip
 """Measures that are tried beside the standard ones."""
 FEW = 5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,8 +35,20 @@ SHOWN = 10
 """Decisions on the screen."""
 _LINES = 45
 """Lines of a screen."""
-_RULE_LINES = 4
-"""Lines on the rules that sum up what matters."""
+
+
+@dataclass(frozen=True)
+class _Room:
+    """Lines that parts of the answer may take."""
+
+    state: int
+    """Each state of the list."""
+    rules: int
+    """The rules that sum up what matters."""
+
+
+_ROOMS = (_Room(STATE_LINES, 4), _Room(1, 4), _Room(1, 3), _Room(1, 2))
+"""What is tried, the roomiest first."""
 _FAILURES = 3
 """Failed confirmations that the headline names."""
 _ALL = 0.995
@@ -55,23 +68,24 @@ def print_answer(
 ) -> None:
     """Print what an analysis found; `others` are the analyses beside it, `page` shows it.
 
-    Where long states would take it beyond one screen, each gets a single line.
+    Where it would take more than one screen, long states get a single line, then rules give way.
     """
 
-    def attempt(screen: Console, state_lines: int) -> None:
-        _print_body(screen, summary, full, state_lines)
+    def attempt(screen: Console, room: _Room) -> None:
+        _print_body(screen, summary, full, room)
         _print_where(screen, summary, path, others, full)
         if page is not None:
             say(screen, f"To look at it, open {page}", copied=True)
         say(screen, headline(summary), style="bold")
 
-    state_lines = STATE_LINES
-    if not full:
+    room = _ROOMS[0]
+    for room in _ROOMS[:1] if full else _ROOMS:
         trial = Console(file=io.StringIO(), width=console.width)
         with trial.capture() as captured:
-            attempt(trial, STATE_LINES)
-        state_lines = STATE_LINES if _height(captured.get(), console.width) <= _LINES else 1
-    attempt(console, state_lines)
+            attempt(trial, room)
+        if _height(captured.get(), console.width) <= _LINES:
+            break
+    attempt(console, room)
 
 
 def _height(text: str, width: int) -> int:
@@ -79,10 +93,10 @@ def _height(text: str, width: int) -> int:
     return sum(max(1, -(-cell_len(line.rstrip()) // width)) for line in text.splitlines())
 
 
-def _print_body(console: Console, summary: Summary, full: bool, state_lines: int) -> None:
+def _print_body(console: Console, summary: Summary, full: bool, room: _Room) -> None:
     print_header(console, summary)
     console.print()
-    _print_decisions(console, summary, len(summary.decisions) if full else SHOWN, state_lines)
+    _print_decisions(console, summary, len(summary.decisions) if full else SHOWN, room)
     for fraction in summary.thresholds if full else list(summary.thresholds)[:1]:
         console.print()
         _print_thresholds(console, fraction, summary, full)
@@ -114,7 +128,7 @@ def print_header(console: Console, summary: Summary) -> None:
         say(console, f"Advice: {advice}")
 
 
-def _print_decisions(console: Console, summary: Summary, count: int, state_lines: int) -> None:
+def _print_decisions(console: Console, summary: Summary, count: int, room: _Room) -> None:
     facts, rows = summary.list, summary.decisions[:count]
     if not rows:
         say(
@@ -123,7 +137,7 @@ def _print_decisions(console: Console, summary: Summary, count: int, state_lines
             "differed: more --episodes or a coarser --abstraction would give a list.",
         )
         return
-    print_list(console, list_title(facts.measure), rows, state_lines=state_lines)
+    print_list(console, list_title(facts.measure), rows, state_lines=room.state)
     say(console, f"{legend(rows)}. {' '.join(list_notes(facts))}")
     for note in (
         growth_words(summary.growth),
@@ -132,7 +146,7 @@ def _print_decisions(console: Console, summary: Summary, count: int, state_lines
     ):
         if note:
             say(console, note)
-    for line in rule_lines(summary.rules, _RULE_LINES, console.width):
+    for line in rule_lines(summary.rules, room.rules, console.width):
         say(console, line)
 
 
@@ -290,8 +304,7 @@ def _print_where(
     more = "" if full else " --full"
     say(
         console,
-        f"Everything is in {path}. More: rpd show {path}{chosen}{more}; one decision: "
-        f"rpd explain {path} 1{chosen}",
+        f"More: rpd show {path}{chosen}{more}; one decision: rpd explain {path} 1{chosen}",
         copied=True,
     )
     if beside:
