@@ -107,7 +107,8 @@ class CountedVisits:
         column = self._differences
         parts = self._add(counts, column[part]).sum(axis=1)
         total = self._add(counts, None if whole is None else column[whole]).sum(axis=1)
-        return np.divide(parts, total, out=np.zeros(self.states), where=total > 0)
+        shares: FloatArray = np.zeros(self.states)
+        return np.asarray(np.divide(parts, total, out=shares, where=total > 0))
 
     def _add(self, amounts: FloatArray, times: FloatArray | None = None) -> FloatArray:
         """Return, per state and fate, the sum over the episodes that visited it."""
