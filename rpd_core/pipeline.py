@@ -17,7 +17,7 @@ from rpd_core.analysis.looks import Looks, judge_in_looks, look_sizes, open_rank
 from rpd_core.analysis.ranking import Ranking, ranking_columns
 from rpd_core.analysis.reach import stored_reach
 from rpd_core.analysis.reading import StoredEpisodes
-from rpd_core.analysis.recurrence import Recurrence, counted_visits, stability_by
+from rpd_core.analysis.recurrence import Recurrence, counted_visits
 from rpd_core.analysis.spectrum import tally
 from rpd_core.analysis.stability import Stability
 from rpd_core.errors import RpdError
@@ -81,7 +81,7 @@ def run(session: Session, name: str | None = None, grow: bool = True) -> Summary
     )
     judged = judge_decisions(session, analysis)
     settings = setup.config.settings
-    recurrence = Recurrence(analysis, judged, setup.measures[settings.list_by], settings.evidence)
+    recurrence = Recurrence(analysis, setup.measures[settings.list_by], settings.evidence)
     answer = summary.summarise(
         name, setup.config, references, analysis, pruning, rounds, rates, judged, recurrence,
         directory.names(), origins,
@@ -164,7 +164,8 @@ def sweep_measures(session: Session, others: Mapping[str, Measure]) -> Swept:
     visits, evidence = counted_visits(analysis), session.setup.config.settings.evidence
     measures = {**session.setup.measures, **others}
     stability = {
-        name: stability_by(measures[name], analysis, visits, evidence) for name in analysis.rankings
+        name: Recurrence(analysis, measures[name], evidence, visits).stability()
+        for name in analysis.rankings
     }
     swept = replace(swept, curves=curves)
     lists = lists_of(analysis, evidence, prepared_digest(session.directory))

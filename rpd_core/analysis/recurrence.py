@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rpd_core.analysis.analysis import Analysis
-from rpd_core.analysis.decisions import Decisions
-from rpd_core.analysis.ranking import rank
+from rpd_core.analysis.ranking import evidence_for, rank
 from rpd_core.analysis.stability import (
     CountedVisits,
+    Differences,
     Drawn,
     Listing,
     RankIntervals,
@@ -19,96 +20,125 @@ from rpd_core.analysis.stability import (
     half_split,
     rank_intervals,
 )
+from rpd_core.analysis.suite import redrawn
 from rpd_core.errors import RpdError
 from rpd_core.plugin.protocols import Evidence, Measure
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import FloatArray
+    from rpd_core.plugin.protocols import FloatArray, IntArray
 
 RESAMPLES = 300
 """Resampled suites behind the intervals of ranks."""
-
-
-def stability_by(
-    measure: Measure, analysis: Analysis, visits: CountedVisits, evidence: int
-) -> Stability | None:
-    """Compare random halves listed by any measure; None if it looks at more than outcomes."""
-    bare = Evidence(
-        analysis.counted.spectrum, analysis.counted.states.key, episodes=visits.episodes
-    )
-
-    def score(drawn: Drawn) -> FloatArray:
-        given = replace(bare, spectrum=drawn.spectrum, returns=drawn.returns)
-        return rank("", measure, given).scores
-
-    first = np.arange(visits.episodes) % 2 == 0
-    listing = Listing(score, evidence, np.asarray(analysis.counted.differed > 0))
-    try:
-        one, two = (score(visits.draw(half.astype(np.float64))) for half in (first, ~first))
-        if np.array_equal(one, two):  # it looks at no episode, so it comes back in any case
-            return None
-        return half_split(visits, listing)
-    except RpdError:
-        return None
+_SUITES = 100
+"""The same for a measure that looks at the whole suite: it takes up to a hundred times as long."""
+_PARTS = ("returns", "differed", "differed_first")
+"""What is added up over episodes beside the spectrum, for measures that look at it."""
 
 
 class Recurrence:
-    """The visits of a suite, ready to be split and resampled under the measure of its list."""
+    """The visits of a suite, ready to be split and resampled under the measure of a list."""
 
     def __init__(
-        self, analysis: Analysis, found: Decisions, measure: Measure, evidence: int
+        self, analysis: Analysis, measure: Measure, least: int, visits: CountedVisits | None = None
     ) -> None:
-        whole = found.counted.evidence()
-        # Adding up returns takes as long as all the rest, and few measures look at them.
-        self.visits = counted_visits(analysis, _needs_returns(measure, whole))
+        """Look at what the measure looks at; states need `least` episodes in each arm.
+
+        `visits` are all columns of the suite's, where they have been read before.
+        """
+        whole = evidence_for(measure, analysis.counted, analysis.weights, lambda: analysis.suite)
+        self._whole_suite = whole.suite is not None
+        seen = {*_PARTS} if self._whole_suite else _looks_at(measure, whole)
+        self._divisible = "states" not in seen
+        self._visits = visits or counted_visits(
+            analysis, "returns" in seen, not seen.isdisjoint(("differed", "differed_first"))
+        )
+        score = _score(measure, whole, tuple(part for part in _PARTS if part in seen))
+        allowed = np.asarray(analysis.counted.differed > 0)
+        self._listing = Listing(score, least, allowed)
         self.seed = 0
 
-        def score(drawn: Drawn) -> FloatArray:
-            given = replace(whole, spectrum=drawn.spectrum, returns=drawn.returns)
-            return rank(found.ranking.name, measure, given).scores
-
-        self.listing = Listing(score, evidence, found.differs)
-        self.found = found
-
     def stability(self) -> Stability | None:
-        """Compare random halves; None if the measure needs the whole suite."""
-        if not len(self.found.listed()):
+        """Compare random halves; None where a list cannot come back or stay away.
+
+        So it is with scores that are the same in every half, since they look at no episode, and
+        with those that look at what is known of the states of the whole suite only.
+        """
+        if not self._divisible:
             return None
+        first = np.arange(self._visits.episodes) % 2 == 0
+        halves = [self._visits.draw(half.astype(np.float64)) for half in (first, ~first)]
         try:
-            return half_split(self.visits, self.listing, seed=self.seed)
+            if np.array_equal(*(self._listing.score(half) for half in halves)):
+                return None
+            if not len(self._listing.order(self._visits.draw(np.ones(self._visits.episodes)))):
+                return None
+            return half_split(self._visits, self._listing, seed=self.seed)
+        except RpdError:  # halves can be too small for a measure
+            return None
+
+    def ranks(self, rows: IntArray) -> RankIntervals | None:
+        """Return between which ranks some states lie; None where the measure cannot tell."""
+        if not self._divisible:
+            return None
+        resamples = _SUITES if self._whole_suite else RESAMPLES
+        try:
+            return rank_intervals(self._visits, self._listing, rows, resamples, self.seed)
         except RpdError:
             return None
 
-    def ranks(self, count: int, resamples: int = RESAMPLES) -> RankIntervals | None:
-        """Return between which ranks the first decisions lie; None as for `stability`."""
-        rows = self.found.listed()[:count]
+
+def _looks_at(measure: Measure, whole: Evidence) -> set[str]:
+    """Return the fields of the evidence on which the scores of a measure depend."""
+    scores = rank("", measure, whole).scores
+
+    def matters(field: str) -> bool:
         try:
-            return rank_intervals(self.visits, self.listing, rows, resamples, self.seed)
+            without = rank("", measure, replace(whole, **{field: None}))
         except RpdError:
-            return None
+            return True
+        return not np.array_equal(without.scores, scores)
+
+    return {field for field in ("states", *_PARTS) if matters(field)}
 
 
-def _needs_returns(measure: Measure, whole: Evidence) -> bool:
-    try:
-        rank("", measure, replace(whole, returns=None))
-    except RpdError:
-        return True
-    return False
+def _score(
+    measure: Measure, whole: Evidence, parts: tuple[str, ...]
+) -> Callable[[Drawn], FloatArray]:
+    """Return how drawn episodes score states by a measure."""
+
+    def score(drawn: Drawn) -> FloatArray:
+        fields = {part: getattr(drawn, part) for part in parts}
+        number = int(drawn.counts.sum())
+        given = replace(whole, spectrum=drawn.spectrum, episodes=number, **fields)
+        if whole.suite is not None and whole.weights is not None:
+            counts = drawn.counts.astype(np.int64)
+            weights = np.repeat(whole.weights, counts)
+            given = replace(given, suite=redrawn(whole.suite, counts), weights=weights)
+        return rank("", measure, given).scores
+
+    return score
 
 
-def counted_visits(analysis: Analysis, returns: bool = True) -> CountedVisits:
-    """Read which episode visited which state, and how it fared there."""
+def counted_visits(
+    analysis: Analysis, returns: bool = True, differences: bool = True
+) -> CountedVisits:
+    """Read which episode visited which state, how it fared there, and what else is asked for."""
     keys, index = analysis.counted.states.key, analysis.episodes.index
     columns: list[tuple[object, ...]] = []
     for chunk in analysis.stored.chunks():
         visits = chunk.visits
+        more = (visits.count, visits.differed, visits.differed_first) if differences else ()
         columns.append(
             (
                 np.searchsorted(index, visits.episode).astype(np.int32),
                 np.searchsorted(keys, visits.key).astype(np.int32),
                 visits.mutated,
+                *more,
             )
         )
-    episode, state, mutated = (np.concatenate(column) for column in zip(*columns, strict=True))
+    episode, state, mutated, *more = (
+        np.concatenate(column) for column in zip(*columns, strict=True)
+    )
     given = analysis.episodes.total_return if returns else None
-    return CountedVisits(episode, state, mutated, analysis.weights, len(keys), given)
+    differing = Differences(*more) if differences else None
+    return CountedVisits(episode, state, mutated, analysis.weights, len(keys), given, differing)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,16 +24,19 @@ SPLITS = 20
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """Episodes drawn from a suite, added up per state."""
+class Differences:
+    """How often the default action differed, one row per visit."""
 
-    spectrum: Spectrum
-    returns: Returns | None = None
-    """None where the returns of the episodes are not known."""
+    count: IntArray
+    """Steps of the visit's episode in its state."""
+    differed: IntArray
+    """Those at which the default action was not what the policy chose."""
+    first: BoolArray
+    """Whether it was not at the first of them."""
 
 
 class CountedVisits:
-    """The visits of a suite, sorted so that spectra of any choice of episodes are quick."""
+    """The visits of a suite, sorted so that sums over any choice of episodes are quick."""
 
     def __init__(
         self,
@@ -42,8 +46,9 @@ class CountedVisits:
         weights: FloatArray,
         states: int,
         returns: FloatArray | None = None,
+        differences: Differences | None = None,
     ) -> None:
-        """Sort the visits; `episode` and `state` are rows, the last ones belong to episodes."""
+        """Sort the visits; `episode` and `state` are rows, `weights` and `returns` of episodes."""
         cell = 2 * state + mutated
         order = np.argsort(cell, kind="stable")
         ordered = cell[order]
@@ -52,6 +57,7 @@ class CountedVisits:
         self._episode = episode[order].astype(np.intp)
         self._weights = weights
         self._returns = returns
+        self._differences = {} if differences is None else _sorted(differences, order)
         self.states = states
 
     @property
@@ -61,19 +67,7 @@ class CountedVisits:
 
     def draw(self, counts: FloatArray) -> Drawn:
         """Return what adds up if each episode counts as often as given."""
-        return Drawn(self.spectrum(counts), self._add_returns(counts))
-
-    def _add_returns(self, counts: FloatArray) -> Returns | None:
-        if self._returns is None:
-            return None
-        sums = self._add(counts * self._returns)
-        squares = self._add(counts * self._returns**2)
-        return Returns(
-            mutated_sum=sums[:, 1],
-            mutated_squares=squares[:, 1],
-            kept_sum=sums[:, 0],
-            kept_squares=squares[:, 0],
-        )
+        return Drawn(self, counts)
 
     def spectrum(self, counts: FloatArray) -> Spectrum:
         """Return the spectrum in which each episode counts as often as given."""
@@ -86,12 +80,77 @@ class CountedVisits:
             kept_passed=passed[:, 0],
         )
 
-    def _add(self, amounts: FloatArray) -> FloatArray:
+    def returns(self, counts: FloatArray) -> Returns | None:
+        """Return the sums of returns likewise; None where those of the episodes are not known."""
+        if self._returns is None:
+            return None
+        sums = self._add(counts * self._returns)
+        squares = self._add(counts * self._returns**2)
+        return Returns(
+            mutated_sum=sums[:, 1],
+            mutated_squares=squares[:, 1],
+            kept_sum=sums[:, 0],
+            kept_squares=squares[:, 0],
+        )
+
+    def differed(self, counts: FloatArray) -> FloatArray | None:
+        """Return the share of visits at which the default action differed; None if not known."""
+        return self._share(counts, "differed", "count")
+
+    def differed_first(self, counts: FloatArray) -> FloatArray | None:
+        """Return the share of visiting episodes in which it did at the first visit."""
+        return self._share(counts, "first", None)
+
+    def _share(self, counts: FloatArray, part: str, whole: str | None) -> FloatArray | None:
+        if not self._differences:
+            return None
+        column = self._differences
+        parts = self._add(counts, column[part]).sum(axis=1)
+        total = self._add(counts, None if whole is None else column[whole]).sum(axis=1)
+        shares: FloatArray = np.zeros(self.states)
+        return np.asarray(np.divide(parts, total, out=shares, where=total > 0))
+
+    def _add(self, amounts: FloatArray, times: FloatArray | None = None) -> FloatArray:
         """Return, per state and fate, the sum over the episodes that visited it."""
         cells = np.zeros(2 * self.states)
         if len(self._starts):
-            cells[self._cells] = np.add.reduceat(amounts[self._episode], self._starts)
+            each = amounts[self._episode]
+            each = each if times is None else each * times
+            cells[self._cells] = np.add.reduceat(each, self._starts)
         return cells.reshape(self.states, 2)
+
+
+def _sorted(differences: Differences, order: IntArray) -> dict[str, FloatArray]:
+    return {name: one[order].astype(np.float64) for name, one in vars(differences).items()}
+
+
+class Drawn:
+    """Episodes drawn from a suite; what is asked for is added up per state, once."""
+
+    def __init__(self, visits: CountedVisits, counts: FloatArray) -> None:
+        self._visits = visits
+        self.counts = counts
+        """How often each episode was drawn."""
+
+    @cached_property
+    def spectrum(self) -> Spectrum:
+        """The four cells of every state."""
+        return self._visits.spectrum(self.counts)
+
+    @cached_property
+    def returns(self) -> Returns | None:
+        """Returns by fate; None where those of the episodes are not known."""
+        return self._visits.returns(self.counts)
+
+    @cached_property
+    def differed(self) -> FloatArray | None:
+        """Share of the visits at which the default action differed; None if not known."""
+        return self._visits.differed(self.counts)
+
+    @cached_property
+    def differed_first(self) -> FloatArray | None:
+        """Share of the visiting episodes in which it did at the first visit; likewise."""
+        return self._visits.differed_first(self.counts)
 
 
 @dataclass(frozen=True)

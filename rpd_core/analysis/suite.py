@@ -83,3 +83,26 @@ def merge_with_sums(parts: Sequence[States], sums: Sequence[Array]) -> tuple[Sta
 def _stack(parts: Sequence[object], skip: tuple[str, ...] = ()) -> dict[str, Array]:
     names = [name for name in vars(parts[0]) if name not in skip]
     return {name: np.concatenate([vars(part)[name] for part in parts]) for name in names}
+
+
+def redrawn(suite: Suite, counts: IntArray) -> Suite:
+    """Return a suite that holds each episode as often as given, numbered anew.
+
+    Its states are those of the whole suite, with their counts there: what is added up per state
+    is not known episode by episode.
+    """
+    drawn = np.repeat(np.arange(len(suite.episodes)), counts)
+    starts = np.searchsorted(suite.episode_of_visit(), np.arange(len(suite.episodes) + 1))
+    lengths = np.diff(starts)[drawn]
+    begins = np.cumsum(lengths) - lengths
+    place = np.arange(lengths.sum()) + np.repeat(starts[drawn] - begins, lengths)
+    number = np.arange(len(drawn))
+    columns = {
+        name: column[drawn] for name, column in vars(suite.episodes).items() if name != "info"
+    }
+    info = {name: column[drawn] for name, column in suite.episodes.info.items()}
+    episodes = Episodes(**{**columns, "index": number, "info": info})
+    visits = {name: column[place] for name, column in vars(suite.visits).items()}
+    return Suite(
+        episodes, Visits(**{**visits, "episode": np.repeat(number, lengths)}), suite.states
+    )

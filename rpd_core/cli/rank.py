@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +15,12 @@ from rpd_core.errors import ConfigError, counted
 
 if TYPE_CHECKING:
     from rpd_core.analysis.analysis import Analysis
+    from rpd_core.analysis.decisions import Rules
+    from rpd_core.analysis.ranking import Ranking
+    from rpd_core.analysis.stability import Stability
+    from rpd_core.plugin.protocols import Measure
     from rpd_core.report.opened import Run
+    from rpd_core.report.results import Decision, ListFacts
 
 
 @shared.reporting
@@ -43,16 +49,12 @@ def rank_command(
 ) -> None:
     """List the decisions of a stored suite by a measure; plays nothing."""
     check_early(options.given({"measures": measure, "condition": condition}))
-    from rpd_core.analysis.decisions import Rules, decide
-    from rpd_core.analysis.looks import judge_in_looks
     from rpd_core.analysis.ranking import ranking_columns
-    from rpd_core.analysis.reach import stored_reach
     from rpd_core.api import open_run
     from rpd_core.config.resolve import choose
-    from rpd_core.config.settings import check_value
     from rpd_core.plugin.registry import installed
-    from rpd_core.report.decisions import decision_rows, list_facts
     from rpd_core.report.tables import RankingTable
+    from rpd_core.report.text import print_question
     from rpd_core.store.codec import to_plain
 
     if top < 1:
@@ -60,45 +62,100 @@ def rank_command(
     if export is not None:
         check_export(export)
     opened = open_run(shared.chosen_run(run), analysis)
+    texts = measure or [opened.setting("list_by")]
+    measures = [choose(installed(), "measure", one) for one in texts]
+    rules = rules_for(opened, evidence, margin)
+    found = analysed(opened, condition)
+    rankings = [found.rank_by(one.text, one.recipe) for one in measures]
+    if export is not None:
+        write_table(
+            RankingTable(rankings[0].name, ranking_columns(rankings[0], found.counted)), export
+        )
+    lists = made_lists(opened, found, rankings, rules, Shown(top, everything, reached))
+    stability: dict[str, Stability | None] = {}
+    if not (everything or reached):  # what comes back is the list as it is made by default
+        recipes = {one.text: one.recipe for one in measures}
+        stability = {name: comes_back(found, recipes[name], rules) for name in lists}
+    if as_json:
+        rows = {name: to_plain(listed) for name, (_, listed) in lists.items()}
+        told = {"condition": found.condition_text, "rankings": rows}
+        shared.print_json({**told, "stability": to_plain(stability)})
+        return
+    question = opened.directory.configuration().suite_json()
+    print_question(shared.answers(), question, found.condition_text)
+    for name, (facts, listed) in lists.items():
+        show_list(name, facts, listed, found.condition_text)
+        if listed and name in stability:
+            show_stability(stability[name], facts)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Which rows of a list are shown."""
+
+    top: int
+    everything: bool
+    only_reached: bool
+
+
+def rules_for(opened: Run, evidence: int | None, margin: float | None) -> Rules:
+    """Return how states are judged: as asked, else as in the analysis."""
+    from rpd_core.analysis.decisions import Rules
+    from rpd_core.config.settings import check_value
+
     limits = {"evidence": evidence, "margin": margin}
     at_least, width = (
         check_value(name, value if value is not None else opened.setting(name))
         for name, value in limits.items()
     )
-    texts = measure or [opened.setting("list_by")]
-    measures = [choose(installed(), "measure", one) for one in texts]
-    found = analysed(opened, condition)
-    rankings = {one.text: found.rank_by(one.text, one.recipe) for one in measures}
-    if export is not None:
-        first = next(iter(rankings.values()))
-        write_table(RankingTable(first.name, ranking_columns(first, found.counted)), export)
+    return Rules(at_least, width, opened.setting("confidence"))
+
+
+def made_lists(
+    opened: Run, found: Analysis, rankings: list[Ranking], rules: Rules, shown: Shown
+) -> dict[str, tuple[ListFacts, tuple[Decision, ...]]]:
+    """Return the list by each ranking, and what it holds."""
+    from rpd_core.analysis.decisions import decide
+    from rpd_core.analysis.looks import judge_in_looks
+    from rpd_core.analysis.reach import stored_reach
+    from rpd_core.report.decisions import decision_rows, list_facts
+
     reach, names = stored_reach(opened.directory), opened.directory.names()
-    rules = Rules(at_least, width, opened.setting("confidence"))
     planned = opened.asked.episodes if opened.name else None
     verdicts = judge_in_looks(found, rules, opened.setting("first_episodes"), planned)
-    answer = {}
-    for name, ranking in rankings.items():
+    lists = {}
+    for ranking in rankings:
         judged = decide(found.counted, ranking, reach, rules, verdicts)
-        rows = judged.listed(everything, reached)
-        listed = decision_rows(judged, rows[:top], found.stored, names)
-        answer[name] = list_facts(judged, at_least, width, names.note), listed
-    if as_json:
-        lists = {name: to_plain(rows) for name, (_, rows) in answer.items()}
-        shared.print_json({"condition": found.condition_text, "rankings": lists})
-        return
-    for name, (facts, listed) in answer.items():
-        show_list(name, facts, listed, found.condition_text)
+        rows = judged.listed(shown.everything, shown.only_reached)[: shown.top]
+        facts = list_facts(judged, rules.evidence, rules.margin, names.note)
+        lists[ranking.name] = facts, decision_rows(judged, rows, found.stored, names)
+    return lists
 
 
-def show_list(name, facts, rows, condition: str) -> None:  # type: ignore[no-untyped-def]
+def comes_back(found: Analysis, measure: Measure, rules: Rules) -> Stability | None:
+    """Return how much of a list random halves of the suite have in common."""
+    from rpd_core.analysis.recurrence import Recurrence
+
+    return Recurrence(found, measure, rules.evidence).stability()
+
+
+def show_stability(stability: Stability | None, facts: ListFacts) -> None:
+    """Print whether a list comes back."""
+    from rpd_core.report.listing import stability_words
+    from rpd_core.report.text import say
+
+    say(shared.answers(), stability_words(stability, facts))
+
+
+def show_list(name: str, facts: ListFacts, rows: tuple[Decision, ...], condition: str) -> None:
     """Print the list by one measure, or why there is none."""
-    from rpd_core.report.listing import list_notes, print_list
+    from rpd_core.report.listing import list_notes, list_title, print_list
     from rpd_core.report.text import say
 
     console = shared.answers()
+    console.print()
     if rows:
-        title = f"Decisions by {name} under {condition}: risk of failing if mutated and if kept"
-        print_list(console, title, rows, scores=True)
+        print_list(console, list_title(name, condition), rows, scores=True)
     else:
         say(console, f"Nothing to list by {name} under {condition}: try --all or less --evidence")
     say(console, " ".join(list_notes(facts)))

@@ -30,7 +30,10 @@ EVIDENCE = 10
 """Episodes in each arm from which on a state is judged."""
 LIST_BY = "impact:shrunken"
 """The measure that the list of decisions is sorted by."""
-STANDARD_MEASURES = (*PORTFOLIO, "freqvis", "differ", "effect", "effect:shrunken", LIST_BY)
+STANDARD_MEASURES = (
+    *PORTFOLIO, "freqvis", "differ", "effect", "effect:shrunken", "effect-return:shrunken", LIST_BY,
+)  # fmt: skip
+"""Measures of every run, whatever others are asked for."""
 BASELINES = ("random", "freqvis", "differ")
 """Measures to compare with: they give the pruned policy only where `headline` names them."""
 BEST = "best"

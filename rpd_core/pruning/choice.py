@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -139,30 +139,53 @@ def choose_policy(
     """
     if not candidates:
         return None
-    settings = trials.evaluations.session.setup.config.settings
-    objective, early = settings.objective, settings.confirm_tries - 1
+    early = trials.evaluations.session.setup.config.settings.confirm_tries - 1
     tried: dict[str, Tried] = {}
     largest = max(candidates, key=lambda one: (one.states, one.steps)).identity
-    for batch in batches(candidates):
+
+    def is_late() -> bool:
         # What is tried late gets so small a part of the 5 % that it confirms hardly anything.
-        late = len(tried) >= early
-        left = [one for one in batch if not late or one.identity == largest]
-        pairs = trim(trials, left, references.target(goal.fraction)) if left else []
-        pairs.sort(key=lambda pair: (not pair[0].reached, size(pair[0], objective)))
-        for pair in pairs:
-            late = len(tried) >= early
-            if late and pair[1].identity != largest:
-                continue
-            for one in pair[1:] if late else pair:
-                if one.identity not in tried:
-                    number = before + len(tried) + 1
-                    tried[one.identity] = try_out(trials, one, goal, number, references)
-                outcome = tried[one.identity].confirmation.outcome
-                if outcome == "met":
-                    return _chosen(goal, tried, one.identity)
-                if outcome == "undecided":  # what was dropped would not settle it either
-                    break
+        return len(tried) >= early
+
+    def is_left(one: Candidate) -> bool:
+        return not is_late() or one.identity == largest
+
+    for pair in trimmed_in_turn(trials, candidates, references.target(goal.fraction), is_left):
+        for one in pair[1:] if is_late() else pair:
+            if one.identity not in tried:
+                number = before + len(tried) + 1
+                tried[one.identity] = try_out(trials, one, goal, number, references)
+            outcome = tried[one.identity].confirmation.outcome
+            if outcome == "met":
+                return _chosen(goal, tried, one.identity)
+            if outcome == "undecided":  # what was dropped would not settle it either
+                break
     return _chosen(goal, tried, max(tried, key=lambda one: _lower(tried[one]))) if tried else None
+
+
+def trimmed_in_turn(
+    trials: Trials,
+    candidates: Sequence[Candidate],
+    target: float,
+    is_left: Callable[[Candidate], bool],
+) -> Iterator[tuple[Candidate, Candidate]]:
+    """Yield candidates trimmed, and as they were, smallest first, as long as they are left to try.
+
+    Those that fall short of the target on the trimming episodes come after all others: each try
+    that fails makes the next one harder.
+    """
+    objective = trials.evaluations.session.setup.config.settings.objective
+
+    def of_size(pairs: Sequence[tuple[Candidate, Candidate]]) -> list[tuple[Candidate, Candidate]]:
+        return sorted(pairs, key=lambda pair: size(pair[0], objective))
+
+    short = []
+    for batch in batches(candidates):
+        left = [one for one in batch if is_left(one)]
+        pairs = of_size(trim(trials, left, target) if left else [])
+        short += [pair for pair in pairs if not pair[0].reached]
+        yield from (pair for pair in pairs if pair[0].reached and is_left(pair[1]))
+    yield from (pair for pair in of_size(short) if is_left(pair[1]))
 
 
 def _chosen(goal: Goal, tried: Mapping[str, Tried], chosen: str) -> Chosen:

@@ -44,8 +44,8 @@ FRACTION = 0.9
 COMPARED = ("portfolio", "random")
 """Rows that are no measure and are never chosen."""
 BENCHED = (
-    "impact", "effect-return", "effect-return:shrunken", "regression", "jaccard", "ample2", "phi",
-    "dstar", "op2", "barinel", "differ:first", "value-gap", "entropy",
+    "impact", "effect-return", "regression", "jaccard", "ample2", "phi", "dstar", "op2", "barinel",
+    "differ:first", "value-gap", "entropy",
 )  # fmt: skip
 """Measures that are tried beside the standard ones."""
 FEW = 5
@@ -113,7 +113,7 @@ class SeedFigures:
     area_steps: float
     """Likewise against the share of steps."""
     top10: float | None
-    """Half-split overlap of the first ten of the list; null: needs more than the spectrum."""
+    """Half-split overlap of the first ten of the list; null: cannot be told."""
     top50: float | None
     """Likewise the first fifty."""
     holds: float | None = None

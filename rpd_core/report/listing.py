@@ -15,6 +15,7 @@ from rpd_core.report.bars import bar, scale_for
 from rpd_core.report.shortening import cut, shortened
 
 if TYPE_CHECKING:
+    from rpd_core.analysis.stability import Stability
     from rpd_core.report.results import Decision, ListFacts
 
 _MARKS = {"matters": "*", "default-better": "!", "harmless": "=", "undecided": "?"}
@@ -33,16 +34,22 @@ _LEAST_STATE = 20
 """Characters that a state gets, however narrow the screen is."""
 _LONGEST = 1000
 """Characters beyond which the length of a state does not matter: no screen is as wide."""
-_ENOUGH = 28
+_ENOUGH = 27
 """Characters of a state for which other columns are left out."""
 _SPARE = {"m+k": "episodes mutated and kept (m+k)", "default": "what the default action does"}
 """Columns that a narrow screen can do without."""
-_STATE_LINES = 2
+_SHAKY = 0.3
+"""Overlap of the first ten below which a list is not to be relied on."""
+STATE_LINES = 2
 """Lines that a state takes at most."""
 
 
 def print_list(
-    console: Console, title: str, rows: Sequence[Decision], scores: bool = False
+    console: Console,
+    title: str,
+    rows: Sequence[Decision],
+    scores: bool = False,
+    state_lines: int = STATE_LINES,
 ) -> None:
     """Print decisions with their effects drawn, and with their scores on demand."""
     plain = not _can_draw(console)
@@ -59,7 +66,7 @@ def print_list(
             bar(scale, row.low, row.effect, row.high, plain) for row in rows
         ],
         "score": [f"{row.score:.3g}" for row in rows],
-        "reach": [reached_words(row.reached) for row in rows],
+        "reach": [_reach(row) for row in rows],
         "m+k": [f"{row.episodes_mutated}+{row.episodes_kept}" for row in rows],
     }
     if not scores:
@@ -68,7 +75,7 @@ def print_list(
                   pad_edge=False, padding=(0, 1, 0, 0))  # fmt: skip
     widths = {name: max(map(cell_len, (name, *cells))) for name, cells in columns.items()}
     left_out = _fit(widths, console.width)
-    columns["state"] = shortened([row.state for row in rows], widths["state"], _STATE_LINES)
+    columns["state"] = shortened([row.state for row in rows], widths["state"], state_lines)
     for heading, width in widths.items():
         right = heading not in ("state", "policy", "default") and not heading.startswith(ends[0])
         table.add_column(heading, justify="right" if right else "left", no_wrap=True,
@@ -110,6 +117,15 @@ def _most_often(words: str) -> str:
     return f"{cut(name, _ACTION - len(share) - 1)}{space}{share}"
 
 
+def list_title(measure: str, condition: str = "") -> str:
+    """Return the line above a list: its measure, and what stands in its columns."""
+    under = f" under {condition}" if condition else ""
+    return (
+        f"Decisions by {measure}{under}: risk of failing if mutated/kept, effect, reach in "
+        "episodes/steps (%)"
+    )
+
+
 def _can_draw(console: Console) -> bool:
     try:
         "├─●─┤".encode(console.encoding)
@@ -125,6 +141,20 @@ def _percent(share: float | None) -> str:
 def reached_words(share: float) -> str:
     """Return how often a state is reached, without making a little of it nothing."""
     return "never" if share == 0 else "<1%" if share < 0.01 else f"{share:.0%}"
+
+
+def _reach(row: Decision) -> str:
+    """Return the shares of unmutated episodes and of their steps in percent."""
+    if row.reached == 0:
+        return "never"
+    return "/".join(_little(100 * share) for share in (row.reached, row.reached_steps))
+
+
+def _little(percent: float) -> str:
+    """Return a number of percent in few characters, a little never as nothing."""
+    if percent >= 0.95:
+        return f"{percent:.0f}"
+    return f"{percent:.1f}".removeprefix("0") if percent >= 0.05 else "<.1"
 
 
 def list_notes(facts: ListFacts) -> list[str]:
@@ -152,6 +182,23 @@ def list_notes(facts: ListFacts) -> list[str]:
     if facts.listed and facts.note:
         notes.append(facts.note)
     return notes
+
+
+def stability_words(stability: Stability | None, facts: ListFacts) -> str:
+    """Return whether a list comes back, and what would help where it does not."""
+    if stability is None:
+        return (
+            f"Does it come back? That cannot be told of {facts.measure}: its scores are not made "
+            "from single episodes."
+        )
+    shares = f"the first ten have {stability.top10:.0%}"
+    if facts.listed > 50:
+        shares += f", the first fifty {stability.top50:.0%}"
+    text = f"Does it come back? In random halves of the suite {shares} in common."
+    if stability.top10 < _SHAKY:
+        text += " Do not rely on single rows: more --episodes, a coarser --abstraction or another "
+        text += "--mutation-rate would help."
+    return text
 
 
 _VERDICT_WORDS = {

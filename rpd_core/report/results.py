@@ -369,7 +369,7 @@ class Summary:
     rules: FoundRules
     """Those that matter in a few sentences."""
     stability: Stability | None
-    """Whether the list comes back in another suite; null where nothing is listed."""
+    """Whether the list comes back; null: nothing is listed, or single episodes do not make it."""
     growth: Growth | None
     """How the suite grew; null where its size was given."""
     configuration: Mapping[str, Any]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -13,21 +16,39 @@ from rich.table import Table
 from rpd_core.config.settings import PORTFOLIO
 from rpd_core.errors import counted
 from rpd_core.pruning.refine import MEASURE
-from rpd_core.report.listing import legend, list_notes, print_list
+from rpd_core.report.listing import (
+    STATE_LINES,
+    legend,
+    list_notes,
+    list_title,
+    print_list,
+    stability_words,
+)
 from rpd_core.report.rules import rule_lines
-from rpd_core.report.text import advice_on, policy_decides_elsewhere, say
+from rpd_core.report.text import advice_on, policy_decides_elsewhere, print_question, say
 
 if TYPE_CHECKING:
-    from rpd_core.analysis.stability import Stability
     from rpd_core.pruning.curves import PrunedPoint
     from rpd_core.report.results import Growth, Played, Policy, Summary, Threshold
 
 SHOWN = 10
 """Decisions on the screen."""
-_SHAKY = 0.3
-"""Overlap of the first ten below which a list is not to be relied on."""
-_RULE_LINES = 4
-"""Lines on the rules that sum up what matters."""
+_LINES = 45
+"""Lines of a screen."""
+
+
+@dataclass(frozen=True)
+class _Room:
+    """Lines that parts of the answer may take."""
+
+    state: int
+    """Each state of the list."""
+    rules: int
+    """The rules that sum up what matters."""
+
+
+_ROOMS = (_Room(STATE_LINES, 4), _Room(1, 4), _Room(1, 3), _Room(1, 2))
+"""What is tried, the roomiest first."""
 _FAILURES = 3
 """Failed confirmations that the headline names."""
 _ALL = 0.995
@@ -45,10 +66,37 @@ def print_answer(
     full: bool = False,
     page: Path | None = None,
 ) -> None:
-    """Print what an analysis found; `others` are the analyses beside it, `page` shows it."""
+    """Print what an analysis found; `others` are the analyses beside it, `page` shows it.
+
+    Where it would take more than one screen, long states get a single line, then rules give way.
+    """
+
+    def attempt(screen: Console, room: _Room) -> None:
+        _print_body(screen, summary, full, room)
+        _print_where(screen, summary, path, others, full)
+        if page is not None:
+            say(screen, f"To look at it, open {page}", copied=True)
+        say(screen, headline(summary), style="bold")
+
+    room = _ROOMS[0]
+    for room in _ROOMS[:1] if full else _ROOMS:
+        trial = Console(file=io.StringIO(), width=console.width)
+        with trial.capture() as captured:
+            attempt(trial, room)
+        if _height(captured.get(), console.width) <= _LINES:
+            break
+    attempt(console, room)
+
+
+def _height(text: str, width: int) -> int:
+    """Return the lines that a text takes on a screen, those that it breaks counted."""
+    return sum(max(1, -(-cell_len(line.rstrip()) // width)) for line in text.splitlines())
+
+
+def _print_body(console: Console, summary: Summary, full: bool, room: _Room) -> None:
     print_header(console, summary)
     console.print()
-    _print_decisions(console, summary, len(summary.decisions) if full else SHOWN)
+    _print_decisions(console, summary, len(summary.decisions) if full else SHOWN, room)
     for fraction in summary.thresholds if full else list(summary.thresholds)[:1]:
         console.print()
         _print_thresholds(console, fraction, summary, full)
@@ -56,24 +104,13 @@ def print_answer(
         _print_ties(console, summary)
     _print_versions(console, summary.played)
     console.print()
-    if page is not None:
-        say(console, f"To look at it, open {page}", copied=True)
-    say(console, headline(summary), style="bold")
-    _print_where(console, summary, path, others, full)
 
 
 def print_header(console: Console, summary: Summary) -> None:
     """Print what was analysed, and on how much it stands."""
     suite, original = summary.suite, summary.original
-    asked = summary.configuration["suite"]["settings"]
     rates = summary.pass_rates
-    say(console, f"{summary.policy_spec} on {summary.env}", style="bold")
-    say(
-        console,
-        f"states by {' + '.join(asked['abstraction'])}; default action {asked['default_action']}; "
-        f"mutation rate {suite.mutation_rate:g}; passed means {summary.condition}; "
-        f"seed {summary.seed}",
-    )
+    print_question(console, summary.configuration["suite"], summary.condition)
     say(
         console,
         f"return {original.return_mean:.4g} (mean of {counted(original.episodes, 'episode')}); "
@@ -91,7 +128,7 @@ def print_header(console: Console, summary: Summary) -> None:
         say(console, f"Advice: {advice}")
 
 
-def _print_decisions(console: Console, summary: Summary, count: int) -> None:
+def _print_decisions(console: Console, summary: Summary, count: int, room: _Room) -> None:
     facts, rows = summary.list, summary.decisions[:count]
     if not rows:
         say(
@@ -100,17 +137,16 @@ def _print_decisions(console: Console, summary: Summary, count: int) -> None:
             "differed: more --episodes or a coarser --abstraction would give a list.",
         )
         return
-    title = f"Decisions by {facts.measure}: risk of failing if mutated and if kept, and the effect"
-    print_list(console, title, rows)
+    print_list(console, list_title(facts.measure), rows, state_lines=room.state)
     say(console, f"{legend(rows)}. {' '.join(list_notes(facts))}")
     for note in (
         growth_words(summary.growth),
         _about(summary),
-        _comes_back(summary.stability, summary),
+        stability_words(summary.stability, summary.list),
     ):
         if note:
             say(console, note)
-    for line in rule_lines(summary.rules, _RULE_LINES, console.width):
+    for line in rule_lines(summary.rules, room.rules, console.width):
         say(console, line)
 
 
@@ -140,19 +176,6 @@ def _about(summary: Summary) -> str:
         f"at rate {summary.suite.mutation_rate:g}, not about everyday decisions (see rpd rank "
         "--reached)."
     )
-
-
-def _comes_back(stability: Stability | None, summary: Summary) -> str:
-    if stability is None:
-        return ""
-    shares = f"the first ten have {stability.top10:.0%}"
-    if summary.list.listed > 50:
-        shares += f", the first fifty {stability.top50:.0%}"
-    text = f"Does it come back? In random halves of the suite {shares} in common."
-    if stability.top10 < _SHAKY:
-        text += " Do not rely on single rows: more --episodes, a coarser --abstraction or another "
-        text += "--mutation-rate would help."
-    return text
 
 
 def _print_thresholds(console: Console, fraction: str, summary: Summary, full: bool) -> None:
@@ -281,8 +304,7 @@ def _print_where(
     more = "" if full else " --full"
     say(
         console,
-        f"Everything is in {path}. More: rpd show {path}{chosen}{more}; one decision: "
-        f"rpd explain {path} 1{chosen}",
+        f"More: rpd show {path}{chosen}{more}; one decision: rpd explain {path} 1{chosen}",
         copied=True,
     )
     if beside:

@@ -14,6 +14,7 @@ from rpd_core.analysis.looks import look_sizes, open_ranks
 from rpd_core.analysis.ranking import Ranking
 from rpd_core.analysis.recurrence import Recurrence
 from rpd_core.analysis.spectrum import Tally, identified
+from rpd_core.analysis.stability import RankIntervals
 from rpd_core.config.configuration import THRESHOLDS, Configuration
 from rpd_core.config.settings import EVIDENCE, PORTFOLIO, Settings
 from rpd_core.play.jobs import RANKED_STEPS, Names
@@ -72,6 +73,8 @@ def summarise(
     settings = config.settings
     policies = {f"{q:g}": policy_of(chosen) for q, chosen in pruning.chosen.items()}
     first = next(iter(policies.values()), None)
+    rows = judged.listed()[:LISTED]
+    ranks = recurrence.ranks(rows)
     return Summary(
         analysis=name,
         env=config.env,
@@ -96,9 +99,7 @@ def summarise(
         deletion=pruning.deletion,
         ties={name: ties_of(ranking) for name, ranking in analysis.rankings.items()},
         list=list_facts(judged, settings.evidence, settings.margin, names.note),
-        decisions=_with_ranks(
-            decision_rows(judged, judged.listed()[:LISTED], analysis.stored, names), recurrence
-        ),
+        decisions=_with_ranks(decision_rows(judged, rows, analysis.stored, names), ranks),
         rules=rules_in_words(judged, analysis.stored, names),
         stability=recurrence.stability(),
         growth=_growth(settings, judged),
@@ -117,9 +118,8 @@ def _growth(settings: Settings, judged: Decisions) -> Growth | None:
     return Growth(sizes, settings.top, not ranks, ranks, settings.most_episodes)
 
 
-def _with_ranks(rows: tuple[Decision, ...], recurrence: Recurrence) -> tuple[Decision, ...]:
-    """Return decisions with the intervals of their ranks."""
-    found = recurrence.ranks(len(rows))
+def _with_ranks(rows: tuple[Decision, ...], found: RankIntervals | None) -> tuple[Decision, ...]:
+    """Return decisions with the intervals of their ranks, where there are any."""
     if found is None:
         return rows
     ends = zip(rows, found.low.tolist(), found.high.tolist(), strict=True)

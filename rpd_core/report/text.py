@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,18 @@ LOW_IDENTIFIED = 0.02
 def say(console: Console, text: str, style: str | None = None, copied: bool = False) -> None:
     """Print a sentence; one that is to be copied gets no line breaks."""
     console.print(text, style=style, markup=False, highlight=False, soft_wrap=copied)
+
+
+def print_question(console: Console, suite: Mapping[str, Any], condition: str) -> None:
+    """Print which policy was analysed on which task, and how; `suite` is what `run.json` holds."""
+    asked = suite["settings"]
+    say(console, f"{suite['policy']} on {suite['env']}", style="bold")
+    say(
+        console,
+        f"states by {' + '.join(asked['abstraction'])}; default action {asked['default_action']}; "
+        f"mutation rate {asked['mutation_rate']:g}; passed means {condition}; "
+        f"seed {asked['seed']}",
+    )
 
 
 def print_suite(console: Console, suite: SuiteFacts, return_mean: float, path: Path) -> None:

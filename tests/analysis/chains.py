@@ -40,8 +40,12 @@ class Chain:
         """True effects."""
         return (self.fails_mutated - self.fails_kept) * self.survival
 
-    def play(self, episodes: int, generator: np.random.Generator) -> Spectrum:
-        """Return the spectrum of a fresh suite."""
+    def play(self, episodes: int, generator: np.random.Generator, soft: bool = False) -> Spectrum:
+        """Return the spectrum of a fresh suite.
+
+        Under a soft condition every second failed episode, by chance, counts as half passed: true
+        effects are three quarters of what they are otherwise.
+        """
         shape = episodes, len(self.visited)
         mutated = generator.random(shape, np.float32) < self.rate
         visited = generator.random(shape, np.float32) < self.visited
@@ -50,16 +54,18 @@ class Chain:
         before = np.zeros(shape, dtype=np.bool_)
         np.logical_or.accumulate(failing[:, :-1], axis=1, out=before[:, 1:])
         visited &= ~before
-        failed = failing.any(axis=1)
+        failed = failing.any(axis=1).astype(np.float64)
+        if soft:
+            failed *= generator.choice([0.5, 1.0], episodes)
 
-        def count(fate: np.ndarray, outcome: np.ndarray) -> np.ndarray:
-            return (fate & visited)[outcome].sum(axis=0).astype(np.float64)
+        def count(fate: np.ndarray, amount: np.ndarray) -> np.ndarray:
+            return amount @ (fate & visited)
 
         return Spectrum(
             count(mutated, failed),
-            count(mutated, ~failed),
+            count(mutated, 1 - failed),
             count(~mutated, failed),
-            count(~mutated, ~failed),
+            count(~mutated, 1 - failed),
         )
 
 

@@ -13,6 +13,7 @@ from rpd_core.analysis.shrinkage import lower_bound
 from rpd_core.analysis.spectrum import count_spectrum
 from rpd_core.analysis.stability import (
     CountedVisits,
+    Differences,
     Drawn,
     Listing,
     half_split,
@@ -20,7 +21,7 @@ from rpd_core.analysis.stability import (
     rank_biased_overlap,
     rank_intervals,
 )
-from rpd_core.plugin.protocols import Episodes, Spectrum, States, Suite, Visits
+from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
 
 
 def effect(drawn: Drawn) -> np.ndarray:
@@ -45,6 +46,20 @@ def made(
     episode, state = np.nonzero(met)
     columns = {"episode": episode, "state": state, "mutated": mutated[met], "weights": weights}
     return CountedVisits(**columns, states=len(effects)), columns
+
+
+def drawn_of(*cells: list[int]) -> Drawn:
+    """Return episodes that visit one state each and fill these cells."""
+    fates = [(True, 0.0), (True, 1.0), (False, 0.0), (False, 1.0)]
+    rows = [
+        (state, fate, weight)
+        for cell, (fate, weight) in zip(cells, fates, strict=True)
+        for state, size in enumerate(cell)
+        for _ in range(size)
+    ]
+    state, mutated, weights = (np.array(column) for column in zip(*rows, strict=True))
+    visits = CountedVisits(np.arange(len(rows)), state, mutated, weights, len(cells[0]))
+    return visits.draw(np.ones(len(rows)))
 
 
 def test_spectra_count_each_episode_as_often_as_asked() -> None:
@@ -73,6 +88,22 @@ def test_returns_add_up_over_the_episodes_that_are_drawn() -> None:
     assert added.mutated_squares.tolist() == [9, 50]
     assert added.kept_sum.tolist() == [10, 0]
     assert added.kept_squares.tolist() == [50, 0]
+
+
+def test_shares_that_differ_add_up_over_the_visits_that_are_drawn() -> None:
+    """State 0: 3 of 4 visits in episode 0, drawn once, and 0 of 2 in episode 1, drawn twice."""
+    episode, state = np.array([0, 1, 1, 2]), np.array([0, 0, 1, 1])
+    mutated, weights = np.array([True, False, True, False]), np.ones(3)
+    first = np.array([True, False, True, False])
+    differences = Differences(np.array([4, 2, 1, 9]), np.array([3, 0, 1, 9]), first)
+    visits = CountedVisits(episode, state, mutated, weights, 3, None, differences)
+    drawn = visits.draw(np.array([1.0, 2.0, 0.0]))
+    assert drawn.differed is not None
+    assert drawn.differed.tolist() == [3 / 8, 1, 0]
+    assert drawn.differed_first is not None
+    assert drawn.differed_first.tolist() == [1 / 3, 1, 0]
+    bare = CountedVisits(episode, state, mutated, weights, 3).draw(np.ones(3))
+    assert (bare.returns, bare.differed, bare.differed_first) == (None, None, None)
 
 
 def test_states_that_nobody_visits_count_0() -> None:
@@ -119,9 +150,9 @@ def test_the_first_ten_carry_86_percent_of_rank_biased_overlap() -> None:
 
 
 def test_only_states_with_evidence_that_are_allowed_are_listed_best_first() -> None:
-    given = Drawn(Spectrum(*(np.array(cell, dtype=np.float64) for cell in (
-        [9, 10, 20, 12, 12], [0, 0, 0, 8, 8], [0, 0, 6, 2, 2], [99, 10, 14, 18, 18],
-    ))))  # fmt: skip
+    given = drawn_of(  # mutated and failed, mutated and passed, kept and failed, kept and passed
+        [9, 10, 20, 12, 12], [0, 0, 0, 8, 8], [0, 0, 6, 2, 2], [99, 10, 14, 18, 18]
+    )
     assert Listing(effect).order(given).tolist() == [1, 2, 3, 4]
     assert Listing(effect, least=20).order(given).tolist() == [2, 3, 4]
     allowed = np.array([True, False, True, True, True])

@@ -160,6 +160,21 @@ def test_at_most_one_verdict_in_twenty_is_false(world: Chain, episodes: int) -> 
     assert np.mean(shares) <= 0.05 + 2 * error
 
 
+@pytest.mark.parametrize(
+    ("world", "episodes"), [(mixed_chain(60), 600), (no_effects(), 300)], ids=["mixed", "none"]
+)
+def test_soft_conditions_give_no_more_false_verdicts(world: Chain, episodes: int) -> None:
+    generator, repeats = np.random.default_rng(8), REPEATS // 2
+    shares, matter = [], 0
+    for _ in range(repeats):
+        given = world.play(episodes, generator, soft=True)
+        found = judge(given, evidence_of(given), MARGIN)
+        shares.append(false_share(found, 0.75 * world.effect))
+        matter += int(found.are(Verdict.MATTERS).sum())
+    assert np.mean(shares) <= 0.05 + 2 * np.std(shares) / np.sqrt(repeats)
+    assert (matter > repeats) == bool(world.effect.any()), "it does find those that matter"
+
+
 def test_in_a_mixed_world_verdicts_are_given() -> None:
     world = mixed_chain(60)
     given = world.play(8000, np.random.default_rng(7))

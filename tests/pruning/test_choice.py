@@ -118,6 +118,20 @@ def test_what_trimming_episodes_show_to_fall_short_is_tried_last(tmp_path: Path)
     assert half.failed == ()
 
 
+def test_what_falls_short_waits_for_all_that_do_not(tmp_path: Path) -> None:
+    """A sweep flatters six small policies; the seventh, of the next batch, earns what it needs."""
+    orders = {
+        f"m{number}": ranking(f"m{number}", np.roll(range(6), number)) for number in range(1, 6)
+    }
+    curves = {name: promising(name, [-9, -9, 9, -9, -9, -9, -9]) for name in orders}
+    curves["tarantula"] = promising("tarantula", [0, 9, 9, 9, 9, 9, 9])
+    orders["tarantula"] = ranking("tarantula")
+    _, found = choose(tmp_path, curves, rankings=orders)
+    policy = policy_of(found[0.9])
+    assert policy is not None
+    assert (policy.kept, policy.met, policy.tries, policy.failed) == (6, True, 1, ())
+
+
 def test_choices_that_fail_are_named_before_the_one_that_holds(tmp_path: Path) -> None:
     """With an original of 4, 3.6 would do: but on fresh episodes it earns 6, and 5.4 is needed."""
     curve = promising("tarantula", EVERYWHERE)

@@ -192,6 +192,7 @@ def test_a_name_with_signs_of_formulas_is_drawn_as_it_is(run: Run) -> None:
 
 def test_every_measure_has_a_line_of_its_own() -> None:
     names = ["tarantula", "ochiai", "zoltar", "wong2", "effect", "effect:shrunken", "freqvis",
+             "effect-return:shrunken",
              "impact:shrunken", "differ", "random", "one", "two", "three"]  # fmt: skip
     styles = line_styles(names)
     assert len({(one.color, one.dashes, one.width) for one in styles.values()}) == len(names)

@@ -152,6 +152,23 @@ def test_a_ranking_of_an_incomplete_suite_says_first_what_it_stands_on(half: Pat
     assert "has no finished analysis: give --condition" in rpd_command("rank", half).stderr
 
 
+def test_a_list_is_headed_by_what_it_is_about_and_says_whether_it_comes_back(half: Path) -> None:
+    asked = ("rank", half, "--condition", "return>=2.5", "--evidence", "2")
+    told = " ".join(rpd_command(*asked).stdout.split())
+    assert told.startswith(
+        "worlds.Goes on worlds.Corridor states by identity; default action constant:0; "
+        "mutation rate 0.3; passed means return>=2.5; seed 0 Decisions by impact:shrunken"
+    )
+    found = json.loads(rpd_command(*asked, "--json").stdout)["stability"]["impact:shrunken"]
+    assert 0 < found["top10"] <= 1
+    assert (
+        f"Does it come back? In random halves of the suite the first ten have {found['top10']:.0%}"
+        in told
+    )
+    for less in ("--all", "--reached"):
+        assert json.loads(rpd_command(*asked, less, "--json").stdout)["stability"] == {}
+
+
 def test_what_is_ranked_is_what_is_there(half: Path) -> None:
     found = rpd.open_run(half).analysed("return>=2.5", typed=True)
     assert found.episodes.index.tolist() == list(range(40))

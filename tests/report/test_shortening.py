@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -102,6 +103,18 @@ def test_the_list_fits_narrow_screens_and_says_what_it_leaves_out(width, left_ou
     assert [one for one in ("m+k", "default action") if one in told.partition("Left out")[2]] == (
         left_out
     )
+
+
+@pytest.mark.parametrize(
+    ("reached", "steps", "shown"),
+    [(0.0, 0.0, "never"), (1.0, 0.0909, "100/9"), (0.02, 0.0001, "2/<.1"), (0.3, 0.0052, "30/.5")],
+)
+def test_reach_tells_episodes_and_steps(reached: float, steps: float, shown: str) -> None:
+    console = Console(file=io.StringIO(), width=100)
+    print_list(console, "Decisions", [replace(decision(1), reached=reached, reached_steps=steps)])
+    assert isinstance(console.file, io.StringIO)
+    row = console.file.getvalue().splitlines()[2]
+    assert row.split()[-2] == shown
 
 
 def test_of_words_with_a_drawing_the_words_stay() -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from commands import refusal, rpd_command
+from rich.console import Console
 from stores import corridor, finish, ready
 
 import rpd_core as rpd
@@ -19,6 +22,7 @@ from rpd_core.errors import StoreError
 from rpd_core.pruning.curves import Curve, PrunedPoint
 from rpd_core.pruning.sweep import Pruning
 from rpd_core.report.results import Summary, Threshold
+from rpd_core.report.screen import print_answer
 from rpd_core.report.summary import _thresholds
 from rpd_core.store.codec import from_plain, to_bytes, to_plain
 
@@ -45,6 +49,25 @@ def test_a_summary_survives_being_stored(run: rpd.Run) -> None:
 def test_the_file_is_what_the_command_prints(run: rpd.Run) -> None:
     printed = json.loads(rpd_command("show", run.path, "--json").stdout)
     assert printed == json.loads(summary_file(run).read_text()) == to_plain(run.summary)
+
+
+@pytest.mark.parametrize(("rankings", "two_lines"), [(6, True), (11, False)])
+def test_long_states_get_two_lines_only_where_the_screen_has_room(
+    run: rpd.Run, rankings: int, two_lines: bool
+) -> None:
+    """Twenty lines of states and six rankings fit 45 lines; eleven rankings do not."""
+    long = "; ".join(f"angle {number} of the joint" for number in range(3))
+    first, table = run.summary.decisions[0], list(run.summary.thresholds["0.9"].items())
+    rows = tuple(replace(first, rank=n, key=n, state=f"{long}; speed {n}") for n in range(1, 11))
+    thresholds = {"0.9": dict(table[-rankings:])}  # the last one is random
+    summary = replace(run.summary, decisions=rows, thresholds=thresholds)
+    console = Console(width=100, file=io.StringIO())
+    print_answer(console, summary, Path("run"), [])
+    assert isinstance(console.file, io.StringIO)
+    told = console.file.getvalue()
+    assert len(told.splitlines()) <= 45
+    assert (told.count("angle 2 of the joint") == 10) == two_lines
+    assert told.count("; speed ") == 10
 
 
 def test_numbers_that_json_does_not_have_become_null() -> None:

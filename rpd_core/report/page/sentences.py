@@ -128,6 +128,11 @@ def health(summary: Summary) -> Iterator[tuple[str, str]]:
         (f"{coverage.original:.1%} of the policy's own{pruned}"),
     )
     stable = summary.stability
+    if stable is None and summary.list.listed:
+        yield (
+            "does the list come back in another half of the episodes?",
+            f"not known: scores by {summary.list.measure} are not made from single episodes",
+        )
     if stable is not None:
         fifty = f", the first fifty {stable.top50:.0%}" if summary.list.listed > 50 else ""
         yield (

@@ -73,6 +73,7 @@ _LINES = {
     "wong2": Line(PURPLE, (0, (3, 1.5))),
     "effect": Line(ORANGE, (0, (6, 2))),
     "effect:shrunken": Line(ORANGE),
+    "effect-return:shrunken": Line(GREEN),
     "impact:shrunken": Line(RED, "-", 2.0),
     "freqvis": Line(BLACK, (0, (1, 1.2))),
     "differ": Line(BLACK, (0, (5, 1.2, 1, 1.2))),
