@@ -20,6 +20,7 @@ from rpd_core.analysis.reading import StoredEpisodes
 from rpd_core.analysis.recurrence import Recurrence, counted_visits, stability_by
 from rpd_core.analysis.spectrum import tally
 from rpd_core.analysis.stability import Stability
+from rpd_core.config.part_range import PartRange
 from rpd_core.errors import RpdError
 from rpd_core.execute.running import run_items
 from rpd_core.play import prepare
@@ -278,20 +279,26 @@ def restore_prepared(session: Session) -> bool:
     return True
 
 
-def build_suite(session: Session) -> None:
-    """Play the mutant episodes that are missing, and those of the policy as it is."""
+def build_suite(session: Session, parts: PartRange | None = None) -> None:
+    """Play the mutant episodes that are missing, and those of the policy as it is.
+
+    Of a range of parts, only these; episodes of the policy as it is belong to the first part.
+    """
     settings, directory = session.setup.config.settings, session.directory
+    chosen = (parts or PartRange()).episodes(settings)
     whole = SuiteJob(
-        session.recipe, settings.seed, settings.mutation_rate, 0, settings.episodes - 1
+        session.recipe, settings.seed, settings.mutation_rate, chosen.start, chosen.stop - 1
     )
-    play_parts(session, "suite", directory.suite(), whole)
-    own = replace(
-        whole,
-        mutation_rate=0.0,
-        last=settings.unmutated_episodes - 1,
-        phase=Phase.UNMUTATED,
-    )
-    play_parts(session, "unmutated", directory.unmutated(), own, cut=False)
+    ends = chosen.stop == settings.episodes
+    play_parts(session, "suite", directory.suite(), whole, cut=ends)
+    if chosen.start == 0:
+        own = replace(
+            whole,
+            mutation_rate=0.0,
+            last=settings.unmutated_episodes - 1,
+            phase=Phase.UNMUTATED,
+        )
+        play_parts(session, "unmutated", directory.unmutated(), own, cut=False)
 
 
 def suite_facts(directory: RunDirectory) -> tuple[SuiteFacts, float]:
