@@ -36,6 +36,7 @@ from rpd_core.report.validation import Validation
 from rpd_core.report.validation import validate as validate_list
 from rpd_core.store import merging
 from rpd_core.store.directory import PROCESS, RunDirectory
+from rpd_core.store.profiling import Profiler
 from rpd_core.store.session import Note, Progress, Session, writing
 
 P = ParamSpec("P")
@@ -176,7 +177,9 @@ def merge_runs(
 
 
 @contextmanager
-def session_for(call: Call, setup: Setup | None = None) -> Iterator[Session]:
+def session_for(
+    call: Call, setup: Setup | None = None, profiler: Profiler | None = None
+) -> Iterator[Session]:
     """Open the run that a call asks for, in its directory, with its workers."""
     setup = setup or resolve_call(call)
     registry = installed()
@@ -187,7 +190,7 @@ def session_for(call: Call, setup: Setup | None = None) -> Iterator[Session]:
     directory = directory_for(call, setup)
     setup = known_rate(setup, directory)
     with shown(call.progress) as progress:
-        heard = {"progress": progress, "note": call.note}
+        heard = {"progress": progress, "note": call.note, "profiler": profiler}
         with (
             writing(setup, directory, registry, executor, workers, find_rate, **heard) as session,
             with_what_was_learned(session, call.like),

@@ -80,16 +80,19 @@ def run(session: Session, name: str | None = None, grow: bool = True) -> Summary
         ),
         *((r.origin for r in directory.round_parts(one.folder).records()) for one in rounds),
     )
-    judged = judge_decisions(session, analysis)
     settings = setup.config.settings
-    recurrence = Recurrence(analysis, judged, setup.measures[settings.list_by], settings.evidence)
-    answer = summary.summarise(
-        name, setup.config, references, analysis, pruning, rounds, rates, judged, recurrence,
-        directory.names(), origins,
-    )  # fmt: skip
-    store_answer(session, answer, analysis, evaluations)
-    store_kept(directory, answer.analysis, pruning)
-    finish_answer(directory, answer)
+    with session.stage("ranking"):
+        judged = judge_decisions(session, analysis)
+        measure = setup.measures[settings.list_by]
+        recurrence = Recurrence(analysis, judged, measure, settings.evidence)
+        answer = summary.summarise(
+            name, setup.config, references, analysis, pruning, rounds, rates, judged, recurrence,
+            directory.names(), origins,
+        )  # fmt: skip
+    with session.stage("storing"):
+        store_answer(session, answer, analysis, evaluations)
+        store_kept(directory, answer.analysis, pruning)
+        finish_answer(directory, answer)
     return answer
 
 
@@ -98,7 +101,8 @@ def finish_run(session: Session, name: str | None, grow: bool = True, pictures: 
     answer = run(session, name, grow)
     finished = Run(session.directory.path, answer.analysis, session.setup)
     if pictures:
-        try_pictures(session, finished, gather_for(session, finished))
+        with session.stage("pictures"):
+            try_pictures(session, finished, gather_for(session, finished))
     return finished
 
 
@@ -225,9 +229,11 @@ def _analyse_suite(session: Session, grow: bool) -> Analysis:
         _grow_until_stable(session, grow)
     setup = session.setup
     settings = setup.config.settings
-    return analyse(
-        session.directory, setup.condition, settings.condition, setup.measures, settings.episodes
-    )
+    with session.stage("ranking"):
+        return analyse(
+            session.directory, setup.condition, settings.condition, setup.measures,
+            settings.episodes,
+        )  # fmt: skip
 
 
 def _grow_until_stable(session: Session, grow: bool) -> None:
@@ -265,7 +271,8 @@ def prepare_run(session: Session) -> None:
     def store(item: WorkItem, learned: Any) -> None:
         keep_prepared(session.directory, learned)
 
-    run_items(session.engine, [item], store)
+    with session.stage("prepare"):
+        run_items(session.engine, [item], store)
     restore_prepared(session)
     session.progress("prepare", 1, 1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from rpd_core.plugin.registry import Registry
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.objects import move_in
 from rpd_core.store.parts import Parts
+from rpd_core.store.profiling import Profiler
 from rpd_core.store.provenance import Provenance
 
 Progress = Callable[[str, int, int], None]
@@ -53,6 +54,8 @@ class Session:
     engine: Engine
     progress: Progress = lambda stage, done, total: None
     note: Note = lambda text: None
+    profiler: Profiler | None = None
+    """Times the run, where somebody wants to know."""
     provenance: Provenance = field(init=False)
     """What played the parts that were stored before."""
 
@@ -77,27 +80,38 @@ class Session:
         self.setup = dataclasses.replace(self.setup, config=config)
         self.directory.create(config)
 
+    def stage(self, name: str) -> AbstractContextManager[None]:
+        """Time what is done meanwhile, where somebody wants to know."""
+        return nullcontext() if self.profiler is None else self.profiler.stage(name)
+
     def play(self, stage: str, work: Iterable[PartWork], done: int, total: int) -> None:
         """Play parts and store each as it comes back; raise if one does not."""
         under_way: dict[str, PartWork] = {}
+        profiler = self.profiler
         self.progress(stage, done, total)
 
         def items() -> Iterator[WorkItem]:
             for one in work:
                 under_way[one.item.identity] = one
-                yield one.item
+                yield one.item if profiler is None else profiler.wrapped(one.item)
 
         def store(item: WorkItem, answer: Any) -> None:
             nonlocal done
             one = under_way.pop(item.identity)
-            tables = one.tables(answer)
-            _check_range(tables["episodes"], one)
-            self.check_origin(answer.origin)
-            one.parts.write(one.first, one.last, tables, answer.origin)
+            answer = answer if profiler is None else profiler.unwrapped(answer)
+            with self.stage("storing"):
+                self._store(one, answer)
             done += one.last - one.first + 1
             self.progress(stage, done, total)
 
-        run_items(self.engine, items(), store)
+        with self.stage(stage):
+            run_items(self.engine, items(), store)
+
+    def _store(self, one: PartWork, answer: Any) -> None:
+        tables = one.tables(answer)
+        _check_range(tables["episodes"], one)
+        self.check_origin(answer.origin)
+        one.parts.write(one.first, one.last, tables, answer.origin)
 
     def repair(self, parts: Parts) -> None:
         """Drop parts that are damaged, with a note; they are then missing."""
