@@ -245,7 +245,8 @@ def _dismiss_all() -> None:
                 worker.kill()
 
 
-os.register_at_fork(after_in_child=_crews.clear)  # they are its parent's
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+    os.register_at_fork(after_in_child=_crews.clear)  # they are its parent's
 
 
 def _unpack(item: WorkItem, content: bytes) -> Outcome:

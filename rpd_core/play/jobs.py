@@ -270,4 +270,5 @@ def close_players() -> None:
         _open.popitem()[1].player.close()
 
 
-os.register_at_fork(after_in_child=_open.clear)  # they are its parent's
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+    os.register_at_fork(after_in_child=_open.clear)  # they are its parent's
