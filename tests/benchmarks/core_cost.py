@@ -2,8 +2,8 @@
 
 An executor that only pretends has a thousand workers and answers at once, so that all time is the
 core's: making items, handing them out, checking that each comes back once, retrying what was lost;
-then, apart from that, turning answers into tables and storing them as parts. Processor time counts,
-and memory is looked at while the items pass.
+then, apart from that, turning answers into tables, storing them as parts, and merging these.
+Processor time counts, and memory is looked at while the items pass.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.protocols import Answer, Outcome, WorkItem, WorkQueue
 from rpd_core.plugin.registry import installed
 from rpd_core.store.directory import RunDirectory
+from rpd_core.store.merging import merge_runs
 from rpd_core.store.session import Session
 from rpd_core.store.suites import play_parts
 
@@ -130,6 +131,14 @@ def store_parts(parts: int, chunk: int, folder: Path) -> tuple[float, float, int
     return (*spent, size // parts)
 
 
+def join_parts(run: Path, out: Path, parts: int) -> float:
+    """Return the processor time of merging a stored run into a new one, per part."""
+    start = time.process_time()
+    found = merge_runs(RunDirectory(out), [RunDirectory(run)])
+    assert found.parts == parts
+    return (time.process_time() - start) / parts
+
+
 def _moved(chunk: SuiteChunk, first: int) -> SuiteChunk:
     """Return what was played as if it was later episodes."""
     suite = chunk.suite
@@ -150,11 +159,14 @@ def measure() -> dict[str, Any]:
     }
     for chunk, parts in ((1, 2_000), (250, 500), (2_500, 60)):
         with tempfile.TemporaryDirectory() as folder:
-            busy, clock, size = store_parts(parts, chunk, Path(folder) / "run")
+            run = Path(folder) / "run"
+            busy, clock, size = store_parts(parts, chunk, run)
+            joined = join_parts(run, Path(folder) / "all", parts)
         found[f"parts_of_{chunk}"] = {
             "per_second_of_processor_time": parts / busy,
             "per_second": parts / clock,
             "bytes": size,
+            "merged_per_second_of_processor_time": 1 / joined,
         }
     return found
 
