@@ -1,8 +1,8 @@
 """What does a mutant episode cost? `python tests/benchmarks/episode_cost.py`.
 
 Processor time and stored bytes per episode and per visit, in one process: CartPole and MiniGrid
-with the policies that come with them, Pong played at random, broken off after 600 steps, so that the
-network of a policy comes on top.
+with the policies that come with them, Pong played at random and broken off after 600 steps, so that
+the network of a policy comes on top.
 """
 
 from __future__ import annotations
