@@ -16,6 +16,7 @@ import numpy as np
 from rpd_core import pipeline
 from rpd_core.analysis.pilot import find_rate, known_rate
 from rpd_core.config.objects import taken, with_parameters
+from rpd_core.config.part_range import parse_parts
 from rpd_core.config.resolve import Setup, choose, resolve
 from rpd_core.config.settings import Request, declared
 from rpd_core.errors import ConfigError, nearest
@@ -33,7 +34,9 @@ from rpd_core.report.sensitivity import vary as vary_list
 from rpd_core.report.stored import stored_request
 from rpd_core.report.validation import Validation
 from rpd_core.report.validation import validate as validate_list
+from rpd_core.store import merging
 from rpd_core.store.directory import PROCESS, RunDirectory
+from rpd_core.store.profiling import Profiler
 from rpd_core.store.session import Note, Progress, Session, writing
 
 P = ParamSpec("P")
@@ -142,8 +145,41 @@ def carry_out(call: Call) -> Run:
         return pipeline.finish_run(session, call.analysis, pictures=call.pictures)
 
 
+def build_suite(env: Any = None, policy: Any = None, *, parts: Any = None, **more: Any) -> Run:
+    """Play the mutant episodes of a run, and those of the policy as it is, and nothing else.
+
+    `parts` is a range of parts to build, `"0:5"` or `(0, 5)`; `merge_runs` joins what was built
+    elsewhere. The rest is as for `run`.
+    """
+    chosen = None if parts is None else parse_parts(parts)
+    call = Call(env=env, policy=policy, **tidy("build_suite", more, "analysis", "pictures"))
+    with session_for(call) as session:
+        pipeline.prepare_run(session)
+        pipeline.build_suite(session, chosen)
+        return Run(session.directory.path, session.directory.latest(), session.setup)
+
+
+def merge_runs(
+    out: str | os.PathLike[str],
+    *runs: Run | str | os.PathLike[str],
+    progress: Progress | bool = True,
+    note: Note = _logged,
+) -> Run:
+    """Join the episodes of runs of the same configuration into `out`; they are only read.
+
+    `out` may be new, or hold a run of that configuration. Parts that two runs hold with different
+    content are refused.
+    """
+    given = [RunDirectory(run.path if isinstance(run, Run) else Path(run)) for run in runs]
+    with shown(progress) as telling:
+        merging.merge_runs(RunDirectory(Path(out)), given, telling, note)
+    return open_run(out)
+
+
 @contextmanager
-def session_for(call: Call, setup: Setup | None = None) -> Iterator[Session]:
+def session_for(
+    call: Call, setup: Setup | None = None, profiler: Profiler | None = None
+) -> Iterator[Session]:
     """Open the run that a call asks for, in its directory, with its workers."""
     setup = setup or resolve_call(call)
     registry = installed()
@@ -152,7 +188,7 @@ def session_for(call: Call, setup: Setup | None = None) -> Iterator[Session]:
     directory = directory_for(call, setup)
     setup = known_rate(setup, directory)
     with shown(call.progress) as progress:
-        heard = {"progress": progress, "note": call.note}
+        heard = {"progress": progress, "note": call.note, "profiler": profiler}
         with (
             writing(setup, directory, registry, executor, workers, find_rate, **heard) as session,
             with_what_was_learned(session, call.like),

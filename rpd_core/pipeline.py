@@ -20,6 +20,7 @@ from rpd_core.analysis.reading import StoredEpisodes
 from rpd_core.analysis.recurrence import Recurrence, counted_visits
 from rpd_core.analysis.spectrum import tally
 from rpd_core.analysis.stability import Stability
+from rpd_core.config.part_range import PartRange
 from rpd_core.errors import RpdError
 from rpd_core.execute.running import run_items
 from rpd_core.play import prepare
@@ -79,16 +80,19 @@ def run(session: Session, name: str | None = None, grow: bool = True) -> Summary
         ),
         *((r.origin for r in directory.round_parts(one.folder).records()) for one in rounds),
     )
-    judged = judge_decisions(session, analysis)
     settings = setup.config.settings
-    recurrence = Recurrence(analysis, setup.measures[settings.list_by], settings.evidence)
-    answer = summary.summarise(
-        name, setup.config, references, analysis, pruning, rounds, rates, judged, recurrence,
-        directory.names(), origins,
-    )  # fmt: skip
-    store_answer(session, answer, analysis, evaluations)
-    store_kept(directory, answer.analysis, pruning)
-    finish_answer(directory, answer)
+    with session.stage("ranking"):
+        judged = judge_decisions(session, analysis)
+        measure = setup.measures[settings.list_by]
+        recurrence = Recurrence(analysis, measure, settings.evidence)
+        answer = summary.summarise(
+            name, setup.config, references, analysis, pruning, rounds, rates, judged, recurrence,
+            directory.names(), origins,
+        )  # fmt: skip
+    with session.stage("storing"):
+        store_answer(session, answer, analysis, evaluations)
+        store_kept(directory, answer.analysis, pruning)
+        finish_answer(directory, answer)
     return answer
 
 
@@ -97,7 +101,8 @@ def finish_run(session: Session, name: str | None, grow: bool = True, pictures: 
     answer = run(session, name, grow)
     finished = Run(session.directory.path, answer.analysis, session.setup)
     if pictures:
-        try_pictures(session, finished, gather_for(session, finished))
+        with session.stage("pictures"):
+            try_pictures(session, finished, gather_for(session, finished))
     return finished
 
 
@@ -225,9 +230,11 @@ def _analyse_suite(session: Session, grow: bool) -> Analysis:
         _grow_until_stable(session, grow)
     setup = session.setup
     settings = setup.config.settings
-    return analyse(
-        session.directory, setup.condition, settings.condition, setup.measures, settings.episodes
-    )
+    with session.stage("ranking"):
+        return analyse(
+            session.directory, setup.condition, settings.condition, setup.measures,
+            settings.episodes,
+        )  # fmt: skip
 
 
 def _grow_until_stable(session: Session, grow: bool) -> None:
@@ -265,7 +272,8 @@ def prepare_run(session: Session) -> None:
     def store(item: WorkItem, learned: Any) -> None:
         keep_prepared(session.directory, learned)
 
-    run_items(session.engine, [item], store)
+    with session.stage("prepare"):
+        run_items(session.engine, [item], store)
     restore_prepared(session)
     session.progress("prepare", 1, 1)
 
@@ -279,20 +287,26 @@ def restore_prepared(session: Session) -> bool:
     return True
 
 
-def build_suite(session: Session) -> None:
-    """Play the mutant episodes that are missing, and those of the policy as it is."""
+def build_suite(session: Session, parts: PartRange | None = None) -> None:
+    """Play the mutant episodes that are missing, and those of the policy as it is.
+
+    Of a range of parts, only these; episodes of the policy as it is belong to the first part.
+    """
     settings, directory = session.setup.config.settings, session.directory
+    chosen = (parts or PartRange()).episodes(settings)
     whole = SuiteJob(
-        session.recipe, settings.seed, settings.mutation_rate, 0, settings.episodes - 1
+        session.recipe, settings.seed, settings.mutation_rate, chosen.start, chosen.stop - 1
     )
-    play_parts(session, "suite", directory.suite(), whole)
-    own = replace(
-        whole,
-        mutation_rate=0.0,
-        last=settings.unmutated_episodes - 1,
-        phase=Phase.UNMUTATED,
-    )
-    play_parts(session, "unmutated", directory.unmutated(), own, cut=False)
+    ends = chosen.stop == settings.episodes
+    play_parts(session, "suite", directory.suite(), whole, cut=ends)
+    if chosen.start == 0:
+        own = replace(
+            whole,
+            mutation_rate=0.0,
+            last=settings.unmutated_episodes - 1,
+            phase=Phase.UNMUTATED,
+        )
+        play_parts(session, "unmutated", directory.unmutated(), own, cut=False)
 
 
 def suite_facts(directory: RunDirectory) -> tuple[SuiteFacts, float]:

@@ -13,6 +13,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from rpd_core.play.heartbeat import beat
+
 
 def double(number: int) -> int:
     """Return twice the number."""
@@ -168,3 +170,20 @@ def safe_path(number: int) -> tuple[str, ...]:
     """Return what a program started here knows of the guard of worker processes."""
     shown = "import os, sys; print(sys.flags.safe_path, os.environ.get('PYTHONSAFEPATH'))"
     return tuple(subprocess.check_output([sys.executable, "-c", shown], text=True).split())
+
+
+def play(number: int) -> int:
+    """Take a step, as work that plays does."""
+    beat(number, number)
+    return number
+
+
+def meet(folder: str) -> int:
+    """Take a step, and wait until somebody else does this, too, at the same time."""
+    beat(0, 0)
+    path = Path(folder) / str(os.getpid())
+    path.touch()
+    deadline = time.monotonic() + 60
+    while len(list(path.parent.iterdir())) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return len(list(path.parent.iterdir()))

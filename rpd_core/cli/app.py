@@ -15,6 +15,7 @@ from rpd_core.cli import (
     describe,
     describe_policy,
     explain,
+    merge,
     new_plugin,
     pictures,
     plot,
@@ -48,6 +49,7 @@ app = typer.Typer(
 COMMANDS: dict[str, Callable[..., None]] = {
     "run": run.run_command,
     "suite": suite.suite_command,
+    "merge": merge.merge_command,
     "rank": rank.rank_command,
     "prune": prune.prune_command,
     "refine": refine.refine_command,

@@ -164,10 +164,10 @@ def show_list(name: str, facts: ListFacts, rows: tuple[Decision, ...], condition
 def analysed(opened: Run, condition: str | None) -> Analysis:
     """Analyse the stored suite; first show on how much of it the answer stands."""
     if condition is not None:
-        done, asked = opened.progress
-        if done < asked:
-            of_all = f"{done} of {asked} episodes"
-            shared.show_note(f"this stands on {of_all}: the suite is not complete")
+        from rpd_core.report.opened import incomplete
+
+        if told := incomplete(opened):
+            shared.show_note(told)
         return opened.analysed(condition, typed=True)
     if opened.standing and opened.name is not None:
         shared.show_note(opened.standing)

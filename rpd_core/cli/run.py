@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rpd_core.config.resolve import Setup
     from rpd_core.report.cost import Cost
     from rpd_core.report.opened import Run
+    from rpd_core.store.profiling import Profile, Profiler
     from rpd_core.store.session import Session
 
 ISOLATE = True
@@ -52,6 +54,9 @@ def run_command(
         bool, typer.Option("--report/--no-report", help="Write report.html at the end.")
     ] = True,
     pictures: options.Pictures = True,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Show where the time went, on standard error.")
+    ] = False,
     as_json: options.Json = False,
     **settings: Any,
 ) -> None:
@@ -69,12 +74,23 @@ def run_command(
     with shared.progress_bars("estimating" if dry_run else "starting") as progress:
         call = call_for(typed, config, trust_policy, {**how, "progress": progress})
         estimated = estimate_of(call) if dry_run else None
-        finished = None if dry_run else carry_out(call, ask=None if yes else progress)
+        profiler = profiler_for(profile and not dry_run)
+        asking = None if yes else progress
+        finished = None if dry_run else carry_out(call, ask=asking, profiler=profiler)
     if estimated is not None:
         show_estimate(*estimated, as_json)
     elif finished is not None:
-        page = page_of(finished) if report else None
-        show(finished, as_json, page=page)
+        with nullcontext() if profiler is None else profiler.stage("report"):
+            page = page_of(finished) if report else None
+        found = None if profiler is None else profiler.found()
+        show(finished, as_json, page=page, profile=found)
+
+
+def profiler_for(wanted: bool) -> Profiler | None:
+    """Return what times a run, if somebody wants to know."""
+    from rpd_core.store.profiling import Profiler
+
+    return Profiler() if wanted else None
 
 
 def call_for(typed: dict[str, Any], config: Path | None, trust: bool, how: dict[str, Any]) -> Call:
@@ -142,7 +158,12 @@ def resolved(call: Call) -> Setup:
         return resolve_call(call)
 
 
-def carry_out(call: Call, grow: bool = True, ask: Display | None = None) -> Run:
+def carry_out(
+    call: Call,
+    grow: bool = True,
+    ask: Display | None = None,
+    profiler: Profiler | None = None,
+) -> Run:
     """Do a whole run; when interrupted, show how to go on.
 
     A suite that is to be stable grows, unless nothing but what is stored may be asked. With `ask`,
@@ -153,9 +174,10 @@ def carry_out(call: Call, grow: bool = True, ask: Display | None = None) -> Run:
 
     setup = resolved(call)
     directory = directory_for(call, setup)
-    with shared.resumable(directory.path), session_for(call, setup) as session:
+    with shared.resumable(directory.path), session_for(call, setup, profiler) as session:
         if ask is not None:
-            consider_run(session, call, ask)
+            with session.stage("estimating"):
+                consider_run(session, call, ask)
         return finish_run(session, call.analysis, grow, call.pictures)
 
 
@@ -183,16 +205,26 @@ def page_of(finished: Run) -> Path | None:
         return None
 
 
-def show(finished: Run, as_json: bool, full: bool = False, page: Path | None = None) -> None:
-    """Print the answer, and where its page is if one was just written."""
+def show(
+    finished: Run,
+    as_json: bool,
+    full: bool = False,
+    page: Path | None = None,
+    profile: Profile | None = None,
+) -> None:
+    """Print the answer, where its page is if one was just written, and where the time went."""
+    from rpd_core.report.profile_text import profile_lines
     from rpd_core.report.screen import print_answer
     from rpd_core.store.codec import to_plain
 
     if as_json:
-        shared.print_json(to_plain(finished.summary))
+        timed = {} if profile is None else {"profile": to_plain(profile)}
+        shared.print_json({**to_plain(finished.summary), **timed})
     else:
         others = finished.analyses
         print_answer(shared.answers(), finished.summary, finished.path, others, full, page)
+    for line in [] if profile is None else profile_lines(profile):
+        shared.errors().print(f"rpd: {line}", markup=False, soft_wrap=True)
 
 
 def estimate_of(call: Call) -> tuple[dict[str, Any], Cost]:

@@ -29,8 +29,9 @@ def show_command(
             shared.show_note(opened.standing)
         show(opened, as_json, full)
         return
-    state = {"finished": False, "episodes_done": done, "episodes": asked}
+    missing = opened.missing
+    state = {"finished": False, "episodes_done": done, "episodes": asked, "missing": missing}
     if as_json:
         shared.print_json(state)
     else:
-        print_progress(shared.answers(), run, done, asked)
+        print_progress(shared.answers(), run, (done, asked), missing)

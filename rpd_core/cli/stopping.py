@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import signal
 
-_REQUESTS = (signal.SIGTERM, signal.SIGHUP)
+_REQUESTS = (signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []))
+"""Windows has no terminals that hang up."""
 
 
 class Stopped(KeyboardInterrupt):

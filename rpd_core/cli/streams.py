@@ -8,7 +8,7 @@ import os
 import select
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 
 
 def open_closed_streams() -> None:
@@ -45,6 +45,8 @@ def reader_has_left(error: BaseException) -> bool:
         return isinstance(error.__context__, BrokenPipeError)
     if not isinstance(error, BrokenPipeError):
         return False
+    if not hasattr(select, "poll"):  # on Windows: there is no telling
+        return True
     output = select.poll()
     output.register(1, 0)
     return bool(output.poll(0))
@@ -67,6 +69,7 @@ def output_for_the_answer() -> Iterator[None]:
     finally:
         if sys.__stdout__ is not None:
             sys.__stdout__.flush()  # some print there on purpose
-        ctypes.CDLL(None).fflush(None)  # what C code has printed may still be in its buffers
+        with suppress(TypeError):  # of Windows, whose C library has no name
+            ctypes.CDLL(None).fflush(None)  # what C code has printed may still be in its buffers
         os.dup2(kept, 1)
         os.close(kept)

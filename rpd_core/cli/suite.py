@@ -11,6 +11,7 @@ import typer
 from rpd_core.cli import options, shared
 from rpd_core.cli.completion import complete_run
 from rpd_core.cli.run import call_for, check_early, resolved
+from rpd_core.config.part_range import parse_parts
 from rpd_core.errors import ConfigError
 
 
@@ -24,6 +25,10 @@ def suite_command(
     env: options.Env = None,
     policy: options.Policy = None,
     workers: options.Workers = None,
+    parts: Annotated[
+        str | None,
+        typer.Option("--parts", help="Build only the parts from A on and before B: A:B."),
+    ] = None,
     executor: options.ExecutorName = "local",
     stall_timeout: options.StallTimeout = None,
     trust_policy: options.TrustPolicy = False,
@@ -33,13 +38,14 @@ def suite_command(
     **settings: Any,
 ) -> None:
     """Play mutant episodes into a run directory: a new one, or RUN, which may grow."""
+    chosen = None if parts is None else parse_parts(parts)
     if run is not None and out is not None:
         raise ConfigError(f"{run} is continued where it is: leave --out {out} out")
     typed = options.given({"env": env, "policy": policy, **settings})
     with shared.progress_bars() as progress:
         check_early(typed, {"executor": executor, "workers": workers})
         from rpd_core import pipeline
-        from rpd_core.api import directory_for, session_for
+        from rpd_core.api import directory_for, open_run, session_for
         from rpd_core.cli.caution import consider
         from rpd_core.report.cost import work_left
         from rpd_core.report.text import print_suite
@@ -56,17 +62,21 @@ def suite_command(
         call = call_for(typed, config, trust_policy, how)
         setup = resolved(call)
         path = directory_for(call, setup).path
+        if chosen is not None:
+            chosen.episodes(setup.config.settings)  # refuses parts that there are not
         with shared.resumable(path), session_for(call, setup) as session:
             pipeline.prepare_run(session)
             if not yes:
-                left = work_left(session.setup.config.settings, session.directory)
+                left = work_left(session.setup.config.settings, session.directory, chosen)
                 consider(session, replace(left, pruned=0), call.workers, progress)
-            pipeline.build_suite(session)
+            pipeline.build_suite(session, chosen)
     facts, return_mean = pipeline.suite_facts(session.directory)
+    missing = open_run(path).missing
     if as_json:
-        shared.print_json({"out": str(path), **to_plain(facts), "return_mean": return_mean})
+        found = {**to_plain(facts), "return_mean": return_mean, "missing": missing}
+        shared.print_json({"out": str(path), **found})
     else:
-        print_suite(shared.answers(), facts, return_mean, path)
+        print_suite(shared.answers(), facts, return_mean, path, missing)
 
 
 def stored_config(run: Path) -> Path:

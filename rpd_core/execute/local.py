@@ -43,7 +43,7 @@ class LocalProcesses:
             finally:
                 close_players()
             return
-        crew = Crew(workers, self.stall_timeout)
+        crew = Crew(workers, self.stall_timeout, eager=False)
         try:
             yield crew
         finally:

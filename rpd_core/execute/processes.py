@@ -8,7 +8,7 @@ import pickle
 import signal
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import wait
@@ -23,6 +23,10 @@ from rpd_core.plugin.protocols import Outcome, WorkItem, WorkQueue
 
 LOOK_EVERY = 1.0
 """Seconds between two looks at workers that are silent: dead ones may be, too."""
+_GLANCE_EVERY = 0.05
+"""The same while it is open whether another worker pays."""
+_LONGEST_START = 20.0
+"""Seconds after which work that shows no signs of life is no longer waited for."""
 
 
 class Worker:
@@ -36,10 +40,12 @@ class Worker:
         self._process = context.Process(target=serve, args=(self._theirs, pulse, self._mark))
         self._watch = Watch(pulse, stall_timeout)
         self._item: WorkItem | None = None
+        self.started = float("inf")
         self._deadline: float | None = None
 
     def start(self) -> None:
         """Start the process; if Ctrl-C breaks in, it ends when the pipe does."""
+        self.started = time.monotonic()
         with _safe_path(), _ctrl_c_waits():  # which starts a process, too
             self._process.start()
         self._theirs.close()  # so that the pipe ends when the worker does
@@ -59,6 +65,11 @@ class Worker:
             self._item = None
             return False
         return True
+
+    @property
+    def beats(self) -> bool:
+        """Return whether the worker has begun to play: what it needs for that is imported."""
+        return self._watch.numbers[0] > 0
 
     def hangs(self) -> str:
         """Return what to report of a worker that makes no progress; empty if there is hope."""
@@ -121,12 +132,50 @@ class Worker:
             self._process.kill()
 
 
-class Crew:
-    """Workers that are started when there is work for them, and stay for the next stage."""
+class Backlog:
+    """How long work has waited for a worker, against what it takes to start one."""
 
-    def __init__(self, size: int, stall_timeout: float = STALL_TIMEOUT) -> None:
+    def __init__(self, start_up: float | None) -> None:
+        self.start_up = start_up
+        """Seconds from the start of a worker to its first step; None: not known yet."""
+        self.waited = 0.0
+        self._since: float | None = None
+
+    def pays_another(self, workers: Sequence[Worker]) -> bool:
+        """Return whether work that waits now has waited for as long as starting a worker takes."""
+        if not workers:
+            return True
+        now = time.monotonic()
+        if self.start_up is None:
+            took = now - workers[0].started
+            if not workers[0].beats and took < _LONGEST_START:
+                return False
+            self.start_up = took
+        if self._since is None:
+            self._since = now
+        return self.waited + now - self._since >= self.start_up
+
+    def end(self) -> None:
+        """Note that nothing waits any more."""
+        if self._since is not None:
+            self.waited += time.monotonic() - self._since
+            self._since = None
+
+
+class Crew:
+    """Workers that are started when there is work for them, and stay for the next stage.
+
+    To import what an episode needs takes a worker seconds. Unless the crew is `eager`, a second one
+    is started when work has waited for as long as that took the first: what is done by then costs
+    one start, and what lasts longer is hardly held up.
+    """
+
+    def __init__(self, size: int, stall_timeout: float = STALL_TIMEOUT, eager: bool = True) -> None:
         self.size, self.stall_timeout = size, stall_timeout
         self.workers: list[Worker] = []
+        self._held: WorkItem | None = None
+        """An item that waits: for a worker to be free, or for another to pay."""
+        self._backlog = Backlog(0.0 if eager else None)
         _crews.add(self)
 
     def execute(self, queue: WorkQueue) -> Iterator[Outcome]:
@@ -134,6 +183,7 @@ class Crew:
 
         When nobody listens any more, workers that are busy are ended.
         """
+        self._held = None
         try:
             yield from self._outcomes(queue)
         finally:
@@ -148,7 +198,7 @@ class Crew:
             busy = {worker.pipe: worker for worker in self.workers if not worker.idle}
             if not busy:
                 return
-            wait(busy, LOOK_EVERY)
+            wait(busy, LOOK_EVERY if self._held is None else _GLANCE_EVERY)
             answers = [self._collect(worker) for worker in busy.values() if worker.speaks()]
             yield from self._hand_out(queue)
             for item, answer in answers:
@@ -164,10 +214,14 @@ class Crew:
                 yield Outcome(item.identity, error=ExecutionError(report))
 
     def _hand_out(self, queue: WorkQueue) -> Iterator[Outcome]:
-        while any(worker.idle for worker in self.workers) or len(self.workers) < self.size:
-            item = queue.take()
+        while (idle := any(worker.idle for worker in self.workers)) or self._may_grow():
+            item, self._held = self._held or queue.take(), None
             if item is None:
                 return
+            if not idle and not self._backlog.pays_another(self.workers):
+                self._held = item
+                return
+            self._backlog.end()
             try:
                 content = packed(item)
             except CannotShip as error:
@@ -175,6 +229,9 @@ class Crew:
             else:
                 if not self._give(item, content):
                     yield _lost(item, self._drop(self.workers[-1]))
+
+    def _may_grow(self) -> bool:
+        return len(self.workers) < self.size
 
     def _give(self, item: WorkItem, content: bytes) -> bool:
         """Hand an item to an idle worker, or a new one; False if even that died."""
@@ -245,7 +302,8 @@ def _dismiss_all() -> None:
                 worker.kill()
 
 
-os.register_at_fork(after_in_child=_crews.clear)  # they are its parent's
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+    os.register_at_fork(after_in_child=_crews.clear)  # they are its parent's
 
 
 def unpacked(item: WorkItem, content: bytes) -> Outcome:

@@ -6,6 +6,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import cloudpickle
@@ -21,22 +22,50 @@ _NAMED = 3
 
 
 class _Pending:
-    """The queue that an engine takes from and lost work returns to."""
+    """The queue that an engine takes from and lost work returns to.
+
+    Items are made when they are taken, so that memory holds those under way and no others.
+    """
 
     def __init__(self, items: Iterable[WorkItem]) -> None:
-        self.waiting = deque(items)
-        self.expected = {item.identity: item for item in self.waiting}
-        """Items that have not come back, by identity."""
-        if len(self.expected) != len(self.waiting):
-            raise ExecutionError("two items of work have the same identity")
+        self._fresh = iter(items)
+        self._next: WorkItem | None = None
+        self.expected: dict[str, WorkItem] = {}
+        """Items that were taken and have not come back, by identity."""
         self.taken: set[str] = set()
+        """Those of them that an engine has now."""
+        self.lost: deque[WorkItem] = deque()
+        """Those of them that are to be tried again."""
+        self.finished = 0
+        """Items that have come back."""
+        self._advance()
+
+    def __bool__(self) -> bool:
+        return bool(self.expected) or self._next is not None
+
+    def _advance(self) -> None:
+        self._next = next(self._fresh, None)
+        if self._next is not None and self._next.identity in self.expected:
+            raise ExecutionError("two items of work have the same identity")
 
     def take(self) -> WorkItem | None:
-        if not self.waiting:
+        item = self._next
+        if item is not None:
+            self.expected[item.identity] = item
+            self._advance()
+        elif self.lost:
+            item = self.lost.popleft()
+        else:
             return None
-        item = self.waiting.popleft()
         self.taken.add(item.identity)
         return item
+
+    def left(self) -> Iterator[WorkItem]:
+        """Yield all items that have not come back; nothing can be taken any more."""
+        yield from self.expected.values()
+        while self._next is not None:
+            yield self._next
+            self._next = next(self._fresh, None)
 
     def returned(self, outcome: object) -> WorkItem:
         """Return the item behind an outcome; refuse one that was not asked for, or came twice."""
@@ -58,15 +87,18 @@ class _Pending:
 def run_items(
     engine: Engine, items: Iterable[WorkItem], handle: Callable[[WorkItem, Any], None]
 ) -> None:
-    """Run all items and hand each result on as it comes; raise if one does not come back."""
+    """Run all items and hand each result on as it comes; raise if one does not come back.
+
+    Items are asked for one at a time, shortly before an engine takes them.
+    """
     pending = _Pending(items)
     tries: Counter[str] = Counter()
-    while pending.expected:
-        before = len(pending.expected), sum(tries.values())
+    while pending:
+        before = pending.finished, sum(tries.values())
         with _listening(engine.execute(pending)) as outcomes:
             for outcome in outcomes:
                 _receive(pending, outcome, tries, handle)
-        if pending.taken or before == (len(pending.expected), sum(tries.values())):
+        if pending.taken or before == (pending.finished, sum(tries.values())):
             raise ExecutionError(_not_returned(pending))
 
 
@@ -80,7 +112,7 @@ def _receive(
     if outcome.lost:
         tries[item.identity] += 1
         _give_up_after_retries(item, outcome, tries[item.identity])
-        pending.waiting.append(replace(item, attempt=tries[item.identity]))
+        pending.lost.append(replace(item, attempt=tries[item.identity]))
         return
     if outcome.error is not None:
         raise as_rpd_error(outcome.error)
@@ -92,6 +124,7 @@ def _receive(
     if outcome.answer.error is not None:
         raise as_rpd_error(outcome.answer.error)
     del pending.expected[item.identity]
+    pending.finished += 1
     handle(item, outcome.answer.value)
 
 
@@ -103,10 +136,12 @@ def _in_words(answer: object) -> str:
 
 
 def _not_returned(pending: _Pending) -> str:
-    lost = [item.label or item.identity for item in pending.expected.values()]
-    more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
+    left = pending.left()
+    named = [item.label or item.identity for item in islice(left, _NAMED)]
+    others = sum(1 for _ in left)
+    more = f" and {others} more" if others else ""
     return (
-        f"the executor ended without {', '.join(lost[:_NAMED])}{more}: what came back is stored; "
+        f"the executor ended without {', '.join(named)}{more}: what came back is stored; "
         "run the same command again, maybe with another --executor"
     )
 

@@ -23,6 +23,7 @@ from rpd_core.play.recipe import Recipe
 from rpd_core.play.recording import play_suite
 from rpd_core.play.relations import related_names, relations_note
 from rpd_core.play.repeatable import refuse_moody_policy
+from rpd_core.play.timing import instrument, timing
 from rpd_core.plugin.chain import Chain
 from rpd_core.plugin.origins import Origin, origin_of
 from rpd_core.plugin.protocols import Entry, Episodes, Facts, Suite, Visits
@@ -235,6 +236,8 @@ def player_for(recipe: Recipe) -> OpenPlayer:
     """Return the opened recipe, kept open between chunks of the same process."""
     name = _name_of(recipe)
     players = _open
+    if timing():
+        name = b"timed " + name
     if name not in players:
         while len(players) >= _PLAYERS:
             players.popitem(last=False)[1].player.close()
@@ -244,6 +247,8 @@ def player_for(recipe: Recipe) -> OpenPlayer:
         except BaseException:
             player.close()
             raise
+        if timing():
+            instrument(player)
         players[name] = OpenPlayer(player, origin_of(recipe.components()))
     players.move_to_end(name)
     return players[name]
@@ -265,4 +270,5 @@ def close_players() -> None:
         _open.popitem()[1].player.close()
 
 
-os.register_at_fork(after_in_child=_open.clear)  # they are its parent's
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+    os.register_at_fork(after_in_child=_open.clear)  # they are its parent's

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,13 +78,14 @@ class Evaluations:
             name: session.directory.evaluation(folder, asked[name].visits)
             for name, folder in folders.items()
         }
-        work = []
-        for name, one in asked.items():
-            session.repair(stored[name])
-            session.remember_origins(stored[name])
-            work += self._missing(name, one, stored[name])
+        for parts in stored.values():
+            session.repair(parts)
+            session.remember_origins(parts)
         total = sum(one.total for one in asked.values())
-        waiting = sum(part.last - part.first + 1 for part in work)
+        waiting = sum(self._waiting(one, stored[name]) for name, one in asked.items())
+        work = chain.from_iterable(
+            self._missing(name, one, stored[name]) for name, one in asked.items()
+        )
         session.progress(stage, total - waiting, total)
         session.play(stage, work, total - waiting, total)
         found = {name: read_evaluation(stored[name], asked[name].total) for name in asked}
@@ -101,7 +103,11 @@ class Evaluations:
                 found.append(visits["key"].to_numpy()[(episode >= first) & (episode <= last)])
         return np.unique(np.concatenate(found))
 
-    def _missing(self, name: str, asked: Evaluation, stored: Parts) -> list[PartWork]:
+    def _waiting(self, asked: Evaluation, stored: Parts) -> int:
+        chunk = self.session.setup.config.settings.chunk
+        return sum(last - first + 1 for first, last in stored.each_gap(asked.total, chunk))
+
+    def _missing(self, name: str, asked: Evaluation, stored: Parts) -> Iterator[PartWork]:
         files = self.session.files(asked.recipe)
         chunk = self.session.setup.config.settings.chunk
         base = self.session.setup.config.digest()
@@ -112,7 +118,7 @@ class Evaluations:
                 found["visits"] = tables.visits_table(answer.visits)
             return found
 
-        return [
+        return (
             PartWork(
                 stored,
                 first,
@@ -126,8 +132,8 @@ class Evaluations:
                 ),
                 to_tables,
             )
-            for first, last in stored.gaps(asked.total, chunk)
-        ]
+            for first, last in stored.each_gap(asked.total, chunk)
+        )
 
 
 def evaluation_table(asked: Evaluation, episodes: Episodes) -> Any:

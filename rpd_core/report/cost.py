@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rpd_core.config.configuration import THRESHOLDS
+from rpd_core.config.part_range import PartRange
 from rpd_core.config.resolve import Setup
 from rpd_core.config.settings import Settings
 from rpd_core.execute.running import run_items
@@ -64,20 +65,18 @@ def whole_work(settings: Settings) -> Work:
     return Work(settings.episodes, pruned)
 
 
-def work_left(settings: Settings, directory: RunDirectory) -> Work:
+def work_left(settings: Settings, directory: RunDirectory, parts: PartRange | None = None) -> Work:
     """Return the episodes of a run that its directory does not hold; a suite may grow to its most.
 
-    Of the pruned ones nothing is known before the rankings are.
+    Of the pruned ones nothing is known before the rankings are. Of a range of parts, only these
+    count.
     """
     whole = whole_work(settings)
+    wanted = range(settings.most_episodes) if parts is None else parts.episodes(settings)
     if directory.read_json("run.json") is None:
-        return dataclasses.replace(whole, suite=settings.most_episodes)
-    held = sum(
-        min(last, settings.most_episodes - 1) - first + 1
-        for first, last in directory.suite().covered()
-        if first < settings.most_episodes
-    )
-    return dataclasses.replace(whole, suite=settings.most_episodes - held)
+        return dataclasses.replace(whole, suite=len(wanted))
+    gaps = directory.suite().each_gap(wanted.stop, wanted.stop, wanted.start)
+    return dataclasses.replace(whole, suite=sum(last - first + 1 for first, last in gaps))
 
 
 def estimate(setup: Setup, workers: int, work: Work | None = None) -> Cost:

@@ -27,6 +27,7 @@ from rpd_core.report.decisions import decision_rows
 from rpd_core.report.notebook import TopDecisions, answer_as_html, unfinished_as_html
 from rpd_core.report.results import Policy, Summary, Threshold
 from rpd_core.report.tables import RankingTable
+from rpd_core.report.words import ranges_in_words
 from rpd_core.store.codec import from_plain
 from rpd_core.store.directory import RunDirectory, StoredAnalysis
 
@@ -74,18 +75,24 @@ class Run:
         return directory.suite().count(), directory.stored().settings.episodes
 
     @property
+    def missing(self) -> list[tuple[int, int]]:
+        """Ranges, first and last, of the mutant episodes asked for that are not stored."""
+        directory = self.directory
+        return directory.suite().missing(directory.stored().settings.episodes)
+
+    @property
     def standing(self) -> str:
         """How the answer stands to the episodes that are stored; empty: on all of them."""
         done, wanted = self.progress
         if self.name is None:
-            if done >= wanted:
-                return ""
-            return f"this stands on {done} of {wanted} episodes: the suite is not complete"
+            return incomplete(self)
         own = self.asked.episodes
-        if done < own:
-            return f"this stood on {own} episodes, of which the suite holds {done} now"
-        if done < wanted:
-            return f"this stands on {own} episodes; the suite holds {done} of {wanted} by now"
+        lacking = _count(self.directory.suite().missing(own))
+        if lacking:
+            return f"this stood on {own} episodes, of which the suite holds {own - lacking} now"
+        if self.missing:
+            held = wanted - _count(self.missing)
+            return f"this stands on {own} episodes; the suite holds {held} of {wanted} by now"
         return f"this stands on the first {own} of {done} stored episodes" if own < done else ""
 
     @cached_property
@@ -135,8 +142,8 @@ class Run:
             remedy = "Name a condition yourself, with --condition"
             recipe = refuse_code("condition", condition, registry, named_by, remedy)
         if first_episodes is None:
-            done, wanted = self.progress
-            first_episodes = wanted if done > wanted else None
+            wanted, parts = self.progress[1], self.directory.suite().covered()
+            first_episodes = wanted if parts and parts[-1][1] >= wanted else None
         return analyse(self.directory, recipe, condition, {}, first_episodes)
 
     @property
@@ -279,6 +286,21 @@ class Run:
                 raise ConfigError(f"render() has no argument {name!r}.{nearest(name, known)}")
         path = None if out is None else Path(out)
         return render(self, Wanted(episode, **more), path, trust_policy)
+
+
+def incomplete(run: Run) -> str:
+    """Return what to say of an answer that stands on a suite with gaps; empty: there are none."""
+    missing, wanted = run.missing, run.progress[1]
+    if not missing:
+        return ""
+    return (
+        f"this stands on {wanted - _count(missing)} of {wanted} episodes: the suite is not "
+        f"complete, {ranges_in_words(missing)} missing"
+    )
+
+
+def _count(ranges: list[tuple[int, int]]) -> int:
+    return sum(last - first + 1 for first, last in ranges)
 
 
 def opened_run(run: Run | str | os.PathLike[str], analysis: str | None = None) -> Run:

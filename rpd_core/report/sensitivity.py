@@ -156,7 +156,7 @@ def _variant(
     with directory.lock():
         directory.create(setup.config)
         _take_over(session.directory, directory)
-        inner = dataclasses.replace(session, setup=setup, directory=directory, origins={})
+        inner = dataclasses.replace(session, setup=setup, directory=directory)
         whole = SuiteJob(inner.recipe, settings.seed, settings.mutation_rate, 0, size - 1)
         play_parts(inner, name, directory.suite(), whole)
     measure = {settings.list_by: setup.measures[settings.list_by]}

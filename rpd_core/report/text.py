@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from rich.table import Table
 
 from rpd_core.errors import counted
 from rpd_core.report.pace import in_words
+from rpd_core.report.words import ranges_in_words
 
 if TYPE_CHECKING:
     from rpd_core.report.cost import Cost
@@ -42,16 +43,27 @@ def print_question(console: Console, suite: Mapping[str, Any], condition: str) -
     )
 
 
-def print_suite(console: Console, suite: SuiteFacts, return_mean: float, path: Path) -> None:
-    """Print what a suite holds, and whether its states can be judged."""
+def print_suite(
+    console: Console,
+    suite: SuiteFacts,
+    return_mean: float,
+    path: Path,
+    missing: Sequence[tuple[int, int]] = (),
+) -> None:
+    """Print what a suite holds, what it lacks, and whether its states can be judged."""
     say(
         console,
         f"{counted(suite.episodes, 'episode')}, {counted(suite.states, 'state')} "
         f"({suite.identified} with at least {suite.enough} mutated and {suite.enough} kept "
         f"episodes), {counted(suite.steps, 'step')}, mean return {return_mean:.4g} in {path}",
     )
+    if missing:
+        say(console, f"Not complete: {ranges_in_words(missing)} missing. {_HOW_TO_FILL}")
     for advice in _fineness(suite):
         say(console, f"Advice: {advice}")
+
+
+_HOW_TO_FILL = "Build them with --parts and join the runs with rpd merge, or: rpd suite RUN"
 
 
 _HARDLY = 0.2
@@ -117,13 +129,21 @@ def _fineness(suite: SuiteFacts) -> list[str]:
     ]
 
 
-def print_progress(console: Console, path: Path, done: int, total: int) -> None:
+def print_progress(
+    console: Console,
+    path: Path,
+    progress: tuple[int, int],
+    missing: Sequence[tuple[int, int]],
+) -> None:
     """Print how far a run without a finished analysis is."""
-    stage = "suite" if done < total else "pruning"
+    done, total = progress
+    stage = "suite" if missing else "pruning"
     say(
         console,
         f"Not finished: {done} of {total} mutant episodes are stored; the {stage} is not complete.",
     )
+    if missing and missing[0][0] < done:  # there are gaps between those that are stored
+        say(console, f"{ranges_in_words(missing).capitalize()} missing.")
     say(console, f"Continue with: rpd run --config {path / 'run.json'} --out {path}", copied=True)
 
 

@@ -1,4 +1,4 @@
-"""What is done in a state, in the environment's words."""
+"""Actions in the environment's words, and ranges of episodes."""
 
 from __future__ import annotations
 
@@ -59,3 +59,18 @@ def spread(sums: FloatArray, squares: FloatArray, count: int) -> str:
 
 def _name(action: int, names: Sequence[str]) -> str:
     return names[action] if action < len(names) else str(action)
+
+
+_RANGES = 3
+"""Ranges that are named."""
+
+
+def ranges_in_words(ranges: Sequence[tuple[int, int]]) -> str:
+    """Return ranges of episodes as the subject of a sentence, with its verb."""
+    named = [f"{first} to {last}" if last > first else str(first) for first, last in ranges]
+    more = len(named) - _RANGES
+    shown = [*named[:_RANGES], f"{more} more {'range' if more == 1 else 'ranges'}"]
+    shown = shown if more > 0 else named
+    one = len(named) == 1 and ranges[0][0] == ranges[0][1]
+    joined = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return f"{'episode' if one else 'episodes'} {joined} {'is' if one else 'are'}"

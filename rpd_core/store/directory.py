@@ -28,7 +28,7 @@ PROCESS = os.urandom(8).hex()
 """This Python process: the only one that knows the functions a live run is made of."""
 OBJECTS = "objects"
 """Folder of what was handed over as an object of Python."""
-_OURS = re.compile(rf"\.lock|pilot\.json|{OBJECTS}|\..+\.\d+\.tmp")
+_OURS = re.compile(rf"\.lock|\.owner|pilot\.json|{OBJECTS}|\..+\.\d+\.tmp")
 """What an interrupted start may leave behind before there is a run.json."""
 _SUITE_TABLES = ("states", "visits", "episodes")
 _LARGEST_JSON = 2**28

@@ -102,21 +102,22 @@ class Parts:
             )
         return record
 
-    def gaps(self, total: int, chunk: int) -> list[tuple[int, int]]:
-        """Return the unfinished ranges below `total`, cut at multiples of `chunk`."""
-        if total > _MOST_PARTS * chunk:  # the list of them alone would fill memory
+    def gaps(self, total: int, chunk: int, start: int = 0) -> list[tuple[int, int]]:
+        """Return the unfinished ranges from `start` to `total`, cut at multiples of `chunk`."""
+        return list(self.each_gap(total, chunk, start))
+
+    def each_gap(self, total: int, chunk: int, start: int = 0) -> Iterator[tuple[int, int]]:
+        """Yield what `gaps` returns, of what is finished now, without a list of it."""
+        if total - start > _MOST_PARTS * chunk:  # so many files fill any file system
             raise StoreError(
                 f"{total} episodes in parts of {chunk} are more than {_MOST_PARTS} parts: ask for "
                 "fewer episodes, or choose a larger chunk"
             )
-        gaps, start = [], 0
-        for first, last in [*self.covered(), (total, total)]:
-            while start < min(first, total):
-                end = min(first, total, (start // chunk + 1) * chunk)
-                gaps.append((start, end - 1))
-                start = end
-            start = max(start, last + 1)
-        return gaps
+        return _between(self.covered(), total, chunk, start)
+
+    def missing(self, total: int) -> list[tuple[int, int]]:
+        """Return the unfinished ranges below `total`, each as long as it is."""
+        return self.gaps(total, max(total, 1))
 
     def cut(self, count: int) -> Parts:
         """Return the place of a part that ends with episode `count - 1`.
@@ -163,14 +164,19 @@ class Parts:
         """Write the tables of a range, then the record that marks it finished."""
         digests = {}
         for table in self.tables:
-            sink = pa.BufferOutputStream()
-            pq.write_table(tables[table], sink, compression="zstd")
-            content = sink.getvalue()
+            content = packed_table(tables[table])
             digests[table] = hashlib.sha256(content).hexdigest()
             write_whole(self._file(table, first, last), content, self.root)
         rows = {table: len(tables[table]) for table in self.tables}
         record = PartRecord(first, last, self.configuration, rows, digests, origin)
         write_whole(self._record_file(first, last), to_bytes(record), self.root)
+
+    def take(self, other: Parts, record: PartRecord) -> None:
+        """Copy a part of the same episodes from another run, whose files must be as recorded."""
+        contents = {table: other._content(table, record) for table in self.tables}
+        for table, content in contents.items():
+            write_whole(self._file(table, record.first, record.last), content, self.root)
+        write_whole(self._record_file(record.first, record.last), to_bytes(record), self.root)
 
     def read(
         self, first: int, last: int, tables: Sequence[str] | None = None
@@ -209,6 +215,25 @@ class Parts:
         if hashlib.sha256(content).hexdigest() != record.digests.get(name):
             raise StoreError(f"{str(path)!r} was changed after it was written: {_PLAY_AGAIN}")
         return content
+
+
+def packed_table(table: pa.Table) -> bytes:
+    """Return a table as the content of its file."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+def _between(
+    covered: list[tuple[int, int]], total: int, chunk: int, start: int
+) -> Iterator[tuple[int, int]]:
+    for first, last in [*covered, (total, total)]:
+        while start < min(first, total):
+            end = min(first, total, (start // chunk + 1) * chunk)
+            yield start, end - 1
+            start = end
+        start = max(start, last + 1)
 
 
 def _refuse_bomb(metadata: pq.FileMetaData, rows: int, path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,8 @@ from rpd_core.plugin.registry import Registry
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.objects import move_in
 from rpd_core.store.parts import Parts
+from rpd_core.store.profiling import Profiler
+from rpd_core.store.provenance import Provenance
 
 Progress = Callable[[str, int, int], None]
 """Told (stage, done, total) as work is finished."""
@@ -52,8 +54,13 @@ class Session:
     engine: Engine
     progress: Progress = lambda stage, done, total: None
     note: Note = lambda text: None
-    origins: dict[str, Origin] = field(default_factory=dict)
-    """What played the parts that were stored before, by its text."""
+    profiler: Profiler | None = None
+    """Times the run, where somebody wants to know."""
+    provenance: Provenance = field(init=False)
+    """What played the parts that were stored before."""
+
+    def __post_init__(self) -> None:
+        self.provenance = Provenance(lambda text: self.note(text))
 
     @property
     def recipe(self) -> Recipe:
@@ -73,22 +80,38 @@ class Session:
         self.setup = dataclasses.replace(self.setup, config=config)
         self.directory.create(config)
 
+    def stage(self, name: str) -> AbstractContextManager[None]:
+        """Time what is done meanwhile, where somebody wants to know."""
+        return nullcontext() if self.profiler is None else self.profiler.stage(name)
+
     def play(self, stage: str, work: Iterable[PartWork], done: int, total: int) -> None:
         """Play parts and store each as it comes back; raise if one does not."""
-        jobs = {one.item.identity: one for one in work}
+        under_way: dict[str, PartWork] = {}
+        profiler = self.profiler
         self.progress(stage, done, total)
+
+        def items() -> Iterator[WorkItem]:
+            for one in work:
+                under_way[one.item.identity] = one
+                yield one.item if profiler is None else profiler.wrapped(one.item)
 
         def store(item: WorkItem, answer: Any) -> None:
             nonlocal done
-            one = jobs[item.identity]
-            tables = one.tables(answer)
-            _check_range(tables["episodes"], one)
-            self.check_origin(answer.origin)
-            one.parts.write(one.first, one.last, tables, answer.origin)
+            one = under_way.pop(item.identity)
+            answer = answer if profiler is None else profiler.unwrapped(answer)
+            with self.stage("storing"):
+                self._store(one, answer)
             done += one.last - one.first + 1
             self.progress(stage, done, total)
 
-        run_items(self.engine, [one.item for one in jobs.values()], store)
+        with self.stage(stage):
+            run_items(self.engine, items(), store)
+
+    def _store(self, one: PartWork, answer: Any) -> None:
+        tables = one.tables(answer)
+        _check_range(tables["episodes"], one)
+        self.check_origin(answer.origin)
+        one.parts.write(one.first, one.last, tables, answer.origin)
 
     def repair(self, parts: Parts) -> None:
         """Drop parts that are damaged, with a note; they are then missing."""
@@ -109,18 +132,7 @@ class Session:
 
     def check_origin(self, origin: Origin) -> None:
         """Refuse a part whose components come from another distribution than those before it."""
-        text = repr(origin)
-        if text in self.origins:
-            return
-        for other in list(self.origins.values())[:1]:
-            _refuse_other_distribution(other, origin)
-            changes = version_changes(other, origin)
-            if changes:
-                self.note(
-                    f"this run continues under other versions than it began with "
-                    f"({'; '.join(changes)}): results may differ between its parts"
-                )
-        self.origins[text] = origin
+        self.provenance.check(origin)
 
     def files(self, recipe: Recipe) -> tuple[InputFile, ...]:
         """Return the files that a recipe reads, wherever it is played."""
@@ -173,27 +185,3 @@ def _check_range(episodes: pa.Table, work: PartWork) -> None:
             f"{work.item.label} came back with other episodes ({len(index)} of them): the "
             "executor's results cannot be relied on"
         )
-
-
-def _refuse_other_distribution(before: Origin, now: Origin) -> None:
-    for component, distribution in now.components.items():
-        known = before.components.get(component, distribution)
-        if known != distribution:
-            raise StoreError(
-                f"{component!r} was played by {known or 'no distribution'} so far and now comes "
-                f"from {distribution or 'no distribution'}: choose another --out"
-            )
-
-
-def version_changes(before: Origin, now: Origin) -> list[str]:
-    """Return which versions differ between two origins, as `name: old -> new`.
-
-    Where other components took part, as in random play, what only one of them needs is no change.
-    """
-    pairs = {"python": (before.python, now.python), "machine": (before.machine, now.machine)}
-    names = {*before.distributions} | {*now.distributions}
-    if {*before.components} != {*now.components}:
-        names = {*before.distributions} & {*now.distributions}
-    for name in sorted(names):
-        pairs[name] = before.distributions.get(name, "none"), now.distributions.get(name, "none")
-    return [f"{name}: {old} -> {new}" for name, (old, new) in pairs.items() if old != new]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,13 +22,13 @@ _WORDS = 200_000
 def play_parts(
     session: Session, stage: str, parts: Parts, whole: SuiteJob, cut: bool = True
 ) -> None:
-    """Play the episodes of a suite that are missing, part by part.
+    """Play the episodes of a suite, or of a range of its parts, that are missing, part by part.
 
     With `cut`, the first episodes of a suite that holds more can be read without the others.
     """
-    total = whole.last + 1
-    missing = _missing(session, parts, total, cut)
-    done = total - sum(last - first + 1 for _, first, last in missing)
+    total = whole.last + 1 - whole.first
+    _look_at_stored(session, parts, whole, cut)
+    done = total - sum(last - first + 1 for _, first, last in _missing(session, parts, whole, cut))
     words, files = _WordsOf(session.setup.abstraction), session.files(whole.recipe)
 
     def to_tables(answer: SuiteChunk) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def play_parts(
             answer.suite, words(answer.suite.states, answer.names.state_entries)
         )
 
-    work = [
+    work = (
         PartWork(
             place,
             first,
@@ -51,34 +51,42 @@ def play_parts(
             ),
             to_tables,
         )
-        for place, first, last in missing
-    ]
+        for place, first, last in _missing(session, parts, whole, cut)
+    )
     session.play(stage, work, done, total)
-    _check_complete(session, parts, total)
+    _check_complete(session, parts, whole)
 
 
-def _missing(session: Session, parts: Parts, total: int, cut: bool) -> list[tuple[Parts, int, int]]:
-    """Return the ranges that are to be played, and where each is to be stored.
-
-    What a part adds up for its states cannot be taken apart, so the beginning of a part that goes
-    on beyond `total` is played again, beside it.
-    """
-    for place in (parts, *([parts.cut(total)] if cut else [])):
+def _look_at_stored(session: Session, parts: Parts, whole: SuiteJob, cut: bool) -> None:
+    for place in (parts, *([parts.cut(whole.last + 1)] if cut else [])):
         session.repair(place)
         session.remember_origins(place)
-    missing = [(parts, *gap) for gap in parts.gaps(total, session.setup.config.settings.chunk)]
+
+
+def _missing(
+    session: Session, parts: Parts, whole: SuiteJob, cut: bool
+) -> Iterator[tuple[Parts, int, int]]:
+    """Yield the ranges that are to be played, and where each is to be stored.
+
+    What a part adds up for its states cannot be taken apart, so the beginning of a part that goes
+    on beyond the last episode is played again, beside it.
+    """
+    total, chunk = whole.last + 1, session.setup.config.settings.chunk
+    for gap in parts.each_gap(total, chunk, whole.first):
+        yield (parts, *gap)
     across = parts.across(total) if cut else None
     if across is not None and (across[0], total - 1) not in parts.cut(total).covered():
-        missing.append((parts.cut(total), across[0], total - 1))
-    return missing
+        yield parts.cut(total), across[0], total - 1
 
 
-def _check_complete(session: Session, parts: Parts, total: int) -> None:
-    held = parts.count()
-    if held < total or parts.gaps(total, session.setup.config.settings.chunk):
+def _check_complete(session: Session, parts: Parts, whole: SuiteJob) -> None:
+    total, chunk = whole.last + 1, session.setup.config.settings.chunk
+    lacking = sum(last - first + 1 for first, last in parts.each_gap(total, chunk, whole.first))
+    if lacking:
+        asked = total - whole.first
         raise StoreError(
-            f"{str(session.directory.path)!r} holds {held} of {total} episodes, although all were "
-            "played: somebody else changes it; run the same command again"
+            f"{str(session.directory.path)!r} holds {asked - lacking} of {asked} episodes, "
+            "although all were played: somebody else changes it; run the same command again"
         )
 
 

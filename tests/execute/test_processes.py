@@ -28,8 +28,8 @@ from rpd_core.plugin.protocols import Outcome, WorkItem
 
 
 @contextmanager
-def crew(size: int) -> Iterator[Crew]:
-    made = Crew(size)
+def crew(size: int, eager: bool = True) -> Iterator[Crew]:
+    made = Crew(size, eager=eager)
     try:
         yield made
     finally:
@@ -94,6 +94,43 @@ def test_only_as_many_workers_start_as_there_are_items_and_they_stay(gang: Crew)
     assert value(first) == value(second)
     outcomes(gang, errands.double, *range(9))
     assert len(gang.workers) == 2
+
+
+def test_work_that_is_done_sooner_than_a_worker_starts_starts_no_other() -> None:
+    with crew(2, eager=False) as gang:
+        assert [value(one) for one in outcomes(gang, errands.play, *range(20))] == list(range(20))
+        assert len(gang.workers) == 1
+
+
+def test_work_that_waits_for_as_long_as_a_start_takes_gets_another_worker(tmp_path: Path) -> None:
+    """Both items end only when both are under way."""
+    with crew(3, eager=False) as gang:
+        assert [value(one) for one in outcomes(gang, errands.meet, *[str(tmp_path)] * 2)] == [2, 2]
+        assert len(gang.workers) == 2
+
+
+def test_how_long_work_waits_is_added_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(processes.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(processes.Worker, "beats", property(lambda self: clock[0] >= 103))
+    first = object.__new__(processes.Worker)
+    first.started = 100.0
+    backlog = processes.Backlog(None)
+    assert backlog.pays_another([]), "somebody must do it"
+    for clock[0], pays in ((101.0, False), (103.0, False), (105.0, False)):
+        assert backlog.pays_another([first]) == pays
+    backlog.end()
+    for clock[0], pays in ((200.0, False), (200.9, False), (201.0, True)):
+        assert backlog.pays_another([first]) == pays, "3 seconds, as the first took to start"
+
+
+def test_work_without_signs_of_life_is_not_waited_for_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(processes, "_LONGEST_START", 0.3)
+    with crew(2, eager=False) as gang:
+        outcomes(gang, errands.sleep, 1.0, 0.0)
+        assert len(gang.workers) == 2
 
 
 def test_a_worker_that_dies_takes_only_its_own_item_along(gang: Crew) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import errands
 import pytest
 import worlds
+from benchmarks import core_cost
 from lines import Does, always
 
 from rpd_core.errors import EpisodeError, ExecutionError, SpecError
@@ -171,3 +172,24 @@ def _check_told_by_text(engine: Engine) -> None:
         results_of(engine, errands.fail_peculiarly, [4])
     with pytest.raises(ExecutionError, match=r"^Locked: no key for door 5$"):
         results_of(engine, errands.fail_with_a_lock, [5])
+
+
+def test_the_core_keeps_up_with_many_workers_and_holds_only_what_is_under_way() -> None:
+    """Twenty times as fast as is asked of it, so that a busy machine does not decide."""
+    passed = core_cost.pass_items(20_000, workers=1_000)
+    lost = 20_000 // core_cost.LOSES
+    assert passed.most_alive <= 1_000 + lost + 1
+    assert 20_000 / passed.seconds > 2_000
+
+
+def test_items_are_made_when_they_are_taken() -> None:
+    made: list[int] = []
+
+    def items() -> Iterator[WorkItem]:
+        for number in range(5):
+            made.append(number)
+            yield WorkItem(str(number), errands.double, number)
+
+    seen: list[int] = []
+    run_items(ThisProcess(), items(), lambda item, value: seen.append(len(made)))
+    assert seen == [2, 3, 4, 5, 5], "the one that comes next, and no more"

@@ -136,7 +136,8 @@ def test_an_incomplete_suite_is_opened_and_says_how_far_it_is(half: Path) -> Non
     shown = rpd_command("show", half)
     assert "Not finished: 40 of 60 mutant episodes are stored" in shown.stdout
     asked = json.loads(rpd_command("show", half, "--json").stdout)
-    assert asked == {"finished": False, "episodes_done": 40, "episodes": 60}
+    told = {"finished": False, "episodes_done": 40, "episodes": 60, "missing": [[40, 59]]}
+    assert asked == told
     assert tree(half) == before
 
 
@@ -144,7 +145,10 @@ def test_a_ranking_of_an_incomplete_suite_says_first_what_it_stands_on(half: Pat
     before = tree(half)
     result = rpd_command("rank", half, "--condition", "return>=2.5", "--top", "3")
     assert result.exit_code == 0, result.output
-    note = "rpd: note: this stands on 40 of 60 episodes: the suite is not complete\n"
+    note = (
+        "rpd: note: this stands on 40 of 60 episodes: the suite is not complete, episodes 40 to 59 "
+        "are missing\n"
+    )
     assert result.stderr == note
     assert result.output.startswith(note), "before the answer"
     assert "by impact:shrunken under return>=2.5" in " ".join(result.stdout.split())

@@ -1,0 +1,155 @@
+"""Where the time of playing goes: a stopwatch between the loop and what it calls.
+
+The loop itself knows nothing of it. While an item of work is timed, what a player has opened is
+called through thin wrappers that switch the stopwatch; what happens between two calls is named
+after the one before. Nobody who is not asked pays for it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from rpd_core.plugin.chain import Chain
+
+if TYPE_CHECKING:
+    from rpd_core.play.loop import Player
+
+OPENING, LOOP, RECORDING = "opening", "loop", "recording"
+_CALLS = {
+    "environment": LOOP,
+    "abstraction": "keys and coins",
+    "policy": LOOP,
+    "default action": RECORDING,
+}
+"""What is called, and what the loop does next."""
+_LANES = ("reset", "step", "observe", "view", "info")
+
+
+@dataclass
+class Stopwatch:
+    """Seconds by what they were spent on; one thing at a time."""
+
+    spent: dict[str, float] = field(default_factory=dict)
+    present: str = OPENING
+    since: float = field(default_factory=time.perf_counter)
+
+    def switch(self, what: str) -> None:
+        """Stop what is timed now and begin with something else."""
+        now = time.perf_counter()
+        self.spent[self.present] = self.spent.get(self.present, 0.0) + now - self.since
+        self.present, self.since = what, now
+
+
+@dataclass
+class _Present:
+    """The stopwatch of the item that this process works on; items run one at a time."""
+
+    watch: Stopwatch | None = None
+
+
+_present = _Present()
+
+
+@dataclass(frozen=True)
+class Timed:
+    """An item's function and its argument."""
+
+    function: Callable[[Any], Any]
+    argument: Any
+
+
+@dataclass(frozen=True)
+class TimedAnswer:
+    """What an item gave, and the seconds it spent on what."""
+
+    value: Any
+    spent: dict[str, float]
+
+
+def perform_timed(job: Timed) -> TimedAnswer:
+    """Do the work of an item with a stopwatch."""
+    watch = _present.watch = Stopwatch()
+    try:
+        value = job.function(job.argument)
+    finally:
+        _present.watch = None
+    watch.switch("")
+    return TimedAnswer(value, watch.spent)
+
+
+def timing() -> bool:
+    """Return whether the present item is timed."""
+    return _present.watch is not None
+
+
+def instrument(player: Player) -> None:
+    """Have everything that a player calls timed, from now on, when its item is."""
+    unwatched: Any = player
+    unwatched.lanes = _TimedLanes(player.lanes)
+    if isinstance(player.abstraction, Chain):
+        unwatched.abstraction = _TimedChain(player.abstraction.links)
+    unwatched.policy = _TimedCall("policy", player.policy)
+    unwatched.default = _TimedCall("default action", player.default)
+    unwatched.play = _then_recording(player.play)
+
+
+def _timed(what: str, function: Callable[..., Any], *given: Any) -> Any:
+    watch = _present.watch
+    if watch is None:
+        return function(*given)
+    watch.switch(what)
+    try:
+        return function(*given)
+    finally:
+        watch.switch(_CALLS[what])
+
+
+def _then_recording(play: Callable[..., Any]) -> Callable[..., Any]:
+    def timed(*given: Any, **more: Any) -> Any:
+        played = play(*given, **more)
+        if _present.watch is not None:
+            _present.watch.switch(RECORDING)  # its steps become columns
+        return played
+
+    return timed
+
+
+class _TimedLanes:
+    """Lanes whose calls are timed."""
+
+    def __init__(self, lanes: Any) -> None:
+        self._lanes = lanes
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._lanes, name)
+        if name not in _LANES:
+            return found
+
+        def call(*given: Any) -> Any:
+            return _timed("environment", found, *given)
+
+        setattr(self, name, call)  # looked up once
+        return call
+
+
+class _TimedCall:
+    """A policy or a default action whose calls are timed."""
+
+    def __init__(self, what: str, function: Any) -> None:
+        self._what, self._function = what, function
+
+    def __call__(self, given: Any) -> Any:
+        return _timed(self._what, self._function, given)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._function, name)
+
+
+class _TimedChain(Chain):
+    """Abstractions whose calls are timed."""
+
+    def __call__(self, values: Any, views: Any) -> Any:
+        return _timed("abstraction", super().__call__, values, views)

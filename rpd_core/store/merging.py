@@ -1,0 +1,270 @@
+"""Runs of equal configuration joined into one, part by part."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from rpd_core.config.identity import differences
+from rpd_core.errors import ConfigError, StoreError
+from rpd_core.store.directory import OBJECTS, PROCESS, SHOWN, RunDirectory
+from rpd_core.store.files import read_whole, write_whole
+from rpd_core.store.parts import PartRecord, Parts, packed_table
+from rpd_core.store.provenance import Provenance
+
+_ALIKE = {
+    "prepared.json": "what their abstractions have learned",
+    "names.json": "what things are called",
+}
+"""Files that runs of equal configuration hold alike, where they hold them."""
+_SIZES = ("episodes", "unmutated_episodes")
+"""Settings of which the largest number counts."""
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What was joined."""
+
+    parts: int
+    """Parts that were added."""
+    held: int
+    """Parts of the given runs that were there already, with the same content."""
+    episodes_done: int
+    """Mutant episodes that are stored now, of those that were asked for."""
+    episodes: int
+    """Mutant episodes that were asked for, the largest number of all."""
+    missing: tuple[tuple[int, int], ...]
+    """Ranges of those that no run holds, first and last."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A part, where it is stored."""
+
+    parts: Parts
+    record: PartRecord
+
+
+def merge_runs(
+    out: RunDirectory,
+    runs: Sequence[RunDirectory],
+    progress: Callable[[str, int, int], None] = lambda stage, done, total: None,
+    note: Callable[[str], None] = lambda text: None,
+) -> Merged:
+    """Join the episodes of runs into `out`, a new run or one of the same configuration.
+
+    Everything is compared before anything is written; each part is written whole, its record last,
+    so that whoever is interrupted goes on with the same call. The given runs are only read.
+    """
+    given = [run for run in runs if not _is_same(run.path, out.path)]
+    if not given:
+        raise ConfigError(f"there is nothing to merge into {str(out.path)!r}: name other runs")
+    for run in given:
+        run.stored()  # raises where it is not a run
+    with out.lock():
+        try:
+            held = [out] if out.read_json("run.json") is not None else []
+            _refuse_unequal([*held, *given])
+            plans = [_plan([*held, *given], kind) for kind in (_suite, _unmutated)]
+            _check_origins(plans, note)
+            _write_basis(out, [*held, *given])
+            added = _copy(out, plans, progress)
+        except BaseException:
+            out.forget_if_empty()
+            raise
+        return _merged(out, plans, added)
+
+
+def _suite(run: RunDirectory) -> Parts:
+    return run.suite()
+
+
+def _unmutated(run: RunDirectory) -> Parts:
+    return run.unmutated()
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+# ---------------------------------------------------------------------------- comparing
+
+
+def _refuse_unequal(runs: Sequence[RunDirectory]) -> None:
+    """Refuse runs that do not hold the same episodes, with what differs."""
+    first = runs[0]
+    for run in runs:
+        stored = run.stored()
+        if stored.live and stored.process != PROCESS:
+            raise StoreError(
+                f"{str(run.path)!r} was made from functions of a Python process that has ended: "
+                "nobody can tell whether another run has the same"
+            )
+        found = differences(first.configuration().identity(), run.configuration().identity())
+        if found:
+            more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
+            told = "; ".join(_of_both(one) for one in found[:SHOWN] + more)
+            raise StoreError(
+                f"{str(first.path)!r} and {str(run.path)!r} hold different configurations "
+                f"({told}): only runs of the same can be merged"
+            )
+    for name, what in _ALIKE.items():
+        _refuse_unlike(runs, name, what)
+
+
+def _of_both(difference: str) -> str:
+    """Return a difference between two runs, of which nobody asked for the second."""
+    return re.sub(r": stored (.*), asked (.*)$", r": \1 and \2", difference)
+
+
+def _refuse_unlike(runs: Sequence[RunDirectory], name: str, what: str) -> None:
+    holders = [(run, run.read_json(name)) for run in runs]
+    holders = [(run, content) for run, content in holders if content is not None]
+    for run, content in holders[1:]:
+        first, known = holders[0]
+        if content != known:
+            advice = (
+                ": give all of them the same --episodes, and versions that learn alike"
+                if name == "prepared.json" and _sizes_differ(first, run)
+                else ": were they built by the same versions?"
+            )
+            raise StoreError(
+                f"{str(first.path)!r} and {str(run.path)!r} differ in {what} ({name}){advice}"
+            )
+
+
+def _sizes_differ(one: RunDirectory, other: RunDirectory) -> bool:
+    """Return whether two runs were begun for other numbers of episodes, which are learned for."""
+    return one.stored().settings.episodes != other.stored().settings.episodes
+
+
+Plan = dict[tuple[int, int], list[_Found]]
+"""By range: who holds it, the one whose part is used first."""
+
+
+def _plan(runs: Sequence[RunDirectory], kind: Callable[[RunDirectory], Parts]) -> Plan:
+    """Find every part of the runs; refuse two that hold the same episodes with other content."""
+    plan: Plan = {}
+    for run in runs:
+        parts = kind(run)
+        for record in parts.records():
+            found = _Found(parts, record)
+            holders = plan.setdefault((record.first, record.last), [])
+            if holders:
+                _refuse_other_content(holders[0], found)
+            holders.append(found)
+    ranges = sorted(plan)
+    for one, other in pairwise(ranges):
+        if other[0] <= one[1]:
+            raise StoreError(_overlap(plan[one][0], plan[other][0]))
+    return plan
+
+
+def _overlap(one: _Found, other: _Found) -> str:
+    return (
+        f"{str(one.parts.path)!r} holds episodes {one.record.first} to {one.record.last} in one "
+        f"part, {str(other.parts.path)!r} {other.record.first} to {other.record.last}: only runs "
+        "that are cut into the same parts can be merged"
+    )
+
+
+def _refuse_other_content(one: _Found, other: _Found) -> None:
+    """Refuse parts whose tables differ; equal ones may be packed in different ways."""
+    first, last = one.record.first, one.record.last
+    differing = [
+        name
+        for name in one.parts.tables
+        if one.record.digests.get(name) != other.record.digests.get(name)
+        and _packed(one.parts, first, last, name) != _packed(other.parts, first, last, name)
+    ]
+    if differing:
+        raise StoreError(
+            f"{str(one.parts.path)!r} and {str(other.parts.path)!r} both hold episodes {first} to "
+            f"{last}, with different {' and '.join(differing)}: rpd verify may tell which is "
+            "damaged; other machine types and versions can differ, too"
+        )
+
+
+def _packed(parts: Parts, first: int, last: int, name: str) -> bytes:
+    """Return a table as the bytes that this process writes for it."""
+    return packed_table(parts.read(first, last, (name,))[name])
+
+
+def _check_origins(plans: Sequence[Plan], note: Callable[[str], None]) -> None:
+    provenance = Provenance(note)
+    for plan in plans:
+        for place in sorted(plan):
+            provenance.check(plan[place][0].record.origin)
+
+
+# ------------------------------------------------------------------------------ writing
+
+
+def _write_basis(out: RunDirectory, runs: Sequence[RunDirectory]) -> None:
+    """Write what every part stands on, where it is not there yet."""
+    asked = _asked(out, runs)
+    for name in ("run.json", *_ALIKE, "pilot.json"):
+        contents = (run.read_json(name) for run in runs)
+        content = asked if name == "run.json" else next((c for c in contents if c), None)
+        if content is not None and out.read_json(name) != content:
+            out.write_json(name, content)
+
+
+def _asked(out: RunDirectory, runs: Sequence[RunDirectory]) -> dict[str, Any]:
+    """Return the configuration of all, with the largest numbers of episodes."""
+    asked = runs[0].read_json("run.json")
+    assert asked is not None, "it was read before"
+    settings = [run.stored().settings for run in runs]
+    sizes = {name: max(getattr(one, name) for one in settings) for name in _SIZES}
+    asked = {**asked, "settings": {**asked["settings"], **sizes}}
+    for name, content in _objects(runs[0]):
+        place = out.path / OBJECTS / name
+        if read_whole(place, out.path) != content:
+            write_whole(place, content, out.path)
+        asked["policy"] = _moved(str(asked["policy"]), place)
+    return asked
+
+
+def _objects(run: RunDirectory) -> Iterator[tuple[str, bytes]]:
+    """Read the files of a policy that was handed over as an object of Python."""
+    folder = run.path / OBJECTS
+    for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
+        content = read_whole(entry, run.path)
+        if content is not None:
+            yield entry.name, content
+
+
+def _moved(spec: str, place: Path) -> str:
+    """Return the spec of a policy with the path of its stored file as it is now."""
+    stored = rf"[^:,='\"]*{OBJECTS}/{re.escape(place.name)}"
+    return re.sub(stored, lambda _: str(place), spec)
+
+
+def _copy(
+    out: RunDirectory, plans: Sequence[Plan], progress: Callable[[str, int, int], None]
+) -> int:
+    """Copy the parts that are not there yet; return how many these were."""
+    total = sum(last - first + 1 for plan in plans for first, last in plan)
+    done = added = 0
+    for plan, target in zip(plans, (out.suite(), out.unmutated()), strict=True):
+        here = set(target.covered())
+        for place in sorted(plan):
+            if place not in here:
+                found = plan[place][0]
+                target.take(found.parts, found.record)
+                added += 1
+            done += plan[place][0].record.count
+            progress("merge", done, total)
+    return added
+
+
+def _merged(out: RunDirectory, plans: Sequence[Plan], added: int) -> Merged:
+    asked = out.stored().settings.episodes
+    missing = out.suite().missing(asked)
+    lacking = sum(last - first + 1 for first, last in missing)
+    given = sum(len(plan) for plan in plans)
+    return Merged(added, given - added, asked - lacking, asked, tuple(missing))
