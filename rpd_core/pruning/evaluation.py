@@ -67,8 +67,13 @@ class Evaluations:
     lengths: dict[str, int] = field(default_factory=dict)
     """Steps of each set, by its folder."""
 
-    def play(self, stage: str, asked: Mapping[str, Evaluation]) -> dict[str, Episodes]:
-        """Play what is missing of several evaluations and return the episodes of each."""
+    def play(
+        self, stage: str, asked: Mapping[str, Evaluation], before: int = 0
+    ) -> dict[str, Episodes]:
+        """Play what is missing of several evaluations and return the episodes of each.
+
+        `before` counts episodes of the same stage that were played in earlier calls.
+        """
         session = self.session
         base = session.setup.config.digest()
         folders = {name: folder_name(name, one, base) for name, one in asked.items()}
@@ -82,7 +87,7 @@ class Evaluations:
             session.repair(stored[name])
             session.remember_origins(stored[name])
             work += self._missing(name, one, stored[name])
-        total = sum(one.total for one in asked.values())
+        total = before + sum(one.total for one in asked.values())
         waiting = sum(part.last - part.first + 1 for part in work)
         session.progress(stage, total - waiting, total)
         session.play(stage, work, total - waiting, total)
@@ -120,7 +125,7 @@ class Evaluations:
                 WorkItem(
                     f"{base}/{stored.path.name}/{first}-{last}",
                     perform_evaluation,
-                    EvaluationJob(asked, first, last),
+                    EvaluationJob(asked.narrowed(first, last), first, last),
                     f"episodes {first} to {last} of {name}",
                     files,
                 ),
