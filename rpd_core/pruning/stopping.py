@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from rpd_core.pruning.references import References
 from rpd_core.pruning.tails import quantile, tilted_chance
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import BoolArray, FloatArray
+    from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray
 
 FIRST = 8
 """Test episodes that every point is played on, or all if there are fewer."""
@@ -67,30 +67,49 @@ def rule_for(targets: Sequence[float], references: References) -> Rule:
     return Rule(tuple(targets), len(original), float(original.max()), worst)
 
 
-def undecided(curve: Curve, rule: Rule) -> BoolArray:
-    """Return which points of a curve are to be played on, for one target or another."""
-    found = np.zeros(len(curve.kept), dtype=bool)
+def undecided(curves: Sequence[Curve], rule: Rule) -> list[BoolArray]:
+    """Return which points of some curves are to be played on, for one target or another.
+
+    The thresholds that they are for are those of the best of these curves.
+    """
+    pooled = [_points_of(curve) for curve in curves]
+    points = Points(*(np.concatenate(column) for column in zip(*pooled, strict=True)))
+    returns = [row for curve in curves for row in curve.returns]
+    found = np.zeros(len(points.kept), dtype=bool)
     for target in rule.targets:
-        found |= _undecided(curve, target, rule)
-    return found & (curve.episodes < rule.total)
+        found |= _undecided(points, returns, target, rule)
+    found &= points.episodes < rule.total
+    return np.split(found, np.cumsum([len(curve.kept) for curve in curves])[:-1])
 
 
-def _undecided(curve: Curve, target: float, rule: Rule) -> BoolArray:
+class Points(NamedTuple):
+    """Pruned policies and what is known of them so far."""
+
+    kept: IntArray
+    steps: FloatArray
+    mean: FloatArray
+    episodes: IntArray
+
+
+def _points_of(curve: Curve) -> Points:
+    return Points(curve.kept, curve.step_shares, curve.mean_return, curve.episodes)
+
+
+def _undecided(
+    points: Points, returns: Sequence[FloatArray], target: float, rule: Rule
+) -> BoolArray:
     """Return which points are to be played on for one target.
 
     These are the smallest of those whose mean reaches it, in states and in steps: what is reported
     stands on all test episodes. And every point that is still open, unless one whose mean reaches
     the target has fewer states and no more steps: then it cannot be the smallest in either.
     """
-    kept, steps = curve.kept, curve.step_shares
-    likely = curve.mean_return >= target
-    beats = (kept[None, :] < kept[:, None]) & (steps[None, :] <= steps[:, None])
-    useful = ~(beats & likely[None, :]).any(axis=1)
+    kept, steps, mean, episodes = points
+    likely = mean >= target
+    fewer = (kept[None, :] < kept[:, None]) & (steps[None, :] <= steps[:, None])
+    useful = np.flatnonzero(~(fewer & likely[None, :]).any(axis=1))
     found = np.zeros(len(kept), dtype=bool)
-    found[useful] = [
-        is_open(curve.returns[point, : curve.episodes[point]], target, rule)
-        for point in np.flatnonzero(useful)
-    ]
+    found[useful] = [is_open(returns[one][: episodes[one]], target, rule) for one in useful]
     if likely.any():
         found[np.lexsort((steps, kept, ~likely))[0]] = True
         found[np.lexsort((kept, steps, ~likely))[0]] = True

@@ -25,7 +25,7 @@ from rpd_core.pruning.trials import Trials
 from rpd_core.store.directory import SweptPoint
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import BoolArray, IntArray, KeyArray
+    from rpd_core.plugin.protocols import IntArray, KeyArray
 
 
 @dataclass(frozen=True)
@@ -209,22 +209,24 @@ class Playing:
     # ----------------------------------------------------------------- deciding
 
     def open_rows(self, measures: Sequence[str], randoms: Sequence[str], rule: Rule) -> list[int]:
-        """Return the rows that are to be played on, by the curves of all rankings.
+        """Return the rows that are to be played on.
 
-        The random rankings also count as one curve, their mean, and go on together.
+        Every measure has thresholds of its own; the random rankings have those of the best of them
+        and those of their mean, for which the ones that were played least go on.
         """
-        waiting = self.looks < len(self.sizes)
-        if not waiting.any():
+        if len(self.sizes) == 1:
             return []
         chosen = np.zeros(len(self.policies), dtype=bool)
-        for name in measures:
-            chosen[np.array(self.rows[name])[undecided(self.curve(name), rule)]] = True
-        curves = [self.curve(name) for name in randoms]
-        further = [undecided(one, rule) for one in (*curves, averaged_curve("random", curves))]
-        together: BoolArray = np.any(further, axis=0)
-        for name in randoms:
-            chosen[np.array(self.rows[name])[together]] = True
-        return [int(row) for row in np.flatnonzero(chosen & waiting)]
+        groups = [[name] for name in measures] + [list(randoms)]
+        for names in groups:
+            curves = [self.curve(name) for name in names]
+            for name, further in zip(names, undecided(curves, rule), strict=True):
+                chosen[np.array(self.rows[name])[further]] = True
+        rows = np.array([self.rows[name] for name in randoms])
+        mean = averaged_curve("random", [self.curve(name) for name in randoms])
+        behind = self.looks[rows] == self.looks[rows].min(axis=0)
+        chosen[rows[behind & undecided([mean], rule)[0]]] = True
+        return [int(row) for row in np.flatnonzero(chosen & (self.looks < len(self.sizes)))]
 
     # ------------------------------------------------------------------ playing
 
