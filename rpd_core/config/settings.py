@@ -226,7 +226,7 @@ class Settings:
         "analysis", default=STANDARD_SHARES, flag="-", check=_shares,
     )  # fmt: skip
     sweep: Literal["adaptive", "full"] = _setting(
-        "Play points of the sweep until they are decided: adaptive (default); or to the end: full.",
+        "Play points of the sweep until they are decided: adaptive; all to the end: full.",
         "analysis", default="adaptive", check=_one_of("adaptive", "full"),
     )  # fmt: skip
     random_rankings: int = _setting(

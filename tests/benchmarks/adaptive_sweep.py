@@ -5,7 +5,8 @@ episodes; nothing is refined. One line of JSON per seed: the ratio of episodes, 
 every measure, of the portfolio and of random rankings in states and in steps, how many grid steps
 they lie apart, and the confirmed policies. The last line is over all seeds.
 
-`adaptive_sweep.py atari:Breakout --policy torchscript:FILE --set episodes=200 --set abstraction=...`
+`adaptive_sweep.py atari:Breakout --policy torchscript:FILE --set episodes=200` sets what is to
+differ from the task's own settings, in JSON.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=JSON")
     parser.add_argument("--out", type=Path, help="keep the runs in this folder")
     options = parser.parse_args()
-    settings = {name: json.loads(text) for name, _, text in (one.partition("=") for one in options.set)}
+    settings = {
+        name: json.loads(text) for name, _, text in (one.partition("=") for one in options.set)
+    }
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for seed in map(int, options.seeds.split(",")):
@@ -72,7 +75,9 @@ def compared(
         "ratio": facts.whole / facts.episodes,
         "most_apart": max(one["apart"] for some in lies.values() for one in some.values()),
         "thresholds": lies,
-        "confirmed": {sweep: confirmed(run) for sweep, run in (("full", full), ("adaptive", adaptive))},
+        "confirmed": {
+            sweep: confirmed(run) for sweep, run in (("full", full), ("adaptive", adaptive))
+        },
     }
 
 
