@@ -48,7 +48,7 @@ def bench(
     """
     judges = choosing_seeds(seeds) if choose_on is None else tuple(choose_on)
     asked = BenchQuestion(tuple(seeds), judges, base, criterion, all_measures)
-    call = heard_once(Call(env, policy, **tidy("bench", more, "seed", "analysis", "like")))
+    call = heard_once(Call(env, policy, **tidy("bench", more, "seed", "analysis", "like", "sweep")))
     with shown(call.progress) as progress:
         call = dataclasses.replace(call, progress=progress)
         return compare_measures(call, asked, bench_folder(call, resolve_call(call)), resolve_call)
@@ -86,13 +86,18 @@ def compare_measures(
 
 
 def _call_of_seed(call: Call, seed: int, folder: Path) -> Call:
-    """Return the call that plays one seed, with progress that names it."""
+    """Return the call that plays one seed to the end, with progress that names it.
+
+    Areas under curves need every point as well known as the others.
+    """
     tell = call.progress if callable(call.progress) else silent
 
     def progress(stage: str, done: int, total: int) -> None:
         tell(f"{stage} {seed}", done, total)
 
-    return dataclasses.replace(call, seed=seed, out=folder / f"seed-{seed}", progress=progress)
+    return dataclasses.replace(
+        call, seed=seed, sweep="full", out=folder / f"seed-{seed}", progress=progress
+    )
 
 
 def heard_once(call: Call) -> Call:

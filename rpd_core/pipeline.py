@@ -14,7 +14,7 @@ from rpd_core.analysis.conditions import weigh
 from rpd_core.analysis.decisions import Decisions, decide, rules_of
 from rpd_core.analysis.holding import Lists, lists_of
 from rpd_core.analysis.looks import Looks, judge_in_looks, look_sizes, open_ranks
-from rpd_core.analysis.ranking import Ranking, ranking_columns
+from rpd_core.analysis.ranking import ranking_columns
 from rpd_core.analysis.reach import stored_reach
 from rpd_core.analysis.reading import StoredEpisodes
 from rpd_core.analysis.recurrence import Recurrence, counted_visits
@@ -48,6 +48,7 @@ from rpd_core.report.pictures.stored import Pictures
 from rpd_core.report.pictures.taking import take_pictures, try_pictures
 from rpd_core.report.results import PassRates, SuiteFacts, Summary
 from rpd_core.report.tables import RankingTable
+from rpd_core.store.codec import to_plain
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.files import file_stem
 from rpd_core.store.prepared import fit_item, keep_prepared, prepared_chain, prepared_digest
@@ -90,7 +91,7 @@ def run(session: Session, name: str | None = None, grow: bool = True) -> Summary
             directory.names(), origins,
         )  # fmt: skip
     with session.stage("storing"):
-        store_answer(session, answer, analysis, evaluations)
+        store_answer(session, answer, analysis, evaluations, pruning.sweep)
         store_kept(directory, answer.analysis, pruning)
         finish_answer(directory, answer)
     return answer
@@ -147,7 +148,6 @@ def sweep_measures(session: Session, others: Mapping[str, Measure]) -> Swept:
     """Go the line up to the sweep; nothing is chosen, confirmed or stored as an analysis.
 
     `others` are measures beside those of the settings; one that cannot rank the suite is left out.
-    Rankings in the same order are played once.
     """
     session.remember_origins(session.directory.suite())
     prepare_run(session)
@@ -159,20 +159,13 @@ def sweep_measures(session: Session, others: Mapping[str, Measure]) -> Swept:
             analysis.rank_by(name, measure)
         except RpdError as error:
             left_out[name] = str(error)
-    orders: dict[bytes, Ranking] = {}
-    twins = {
-        name: orders.setdefault(one.order.tobytes(), one).name
-        for name, one in analysis.rankings.items()
-    }
-    swept = sweep(evaluations, {one.name: one for one in orders.values()})
-    curves = {name: replace(swept.curves[twin], name=name) for name, twin in twins.items()}
+    swept = sweep(evaluations, analysis.rankings, references)
     visits, evidence = counted_visits(analysis), session.setup.config.settings.evidence
     measures = {**session.setup.measures, **others}
     stability = {
         name: Recurrence(analysis, measures[name], evidence, visits).stability()
         for name in analysis.rankings
     }
-    swept = replace(swept, curves=curves)
     lists = lists_of(analysis, evidence, prepared_digest(session.directory))
     return Swept(analysis, references, swept, stability, lists, left_out)
 
@@ -188,7 +181,7 @@ def refine_policy(
         return pruning, []
     trials = Trials(evaluations, analysis.counted.states.key)
     refining = Refining(trials, references, fraction, refined_name(session))
-    spent = int(analysis.episodes.length.sum()) + sum(evaluations.lengths.values())
+    spent = int(analysis.episodes.length.sum()) + steps_worth(evaluations, pruning.sweep)
     rounds = rounds_that_pay(refining, spent)
     centre = None
     if rounds and len(chosen.tried.candidate.kept):
@@ -199,6 +192,17 @@ def refine_policy(
     done = refine(refining, chosen, centre, rounds)
     found = {**pruning.chosen, fraction: last_confirmed(chosen, done)}
     return replace(pruning, chosen=found), done
+
+
+def steps_worth(evaluations: Evaluations, swept: Sweep) -> int:
+    """Return the steps of all pruned episodes, as if each point of the sweep had all of its own.
+
+    A sweep that plays less must not be a reason to refine less.
+    """
+    sets = {name for points in swept.points.values() for point in points for name in point.sets}
+    own = {evaluations.folders[name] for name in sets}
+    others = sum(count for folder, count in evaluations.lengths.items() if folder not in own)
+    return others + swept.whole_steps
 
 
 def refined_name(session: Session) -> str:
@@ -344,7 +348,11 @@ def usual_settings(task: Any) -> dict[str, Any]:
 
 
 def store_answer(
-    session: Session, answer: Summary, analysis: Analysis, evaluations: Evaluations
+    session: Session,
+    answer: Summary,
+    analysis: Analysis,
+    evaluations: Evaluations,
+    swept: Sweep,
 ) -> None:
     """Leave what was asked in an analysis, and its rankings, beside others."""
     directory = session.directory
@@ -353,6 +361,7 @@ def store_answer(
         "settings": session.setup.config.analysis_json(),
         "episodes": len(analysis.episodes),
         "evaluations": dict(evaluations.folders),
+        "sweep": to_plain(dict(swept.points)),
     }
     directory.write_json(f"{folder}/analysis.json", asked)
     for name, ranking in analysis.rankings.items():

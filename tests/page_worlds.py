@@ -188,6 +188,6 @@ def spoil_everything(run: Path) -> None:
     def rename(asked: dict[str, Any]) -> None:
         names = asked["settings"]["measures"]
         asked["settings"]["measures"] = [n.replace("ochiai", HOSTILE) for n in names]
-        asked["evaluations"][HOSTILE] = asked["evaluations"].pop("ochiai")
+        asked["sweep"][HOSTILE] = asked["sweep"].pop("ochiai")
 
     edit(folder / "analysis.json", rename)

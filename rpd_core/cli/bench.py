@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 NOT_FOR_BENCH = (
     "seed", "list_by", "rounds", "refine_episodes", "headline", "objective", "confirm_episodes",
-    "confirm_tries", "confirm_margin", "margin", "confidence",
+    "confirm_tries", "confirm_margin", "margin", "confidence", "sweep",
 )  # fmt: skip
-"""Settings of what comes after the sweep, or that `--seeds` decides."""
+"""Settings of what comes after the sweep, which is full, or that `--seeds` decides."""
 
 
 @shared.reporting

@@ -105,11 +105,6 @@ def _count_or_none(name: str, value: Any) -> None:
         _count(name, value)
 
 
-def _until(name: str, value: Any) -> None:
-    if value not in ("episodes", "stable"):
-        raise ConfigError(f"{name} must be episodes or stable, got {value!r}")
-
-
 def _seed(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ConfigError(f"{name} must be a whole number, got {value!r}")
@@ -131,9 +126,15 @@ def _shares(name: str, value: Any) -> None:
         raise ConfigError(f"{name} must lie in [0, 1], got {list(value)}")
 
 
-def _unvisited(name: str, value: Any) -> None:
-    if value not in ("default", "policy"):
-        raise ConfigError(f"{name} must be default or policy, got {value!r}")
+def _one_of(*words: str) -> Check:
+    """Check for one of some words."""
+
+    def check(name: str, value: Any) -> None:
+        if value not in words:
+            listed = f"{', '.join(words[:-1])} or {words[-1]}"
+            raise ConfigError(f"{name} must be {listed}, got {value!r}")
+
+    return check
 
 
 def _rounds(name: str, value: Any) -> None:
@@ -144,11 +145,6 @@ def _rounds(name: str, value: Any) -> None:
 def _two_or_none(name: str, value: Any) -> None:
     if value is not None:
         _two_or_more(name, value)
-
-
-def _objective(name: str, value: Any) -> None:
-    if value not in ("states", "steps", "both"):
-        raise ConfigError(f"{name} must be states, steps or both, got {value!r}")
 
 
 def _margin(name: str, value: Any) -> None:
@@ -225,12 +221,16 @@ class Settings:
     )  # fmt: skip
     unvisited: Literal["default", "policy"] = _setting(
         "In states the suite never saw: 'default' action (default) or 'policy'.",
-        "analysis", default="default", check=_unvisited,
+        "analysis", default="default", check=_one_of("default", "policy"),
     )  # fmt: skip
     test_episodes: int = _setting("Episodes per pruned policy.", "analysis", check=_count)
     shares: tuple[float, ...] = _setting(
         "Shares of states in the sweep.",
         "analysis", default=STANDARD_SHARES, flag="-", check=_shares,
+    )  # fmt: skip
+    sweep: Literal["adaptive", "full"] = _setting(
+        "Play points of the sweep until they are decided: adaptive; all to the end: full.",
+        "analysis", default="adaptive", check=_one_of("adaptive", "full"),
     )  # fmt: skip
     random_rankings: int = _setting(
         "Random rankings to compare with.",
@@ -254,7 +254,7 @@ class Settings:
     )  # fmt: skip
     objective: Literal["states", "steps", "both"] = _setting(
         "What the pruned policy is to need little of: states, steps or both (default).",
-        "analysis", default="both", check=_objective,
+        "analysis", default="both", check=_one_of("states", "steps", "both"),
     )  # fmt: skip
     confirm_episodes: int = _setting(
         "Fresh episodes that try a pruned policy first, doubled up to twice; default 400.",
@@ -275,7 +275,7 @@ class Settings:
     )  # fmt: skip
     until: Literal["episodes", "stable"] = _setting(
         "Play --episodes (default), or double them until the first --top have a verdict: 'stable'.",
-        "growth", default="episodes", check=_until,
+        "growth", default="episodes", check=_one_of("episodes", "stable"),
     )  # fmt: skip
     top: int = _setting(
         "Decisions that are to have a verdict; default 10.", "growth", default=10, check=_count

@@ -130,6 +130,17 @@ class Evaluation:
         place = index % self.test_episodes
         return place if self.chosen is None else np.array(self.chosen, dtype=np.int64)[place]
 
+    def narrowed(self, first: int, last: int) -> Evaluation:
+        """Return it without the rankings that the episodes `first` to `last` do not need.
+
+        There are many of a large suite's states, and a chunk of episodes seldom needs two of them.
+        """
+        some = slice(first // self.test_episodes, last // self.test_episodes + 1)
+        used = sorted({ranking for ranking, _ in self.points[some]})
+        place = {ranking: number for number, ranking in enumerate(used)}
+        points = tuple((place.get(ranking, 0), kept) for ranking, kept in self.points)
+        return replace(self, rankings=tuple(self.rankings[one] for one in used), points=points)
+
     def actor(self, index: int) -> str:
         """Return who acts in an episode."""
         if self.phase is Phase.REFERENCE:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Curve:
-    """Pruned policies of one ranking in ascending share; rows are points, columns episodes."""
+    """Pruned policies of one ranking in ascending share; rows are points, columns test episodes.
+
+    Where a point was not played on all test episodes, it was played on the first of them; the
+    others have the return nan and no steps.
+    """
 
     name: str
     shares: FloatArray
@@ -31,6 +35,11 @@ class Curve:
     """Steps in states of the ranking."""
 
     @property
+    def episodes(self) -> IntArray:
+        """Number of episodes behind each point."""
+        return np.asarray((~np.isnan(self.returns)).sum(axis=1))
+
+    @property
     def coverage(self) -> FloatArray:
         """Share of steps that land in states of the ranking, at each point."""
         return np.asarray(self.ranked_steps.sum(axis=1) / self.lengths.sum(axis=1))
@@ -38,7 +47,14 @@ class Curve:
     @property
     def mean_return(self) -> FloatArray:
         """Mean return at each point."""
-        return np.asarray(self.returns.mean(axis=1))
+        return np.asarray(np.nansum(self.returns, axis=1) / self.episodes)
+
+    @property
+    def spread(self) -> FloatArray:
+        """Standard deviation of the returns at each point; 0 where a single one is known."""
+        free = np.maximum(self.episodes - 1, 1)
+        squares = np.nansum((self.returns - self.mean_return[:, None]) ** 2, axis=1)
+        return np.asarray(np.sqrt(squares / free))
 
     @property
     def step_shares(self) -> FloatArray:
@@ -59,6 +75,8 @@ class PrunedPoint:
     steps: float
     """Share of its steps at which the policy decided."""
     return_mean: float
+    episodes: int
+    """Test episodes behind these figures."""
 
 
 def cutoffs_for(shares: Sequence[float], states: int) -> tuple[int, ...]:
@@ -86,15 +104,51 @@ def curve_from(
 
 
 def mean_curve(name: str, curves: Sequence[Curve]) -> Curve:
-    """Average curves over the same shares: each point pools the episodes of all of them."""
+    """Average curves over the same shares: each point pools the episodes of all of them.
+
+    Only test episodes that all of them played count, or one curve would count more than another.
+    """
+    alike = in_common(curves)
     return Curve(
         name,
         curves[0].shares,
         curves[0].kept,
-        np.concatenate([curve.returns for curve in curves], axis=1),
-        np.concatenate([curve.lengths for curve in curves], axis=1),
-        np.concatenate([curve.policy_steps for curve in curves], axis=1),
-        np.concatenate([curve.ranked_steps for curve in curves], axis=1),
+        np.concatenate([curve.returns for curve in alike], axis=1),
+        np.concatenate([curve.lengths for curve in alike], axis=1),
+        np.concatenate([curve.policy_steps for curve in alike], axis=1),
+        np.concatenate([curve.ranked_steps for curve in alike], axis=1),
+    )
+
+
+def averaged_curve(name: str, curves: Sequence[Curve]) -> Curve:
+    """Average curves over the same shares, test episode by test episode: they share these."""
+    alike = in_common(curves)
+    return Curve(
+        name,
+        curves[0].shares,
+        curves[0].kept,
+        np.mean([curve.returns for curve in alike], axis=0),
+        np.sum([curve.lengths for curve in alike], axis=0),
+        np.sum([curve.policy_steps for curve in alike], axis=0),
+        np.sum([curve.ranked_steps for curve in alike], axis=0),
+    )
+
+
+def in_common(curves: Sequence[Curve]) -> list[Curve]:
+    """Return curves with, at each point, only the test episodes that all of them played."""
+    least = np.min([curve.episodes for curve in curves], axis=0)
+    return [_first_episodes(curve, least) for curve in curves]
+
+
+def _first_episodes(curve: Curve, counts: IntArray) -> Curve:
+    """Return a curve with so many episodes at each point."""
+    played = np.arange(curve.returns.shape[1]) < counts[:, None]
+    return replace(
+        curve,
+        returns=np.where(played, curve.returns, np.nan),
+        lengths=np.where(played, curve.lengths, 0),
+        policy_steps=np.where(played, curve.policy_steps, 0),
+        ranked_steps=np.where(played, curve.ranked_steps, 0.0),
     )
 
 
@@ -106,6 +160,7 @@ def point_of(curve: Curve, point: int) -> PrunedPoint:
         float(curve.shares[point]),
         float(curve.step_shares[point]),
         float(curve.mean_return[point]),
+        int(curve.episodes[point]),
     )
 
 

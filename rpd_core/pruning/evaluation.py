@@ -68,8 +68,13 @@ class Evaluations:
     lengths: dict[str, int] = field(default_factory=dict)
     """Steps of each set, by its folder."""
 
-    def play(self, stage: str, asked: Mapping[str, Evaluation]) -> dict[str, Episodes]:
-        """Play what is missing of several evaluations and return the episodes of each."""
+    def play(
+        self, stage: str, asked: Mapping[str, Evaluation], before: int = 0
+    ) -> dict[str, Episodes]:
+        """Play what is missing of several evaluations and return the episodes of each.
+
+        `before` counts episodes of the same stage that were played in earlier calls.
+        """
         session = self.session
         base = session.setup.config.digest()
         folders = {name: folder_name(name, one, base) for name, one in asked.items()}
@@ -81,7 +86,7 @@ class Evaluations:
         for parts in stored.values():
             session.repair(parts)
             session.remember_origins(parts)
-        total = sum(one.total for one in asked.values())
+        total = before + sum(one.total for one in asked.values())
         waiting = sum(self._waiting(one, stored[name]) for name, one in asked.items())
         work = chain.from_iterable(
             self._missing(name, one, stored[name]) for name, one in asked.items()
@@ -126,7 +131,7 @@ class Evaluations:
                 WorkItem(
                     f"{base}/{stored.path.name}/{first}-{last}",
                     perform_evaluation,
-                    EvaluationJob(asked, first, last),
+                    EvaluationJob(asked.narrowed(first, last), first, last),
                     f"episodes {first} to {last} of {name}",
                     files,
                 ),

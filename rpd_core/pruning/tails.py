@@ -57,16 +57,17 @@ def exceeds(
     return tilted_chance(values, variance) <= level
 
 
-def tilted_chance(values: FloatArray, variance: float = 0.0) -> float:
+def tilted_chance(values: FloatArray, variance: float = 0.0, count: float | None = None) -> float:
     """Return the chance of so large a mean, above 0, if the true mean were 0.
 
-    It is 0 where no value is below 0: then no weights make the mean 0.
+    It is 0 where no value is below 0: then no weights make the mean 0. `count` is how many values
+    these stand for, where that is not their number.
     """
     if values.min() >= 0:
         return 0.0
     if values.mean() <= 0:
         return 0.5
-    count, mean = len(values), float(values.mean())
+    count, mean = len(values) if count is None else count, float(values.mean())
     tilt = _solve(lambda at: _cumulant(values, at)[1], 0.0, -1 / float(np.abs(values).max()))
     base = _cumulant(values, tilt)[0]
     saddle = -tilt

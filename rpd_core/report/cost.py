@@ -21,6 +21,7 @@ from rpd_core.play.probe import Probed, perform_probe
 from rpd_core.play.recipe import Recipe, recipe_of
 from rpd_core.plugin.protocols import WorkItem
 from rpd_core.pruning.choice import BATCH
+from rpd_core.pruning.stopping import look_sizes
 from rpd_core.report.pace import in_words
 from rpd_core.store import tables
 from rpd_core.store.directory import RunDirectory
@@ -34,6 +35,8 @@ LONG = 3600.0
 """Seconds from which on a run is long."""
 LARGE = 10_000.0
 """Megabytes from which on a run is large."""
+ADAPTIVE = 0.4
+"""Part of a full sweep that an adaptive one plays, or a little less."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,9 @@ class Work:
 def whole_work(settings: Settings) -> Work:
     """Return all episodes of a run."""
     rankings = len(settings.measures) + settings.random_rankings
-    pruned = (rankings + 1) * len(settings.shares) * settings.test_episodes  # and the deletion
+    points = len(settings.shares) * settings.test_episodes
+    adaptive = settings.sweep == "adaptive" and len(look_sizes(settings.test_episodes)) > 1
+    pruned = round(rankings * points * (ADAPTIVE if adaptive else 1)) + points  # and the deletion
     pruned += len(THRESHOLDS) * (BATCH + 2) * settings.confirm_episodes  # trimmed and confirmed
     return Work(settings.episodes, pruned)
 

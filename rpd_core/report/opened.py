@@ -20,9 +20,9 @@ from rpd_core.errors import ConfigError, StoreError, nearest
 from rpd_core.plugin.protocols import Suite
 from rpd_core.plugin.registry import installed
 from rpd_core.plugin.specs import shortened
-from rpd_core.pruning.curves import Curve, curve_from, cutoffs_for
-from rpd_core.pruning.evaluation import read_evaluation
+from rpd_core.pruning.curves import Curve
 from rpd_core.pruning.kept import KeptStates, read_kept
+from rpd_core.pruning.swept import read_curves
 from rpd_core.report.decisions import decision_rows
 from rpd_core.report.notebook import TopDecisions, answer_as_html, unfinished_as_html
 from rpd_core.report.results import Policy, Summary, Threshold
@@ -154,20 +154,15 @@ class Run:
     @cached_property
     def curves(self) -> dict[str, Curve]:
         """The pruning curve of each measure."""
-        settings, folders = self.asked.settings, self.asked.evaluations
-        states = self.summary.suite.states
-        cutoffs = cutoffs_for(settings.shares, states)
-        shares = [cutoff / states for cutoff in cutoffs]
-        stored = {
-            name: self.directory.evaluation(folders[name])
-            for name in settings.measures
-            if name in folders
-        }
-        total = len(cutoffs) * settings.test_episodes
-        return {
-            name: curve_from(name, shares, cutoffs, read_evaluation(parts, total))
-            for name, parts in stored.items()
-        }
+        names = self.asked.settings.measures
+        return read_curves(self.directory, self.asked, self.summary.suite.states, names)
+
+    @cached_property
+    def random_curves(self) -> list[Curve]:
+        """The pruning curves of the random rankings."""
+        names = [f"random:seed={seed}" for seed in range(self.asked.settings.random_rankings)]
+        found = read_curves(self.directory, self.asked, self.summary.suite.states, names)
+        return list(found.values())
 
     def ranking(self, measure: Any = "tarantula") -> RankingTable:
         """Rank by any measure: a spec string, a recipe or a function; nothing is played."""

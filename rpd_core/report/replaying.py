@@ -25,6 +25,7 @@ from rpd_core.plugin.registry import installed
 from rpd_core.pruning.confirm import LOOKS, block_of
 from rpd_core.pruning.evaluation import stored_table
 from rpd_core.pruning.kept import all_keys
+from rpd_core.pruning.swept import stored_return
 from rpd_core.pruning.trials import confirm_name, ranking_of
 from rpd_core.report.stored import stored_request
 from rpd_core.store.prepared import prepared_chain
@@ -198,7 +199,7 @@ def _evaluated(run: Run, name: str, what: str, kept: int | None, index: int) -> 
     if kept > len(ranked):
         raise ConfigError(f"{name}: the ranking has {len(ranked)} states, not {kept}")
     top = TopStates((ranked.ranked_keys,), np.array([[0, kept]]), settings.unvisited == "policy")
-    return AskedEpisode(name, identity, lambda plan: top, _stored(run, ranked.name, kept, index))
+    return AskedEpisode(name, identity, lambda plan: top, _swept(run, ranked.name, kept, index))
 
 
 def never(keys: Any, position: Any) -> Any:
@@ -236,6 +237,11 @@ def _stored(run: Run, what: str, kept: int, index: int) -> Callable[[], float | 
         return float(rows[0]) if len(rows) else None
 
     return look_up
+
+
+def _swept(run: Run, measure: str, kept: int, index: int) -> Callable[[], float | None]:
+    """Return what looks up the stored return of a test episode of the sweep."""
+    return lambda: stored_return(run.directory, run.asked, measure, kept, index)
 
 
 def _described(asked: AskedEpisode, played: PlayedAgain, setup: Setup, names: Names) -> Replay:

@@ -55,6 +55,16 @@ class SuiteFacts:
 
 
 @dataclass(frozen=True)
+class SweepFacts:
+    """What the pruning curves stand on."""
+
+    episodes: int
+    """Episodes that were played."""
+    whole: int
+    """Those of a sweep that plays every point of every ranking to the end."""
+
+
+@dataclass(frozen=True)
 class Coverage:
     """Share of steps that fall in states of the ranking."""
 
@@ -348,6 +358,7 @@ class Summary:
     suite: SuiteFacts
     coverage: Coverage
     pass_rates: PassRates
+    sweep: SweepFacts
     targets: Mapping[str, float]
     """The return behind each threshold, by the fraction of the return."""
     thresholds: Mapping[str, Mapping[str, Threshold | None]]

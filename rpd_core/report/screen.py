@@ -29,7 +29,7 @@ from rpd_core.report.text import advice_on, policy_decides_elsewhere, print_ques
 
 if TYPE_CHECKING:
     from rpd_core.pruning.curves import PrunedPoint
-    from rpd_core.report.results import Growth, Played, Policy, Summary, Threshold
+    from rpd_core.report.results import Growth, Played, Policy, Summary, SweepFacts, Threshold
 
 SHOWN = 10
 """Decisions on the screen."""
@@ -101,6 +101,7 @@ def _print_body(console: Console, summary: Summary, full: bool, room: _Room) -> 
         console.print()
         _print_thresholds(console, fraction, summary, full)
     if full:
+        _print_sweep(console, summary.sweep)
         _print_ties(console, summary)
     _print_versions(console, summary.played)
     console.print()
@@ -192,6 +193,11 @@ def _print_thresholds(console: Console, fraction: str, summary: Summary, full: b
         if full or name not in _DETAILS:
             table.add_row(escape(_ROW_NAMES.get(name, name)), *_threshold_cells(entry))
     console.print(table)
+
+
+def _print_sweep(console: Console, sweep: SweepFacts) -> None:
+    text = f"The sweep played {sweep.episodes} episodes; every point to the end: {sweep.whole}"
+    say(console, f"{text} (--sweep full)." if sweep.episodes < sweep.whole else f"{text}.")
 
 
 def _threshold_cells(entry: Threshold | None) -> tuple[str, ...]:

@@ -47,6 +47,7 @@ from rpd_core.report.results import (
     RoundFacts,
     SuiteFacts,
     Summary,
+    SweepFacts,
     Threshold,
     Ties,
 )
@@ -91,6 +92,7 @@ def summarise(
         ),
         coverage=Coverage(pruning.original_coverage, first.coverage if first else None),
         pass_rates=rates,
+        sweep=SweepFacts(pruning.sweep.episodes, pruning.sweep.whole),
         targets={f"{q:g}": references.target(q) for q in THRESHOLDS},
         thresholds={f"{q:g}": _thresholds(pruning, references.target(q)) for q in THRESHOLDS},
         policy=first,

@@ -57,6 +57,20 @@ class StoredSuite:
 
 
 @dataclass(frozen=True)
+class SweptPoint:
+    """Which episodes stand behind a point of the sweep."""
+
+    kept: int
+    """Number of states that keep the policy."""
+    ranking: int
+    """Which ranking of the sets it is; another one's where both keep the same states."""
+    episodes: int
+    """How many of the test episodes were played, the first ones."""
+    sets: tuple[str, ...]
+    """Names among the `evaluations`, in the order of the test episodes."""
+
+
+@dataclass(frozen=True)
 class StoredAnalysis:
     """What was asked of the suite: the content of `analysis.json`."""
 
@@ -66,6 +80,8 @@ class StoredAnalysis:
     """Episodes of the suite that it stands on."""
     evaluations: Mapping[str, str] = field(default_factory=dict)
     """Folder in `pruning` of each set of pruned episodes it stands on, by what it is."""
+    sweep: Mapping[str, tuple[SweptPoint, ...]] = field(default_factory=dict)
+    """The points of each ranking, in ascending share of states."""
 
 
 class RunDirectory:

@@ -16,7 +16,7 @@ from rpd_core.plugin.protocols import ENDINGS, Episodes, States, Suite, Visits
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Stored with every table; raised when a column changes its meaning."""
 
 _INFO = "info."

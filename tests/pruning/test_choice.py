@@ -250,7 +250,7 @@ def test_what_stays_open_after_all_looks_gives_way_to_the_next(tmp_path: Path) -
 
 
 def point(name: str, states: float, steps: float) -> PrunedPoint:
-    return PrunedPoint(name, int(states * 100), states, steps, 9.0)
+    return PrunedPoint(name, int(states * 100), states, steps, 9.0, 5)
 
 
 POINTS = [

@@ -72,10 +72,10 @@ def fewest(curves: list[Curve], target: float) -> tuple[PrunedPoint | None, Prun
 def test_each_axis_has_its_own_pruned_policy_and_each_figure_belongs_to_it() -> None:
     """Fewest states: 2, which take 30 % of the steps; fewest steps: 20 %, which 4 states take."""
     states, steps = fewest([A], 5)
-    assert states == PrunedPoint("a", 2, 0.25, 0.3, 6.0)
-    assert steps == PrunedPoint("a", 4, 0.5, 0.2, 5.0)
+    assert states == PrunedPoint("a", 2, 0.25, 0.3, 6.0, 2)
+    assert steps == PrunedPoint("a", 4, 0.5, 0.2, 5.0, 2)
     exact, _ = fewest([A], 6.0)
-    assert exact == PrunedPoint("a", 2, 0.25, 0.3, 6.0), "meeting a target exactly is meeting it"
+    assert exact == PrunedPoint("a", 2, 0.25, 0.3, 6.0, 2), "meeting a target exactly is meeting it"
 
 
 def test_a_target_that_no_point_meets_is_never_reached() -> None:
@@ -85,16 +85,16 @@ def test_a_target_that_no_point_meets_is_never_reached() -> None:
 
 
 def test_a_target_that_the_default_meets_needs_nothing() -> None:
-    nothing = PrunedPoint("a", 0, 0.0, 0.0, 0.0)
+    nothing = PrunedPoint("a", 0, 0.0, 0.0, 0.0, 2)
     assert fewest([A], -1) == (nothing, nothing)
 
 
 def test_the_best_of_several_never_joins_figures_of_two_pruned_policies() -> None:
-    assert fewest([A, B], 9) == (PrunedPoint("b", 4, 0.5, 0.4, 9.0),) * 2
+    assert fewest([A, B], 9) == (PrunedPoint("b", 4, 0.5, 0.4, 9.0, 2),) * 2
     other = curve("c", [0, 0, 0, 9], [0, 0, 0, 0.3])
     states, steps = fewest([B, other], 9)
-    assert states == PrunedPoint("b", 4, 0.5, 0.4, 9.0)
-    assert steps == PrunedPoint("c", 8, 1.0, 0.3, 9.0)
+    assert states == PrunedPoint("b", 4, 0.5, 0.4, 9.0, 2)
+    assert steps == PrunedPoint("c", 8, 1.0, 0.3, 9.0, 2)
 
 
 def test_of_equals_the_one_that_is_smaller_on_the_other_axis_is_taken() -> None:
@@ -137,7 +137,7 @@ def test_with_negative_returns_a_worse_policy_misses_the_target() -> None:
     """90 % of -100 would be -90, better than the policy itself; from -500 it is -140."""
     target = target_return(0.9, -100, -500)
     found, _ = fewest([curve("d", [-500, -141, -139, -100], [0, 0.2, 0.5, 1])], target)
-    assert found == PrunedPoint("d", 4, 0.5, 0.5, -139.0)
+    assert found == PrunedPoint("d", 4, 0.5, 0.5, -139.0, 2)
 
 
 def test_a_policy_that_is_not_clearly_above_its_reference_is_refused() -> None:

@@ -17,7 +17,7 @@ from rpd_core.pruning import sweep
 from rpd_core.pruning.curves import Curve, PrunedPoint
 from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.pruning.references import References, measure_references
-from rpd_core.pruning.sweep import Pruning
+from rpd_core.pruning.sweep import Pruning, Sweep
 from rpd_core.report.summary import _thresholds
 from rpd_core.store.session import Session
 
@@ -96,10 +96,10 @@ def curve(share: float) -> Curve:
 
 def test_the_best_random_ranking_is_taken_of_as_many_as_the_portfolio_has_measures() -> None:
     randoms = [curve(share) for share in (1.0, 0.8, 0.6, 0.8, 0.2, 0.0)]
-    found = _thresholds(Pruning({}, randoms, 1.0, {}), 1.0)
+    found = _thresholds(Pruning(Sweep({}, randoms), 1.0, {}), 1.0)
     best, mean = found["random_best"], found["random"]
     assert best is not None
     assert mean is not None
-    assert best.fewest_states == PrunedPoint("r", 6, 0.6, 1.0, 1.0)
+    assert best.fewest_states == PrunedPoint("r", 6, 0.6, 1.0, 1.0, 1)
     assert mean.fewest_states.states == 1.0, "the mean over rankings needs all of them"
     assert found["portfolio"] is None

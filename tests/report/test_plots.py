@@ -21,7 +21,7 @@ from rpd_core.report.opened import Run
 from rpd_core.report.plots.balance import balance_data
 from rpd_core.report.plots.catalogue import draw
 from rpd_core.report.plots.curves import best_within, curves_data, draw_curves
-from rpd_core.report.plots.data import PlottedCurve, plotted, random_curves
+from rpd_core.report.plots.data import PlottedCurve, plotted
 from rpd_core.report.plots.map import _chosen, _in_words, map_data
 from rpd_core.report.plots.names import PLOTS
 from rpd_core.report.plots.rounds import draw_rounds, rounds_data
@@ -48,7 +48,7 @@ def test_the_curves_are_the_stored_ones_in_shares_of_the_policys_return(run: Run
     stored = run.curves["ochiai"]
     assert drawn["ochiai"][0] == stored.shares.tolist()
     assert drawn["ochiai"][1] == pytest.approx((stored.mean_return / 3.5).tolist())
-    pooled = mean_curve("random", random_curves(run))
+    pooled = mean_curve("random", run.random_curves)
     assert drawn["random (mean)"][1] == pytest.approx((pooled.mean_return / 3.5).tolist())
     confirmed = run.summary.policy
     assert confirmed is not None

@@ -100,7 +100,8 @@ def test_episodes_of_the_sweep_are_played_again(run: rpd.Run) -> None:
     kept = int(curve.kept[1])
     assert 0 < kept < len(run.ranking("ochiai"))
     top = set(run.ranking("ochiai").columns["key"][:kept].tolist())
-    rows = stored(run, "ochiai", kept)
+    point = run.asked.sweep["ochiai"][1]
+    rows = stored(run, point.sets[0], kept)
     for index in range(5):
         again = run.replay(f"ochiai@{kept}:{index}")
         assert again.stored_return == again.total_return == curve.returns[1, index]

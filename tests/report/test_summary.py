@@ -20,7 +20,7 @@ from stores import corridor, finish, ready
 import rpd_core as rpd
 from rpd_core.errors import StoreError
 from rpd_core.pruning.curves import Curve, PrunedPoint
-from rpd_core.pruning.sweep import Pruning
+from rpd_core.pruning.sweep import Pruning, Sweep
 from rpd_core.report.results import Summary, Threshold
 from rpd_core.report.screen import print_answer
 from rpd_core.report.summary import _thresholds
@@ -206,10 +206,10 @@ def test_no_entry_joins_figures_of_two_pruned_policies() -> None:
         "ochiai": curve("ochiai", [0, 0, 9.5, 10], [0, 1, 2, 10]),
     }
     randoms = [curve("random:seed=0", [0, 0, 0, 10], [0, 1, 1, 10])]
-    entry = _thresholds(Pruning(curves, randoms, 1.0, {}), 9.0)["portfolio"]
+    entry = _thresholds(Pruning(Sweep(curves, randoms), 1.0, {}), 9.0)["portfolio"]
     assert entry is not None
-    assert entry.fewest_states == PrunedPoint("tarantula", 2, 0.2, 0.8, 9.0)
-    assert entry.fewest_steps == PrunedPoint("ochiai", 5, 0.5, 0.2, 9.5)
+    assert entry.fewest_states == PrunedPoint("tarantula", 2, 0.2, 0.8, 9.0, 2)
+    assert entry.fewest_steps == PrunedPoint("ochiai", 5, 0.5, 0.2, 9.5, 2)
     points = {
         (one.name, int(kept)): (share, step, mean)
         for one in curves.values()

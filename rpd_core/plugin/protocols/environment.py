@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols.arrays import Array, Batch, BoolArray, FloatArray, IntArray
@@ -40,6 +40,8 @@ class Task:
     """Fresh episodes that try a chosen pruned policy first."""
     shares: tuple[float, ...] = ()
     """Shares of states restored in the pruning sweep; empty: the standard sweep."""
+    sweep: Literal["adaptive", "full"] = "adaptive"
+    """Whether points of the sweep are played until they are decided, or all to the end."""
     notes: tuple[str, ...] = ()
     """Lines to show once, for example that an old id was mapped to a new one."""
 

@@ -184,7 +184,7 @@ def _curve_parts(run: Run, read: _Read) -> dict[str, Any]:
     parts: dict[str, Any] = {
         "lines": lines,
         "fraction": float(fraction),
-        "test_episodes": run.asked.settings.test_episodes,
+        **_episodes_behind(lines),
         "thresholds": list(summary.thresholds.get(fraction, {}).items()),
         "colours": colours_of(lines),
         "dashes": DASHES,
@@ -221,10 +221,19 @@ def _curve_parts(run: Run, read: _Read) -> dict[str, Any]:
     return parts
 
 
+def _episodes_behind(lines: Sequence[Line]) -> dict[str, Any]:
+    """Return how many test episodes stand behind the points, and whether these differ."""
+    counts = [count for line in lines for count in line.episodes] or [0]
+    fewest, most = min(counts), max(counts)
+    text = str(most) if fewest == most else f"{fewest} to {most}"
+    return {"behind": text, "stopped": fewest < most}
+
+
 def _plain_line(line: Line) -> dict[str, Any]:
     numbers = {name: rounded(getattr(line, name), 5) for name in
                ("states", "steps", "mean", "low", "high")}  # fmt: skip
-    return {"name": line.name, "kept": list(line.kept), **numbers}
+    counts = {"kept": list(line.kept), "episodes": list(line.episodes)}
+    return {"name": line.name, **counts, **numbers}
 
 
 def _list_parts(read: _Read) -> dict[str, Any]:

@@ -33,6 +33,7 @@ _AXES = {
 _TIPS = [
     ("ranking", "@ranking"), ("kept", "@kept states (@states{0.0%})"),
     ("steps", "@steps{0.0%}"), ("return", "@y{0.000} (@low{0.000} to @high{0.000})"),
+    ("episodes", "@episodes"),
 ]  # fmt: skip
 """What a point says; Bokeh escapes what comes from columns."""
 
@@ -77,7 +78,7 @@ def _add_line(plot: Any, line: Line, axis: str, colour: str) -> Any:
         "states": line.states, "steps": line.steps,
     }  # fmt: skip
     data: dict[str, Any] = {name: rounded(column, 5) for name, column in columns.items()}
-    data["kept"] = list(line.kept)
+    data["kept"], data["episodes"] = list(line.kept), list(line.episodes)
     data["ranking"] = [line.name] * len(line.kept)
     source = ColumnDataSource(data)
     plot.add_layout(_band(source, line.name, colour, shares))

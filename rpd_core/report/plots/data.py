@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rpd_core.analysis.intervals import two_sided_z
-from rpd_core.pruning.curves import Curve, curve_from, cutoffs_for, mean_curve
-from rpd_core.pruning.evaluation import read_evaluation
+from rpd_core.pruning.curves import Curve, mean_curve
 from rpd_core.report.opened import Run
 
 if TYPE_CHECKING:
@@ -38,9 +37,7 @@ class PlottedCurve:
 
 def plotted(curve: Curve) -> PlottedCurve:
     """Return the points of a pruning curve with their intervals."""
-    count = curve.returns.shape[1]
-    spread = curve.returns.std(axis=1, ddof=1) if count > 1 else np.zeros(len(curve.returns))
-    width = two_sided_z(0.95) * spread / np.sqrt(count)
+    width = two_sided_z(0.95) * curve.spread / np.sqrt(curve.episodes)
     mean = curve.mean_return
     return PlottedCurve(
         curve.name, curve.shares, curve.step_shares, mean, mean - width, mean + width
@@ -50,27 +47,6 @@ def plotted(curve: Curve) -> PlottedCurve:
 def curves_of(run: Run) -> dict[str, PlottedCurve]:
     """Return the pruning curve of every measure, and the mean of the random rankings."""
     found = {name: plotted(curve) for name, curve in run.curves.items()}
-    randoms = random_curves(run)
-    if randoms:
-        found[RANDOM] = plotted(mean_curve(RANDOM, randoms))
+    if run.random_curves:
+        found[RANDOM] = plotted(mean_curve(RANDOM, run.random_curves))
     return found
-
-
-def random_curves(run: Run) -> list[Curve]:
-    """Read the pruning curves of the random rankings."""
-    settings, folders = run.asked.settings, run.asked.evaluations
-    states = run.summary.suite.states
-    cutoffs = cutoffs_for(settings.shares, states)
-    shares = [cutoff / states for cutoff in cutoffs]
-    names = [f"random:seed={seed}" for seed in range(settings.random_rankings)]
-    total = len(cutoffs) * settings.test_episodes
-    return [
-        curve_from(
-            name,
-            shares,
-            cutoffs,
-            read_evaluation(run.directory.evaluation(folders[name]), total),
-        )
-        for name in names
-        if name in folders
-    ]

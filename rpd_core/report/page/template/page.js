@@ -352,7 +352,7 @@
     slider.setAttribute("aria-valuetext", `${kept} states`);
     byId("keep-return").textContent = figure(line.mean[at]);
     byId("keep-return-note").textContent =
-      `mean return (${figure(line.low[at])} to ${figure(line.high[at])})`;
+      `mean return (${figure(line.low[at])} to ${figure(line.high[at])}, ${line.episodes[at]} episodes)`;
     const span = data.original - data.reference;
     byId("keep-share").textContent = span ? percent((line.mean[at] - data.reference) / span) : "–";
     byId("keep-steps").textContent = percent(line.steps[at]);

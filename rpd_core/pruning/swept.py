@@ -1,0 +1,124 @@
+"""What the points of a sweep were played on, and their curves, read from what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rpd_core.errors import StoreError
+from rpd_core.play.jobs import RANKED_STEPS
+from rpd_core.pruning.curves import Curve
+from rpd_core.pruning.evaluation import stored_table
+from rpd_core.store.directory import RunDirectory, StoredAnalysis, SweptPoint
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Played:
+    """What pruned policies did so far; rows are policies, columns test episodes."""
+
+    returns: FloatArray
+    """nan where an episode was not played."""
+    lengths: IntArray
+    policy_steps: IntArray
+    ranked_steps: FloatArray
+
+    @classmethod
+    def nothing(cls, policies: int, episodes: int) -> Played:
+        """Return room for so many policies and test episodes."""
+        shape = (policies, episodes)
+        zeros = np.zeros(shape, dtype=np.int64)
+        return cls(np.full(shape, np.nan), zeros, zeros.copy(), np.zeros(shape))
+
+    def curve(self, name: str, kept: Sequence[int], states: int, rows: Sequence[int]) -> Curve:
+        """Return the policies of some rows as the points of a curve."""
+        cutoffs, some = np.asarray(kept, dtype=np.int64), list(rows)
+        return Curve(
+            name,
+            cutoffs / states,
+            cutoffs,
+            self.returns[some],
+            self.lengths[some],
+            self.policy_steps[some],
+            self.ranked_steps[some],
+        )
+
+
+def read_curves(
+    directory: RunDirectory, asked: StoredAnalysis, states: int, names: Iterable[str]
+) -> dict[str, Curve]:
+    """Read the curves of some rankings, as far as they are stored."""
+    wanted = [name for name in names if name in asked.sweep]
+    tables = {
+        name: stored_table(directory, _folder(asked, name))
+        for name in {one for curve in wanted for point in asked.sweep[curve] for one in point.sets}
+    }
+    columns = {name: _columns(table) for name, table in tables.items()}
+    total = asked.settings.test_episodes
+    return {name: _curve(name, asked.sweep[name], columns, states, total) for name in wanted}
+
+
+def stored_return(
+    directory: RunDirectory, asked: StoredAnalysis, name: str, kept: int, test_episode: int
+) -> float | None:
+    """Return what a pruned policy of a sweep returned in a test episode; None: not played."""
+    for point in asked.sweep.get(name, ()):
+        if point.kept == kept and test_episode < point.episodes:
+            columns = {one: _columns(stored_table(directory, _folder(asked, one)))
+                       for one in point.sets}  # fmt: skip
+            return float(_rows(name, point, columns)["total_return"][test_episode])
+    return None
+
+
+def _folder(asked: StoredAnalysis, name: str) -> str:
+    if name not in asked.evaluations:
+        raise StoreError(f"the analysis has no set of episodes {name!r}: run rpd prune again")
+    return asked.evaluations[name]
+
+
+_NAMES = (
+    "ranking", "kept", "test_episode", "total_return", "length", "policy_steps",
+    f"info.{RANKED_STEPS}",
+)  # fmt: skip
+
+
+def _columns(table: Any) -> dict[str, Any]:
+    return {name: table[name].to_numpy() for name in _NAMES}
+
+
+def _curve(
+    name: str,
+    points: Sequence[SweptPoint],
+    columns: Mapping[str, Mapping[str, Any]],
+    states: int,
+    total: int,
+) -> Curve:
+    played = Played.nothing(len(points), total)
+    for row, point in enumerate(points):
+        found = _rows(name, point, columns)
+        some = slice(0, point.episodes)
+        played.returns[row, some] = found["total_return"]
+        played.lengths[row, some] = found["length"]
+        played.policy_steps[row, some] = found["policy_steps"]
+        played.ranked_steps[row, some] = found[f"info.{RANKED_STEPS}"]
+    return played.curve(name, [point.kept for point in points], states, range(len(points)))
+
+
+def _rows(name: str, point: SweptPoint, columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the episodes of one point in order; refuse a point that lacks some."""
+    parts = []
+    for one in point.sets:
+        mine = (columns[one]["kept"] == point.kept) & (columns[one]["ranking"] == point.ranking)
+        parts.append({key: column[mine] for key, column in columns[one].items()})
+    found = {key: np.concatenate([part[key] for part in parts]) for key in _NAMES}
+    if found["test_episode"].tolist() != list(range(point.episodes)):
+        raise StoreError(
+            f"{point.sets[-1]!r} holds {len(found['kept'])} of {point.episodes} episodes of "
+            f"{name} with {point.kept} states kept: run rpd prune again"
+        )
+    return found
