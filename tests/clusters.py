@@ -15,11 +15,17 @@ from typing import Any
 
 import errands
 import worlds
+from watching import wait_until
 
 from rpd_core.execute.files import input_files
 from rpd_core.execute.running import run_items
 from rpd_core.plugin.protocols import Engine, Outcome, WorkItem, WorkQueue
 
+LIGHT = [
+    *("suite", "--env", "gym:CartPole-v1", "--policy", "random", "--seed", "3"),
+    *("--default-action", "constant:0", "--workers", "2"),
+]
+"""A suite in parts of 250 episodes, without torch."""
 HERE = Path(__file__).resolve().parent
 SMALL: dict[str, Any] = {
     "env": worlds.Corridor(),
@@ -122,6 +128,40 @@ def surroundings(**more: str) -> dict[str, str]:
     """Return variables for processes of a cluster, which find the modules of tests."""
     paths = [str(HERE), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **more}
+
+
+def start(folder: Path, *words: str, **more: str) -> subprocess.Popen[str]:
+    """Start `rpd` in a folder."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "rpd_core.cli.main", *words],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=surroundings(**more),
+    )
+
+
+def finish(folder: Path, *words: str, **more: str) -> str:
+    """Carry out a command of `rpd` that succeeds and return what it says on standard error."""
+    process = start(folder, *words, **more)
+    _, told = process.communicate(timeout=600)
+    assert process.returncode == 0, told
+    return told
+
+
+def parts(run: Path) -> int:
+    """Return how many parts of a suite are stored."""
+    return len(list(run.glob("suite/episodes/part-*.parquet")))
+
+
+def killed_at(process: subprocess.Popen[str], run: Path, enough: int) -> int:
+    """Kill a command when so many parts are stored; return how many there are then."""
+    assert wait_until(lambda: parts(run) >= enough, 300)
+    process.kill()
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    return parts(run)
 
 
 @dataclass

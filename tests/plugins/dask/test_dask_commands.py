@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-from clusters import dask_cluster, items, results, stop_worker_once, stored, surroundings
+from clusters import (
+    LIGHT,
+    dask_cluster,
+    finish,
+    items,
+    killed_at,
+    parts,
+    results,
+    start,
+    stop_worker_once,
+    stored,
+)
+from commands import rpd_command
 from watching import wait_until
 
 pytest.importorskip("distributed", reason="needs the extra dask")
@@ -18,26 +25,6 @@ pytest.importorskip("distributed", reason="needs the extra dask")
 from rpd_dask.executor import Dask
 
 KILLS = 20
-LIGHT = [
-    *("suite", "--env", "gym:CartPole-v1", "--policy", "random", "--seed", "3"),
-    *("--default-action", "constant:0", "--workers", "2"),
-]
-"""A suite in parts of 250 episodes, without torch."""
-
-
-def start(folder: Path, *words: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "rpd_core.cli.main", *words],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=surroundings(),
-    )
-
-
-def parts(run: Path) -> int:
-    return len(list(run.glob("suite/episodes/part-*.parquet")))
 
 
 def test_a_cluster_of_our_own_gives_the_same_bytes_and_nothing_but_json(tmp_path):
@@ -47,7 +34,7 @@ def test_a_cluster_of_our_own_gives_the_same_bytes_and_nothing_but_json(tmp_path
     assert there.returncode == 0, errors
     assert json.loads(told)["episodes"] == 500
     assert [line for line in errors.splitlines() if not line.startswith("rpd: ")] == []
-    assert start(tmp_path, *words, "--out", "here").wait(300) == 0
+    assert rpd_command(*words, "--out", tmp_path / "here").exit_code == 0
     assert stored(tmp_path / "there") == stored(tmp_path / "here")
 
 
@@ -65,9 +52,8 @@ def test_a_scheduler_that_went_away_leaves_parts_with_which_the_same_command_con
     kept = parts(tmp_path / "run")
     assert 3 <= kept < 20
     with dask_cluster(tmp_path, workers=2) as cluster:
-        again = start(tmp_path, *words, "--executor", f"dask:{cluster.address},timeout=60")
-        assert again.wait(300) == 0
-    assert start(tmp_path, *words[:-1], "here").wait(300) == 0
+        finish(tmp_path, *words, "--executor", f"dask:{cluster.address},timeout=60")
+    finish(tmp_path, *words[:-1], "here")
     assert stored(tmp_path / "run") == stored(tmp_path / "here")
 
 
@@ -88,14 +74,9 @@ def test_twenty_kills_of_the_command_leave_the_same_bytes(tmp_path):
         there = [*words, "--executor", f"dask:{cluster.address},timeout=60", "--out", "there"]
         kept = 0
         for kill in range(KILLS):
-            killed = start(tmp_path, *there)
-            more = kept + 1 + kill % 2
-            assert wait_until(lambda more=more: parts(tmp_path / "there") >= more, 300)
-            os.kill(killed.pid, signal.SIGKILL)
-            killed.communicate()
-            assert killed.returncode == -signal.SIGKILL
-            assert kept < parts(tmp_path / "there") < 50
-            kept = parts(tmp_path / "there")
-        assert start(tmp_path, *there).wait(600) == 0
-    assert start(tmp_path, *words, "--out", "here").wait(600) == 0
+            process, enough = start(tmp_path, *there), kept + 1 + kill % 2
+            kept = killed_at(process, tmp_path / "there", enough)
+            assert enough <= kept < 50
+        finish(tmp_path, *there)
+    finish(tmp_path, *words, "--out", "here")
     assert stored(tmp_path / "there") == stored(tmp_path / "here")

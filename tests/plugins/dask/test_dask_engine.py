@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import logging
-import os
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 
 import errands
 import pytest
 from clusters import (
+    LIGHT,
     SMALL,
     DaskCluster,
     Heard,
     dask_cluster,
+    finish,
     items,
     kill_worker_once,
+    killed_at,
     print_much,
     results,
+    start,
     stored,
     use_signals,
     where,
 )
-from commands import refusal
+from commands import refusal, rpd_command
 from watching import is_running, wait_until
 
 pytest.importorskip("distributed", reason="needs the extra dask")
@@ -246,31 +247,11 @@ def test_what_is_no_client_is_refused(tmp_path):
 
 
 def test_two_kills_of_the_command_leave_the_same_bytes(cluster, tmp_path):
-    words = [
-        *("suite", "--env", "gym:CartPole-v1", "--policy", "random", "--seed", "3"),
-        *("--default-action", "constant:0", "--episodes", "2500", "--workers", "1"),
-    ]
-
-    def start(*more: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "rpd_core.cli.main", *words, *more]
-        return subprocess.Popen(
-            command, cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-        )
-
-    there = ["--executor", f"dask:{cluster.address},timeout=60", "--out", "there"]
-
-    def parts() -> int:
-        return len(list(tmp_path.glob("there/suite/episodes/part-*.parquet")))
-
-    kept = 0
-    for kill in (1, 2):
-        killed = start(*there)
-        assert wait_until(lambda kill=kill: parts() >= 2 * kill, 120)
-        os.kill(killed.pid, signal.SIGKILL)
-        assert killed.wait() == -signal.SIGKILL
-        assert kept <= parts() < 10
-        kept = parts()
-    assert start(*there).wait(120) == 0
-    assert start("--out", "here").wait(120) == 0
+    words = [*LIGHT, "--episodes", "2500"]
+    there = [*words, "--executor", f"dask:{cluster.address},timeout=60", "--out", "there"]
+    for enough in (1, 4):
+        assert killed_at(start(tmp_path, *there), tmp_path / "there", enough) in range(enough, 10)
+    finish(tmp_path, *there)
+    assert rpd_command(*words, "--out", tmp_path / "here").exit_code == 0
     assert len(stored(tmp_path / "here")) > 30
     assert stored(tmp_path / "there") == stored(tmp_path / "here")

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from clusters import stored, surroundings
+from clusters import LIGHT, finish, killed_at, parts, start, stored, surroundings
 from watching import wait_until
 
 if importlib.util.find_spec("ray") is None:  # not imported before its token is there
@@ -22,22 +22,6 @@ if importlib.util.find_spec("ray") is None:  # not imported before its token is 
 
 KILLS = 20
 PORT = 26399
-LIGHT = [
-    *("suite", "--env", "gym:CartPole-v1", "--policy", "random", "--seed", "3"),
-    *("--default-action", "constant:0", "--workers", "2"),
-]
-"""A suite in parts of 250 episodes, without torch."""
-
-
-def start(folder: Path, *words: str, **more: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "rpd_core.cli.main", *words],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=surroundings(**more),
-    )
 
 
 @contextmanager
@@ -73,10 +57,6 @@ def end(head: subprocess.Popen[bytes]) -> None:
         head.wait()
 
 
-def parts(run: Path) -> int:
-    return len(list(run.glob("suite/episodes/part-*.parquet")))
-
-
 @pytest.fixture
 def token() -> dict[str, str]:
     return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
@@ -89,7 +69,7 @@ def test_a_cluster_of_our_own_gives_the_same_bytes_and_nothing_but_json(tmp_path
     told, errors = there.communicate(timeout=300)
     assert there.returncode == 0, errors
     assert json.loads(told)["episodes"] == 500
-    assert start(tmp_path, *words, "--out", "here").wait(300) == 0
+    finish(tmp_path, *words, "--out", "here")
     assert stored(tmp_path / "there") == stored(tmp_path / "here")
 
 
@@ -107,8 +87,8 @@ def test_a_head_that_went_away_leaves_parts_with_which_the_same_command_continue
         assert "finished parts are kept; run the same command again" in told
         assert "Traceback" not in told
     assert 3 <= parts(tmp_path / "run") < 20
-    assert start(tmp_path, *words).wait(300) == 0  # with another executor
-    assert start(tmp_path, *words[:-1], "here").wait(300) == 0
+    finish(tmp_path, *words)  # with another executor
+    finish(tmp_path, *words[:-1], "here")
     assert stored(tmp_path / "run") == stored(tmp_path / "here")
 
 
@@ -119,14 +99,9 @@ def test_twenty_kills_of_the_command_leave_the_same_bytes(tmp_path, token):
     with ray_head(tmp_path, token):
         kept = 0
         for kill in range(KILLS):
-            killed = start(tmp_path, *there, **token)
-            more = kept + 1 + kill % 2
-            assert wait_until(lambda more=more: parts(tmp_path / "there") >= more, 300)
-            os.kill(killed.pid, signal.SIGKILL)
-            killed.communicate()
-            assert killed.returncode == -signal.SIGKILL
-            assert kept < parts(tmp_path / "there") < 50
-            kept = parts(tmp_path / "there")
-        assert start(tmp_path, *there, **token).wait(600) == 0
-    assert start(tmp_path, *words, "--out", "here").wait(600) == 0
+            process, enough = start(tmp_path, *there, **token), kept + 1 + kill % 2
+            kept = killed_at(process, tmp_path / "there", enough)
+            assert enough <= kept < 50
+        finish(tmp_path, *there, **token)
+    finish(tmp_path, *words, "--out", "here")
     assert stored(tmp_path / "there") == stored(tmp_path / "here")
