@@ -106,9 +106,10 @@ class _Hand:
             shipped = fetch() if errand.files else {}
             if shipped is None:
                 return Reply(lacking=True)
-            needs = errand.path, dict(shipped)
-            reply = self._ask(errand, packed(WorkItem(errand.identity, _prepare, needs)))
-            if reply.answer is None:
+            first = WorkItem(errand.identity, _prepare, (errand.path, dict(shipped)))
+            reply = self._ask(errand, packed(first))
+            answer = outcome_of(first, reply).answer
+            if answer is None or answer.error is not None:  # a disk may be full
                 return reply
             self.files = (self.files or set()) | {*shipped}
         return self._ask(errand, errand.content)
