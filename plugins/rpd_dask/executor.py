@@ -16,6 +16,7 @@ from distributed.security import Security
 
 from rpd_core import Engine
 from rpd_core.errors import ExecutionError, SpecError, one_line
+from rpd_core.execute.processes import ctrl_c_waits
 from rpd_core.execute.stalls import STALL_TIMEOUT
 from rpd_dask.engine import DaskEngine
 
@@ -146,7 +147,7 @@ def _start(stack: ExitStack, workers: int) -> Client:
     """Start a scheduler and workers on this machine that nobody else can talk to."""
     secret = importlib.util.find_spec("cryptography") is not None
     try:
-        with dask.config.set(_OWN):
+        with dask.config.set(_OWN), ctrl_c_waits():  # workers would answer it with a traceback
             cluster = LocalCluster(
                 n_workers=workers,
                 threads_per_worker=1,

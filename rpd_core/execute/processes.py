@@ -46,7 +46,7 @@ class Worker:
     def start(self) -> None:
         """Start the process; if Ctrl-C breaks in, it ends when the pipe does."""
         self.started = time.monotonic()
-        with _safe_path(), _ctrl_c_waits():  # which starts a process, too
+        with _safe_path(), ctrl_c_waits():  # which starts a process, too
             self._process.start()
         self._theirs.close()  # so that the pipe ends when the worker does
 
@@ -333,7 +333,7 @@ def _safe_path() -> Iterator[None]:
 
 
 @contextmanager
-def _ctrl_c_waits() -> Iterator[None]:
+def ctrl_c_waits() -> Iterator[None]:
     """Hold Ctrl-C back from a process that is being started: it inherits this."""
     resource_tracker.ensure_running()  # it would let Ctrl-C through
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
