@@ -171,6 +171,8 @@ class DaskCluster:
     folder: Path
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
+    """Further options of scheduler and workers."""
     address: str = ""
 
     def start(self) -> None:
@@ -213,7 +215,7 @@ class DaskCluster:
         with told.open("wb") as log:
             self.processes.append(
                 subprocess.Popen(
-                    [sys.executable, "-m", f"distributed.cli.{module}", *words],
+                    [sys.executable, "-m", f"distributed.cli.{module}", *words, *self.words],
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     cwd=folder,
@@ -223,10 +225,12 @@ class DaskCluster:
 
 
 @contextmanager
-def dask_cluster(folder: Path, workers: int, **settings: str) -> Iterator[DaskCluster]:
+def dask_cluster(
+    folder: Path, workers: int, words: tuple[str, ...] = (), **settings: str
+) -> Iterator[DaskCluster]:
     """Yield a cluster that reports lost workers at once."""
     at_once = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
-    cluster = DaskCluster(folder, settings={**at_once, **settings})
+    cluster = DaskCluster(folder, settings={**at_once, **settings}, words=words)
     try:
         cluster.start()
         if workers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import errands
 import pytest
 from clusters import (
     LIGHT,
@@ -22,6 +23,9 @@ from watching import wait_until
 
 pytest.importorskip("distributed", reason="needs the extra dask")
 
+from distributed.security import Security
+
+from rpd_core.errors import ExecutionError
 from rpd_dask.executor import Dask
 
 KILLS = 20
@@ -65,6 +69,27 @@ def test_a_worker_that_is_stopped_is_given_up_by_the_cluster(tmp_path):
         Dask(cluster.address, timeout=60).open(1) as engine,
     ):
         assert results(engine, items(stop_worker_once, str(tmp_path / "mark"))) == ["survived"]
+
+
+@pytest.mark.slow
+def test_a_cluster_with_certificates_takes_those_who_have_one(tmp_path):
+    pytest.importorskip("cryptography", reason="needs the extra dask")
+    made = Security.temporary()
+    files = {"ca": made.tls_ca_file, "cert": made.tls_client_cert, "key": made.tls_client_key}
+    for name, content in files.items():
+        (tmp_path / f"{name}.pem").write_text(content)
+    ca, cert, key = (str(tmp_path / f"{name}.pem") for name in files)
+    words = ("--protocol=tls", f"--tls-ca-file={ca}", f"--tls-cert={cert}", f"--tls-key={key}")
+    with dask_cluster(tmp_path, workers=1, words=words) as cluster:
+        assert cluster.address.startswith("tls://")
+        ours = {"tls_ca_file": ca, "tls_cert": cert, "tls_key": key}
+        with Dask(cluster.address, timeout=60, **ours).open(1) as engine:
+            assert results(engine, items(errands.double, 21)) == [42]
+        with (
+            pytest.raises(ExecutionError, match="no Dask scheduler answers at 'tls://"),
+            Dask(cluster.address, timeout=5).open(1),
+        ):
+            pass
 
 
 @pytest.mark.slow
