@@ -179,10 +179,12 @@ def _closing(client: Client) -> Iterator[Client]:
 @contextmanager
 def _without_logs() -> Iterator[None]:
     """Keep Dask's log off the screen: what matters is said in a line of ours."""
-    log = logging.getLogger("distributed")
-    before = log.level
-    log.setLevel(logging.CRITICAL + 1)
+    names = [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]
+    before = {logging.getLogger(name): logging.getLogger(name).level for name in names}
+    for log in before:
+        log.setLevel(logging.CRITICAL + 1)  # each has a level of its own
     try:
         yield
     finally:
-        log.setLevel(before)
+        for log, level in before.items():
+            log.setLevel(level)

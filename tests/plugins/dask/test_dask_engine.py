@@ -197,7 +197,7 @@ def test_work_waits_for_workers_that_join_late(caplog, monkeypatch):
     assert caplog.text.count(told) == 1
 
 
-def test_a_scheduler_that_goes_away_is_one_line_and_what_came_back_is_kept(tmp_path):
+def test_a_scheduler_that_goes_away_is_one_line_and_what_came_back_is_kept(tmp_path, capfd):
     came: list[int] = []
 
     def kill_then(item, value):
@@ -212,6 +212,7 @@ def test_a_scheduler_that_goes_away_is_one_line_and_what_came_back_is_kept(tmp_p
         ):
             run_items(engine, [*items(errands.double, 21), *items(where, 60)], kill_then)
     assert came == [42]
+    assert "Traceback" not in capfd.readouterr().err
     assert str(caught.value) == (
         f"the Dask scheduler at {cluster.address} has gone: finished parts are kept; run the same "
         "command again when it is back, or with another --executor"
