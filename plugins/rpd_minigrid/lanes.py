@@ -156,7 +156,7 @@ class MiniGridLanes:
     def _copy_map(self, lane: int, things: list[Any]) -> None:
         row = self.maps[lane]
         row[:] = _OUTSIDE
-        row[self.spots] = [cell_code(thing) for thing in things]
+        row[self.spots] = [EMPTY if thing is None else cell_code(thing) for thing in things]
         self._note_objects(lane, things)
 
     def _note_objects(self, lane: int, things: list[Any]) -> None:

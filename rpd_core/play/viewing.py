@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,6 +43,13 @@ def viewing(recipe: Recipe) -> Iterator[Viewer]:
         yield Viewer(player, not problem, problem)
     finally:
         player.close()
+
+
+@contextmanager
+def viewing_late(recipe: Recipe) -> Iterator[Callable[[], Viewer]]:
+    """Return what opens a recipe for looking when it is first called: opening may take seconds."""
+    with ExitStack() as opened:
+        yield cache(lambda: opened.enter_context(viewing(recipe)))
 
 
 def _drawing_player(recipe: Recipe) -> tuple[Player | None, str]:

@@ -22,7 +22,7 @@ from rpd_core.play.chance import Phase, episode_keys
 from rpd_core.play.deciders import Coin
 from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import recipe_of
-from rpd_core.play.viewing import viewing
+from rpd_core.play.viewing import viewing, viewing_late
 from rpd_core.report.pictures import files
 from rpd_core.report.pictures.clips import ClipJob, choose_pairs, film_pairs
 from rpd_core.report.pictures.portraits import Sighting, affordable
@@ -323,6 +323,18 @@ class Raises:
 class Junk:
     def gather(self, scene: Scene) -> dict[str, bytes]:
         return {"../run.json": b""}
+
+
+def test_policy_and_environment_are_opened_once_and_only_where_a_panel_looks(
+    run: rpd.Run,
+) -> None:
+    not_to_be_opened: Any = object()
+    with viewing_late(not_to_be_opened):
+        pass
+    assert run.setup is not None
+    with viewing_late(recipe_of(run.setup)) as view:
+        assert view() is view()
+        assert view().draws
 
 
 def test_what_panels_gather_is_stored_and_a_broken_one_is_noted(pictured: rpd.Run) -> None:

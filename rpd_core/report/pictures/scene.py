@@ -47,12 +47,19 @@ class SceneStep:
 class Scene:
     """A run with its policy and environment at hand."""
 
-    def __init__(self, run: Run, viewer: Viewer, first: Sequence[int], about: Any = None) -> None:
-        self.run, self.viewer = run, viewer
+    def __init__(
+        self, run: Run, view: Callable[[], Viewer], first: Sequence[int], about: Any = None
+    ) -> None:
+        self.run, self._view = run, view
         self.about = about
         """What is known of the run; whoever gathers fills it in."""
         self.first = tuple(first)
         """Keys of the first decisions of the list, most important first."""
+
+    @property
+    def viewer(self) -> Viewer:
+        """Policy and environment; opened when they are first asked for."""
+        return self._view()
 
     def seen(self, key: int) -> tuple[str, int]:
         """Return the name of the first episode that visited a state, and the step."""

@@ -11,7 +11,7 @@ import numpy as np
 from rpd_core.config.identity import short_digest
 from rpd_core.errors import RpdError
 from rpd_core.execute.running import run_items
-from rpd_core.play.viewing import drawing_of, viewing
+from rpd_core.play.viewing import drawing_of, viewing_late
 from rpd_core.plugin.protocols import WorkItem
 from rpd_core.report.opened import Run
 from rpd_core.report.pictures.clips import ClipJob, Clips, Visit, perform_clips
@@ -77,8 +77,8 @@ def take_pictures(
         made = _make(session, run, found, rows)
         if gather is not None:
             keys = found.counted.states.key[rows].tolist()
-            with viewing(session.recipe) as viewer:
-                made.panels = gather(Scene(run, viewer, keys))
+            with viewing_late(session.recipe) as view:
+                made.panels = gather(Scene(run, view, keys))
         _store(session, name, made, _missing(session, made, found, rows), made_from)
     pictures = read_pictures(run.path, name)
     assert pictures is not None, "it was just written"
