@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from rpd_core.errors import RpdError
 from rpd_core.plugin.protocols import Evidence, Measure
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import FloatArray, IntArray
+    from rpd_core.plugin.protocols import Array, FloatArray, IntArray
 
 RESAMPLES = 300
 """Resampled suites behind the intervals of ranks."""
@@ -68,7 +68,8 @@ class Recurrence:
         first = np.arange(self._visits.episodes) % 2 == 0
         halves = [self._visits.draw(half.astype(np.float64)) for half in (first, ~first)]
         try:
-            if np.array_equal(*(self._listing.score(half) for half in halves)):
+            one, two = (self._listing.score(half) for half in halves)
+            if np.array_equal(one, two):
                 return None
             if not len(self._listing.order(self._visits.draw(np.ones(self._visits.episodes)))):
                 return None
@@ -93,7 +94,8 @@ def _looks_at(measure: Measure, whole: Evidence) -> set[str]:
 
     def matters(field: str) -> bool:
         try:
-            without = rank("", measure, replace(whole, **{field: None}))
+            lacking: dict[str, Any] = {field: None}
+            without = rank("", measure, replace(whole, **lacking))
         except RpdError:
             return True
         return not np.array_equal(without.scores, scores)
@@ -124,18 +126,17 @@ def counted_visits(
 ) -> CountedVisits:
     """Read which episode visited which state, how it fared there, and what else is asked for."""
     keys, index = analysis.counted.states.key, analysis.episodes.index
-    columns: list[tuple[object, ...]] = []
+    columns: list[list[Array]] = []
     for chunk in analysis.stored.chunks():
         visits = chunk.visits
-        more = (visits.count, visits.differed, visits.differed_first) if differences else ()
-        columns.append(
-            (
-                np.searchsorted(index, visits.episode).astype(np.int32),
-                np.searchsorted(keys, visits.key).astype(np.int32),
-                visits.mutated,
-                *more,
-            )
-        )
+        found: list[Array] = [
+            np.searchsorted(index, visits.episode).astype(np.int32),
+            np.searchsorted(keys, visits.key).astype(np.int32),
+            visits.mutated,
+        ]
+        if differences:
+            found += [visits.count, visits.differed, visits.differed_first]
+        columns.append(found)
     episode, state, mutated, *more = (
         np.concatenate(column) for column in zip(*columns, strict=True)
     )
