@@ -59,12 +59,13 @@ def _row(path: Path) -> RunRow:
         if latest is None and (question := directory.question()) is not None:
             config = replace(config, settings=replace(config.settings, **question.given()))
         done, asked = directory.suite().count(), config.settings.episodes
+        lacking = sum(last - first + 1 for first, last in directory.suite().missing(asked))
         names = tuple(directory.analyses())
     except RpdError as error:
         return replace(empty, problem=one_line(error))
     return replace(
         empty,
-        state=_state(done, asked, bool(names)),
+        state=_state(asked - lacking, asked, bool(names)),
         episodes_done=done,
         episodes=asked,
         analyses=names,

@@ -121,6 +121,20 @@ def test_the_largest_number_of_episodes_counts(folder: Path, tmp_path: Path) -> 
     assert merged.missing == [(80, 99)]
 
 
+def test_the_file_of_a_policy_that_was_an_object_comes_along(folder: Path, tmp_path: Path) -> None:
+    run, out = tmp_path / "elsewhere" / "run", tmp_path / "all"
+    shutil.copytree(folder / "1", run)
+    (run / "objects").mkdir()
+    (run / "objects" / "model-12ab.zip").write_bytes(b"weights")
+    told = json.loads((run / "run.json").read_text())
+    told["policy"] = "sb3:runs/there/objects/model-12ab.zip,deterministic=false"
+    (run / "run.json").write_text(json.dumps(told))
+    rpd.merge_runs(out, run, progress=False)
+    assert (out / "objects" / "model-12ab.zip").read_bytes() == b"weights"
+    stored = RunDirectory(out).stored().policy
+    assert stored == f"sb3:{out / 'objects' / 'model-12ab.zip'},deterministic=false"
+
+
 # --------------------------------------------------------------------------------- refusals
 
 

@@ -348,7 +348,7 @@ def _unfinished(run: Run) -> dict[str, Any]:
         "mutation rate": settings.get("mutation_rate"),
         "seed": settings.get("seed"),
     }
-    stage = "suite" if done < asked else "pruning"
+    stage = "suite" if run.missing else "pruning"
     return {
         **_nothing(),
         "title": f"{stored.policy} on {stored.env}",
