@@ -11,7 +11,7 @@ import numpy as np
 
 from rpd_core.analysis.ranking import Ranking, random_ranking
 from rpd_core.config.configuration import THRESHOLDS
-from rpd_core.config.settings import BASELINES, STANDARD_MEASURES
+from rpd_core.config.settings import BASELINES, PORTFOLIO, STANDARD_MEASURES
 from rpd_core.play.jobs import RANKED_STEPS, Evaluation
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.choice import Chosen, choose_policies
@@ -109,7 +109,8 @@ def sweep(
     sizes = look_sizes(settings.test_episodes)
     if settings.sweep == "full":
         sizes = (settings.test_episodes,)
-    groups = groups_of([*rankings.values(), *randoms], pooled=len(sizes) > 1)
+    ordered = sorted([*rankings.values(), *randoms], key=_is_further)
+    groups = groups_of(ordered, pooled=len(sizes) > 1)
     playing = Playing(evaluations, groups, cutoffs, sizes)
     rule = rule_for([references.target(one) for one in THRESHOLDS], references)
     playing.play(range(len(playing.policies)))
@@ -126,12 +127,18 @@ def sweep(
     )
 
 
+def _is_further(ranking: Ranking) -> bool:
+    """Return whether not every run has it; these come last and take over what others play."""
+    known = ranking.name in STANDARD_MEASURES or ranking.name.partition(":")[0] in BASELINES
+    return not known
+
+
 def groups_of(rankings: Sequence[Ranking], pooled: bool) -> dict[str, list[Ranking]]:
     """Return rankings by the set of episodes in which they are played together.
 
     Where later rounds play a few points each, rankings share batches. The baselines are apart, for
     they stay as they are under another condition, and further measures are by themselves: adding
-    one never plays the others again.
+    one does not play the others again, unless it needs more of a policy that it shares with them.
     """
     found: dict[str, list[Ranking]] = {}
     for one in rankings:
@@ -217,7 +224,8 @@ class Playing:
         if len(self.sizes) == 1:
             return []
         chosen = np.zeros(len(self.policies), dtype=bool)
-        groups = [[name] for name in measures] + [list(randoms)]
+        best = randoms[: len(PORTFOLIO)]
+        groups = [[name] for name in measures] + [list(best)]
         for names in groups:
             curves = [self.curve(name) for name in names]
             for name, further in zip(names, undecided(curves, rule), strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -229,7 +230,7 @@ def test_an_adaptive_sweep_answers_as_a_full_one_does(adaptive: rpd.Run) -> None
 
 def test_curves_tell_the_episodes_behind_each_point(adaptive: rpd.Run) -> None:
     counts = {name: curve.episodes.tolist() for name, curve in adaptive.curves.items()}
-    assert {one for some in counts.values() for one in some} == {8, 16, 40}
+    assert {one for some in counts.values() for one in some} == {8, 40}
     lines = {line.name: line for line in sweep_lines(adaptive)}
     drawn = curves_of(adaptive)
     for name, curve in adaptive.curves.items():
@@ -253,9 +254,9 @@ def test_which_episodes_are_played_depends_on_nothing_but_the_question(
     """Interrupted again and again, and with two workers, it ends with the same bytes."""
     wanted = pruned_files(adaptive.path, adaptive)
     stored = []
-    for _ in range(5):
+    for _ in range(3):
         with pytest.raises(KeyboardInterrupt):
-            finish(tmp_path / "broken", corridor(**FINE), progress=after_parts(7))
+            finish(tmp_path / "broken", corridor(**FINE), progress=after_parts(12))
         stored.append(len(list((tmp_path / "broken" / "pruning").glob("sweep-*"))))
     assert stored[0] < stored[-1], "it was broken off in different rounds"
     run = finish(tmp_path / "broken", corridor(**FINE))
@@ -287,14 +288,14 @@ def pruned_files(path: Path, run: rpd.Run) -> dict[str, bytes]:
     return {**found, "sweep": repr(run.asked.sweep).encode()}
 
 
-def test_a_point_that_lacks_an_episode_is_not_shown(tmp_path: Path) -> None:
-    run = finish(tmp_path, corridor(**FINE))
+def test_a_point_that_lacks_an_episode_is_not_shown(adaptive: rpd.Run, tmp_path: Path) -> None:
+    run = rpd.open_run(shutil.copytree(adaptive.path, tmp_path / "copy"))
     name = run.asked.sweep["ochiai"][3].sets[-1]
     parts = run.directory.evaluation(run.asked.evaluations[name])
     first, last = parts.covered()[-1]
     (parts.path / f"part-{first:09d}-{last:09d}.json").unlink()
     with pytest.raises(StoreError, match=r"run rpd prune again$"):
-        _ = {**rpd.open_run(tmp_path).curves}, rpd.open_run(tmp_path).random_curves
+        _ = run.curves, run.random_curves
 
 
 def test_a_bench_is_always_played_in_full() -> None:
