@@ -117,7 +117,8 @@ def _nothing() -> dict[str, Any]:
     return {
         "summary": None, "chosen": None, "lines": (), "rows": (), "clips": (), "panels": (),
         "advice": (), "facts": (), "versions": (), "plane_data": (), "table_data": "",
-        "validation": None, "data": inline_json({}), "blank": _BLANK,
+        "validation": None, "meaning": "", "outcomes": sentences.OUTCOMES,
+        "data": inline_json({}), "blank": _BLANK,
     }  # fmt: skip
 
 
@@ -169,12 +170,23 @@ def _summary_parts(read: _Read) -> dict[str, Any]:
         "headline": headline(summary),
         "chosen": summary.policy,
         "confirmed": "" if summary.policy is None else sentences.confirmed(summary.policy),
-        "facts": list(sentences.about(summary)),
+        "meaning": _meaning(summary),
+        "facts": list(sentences.about(summary, installed())),
         "advice": [*advice_on(summary), *read.notes],
         "health": list(sentences.health(summary)),
         "validation": read.validation,
         "validation_lines": validation_sentences(read.validation) if read.validation else [],
     }
+
+
+def _meaning(summary: Summary) -> str:
+    if summary.policy is None:
+        return ""
+    settings = summary.configuration.get("suite", {}).get("settings", {})
+    default_action = str(settings.get("default_action", "unknown"))
+    return sentences.meaning(
+        summary.policy, sentences.in_words(installed(), "default-action", default_action)
+    )
 
 
 def _curve_parts(run: Run, read: _Read) -> dict[str, Any]:
@@ -245,7 +257,7 @@ def _list_parts(read: _Read) -> dict[str, Any]:
         "rows": rows,
         "columns": _COLUMNS,
         "intervals": [interval_drawing(scale, row.low, row.effect, row.high) for row in rows],
-        "reached": [reached_words(row.reached).replace("%", " %") for row in rows],
+        "reached": [reached_words(row.reached) for row in rows],
         "kept": listed.kept,
         "pictures": {
             key: data_uri(states[key], "image/webp") for key in sorted(first) if key in states

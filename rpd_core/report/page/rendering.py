@@ -53,11 +53,18 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters["signed"] = _signed
+    made.filters["parts"] = _parts
     return made
 
 
 def _signed(value: float) -> str:
     return f"{value + 0.0:+.2f}".replace("-0.00", "+0.00")
+
+
+def _parts(state: str) -> tuple[str, str]:
+    """Return a state's words and what draws it in signs, in brackets behind them, if anything."""
+    words, bracket, drawn = state.partition("  [")
+    return (words, f"[{drawn}") if bracket and drawn.endswith("]") else (state, "")
 
 
 def _shown(value: Any) -> Any:
