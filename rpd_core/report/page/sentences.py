@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from rpd_core.errors import counted
@@ -18,6 +19,7 @@ _WIDE = 10_000
 """Columns of a line that is never broken."""
 OUTCOMES = {"met": "confirmed", "missed": "not confirmed", "undecided": "left open"}
 """What became of a pruned policy on fresh episodes."""
+_LONG_NUMBER = re.compile(r"\d+\.\d{7,}")
 _DELETED = (0.01, 0.05, 0.2)
 """Shares of the states without which the policy is shown."""
 
@@ -70,12 +72,17 @@ def about(summary: Summary, registry: Registry) -> Iterator[tuple[str, str]]:
     yield "shares of the return are measured from", reference
     told_apart = (in_words(registry, "abstraction", one) for one in abstractions)
     yield "states told apart by", " + ".join(told_apart)
-    yield "an episode passes if", summary.condition
+    yield "an episode passes if", _without_digits(summary.condition)
     yield "mutation rate", f"{suite.mutation_rate:g}"
     yield "mutant episodes", f"{suite.episodes} ({suite.steps} steps in {suite.states} states)"
     yield "seed", str(summary.seed)
     yield "list of decisions by", in_words(registry, "measure", summary.list.measure)
     yield "analysis", summary.analysis
+
+
+def _without_digits(condition: str) -> str:
+    """Return a condition whose bounds have the digits that people read: 12.99...73 is 13."""
+    return _LONG_NUMBER.sub(lambda found: f"{float(found[0]):.6g}", condition)
 
 
 def confirmed(policy: Policy) -> str:

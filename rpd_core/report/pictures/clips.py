@@ -201,9 +201,7 @@ def longest_of(seen: Watched, position: int) -> int:
     return max(len(seen.steps[first]), len(seen.steps[first + 1]))
 
 
-def durations(
-    steps: Sequence[ReplayedStep], pauses: dict[int, int], longest: int = 0
-) -> list[int]:
+def durations(steps: Sequence[ReplayedStep], pauses: dict[int, int], longest: int = 0) -> list[int]:
     """Return how long each step is shown, and the last frame, in milliseconds.
 
     The last frame waits for a clip of `longest` steps: both begin again at the same time.
