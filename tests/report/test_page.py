@@ -83,6 +83,28 @@ def test_an_unfinished_run_has_a_page_that_says_how_far_it_is(run: Path) -> None
     page = (run / "report.html").read_text()
     assert "Not finished: 60 of 60 mutant episodes are stored; the pruning is not complete" in page
     assert "<h2" in page
+    assert 'id="decisions"' not in page, "nobody has said when an episode passes"
+
+
+def test_the_page_of_a_run_that_was_broken_off_shows_the_list_so_far(run: Path) -> None:
+    finished = open_run(run)
+    first = finished.top(3)
+    finished.directory.keep_question(finished.directory.configuration(finished.asked))
+    for folder in (run / "analyses").iterdir():
+        if folder.is_dir():
+            shutil.rmtree(folder)
+    page = page_of(run)
+    assert "Not finished: 60 of 60 mutant episodes are stored; the pruning is not" in page
+    assert "Not final: this is the list after 60 mutant episodes of 60, by" in page
+    for row in first:
+        assert f">{row.state}<" in page
+        assert f"{row.effect:+.2f}" in page
+    returns = finished.suite.episodes.total_return
+    assert f"60, mean return {returns.mean():.4g}" in page
+    assert "kept at the slider" not in page.partition("<script")[0]
+    question = run / "analyses" / "question.json"
+    edit(question, lambda it: it["settings"].update(condition="python:strange:condition"))
+    assert "There is no list yet: " in page_of(run)
 
 
 def test_rpd_run_ends_with_where_the_page_is_and_then_the_headline(tmp_path: Path) -> None:
