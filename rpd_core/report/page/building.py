@@ -119,8 +119,8 @@ def _nothing() -> dict[str, Any]:
         "summary": None, "chosen": None, "lines": (), "rows": (), "clips": (), "panels": (),
         "advice": (), "facts": (), "versions": (), "plane_data": (), "table_data": "",
         "list_notes": (), "rules": (), "table_notes": (), "verdicts": (), "pictures": {},
-        "kept": (), "list_about": "", "validation": None, "meaning": "", "outcomes": sentences.OUTCOMES,
-        "data": inline_json({}), "blank": _BLANK,
+        "kept": (), "list_about": "", "validation": None, "meaning": "",
+        "outcomes": sentences.OUTCOMES, "data": inline_json({}), "blank": _BLANK,
     }  # fmt: skip
 
 
@@ -169,7 +169,7 @@ def _summary_parts(read: _Read) -> dict[str, Any]:
     return {
         "summary": summary,
         "title": sentences.title_of(summary),
-        "headline": headline(summary),
+        "headline": headline(summary, failures=False),
         "chosen": summary.policy,
         "confirmed": "" if summary.policy is None else sentences.confirmed(summary.policy),
         "meaning": _meaning(summary),

@@ -13,6 +13,8 @@ from markupsafe import Markup
 
 _LONGEST = 4000
 """Characters of a text from outside that are shown."""
+_LONG = 50
+"""Characters of a state that do not fit beside its picture; the script has the same number."""
 
 
 def render(content: dict[str, Any], library: str) -> bytes:
@@ -54,11 +56,17 @@ def _environment() -> Environment:
     )
     made.filters["signed"] = _signed
     made.filters["parts"] = _parts
+    made.filters["long"] = _is_long
     return made
 
 
 def _signed(value: float) -> str:
     return f"{value + 0.0:+.2f}".replace("-0.00", "+0.00")
+
+
+def _is_long(state: str) -> bool:
+    """Return whether the words of a state want the whole width of its cell."""
+    return "\n" not in state and len(_parts(state)[0]) > _LONG
 
 
 def _parts(state: str) -> tuple[str, str]:

@@ -26,7 +26,13 @@ _DELETED = (0.01, 0.05, 0.2)
 
 def title_of(summary: Summary) -> str:
     """Return what the page is called."""
-    return f"{summary.policy_spec} on {summary.env}"
+    return f"{_without_folders(summary.policy_spec)} on {summary.env}"
+
+
+def _without_folders(spec: str) -> str:
+    """Return a spec without the folders of a file in it, which mean nothing to other people."""
+    name, colon, value = spec.partition(":")
+    return f"{name}:{value.replace(chr(92), '/').rpartition('/')[2]}" if colon else spec
 
 
 def meaning(policy: Policy, default_action: str) -> str:
@@ -97,7 +103,8 @@ def confirmed(policy: Policy) -> str:
         dropped = policy.untrimmed - policy.kept
         text += f" {dropped} states that it never visits were dropped."
     if policy.failed:
-        text += f" {len(policy.failed)} others were tried before and not confirmed."
+        tried = (f"{one.kept} states by {one.measure}" for one in policy.failed)
+        text += f" Tried before and not confirmed: {', '.join(tried)}."
     return text
 
 

@@ -221,7 +221,9 @@
     const rank = make("th", { role: "rowheader", scope: "row", class: "n c-rank", "data-label": "rank" });
     rank.textContent = row + 1;
     const state = cell("c-state", "state", "");
-    const inside = make("div", { class: "state" });
+    const words = text("state", row);
+    const long = !words.includes("\n") && words.split("  [")[0].length > 50;
+    const inside = make("div", { class: long ? "state long" : "state" });
     if (picture(row)) inside.append(make("img", { src: picture(row), alt: "" }));
     inside.append(stateWords(row));
     state.append(inside);
