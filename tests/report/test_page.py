@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import time
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from page_worlds import edit, panel, spoil_everything, store_pictures
 from stores import ready, tree
 from strangers import having, plugin
 
+import rpd_core as rpd
 from rpd_core.api import open_run
 from rpd_core.errors import ComponentError, StoreError
 from rpd_core.plugin.protocols import Axis, Layer, Paragraph, Plane
@@ -206,6 +208,20 @@ def test_a_page_stays_below_five_megabytes_however_much_there_is(
     assert len(building.build_page(open_run(run))) < building.LARGEST
     monkeypatch.setattr(building, "LARGEST", 2_000_000)
     assert len(building.build_page(open_run(run))) < 2_000_000
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_states_take_less_than_twenty_seconds(tmp_path: Path) -> None:
+    small = {"test_episodes": 2, "confirm_episodes": 20, "confirm_tries": 1, "rounds": 0}
+    rpd.run(
+        "cartpole", abstraction="round:digits=2", episodes=1000, unmutated_episodes=20, evidence=1,
+        random_rankings=1, pictures=False, out=tmp_path / "run", workers=1, **small,
+    )  # fmt: skip
+    began = time.process_time()
+    page = building.build_page(open_run(tmp_path / "run"))
+    assert time.process_time() - began < 20, "seconds of the processor"
+    assert open_run(tmp_path / "run").summary.suite.states > 100_000
+    assert len(page) < building.LARGEST
 
 
 # --------------------------------------------------------------------- panels, strangers
