@@ -66,6 +66,23 @@ class Raises(Good):
 
 
 @dataclass(frozen=True)
+class Plots(Good):
+    """Draws a figure for papers."""
+
+    def plot(self, view: PanelView, figure: Any) -> bool:
+        figure.subplots().set_title(f"{len(view.keys)} states")
+        return True
+
+
+@dataclass(frozen=True)
+class PlotsNot(Good):
+    """Raises when it is to draw a figure."""
+
+    def plot(self, view: PanelView, figure: Any) -> bool:
+        raise KeyError("no map")
+
+
+@dataclass(frozen=True)
 class Markup(Good):
     """Hands in markup where blocks are wanted."""
 

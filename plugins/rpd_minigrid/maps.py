@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from rpd_minigrid.layouts import Layout, Place
 
-_CELL = 40
+CELL = 40
 _CORNERS = (
     ((40, 0), (40, 40)), ((40, 40), (0, 40)), ((0, 40), (0, 0)), ((0, 0), (40, 0)),
 )  # fmt: skip
@@ -23,13 +23,12 @@ def draw_map(
     path: Sequence[Place],
 ) -> str:
     """Draw a layout; `shown` are the places that are coloured, none: all in reach."""
-    wide, high = layout.width * _CELL, layout.height * _CELL
-    parts = [f'<rect width="{wide}" height="{high}" fill="#fff"/>']
+    wide, high = layout.width * CELL, layout.height * CELL
+    parts = [f'<rect width="{wide}" height="{high}" fill="#ffffff"/>']
     for y, row in enumerate(layout.kinds):
         for x, kind in enumerate(row):
-            fill = _FILLS.get(kind, "#fff" if not kind else "#a7b7c7")
-            parts.append(f'<rect x="{x * _CELL}" y="{y * _CELL}" width="{_CELL}" '
-                         f'height="{_CELL}" fill="{fill}" stroke="#dfe3e7"/>')  # fmt: skip
+            parts.append(f'<rect x="{x * CELL}" y="{y * CELL}" width="{CELL}" '
+                         f'height="{CELL}" fill="{fill_of(kind)}" stroke="#dfe3e7"/>')  # fmt: skip
     for place, key in sorted(layout.keys.items()):
         if shown is None or place in shown:
             parts.append(_triangle(place, importance.get(key)))
@@ -40,13 +39,23 @@ def draw_map(
     )
 
 
-def _triangle(place: Place, importance: float | None) -> str:
+def fill_of(kind: str) -> str:
+    """Return the colour of a cell by what is in it."""
+    return _FILLS.get(kind, "#ffffff" if not kind else "#a7b7c7")
+
+
+def triangle(place: Place, importance: float | None) -> tuple[list[tuple[int, int]], str]:
+    """Return the corners of a direction's triangle, and its colour."""
     x, y, direction = place
-    left, top = x * _CELL, y * _CELL
+    left, top = x * CELL, y * CELL
     corners = [(left + dx, top + dy) for dx, dy in _CORNERS[direction]]
-    corners.append((left + _CELL // 2, top + _CELL // 2))
+    corners.append((left + CELL // 2, top + CELL // 2))
+    return corners, _UNSEEN if importance is None else _colour(importance)
+
+
+def _triangle(place: Place, importance: float | None) -> str:
+    corners, fill = triangle(place, importance)
     points = " ".join(f"{px},{py}" for px, py in corners)
-    fill = _UNSEEN if importance is None else _colour(importance)
     return f'<polygon points="{points}" fill="{fill}" stroke="#666" stroke-width=".6"/>'
 
 
@@ -58,6 +67,6 @@ def _colour(share: float) -> str:
 
 
 def _line(path: Sequence[Place]) -> str:
-    middles = [(x * _CELL + _CELL // 2, y * _CELL + _CELL // 2) for x, y, _ in path]
+    middles = [(x * CELL + CELL // 2, y * CELL + CELL // 2) for x, y, _ in path]
     points = " ".join(f"{x},{y}" for x, y in dict.fromkeys(middles))
     return f'<polyline points="{points}" fill="none" stroke="#111" stroke-width="2"/>'

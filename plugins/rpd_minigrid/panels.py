@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rpd_core.plugin.protocols import Block, Image, PanelFacts, PanelView, Paragraph, Scene
-from rpd_minigrid.layouts import Layout, find_path, read_layout
+from rpd_minigrid.layouts import Layout, Place, find_path, read_layout
 from rpd_minigrid.maps import draw_map
 
 _FILE = "map-{}.json"
 _MAPS = 2
+_COLOURS = "from blue, least important, to red, most important,"
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,23 @@ class MiniGridMap:
         )
         return [Paragraph(about), *drawn]
 
+    def plot(self, view: PanelView, figure: Any) -> bool:
+        """Draw the same maps on a figure of matplotlib, one layout per row."""
+        from rpd_minigrid.figures import paint_map  # needs matplotlib
+
+        gathered = [found for number in range(_MAPS) if (found := _gathered(view, number))]
+        if not gathered:
+            return False
+        importance = _importance(view)
+        figure.set_size_inches(6.4, 3.3 * len(gathered))
+        rows = figure.subplots(len(gathered), 2, squeeze=False)
+        for row, (layout, path, episode) in zip(rows, gathered, strict=True):
+            for axes, (what, shown) in zip(row, _shown(path), strict=True):
+                paint_map(axes, layout, importance, shown, path)
+                axes.set_title(f"{episode}: {what}", loc="left")
+        figure.supxlabel(f"{_COLOURS} by {view.measure}; grey was never seen", fontsize=8)
+        return True
+
 
 def _importance(view: PanelView) -> dict[int, float]:
     """Return the place of each state among all, from 0 to 1 for the most important."""
@@ -63,16 +81,29 @@ def _importance(view: PanelView) -> dict[int, float]:
 
 
 def _maps(view: PanelView, number: int, importance: Mapping[int, float]) -> Iterator[Image]:
+    gathered = _gathered(view, number)
+    if gathered is None:
+        return
+    layout, path, episode = gathered
+    for what, shown in _shown(path):
+        svg = draw_map(layout, importance, shown, path)
+        hottest = _hottest(layout, importance, shown)
+        alt = f"Map of the layout of episode {episode}, {what}; {hottest}"
+        yield Image(svg.encode(), "image/svg+xml", alt, f"Episode {episode}: {what}")
+
+
+def _gathered(view: PanelView, number: int) -> tuple[Layout, list[Place], str] | None:
+    """Return a layout that is stored with the run, the path in it and the name of its episode."""
     content = view.files.get(_FILE.format(number))
     if content is None:
-        return
+        return None
     plain: dict[str, Any] = json.loads(content)
-    layout, path = Layout.from_plain(plain), [tuple(one) for one in plain["path"]]
-    named = f"the layout of episode {plain['episode']}"
-    for what, shown in (("states on its path", set(path)), ("all states in reach", None)):
-        svg = draw_map(layout, importance, shown, path)
-        alt = f"Map of {named}, {what}; {_hottest(layout, importance, shown)}"
-        yield Image(svg.encode(), "image/svg+xml", alt, f"Episode {plain['episode']}: {what}")
+    path = [tuple(one) for one in plain["path"]]
+    return Layout.from_plain(plain), path, str(plain["episode"])
+
+
+def _shown(path: Sequence[Place]) -> tuple[tuple[str, set[Place] | None], ...]:
+    return ("states on its path", set(path)), ("all states in reach", None)
 
 
 def _hottest(

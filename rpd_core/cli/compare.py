@@ -74,8 +74,8 @@ def _fail_under(share: float, found: Comparison) -> None:
     first = found.agreement_in_first(_FIRST)
     if first.low < share:
         shared.errors().print(
-            f"rpd: the policies agree in {first.agreement:.1%} of the first 10 % of states, at "
-            f"least in {first.low:.1%} (95 % interval), which is below {share:.1%}",
+            f"rpd: the policies agree in {first.agreement:.1%} of the first 10% of states, at "
+            f"least in {first.low:.1%} (95% interval), which is below {share:.1%}",
             markup=False,
         )
         raise typer.Exit(TOO_LITTLE)

@@ -211,8 +211,11 @@ def _shares(point: PrunedPoint) -> str:
     return f"{point.states:.1%} / {point.steps:.1%}"
 
 
-def headline(summary: Summary) -> str:
-    """Return what the analysis found in a sentence or two: one policy, all figures its own."""
+def headline(summary: Summary, failures: bool = True) -> str:
+    """Return what the analysis found in a sentence or two: one policy, all figures its own.
+
+    With `failures`, those that were tried before and not confirmed come first.
+    """
     fraction, policy = next(iter(summary.policies.items()))
     wanted = f"{float(fraction):.0%} of the return"
     chance = summary.thresholds[fraction]["random"]
@@ -221,7 +224,8 @@ def headline(summary: Summary) -> str:
             f"No pruned policy keeps {wanted}: too many of its steps fall in states that the suite "
             "never saw. Try a coarser --abstraction, more --episodes or --unvisited policy."
         )
-    found = f"{_failures(policy)}{_policy_sentence(summary, policy, wanted)}"
+    before = _failures(policy) if failures else ""
+    found = f"{before}{_policy_sentence(summary, policy, wanted)}"
     return found if _is_whole(policy) else f"{found} {_compared(chance)}"
 
 

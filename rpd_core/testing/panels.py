@@ -11,7 +11,7 @@ import numpy as np
 
 from rpd_core.errors import ComponentError, one_line
 from rpd_core.play.chance import state_keys
-from rpd_core.plugin.protocols import Entry, Panel, PanelFacts, PanelView
+from rpd_core.plugin.protocols import Entry, Panel, PanelFacts, PanelView, Plotter
 from rpd_core.report.page.blocks import Room, checked_blocks
 from rpd_core.testing.fitting import Unchecked
 from rpd_core.testing.scenes import Scene, parts_of
@@ -54,10 +54,24 @@ def _check_drawing(panel: Panel, view: PanelView) -> Iterator[str]:
     except Exception as error:  # a stranger's panel may raise anything
         yield f"its draw() raised {one_line(error)} ({where})"
         return
+    if isinstance(panel, Plotter):
+        yield from _check_plot(panel, view, where)
     if first != second:
         yield f"its draw() gave something else when asked twice ({where})"
     if not _same(before, view):
         yield f"its draw() changed the view that it was given ({where})"
+
+
+def _check_plot(panel: Plotter, view: PanelView, where: str) -> Iterator[str]:
+    from matplotlib.figure import Figure  # few panels draw figures
+
+    try:
+        drew: object = panel.plot(view, Figure())
+    except Exception as error:  # a stranger's panel may raise anything
+        yield f"its plot() raised {one_line(error)} ({where})"
+        return
+    if not isinstance(drew, bool):
+        yield f"its plot() must return true or false, got {drew!r:.60} ({where})"
 
 
 def _same(one: Any, other: Any) -> bool:

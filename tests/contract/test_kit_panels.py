@@ -69,6 +69,16 @@ class Uneven(Plain):
         return [Plane(axes, (Layer("c", np.zeros(2)),))]
 
 
+class PlotsNot(Plain):
+    def plot(self, view: Any, figure: Any) -> Any:
+        raise KeyError("no map")
+
+
+class PlotsMaybe(Plain):
+    def plot(self, view: Any, figure: Any) -> Any:
+        return None
+
+
 class Never(Plain):
     def applies(self, about: Any) -> Any:
         return False
@@ -89,6 +99,8 @@ def test_a_panel_without_fault_passes() -> None:
         (Writes, "changed the view"),
         (Mute, "an image has no alt text"),
         (Uneven, "different numbers of states"),
+        (PlotsNot, "its plot() raised KeyError"),
+        (PlotsMaybe, "its plot() must return true or false, got None"),
         (Never, "applies to none of the kit's runs"),
     ],
 )

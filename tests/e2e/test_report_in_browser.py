@@ -62,7 +62,7 @@ def test_the_slider_shows_return_steps_and_which_states_are_in(page: Any) -> Non
     assert page.locator("#keep-count").inner_text() == "0"
     assert page.locator("#keep-list li").count() == 0
     page.keyboard.press("End")
-    assert page.locator("#keep-states").inner_text() == "100.0 %"
+    assert page.locator("#keep-states").inner_text() == "100.0%"
     assert page.locator("#keep-list li").count() == 12
     assert all("✓" in text for text in column(page, "kept"))
     before = page.locator("#keep-return").inner_text()
@@ -142,6 +142,31 @@ def test_nothing_is_wider_than_a_phone(browser: Any, report: Path) -> None:
         assert found.page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
         assert found.page.locator("#table tbody tr").first.is_visible()
     assert found.complaints == []
+
+
+def test_a_phone_shows_ten_decisions_at_a_time(browser: Any, report: Path) -> None:
+    with opened(browser, report, viewport=PHONE) as found:
+        page = found.page
+        assert page.locator("#table tbody tr").count() == 10
+        page.locator("#table-after").click()
+        assert column(page, "rank")[0] == "11"
+        cards = [row.bounding_box() for row in page.locator("#table tbody tr").all()]
+        assert all(0 < card["height"] < 330 for card in cards), "a card fits a small screen"
+
+
+def test_on_paper_decisions_are_a_table_and_what_was_folded_is_open(page: Any) -> None:
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 700, "height": 1000})  # A4 is narrower than a screen
+    row = page.locator("#table tbody tr").first
+    assert row.evaluate("row => getComputedStyle(row).display") == "table-row"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 700
+    folded = page.locator("details[data-print]")
+    assert folded.is_visible() is False
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert folded.locator("tbody tr").count() > 5
+    assert folded.locator("tbody tr").first.is_visible()
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert folded.get_attribute("open") is None
 
 
 def test_every_control_is_reached_by_the_tab_key(page: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import time
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from page_worlds import edit, panel, spoil_everything, store_pictures
 from stores import ready, tree
 from strangers import having, plugin
 
+import rpd_core as rpd
 from rpd_core.api import open_run
 from rpd_core.errors import ComponentError, StoreError
 from rpd_core.plugin.protocols import Axis, Layer, Paragraph, Plane
@@ -83,6 +85,28 @@ def test_an_unfinished_run_has_a_page_that_says_how_far_it_is(run: Path) -> None
     page = (run / "report.html").read_text()
     assert "Not finished: 60 of 60 mutant episodes are stored; the pruning is not complete" in page
     assert "<h2" in page
+    assert 'id="decisions"' not in page, "nobody has said when an episode passes"
+
+
+def test_the_page_of_a_run_that_was_broken_off_shows_the_list_so_far(run: Path) -> None:
+    finished = open_run(run)
+    first = finished.top(3)
+    finished.directory.keep_question(finished.directory.configuration(finished.asked))
+    for folder in (run / "analyses").iterdir():
+        if folder.is_dir():
+            shutil.rmtree(folder)
+    page = page_of(run)
+    assert "Not finished: 60 of 60 mutant episodes are stored; the pruning is not" in page
+    assert "Not final: this is the list after 60 mutant episodes of 60, by" in page
+    for row in first:
+        assert f">{row.state}<" in page
+        assert f"{row.effect:+.2f}" in page
+    returns = finished.suite.episodes.total_return
+    assert f"60, mean return {returns.mean():.4g}" in page
+    assert "kept at the slider" not in page.partition("<script")[0]
+    question = run / "analyses" / "question.json"
+    edit(question, lambda it: it["settings"].update(condition="python:strange:condition"))
+    assert "There is no list yet: " in page_of(run)
 
 
 def test_rpd_run_ends_with_where_the_page_is_and_then_the_headline(tmp_path: Path) -> None:
@@ -184,6 +208,20 @@ def test_a_page_stays_below_five_megabytes_however_much_there_is(
     assert len(building.build_page(open_run(run))) < building.LARGEST
     monkeypatch.setattr(building, "LARGEST", 2_000_000)
     assert len(building.build_page(open_run(run))) < 2_000_000
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_states_take_less_than_twenty_seconds(tmp_path: Path) -> None:
+    small = {"test_episodes": 2, "confirm_episodes": 20, "confirm_tries": 1, "rounds": 0}
+    rpd.run(
+        "cartpole", abstraction="round:digits=2", episodes=1000, unmutated_episodes=20, evidence=1,
+        random_rankings=1, pictures=False, out=tmp_path / "run", workers=1, **small,
+    )  # fmt: skip
+    began = time.process_time()
+    page = building.build_page(open_run(tmp_path / "run"))
+    assert time.process_time() - began < 20, "seconds of the processor"
+    assert open_run(tmp_path / "run").summary.suite.states > 100_000
+    assert len(page) < building.LARGEST
 
 
 # --------------------------------------------------------------------- panels, strangers

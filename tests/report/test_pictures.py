@@ -48,6 +48,16 @@ def frames_of(path: Path) -> list[np.ndarray]:
     return found
 
 
+def playing_time(path: Path) -> int:
+    """Return how long an animated file takes, in milliseconds."""
+    film, total = Image.open(path), 0
+    for number in range(getattr(film, "n_frames", 1)):
+        film.seek(number)
+        film.load()
+        total += int(film.info["duration"])
+    return total
+
+
 def test_a_state_is_drawn_as_it_was_first_seen(run: rpd.Run) -> None:
     found = run.decided()
     rows = found.listed()[:300]
@@ -63,7 +73,7 @@ def test_a_state_is_drawn_as_it_was_first_seen(run: rpd.Run) -> None:
         assert again.steps[step].key == states.key[row]
         expected = files.thumbnail([plain_frames(again.seed, actions)[-1]])
         assert pictures.states[int(states.key[row])].read_bytes() == expected
-        assert Image.open(io.BytesIO(expected)).size == (96, 64)
+        assert Image.open(io.BytesIO(expected)).size == (192, 128)
 
 
 def test_clips_are_of_the_first_five_in_the_order_of_the_list(run: rpd.Run) -> None:
@@ -79,6 +89,7 @@ def test_clips_are_of_the_first_five_in_the_order_of_the_list(run: rpd.Run) -> N
         assert (policy[shared] != default[shared]).any(), "red, and blue"
         assert max(pair.policy.stat().st_size, pair.default.stat().st_size) <= files.LARGEST_CLIP
         assert len(policy) <= 10 + 31 + 12 + 1
+        assert playing_time(pair.policy) == playing_time(pair.default), "they stay in step"
         assert (pair.policy_return != pair.default_return) == (pair.differing > 0)
 
 
@@ -144,7 +155,7 @@ def test_large_pictures_are_made_smaller() -> None:
     noise = np.random.default_rng(0).integers(0, 256, (200, 200, 3), dtype=np.uint8)
     content = files.thumbnail([noise])
     assert len(content) <= files.LARGEST_THUMBNAIL
-    assert max(Image.open(io.BytesIO(content)).size) < files.THUMBNAIL
+    assert max(Image.open(io.BytesIO(content)).size) < files.THUMBNAILS[0]
     assert files.reduced(noise, 200) is noise
     assert files.reduced(noise, 100).shape == (100, 100, 3)
 

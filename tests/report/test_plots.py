@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 from commands import refusal, rpd_command
 from matplotlib.figure import Figure
+from page_worlds import panel
 from stores import ready, tree
+from strangers import having, plugin
 
 import rpd_core as rpd
 from rpd_core.errors import ConfigError
@@ -123,6 +125,18 @@ def test_a_map_sums_up_the_states_by_two_entries(run: Run, monkeypatch: pytest.M
     for pair, told in (((" 1", "1"), "two different entries"), (("1", "x"), "no entry 'x'")):
         with pytest.raises(ConfigError, match=told):
             map_data(opened, pair)
+
+
+def test_a_panel_that_draws_figures_draws_the_map(run: Run, tmp_path: Path) -> None:
+    """The corridor has no plane, but a panel of a stranger's may draw it."""
+    with having(plugin("rpd-drawn", "1", (panel("drawn", "Plots"),))):
+        figure = draw(rpd.open_run(run.path), "map")
+        assert figure.axes[0].get_title() == f"{run.summary.suite.states} states"
+        told = refusal("plot", run.path, "map", "--pair", "1,2", "--out", tmp_path / "a.png")
+        assert "are one number each" in told
+    with having(plugin("rpd-drawn", "1", (panel("drawn", "PlotsNot"),))):
+        told = refusal("plot", run.path, "map", "--out", tmp_path / "a.png")
+    assert "the panel 'drawn' could not draw a map: KeyError: 'no map'" in told
 
 
 def test_a_plane_is_made_of_the_entries_with_most_values_and_shows_them_in_units() -> None:

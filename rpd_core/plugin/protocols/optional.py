@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rpd_core.plugin.protocols.abstraction import Entry, FitSample
     from rpd_core.plugin.protocols.arrays import Array, Batch
     from rpd_core.plugin.protocols.environment import Facts
-    from rpd_core.plugin.protocols.panel import Scene
+    from rpd_core.plugin.protocols.panel import PanelView, Scene
     from rpd_core.plugin.protocols.suite import Episodes
 
 
@@ -141,3 +141,11 @@ class Gatherer(Protocol):
 
     def gather(self, scene: Scene) -> Mapping[str, bytes]:
         """Return files by name, which are stored with the run and handed to `draw`."""
+
+
+@runtime_checkable
+class Plotter(Protocol):
+    """A panel that draws a figure for papers, too: `rpd plot RUN map` asks for it."""
+
+    def plot(self, view: PanelView, figure: Any) -> bool:
+        """Draw on an empty matplotlib figure; return whether there was anything to draw."""

@@ -124,7 +124,7 @@ Block = Paragraph | Image | Plane
 
 @runtime_checkable
 class Panel(Protocol):
-    """The recipe of a panel. Optional: `gather` (`Gatherer`); `fallback`, a class attribute."""
+    """The recipe of a panel. Optional: `gather`, `plot`; `fallback`, a class attribute."""
 
     title: ClassVar[str]
     """Its heading in the page."""

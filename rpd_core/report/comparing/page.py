@@ -74,4 +74,4 @@ def _data(kind: str, content: bytes) -> str:
 
 
 def _percent(share: float) -> str:
-    return "<1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
+    return "<1%" if 0 < share < 0.005 else f"{100 * share:.0f}%"

@@ -84,7 +84,7 @@ def _table(console: Console, title: str, *columns: str) -> Table:
 
 
 def _print_agreement(console: Console, found: Comparison) -> None:
-    title = "Same action in the first states by A's ranking, with 95 % intervals"
+    title = "Same action in the first states by A's ranking, with 95% intervals"
     shares = [f"{share:.0%}" for share in _SHOWN_SHARES[:-1]]
     table = _table(console, title, "first", *shares, "all")
     for curve in found.agreement:
@@ -112,7 +112,7 @@ def _print_changes(console: Console, found: Comparison) -> None:
     if not rows:
         say(console, f"{title}.", style="bold")
         return
-    columns = ("state", "A", "B", "B - A (95 %)", "policy A", "policy B")
+    columns = ("state", "A", "B", "B - A (95%)", "policy A", "policy B")
     table = _table(console, title, *columns)
     for row in rows:
         cells = f"{row.a.effect:+.2f}", f"{row.b.effect:+.2f}", _difference(row)
@@ -186,6 +186,6 @@ def headline(found: Comparison) -> str:
     return (
         f"The policies choose the same action in {first.agreement:.0%} "
         f"({100 * first.low:.0f} to {100 * first.high:.0f}) of the {first.states} most important "
-        f"states (the first 10 % by {found.agreement[0].measure}), and in {every.agreement:.0%} of "
+        f"states (the first 10% by {found.agreement[0].measure}), and in {every.agreement:.0%} of "
         "all."
     )

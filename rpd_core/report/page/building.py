@@ -38,6 +38,7 @@ from rpd_core.report.page.printed import (
 )
 from rpd_core.report.page.rendering import render
 from rpd_core.report.page.sweep import Line, sweep_lines
+from rpd_core.report.page.unfinished import begun_run
 from rpd_core.report.pictures.stored import Pictures, read_pictures
 from rpd_core.report.results import Summary
 from rpd_core.report.screen import headline
@@ -77,7 +78,7 @@ def write_page(run: Run, out: Path | None = None) -> Path:
 def build_page(run: Run) -> bytes:
     """Return the page of a run, which is small enough to be mailed."""
     if run.name is None:
-        return render(_unfinished(run), "")
+        return render({**_nothing(), **_unfinished(run)}, "")
     script, content = library(), b""
     for room in _ROOMS:
         content = render(_finished(run, room), script)
@@ -117,7 +118,9 @@ def _nothing() -> dict[str, Any]:
     return {
         "summary": None, "chosen": None, "lines": (), "rows": (), "clips": (), "panels": (),
         "advice": (), "facts": (), "versions": (), "plane_data": (), "table_data": "",
-        "validation": None, "data": inline_json({}), "blank": _BLANK,
+        "list_notes": (), "rules": (), "table_notes": (), "verdicts": (), "pictures": {},
+        "kept": (), "list_about": "", "validation": None, "meaning": "",
+        "outcomes": sentences.OUTCOMES, "data": inline_json({}), "blank": _BLANK,
     }  # fmt: skip
 
 
@@ -166,15 +169,26 @@ def _summary_parts(read: _Read) -> dict[str, Any]:
     return {
         "summary": summary,
         "title": sentences.title_of(summary),
-        "headline": headline(summary),
+        "headline": headline(summary, failures=False),
         "chosen": summary.policy,
         "confirmed": "" if summary.policy is None else sentences.confirmed(summary.policy),
-        "facts": list(sentences.about(summary)),
+        "meaning": _meaning(summary),
+        "facts": list(sentences.about(summary, installed())),
         "advice": [*advice_on(summary), *read.notes],
         "health": list(sentences.health(summary)),
         "validation": read.validation,
         "validation_lines": validation_sentences(read.validation) if read.validation else [],
     }
+
+
+def _meaning(summary: Summary) -> str:
+    if summary.policy is None:
+        return ""
+    settings = summary.configuration.get("suite", {}).get("settings", {})
+    default_action = str(settings.get("default_action", "unknown"))
+    return sentences.meaning(
+        summary.policy, sentences.in_words(installed(), "default-action", default_action)
+    )
 
 
 def _curve_parts(run: Run, read: _Read) -> dict[str, Any]:
@@ -245,7 +259,7 @@ def _list_parts(read: _Read) -> dict[str, Any]:
         "rows": rows,
         "columns": _COLUMNS,
         "intervals": [interval_drawing(scale, row.low, row.effect, row.high) for row in rows],
-        "reached": [reached_words(row.reached).replace("%", " %") for row in rows],
+        "reached": [reached_words(row.reached) for row in rows],
         "kept": listed.kept,
         "pictures": {
             key: data_uri(states[key], "image/webp") for key in sorted(first) if key in states
@@ -337,26 +351,17 @@ def _configuration(value: Any) -> str:
 
 def _unfinished(run: Run) -> dict[str, Any]:
     """Return what there is to say about a run without a finished analysis."""
-    done, asked = run.progress
-    stored = run.directory.stored()
-    settings = stored.settings.given()
-    words = {
-        "task": stored.env,
-        "policy": stored.policy,
-        "default action": settings.get("default_action"),
-        "states told apart by": " + ".join(map(str, settings.get("abstraction", ()))),
-        "mutation rate": settings.get("mutation_rate"),
-        "seed": settings.get("seed"),
-    }
-    stage = "suite" if run.missing else "pruning"
+    begun = begun_run(run)
+    scale = scale_of(begun.rows)
     return {
-        **_nothing(),
-        "title": f"{stored.policy} on {stored.env}",
-        "unfinished": (
-            f"Not finished: {done} of {asked} mutant episodes are stored; the {stage} is not "
-            "complete. Continue with: rpd run --config RUN/run.json --out RUN"
-        ),
-        "facts": [(label, str(value)) for label, value in words.items()],
-        "commands": ["rpd run --config RUN/run.json --out RUN", "rpd report RUN"],
+        "title": begun.title,
+        "unfinished": begun.standing,
+        "facts": begun.facts,
+        "rows": begun.rows,
+        "columns": _COLUMNS,
+        "intervals": [interval_drawing(scale, row.low, row.effect, row.high) for row in begun.rows],
+        "reached": [reached_words(row.reached) for row in begun.rows],
+        "list_about": begun.about_list,
+        "commands": begun.commands,
         "configuration": _configuration(run.directory.read_json("run.json")),
     }

@@ -114,8 +114,9 @@ def plane_chart(name: str, logarithmic: bool) -> Any:
         palette=Cividis256, low=0.1, high=1.0, name="colours"
     )
     cells = plot.rect(
-        "x", "y", "width", "height", source=source, line_alpha=0, dilate=True,
+        "x", "y", "width", "height", source=source, line_width=1,
         fill_color={"field": "value", "transform": mapper},
+        line_color={"field": "value", "transform": mapper},  # or gaps shine through
     )  # fmt: skip
     plot.add_tools(HoverTool(renderers=[cells], visible=False, tooltips=[
         ("here", "@x{0.00}, @y{0.00}"), (_literal(name), "@value{0.0000}"), ("states", "@count"),

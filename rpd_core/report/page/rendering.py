@@ -13,6 +13,8 @@ from markupsafe import Markup
 
 _LONGEST = 4000
 """Characters of a text from outside that are shown."""
+_LONG = 50
+"""Characters of a state that do not fit beside its picture; the script has the same number."""
 
 
 def render(content: dict[str, Any], library: str) -> bytes:
@@ -53,11 +55,24 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters["signed"] = _signed
+    made.filters["parts"] = _parts
+    made.filters["long"] = _is_long
     return made
 
 
 def _signed(value: float) -> str:
     return f"{value + 0.0:+.2f}".replace("-0.00", "+0.00")
+
+
+def _is_long(state: str) -> bool:
+    """Return whether the words of a state want the whole width of its cell."""
+    return "\n" not in state and len(_parts(state)[0]) > _LONG
+
+
+def _parts(state: str) -> tuple[str, str]:
+    """Return a state's words and what draws it in signs, in brackets behind them, if anything."""
+    words, bracket, drawn = state.partition("  [")
+    return (words, f"[{drawn}") if bracket and drawn.endswith("]") else (state, "")
 
 
 def _shown(value: Any) -> Any:

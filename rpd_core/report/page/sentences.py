@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from rpd_core.errors import counted
+from rpd_core.plugin.registry import Registry
+from rpd_core.pruning.deletion import Deletion
 from rpd_core.pruning.refine import MEASURE
 from rpd_core.report.listing import list_notes
 from rpd_core.report.page.listed import Listed
@@ -13,17 +17,52 @@ from rpd_core.report.screen import growth_words
 
 _WIDE = 10_000
 """Columns of a line that is never broken."""
+OUTCOMES = {"met": "confirmed", "missed": "not confirmed", "undecided": "left open"}
+"""What became of a pruned policy on fresh episodes."""
+_LONG_NUMBER = re.compile(r"\d+\.\d{7,}")
+_DELETED = (0.01, 0.05, 0.2)
+"""Shares of the states without which the policy is shown."""
 
 
 def title_of(summary: Summary) -> str:
     """Return what the page is called."""
-    return f"{summary.policy_spec} on {summary.env}"
+    return f"{_without_folders(summary.policy_spec)} on {summary.env}"
 
 
-def about(summary: Summary) -> Iterator[tuple[str, str]]:
+def _without_folders(spec: str) -> str:
+    """Return a spec without the folders of a file in it, which mean nothing to other people."""
+    name, colon, value = spec.partition(":")
+    return f"{name}:{value.replace(chr(92), '/').rpartition('/')[2]}" if colon else spec
+
+
+def meaning(policy: Policy, default_action: str) -> str:
+    """Return what a pruned policy is, for readers who have never met one."""
+    return (
+        f"A pruned policy: in {counted(policy.kept, 'state')} it does what the policy does, in all "
+        f"others the default action ({default_action}) acts instead."
+    )
+
+
+def in_words(registry: Registry, kind: str, spec: str) -> str:
+    """Return a spec with what its plugin says about it, where that is installed."""
+    name = spec.partition(":")[0].partition(",")[0]
+    named = [one for one in registry.of_kind(kind) if one.component.name == name]
+    if not named or not named[0].component.summary:
+        return spec
+    return f"{spec} – {_begun_small(named[0].component.summary)}"
+
+
+def _begun_small(text: str) -> str:
+    """Return a sentence as it stands inside another; names in capitals keep theirs."""
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
+
+
+def about(summary: Summary, registry: Registry) -> Iterator[tuple[str, str]]:
     """Yield what was analysed, as names and values."""
     settings = summary.configuration.get("suite", {}).get("settings", {})
     original, suite = summary.original, summary.suite
+    default_action = str(settings.get("default_action", "unknown"))
+    abstractions = map(str, settings.get("abstraction", ()))
     yield "task", summary.env
     yield "policy", summary.policy_spec
     yield (
@@ -33,32 +72,39 @@ def about(summary: Summary) -> Iterator[tuple[str, str]]:
             f"{original.return_std:.3g})"
         ),
     )
-    yield "default action", str(settings.get("default_action", "unknown"))
+    yield "default action", in_words(registry, "default-action", default_action)
     yield "return of the default action", f"{original.default_everywhere:.4g}"
     reference = f"{original.reference:.4g} ({original.reference_source})"
     yield "shares of the return are measured from", reference
-    yield "states told apart by", " + ".join(map(str, settings.get("abstraction", ())))
-    yield "an episode passes if", summary.condition
+    told_apart = (in_words(registry, "abstraction", one) for one in abstractions)
+    yield "states told apart by", " + ".join(told_apart)
+    yield "an episode passes if", _without_digits(summary.condition)
     yield "mutation rate", f"{suite.mutation_rate:g}"
     yield "mutant episodes", f"{suite.episodes} ({suite.steps} steps in {suite.states} states)"
     yield "seed", str(summary.seed)
-    yield "list of decisions by", summary.list.measure
+    yield "list of decisions by", in_words(registry, "measure", summary.list.measure)
     yield "analysis", summary.analysis
+
+
+def _without_digits(condition: str) -> str:
+    """Return a condition whose bounds have the digits that people read: 12.99...73 is 13."""
+    return _LONG_NUMBER.sub(lambda found: f"{float(found[0]):.6g}", condition)
 
 
 def confirmed(policy: Policy) -> str:
     """Return on what the figures of the pruned policy stand."""
     found_by = "refining" if policy.measure == MEASURE else policy.measure
-    found = {"met": "Confirmed", "missed": "Not confirmed", "undecided": "Left open"}
+    outcome = OUTCOMES.get(policy.outcome, policy.outcome)
     text = (
-        f"{found.get(policy.outcome, policy.outcome)} on {policy.episodes} fresh episodes that had "
+        f"{outcome[:1].upper()}{outcome[1:]} on {policy.episodes} fresh episodes that had "
         f"no part in choosing it; found by {found_by}."
     )
     if policy.untrimmed > policy.kept:
         dropped = policy.untrimmed - policy.kept
         text += f" {dropped} states that it never visits were dropped."
     if policy.failed:
-        text += f" {len(policy.failed)} others were tried before and not confirmed."
+        tried = (f"{one.kept} states by {one.measure}" for one in policy.failed)
+        text += f" Tried before and not confirmed: {', '.join(tried)}."
     return text
 
 
@@ -81,7 +127,7 @@ def notes_on_list(summary: Summary) -> Iterator[str]:
     facts, first = summary.list, min(summary.list.listed, 50)
     if facts.listed and facts.reached * 4 < first:
         yield (
-            f"Of the first {first}, {facts.reached} are reached by more than 1 % of "
+            f"Of the first {first}, {facts.reached} are reached by more than 1% of "
             f"{facts.unmutated_episodes} unmutated episodes: the list is about recovery under "
             f"mutation at rate {summary.suite.mutation_rate:g}, not about everyday decisions."
         )
@@ -138,15 +184,14 @@ def health(summary: Summary) -> Iterator[tuple[str, str]]:
         yield (
             "does the list come back in another half of the episodes?",
             (
-                f"the first ten have {stable.top10:.0%} in common{fifty}; rank-biased overlap "
-                f"{stable.rank_biased:.2f}"
+                f"the first ten have {stable.top10:.0%} in common{fifty}; order alike to "
+                f"{stable.rank_biased:.0%} (rank-biased overlap)"
             ),
         )
     for name, found in summary.deletion.items():
-        scores = {share: score for share, score in found.fidelity.items() if score is not None}
-        if scores:
-            words = ", ".join(f"{float(s):.0%} of steps {v:+.2f}" for s, v in scores.items())
-            yield f"fidelity when only the top states of {name} act by default", words
+        words = _without_the_first(found)
+        if words:
+            yield f"return if only the first states by {name} act by default", words
     tied = {name: ties for name, ties in summary.ties.items() if ties.groups}
     mine = tied.get(summary.list.measure)
     if mine is not None:
@@ -154,6 +199,16 @@ def health(summary: Summary) -> Iterator[tuple[str, str]]:
             "states with equal scores in the list's ranking",
             (f"{mine.groups} groups, the largest of {mine.largest}"),
         )
+
+
+def _without_the_first(found: Deletion) -> str:
+    """Return what is earned without the first states, at a few of the points that were played."""
+    points = list(zip(found.states, found.deleted, found.returns, strict=True))
+    chosen = {min(points, key=lambda point: abs(point[0] - share)) for share in _DELETED if points}
+    shown = sorted(point for point in chosen if point[1])
+    return ", ".join(
+        f"{total:.4g} without the first {deleted} ({share:.1%})" for share, deleted, total in shown
+    )
 
 
 def commands(analysis: str | None) -> list[str]:
@@ -173,7 +228,7 @@ def versions(summary: Summary) -> Iterator[tuple[str, str]]:
         origin = played.origin
         kind = f"Python {origin.python} on {origin.machine}"
         names = ", ".join(f"{name} {version}" for name, version in origin.distributions.items())
-        yield f"{played.parts} parts", f"{kind}; {names}"
+        yield f"played by ({counted(played.parts, 'part')} of the run)", f"{kind}; {names}"
         strangers = {
             component: name
             for component, name in origin.components.items()

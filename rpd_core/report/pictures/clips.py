@@ -188,16 +188,27 @@ def clip(job: ClipJob, seen: Watched, position: int, pair: Pair) -> bytes:
         show = Showing(job.recipe, namer(job.actions), longest)
         cards = [show.card(step) for step in steps]
         cards.append(show.last_card(steps[-1], last, who, about))
-        content = files.film_webp(same_size(cards), durations(steps, {pair.visit.step: PAUSE}))
+        shown = durations(steps, {pair.visit.step: PAUSE}, longest_of(seen, position))
+        content = files.film_webp(same_size(cards), shown)
         if len(content) <= files.LARGEST_CLIP:
             break
     return content
 
 
-def durations(steps: Sequence[ReplayedStep], pauses: dict[int, int]) -> list[int]:
-    """Return how long each step is shown, and the last frame, in milliseconds."""
+def longest_of(seen: Watched, position: int) -> int:
+    """Return the number of steps in the longer clip of the pair that a position belongs to."""
+    first = position - position % 2
+    return max(len(seen.steps[first]), len(seen.steps[first + 1]))
+
+
+def durations(steps: Sequence[ReplayedStep], pauses: dict[int, int], longest: int = 0) -> list[int]:
+    """Return how long each step is shown, and the last frame, in milliseconds.
+
+    The last frame waits for a clip of `longest` steps: both begin again at the same time.
+    """
     usual = 1000 // files.FRAMES_PER_SECOND
-    return [*(pauses.get(step.number, usual) for step in steps), END]
+    wait = usual * max(longest - len(steps), 0)
+    return [*(pauses.get(step.number, usual) for step in steps), END + wait]
 
 
 def same_size(cards: Sequence[Image.Image]) -> list[Image.Image]:

@@ -16,8 +16,8 @@ from rpd_core.errors import ComponentError
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array
 
-THUMBNAIL = 96
-"""Longest side of a picture of a state, in pixels."""
+THUMBNAILS = (192, 160, 128, 96, 64, 48, 32)
+"""Longest sides of a picture of a state, in pixels: the first that makes it small enough."""
 LARGEST_THUMBNAIL = 4096
 """Bytes beyond which it is made smaller: a page holds 300 of them."""
 LARGEST_CLIP = 70_000
@@ -35,7 +35,7 @@ def webp(picture: Image.Image) -> bytes:
 def thumbnail(pictures: Sequence[Array]) -> bytes:
     """Return pictures in a row, each within a small square, as a lossless WebP file."""
     content = b""
-    for side in (THUMBNAIL, 64, 48, 32):
+    for side in THUMBNAILS:
         content = webp(_row([_fitted(Image.fromarray(one), side) for one in pictures]))
         if len(content) <= LARGEST_THUMBNAIL:
             break

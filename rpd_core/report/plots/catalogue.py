@@ -17,6 +17,7 @@ from rpd_core.report.plots.decisions import decisions_data, draw_decisions
 from rpd_core.report.plots.deletion import deletion_data, draw_deletion
 from rpd_core.report.plots.map import draw_map, map_data
 from rpd_core.report.plots.names import KINDS, PLOTS
+from rpd_core.report.plots.panels import draw_by_panel
 from rpd_core.report.plots.rounds import draw_rounds, rounds_data
 from rpd_core.report.plots.scores import draw_scores, scores_data
 from rpd_core.report.plots.style import rendered
@@ -26,11 +27,17 @@ _DRAWN: dict[str, Callable[[Run, PlotOptions], Figure]] = {
     "curves": lambda run, asked: draw_curves(curves_data(run, asked.measures)),
     "scores": lambda run, asked: draw_scores(scores_data(run, asked.measures)),
     "decisions": lambda run, asked: draw_decisions(decisions_data(run, asked.count)),
-    "map": lambda run, asked: draw_map(map_data(run, asked.pair)),
+    "map": lambda run, asked: _map(run, asked.pair),
     "deletion": lambda run, asked: draw_deletion(deletion_data(run)),
     "rounds": lambda run, asked: draw_rounds(rounds_data(run)),
     "balance": lambda run, asked: draw_balance(balance_data(run)),
 }
+
+
+def _map(run: Run, pair: tuple[str, str] | None) -> Figure:
+    """Draw what the environment's own panel draws, or a plane of two entries."""
+    own = draw_by_panel(run) if pair is None else None
+    return own or draw_map(map_data(run, pair))
 
 
 def draw(run: Run, name: str, asked: PlotOptions | None = None) -> Figure:
@@ -77,7 +84,7 @@ class Plots:
         return draw(self.run, "decisions", PlotOptions(count=count))
 
     def map(self, x: str | None = None, y: str | None = None) -> Figure:
-        """Draw a plane of two entries of states: effect beside frequency."""
+        """Draw a map of the environment, or a plane of two entries: effect beside frequency."""
         if (x is None) != (y is None):
             raise PlotError("a plane needs two entries, or none to have them chosen")
         pair = None if x is None or y is None else (x, y)

@@ -49,7 +49,7 @@ def draw_decisions(rows: Sequence[Decision]) -> Figure:
     axes.set_yticks(range(len(rows)), [f"{_cut(row.state)}  {row.rank}" for row in rows])
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
-    axes.set_xlabel("effect: risk of failing if mutated minus risk if kept, with 95 % interval")
+    axes.set_xlabel("effect: risk of failing if mutated minus risk if kept, with 95% interval")
     _label_right(axes, rows)
     _add_legend(figure, axes, rows)
     return figure

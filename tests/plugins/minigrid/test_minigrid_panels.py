@@ -11,6 +11,8 @@ import gymnasium
 import minigrid  # noqa: F401
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 
 from rpd_core.play.chance import canonical, state_keys
 from rpd_core.plugin.protocols import Image, PanelFacts, PanelView, Paragraph, SceneStep
@@ -95,6 +97,25 @@ def test_the_map_shows_the_path_and_all_that_can_be_reached(layout: Layout) -> N
     x, y, _ = places[2]
     assert f"column {x}, row {y}, facing right" in path.alt
     assert path.data.count(b"#b2182b") == 1, "the most important is red"
+
+
+def test_the_figure_for_papers_has_the_colours_of_the_page(layout: Layout) -> None:
+    steps, places = walk("ffr")
+    files = MiniGridMap().gather(scene(steps))
+    known = list(dict.fromkeys(layout.keys.values()))
+    seen = view(files, known, [float(key == steps[2].key) for key in known])
+    figure = Figure()
+    assert MiniGridMap().plot(seen, figure)
+    assert len(figure.axes) == 4, "two layouts: the path, and all in reach"
+    _, path, everything, *_ = MiniGridMap().draw(seen)
+    for axes, image in zip(figure.axes, (path, everything), strict=False):
+        assert isinstance(image, Image)
+        triangles = axes.collections[1]
+        colours = [to_hex(colour) for colour in triangles.get_facecolor()]
+        assert colours == re.findall(r'<polygon [^>]*fill="(#\w+)"', image.data.decode())
+    line = figure.axes[0].get_lines()[0]
+    assert [*line.get_xdata()] == [40 * (x + 0.5) for x, _, _ in dict.fromkeys(places[:3])]
+    assert not MiniGridMap().plot(view({}, [1, 2], [0.0, 1.0]), Figure())
 
 
 def test_without_gathered_maps_there_is_nothing_to_show() -> None:

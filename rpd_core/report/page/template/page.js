@@ -5,7 +5,7 @@
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const drawnDocuments = [];
   const percent = (value, digits = 0) =>
-    value === null ? "–" : `${(100 * value).toFixed(digits)} %`;
+    value === null ? "–" : `${(100 * value).toFixed(digits)}%`;
   const signed = (value) => (value > -0.005 ? "+" : "") + value.toFixed(2).replace("-0.00", "0.00");
   const figure = (value) => String(Number(value.toPrecision(4)));
 
@@ -156,7 +156,7 @@
 
   // ------------------------------------------------------------------- table
 
-  const PAGE = 25;
+  const PAGE = window.matchMedia("(max-width: 46rem)").matches ? 10 : 25;
   const table = { rows: null, order: [], page: 0, key: "rank", down: false, kept: 0, measure: "" };
   const isKept = (row) => {
     const place = table.rows.ranks[table.measure]?.[row] ?? 0;
@@ -195,7 +195,7 @@
   }
 
   function reachedWords(value) {
-    return value === 0 ? "never" : value < 0.01 ? "<1 %" : percent(value);
+    return value === 0 ? "never" : value < 0.01 ? "<1%" : percent(value);
   }
 
   function cell(kind, label, content) {
@@ -207,7 +207,12 @@
 
   function stateWords(row) {
     const words = text("state", row);
-    return make("span", words.includes("\n") ? { class: "map" } : {}, words);
+    if (words.includes("\n")) return make("span", { class: "map" }, words);
+    const [first, ...drawn] = words.split("  [");
+    if (drawn.length === 0 || !words.endsWith("]")) return make("span", {}, words);
+    const both = make("span", {}, `${first} `);
+    both.append(make("small", { class: "drawn-state" }, `[${drawn.join("  [")}`));
+    return both;
   }
 
   function tableRow(row) {
@@ -216,8 +221,12 @@
     const rank = make("th", { role: "rowheader", scope: "row", class: "n c-rank", "data-label": "rank" });
     rank.textContent = row + 1;
     const state = cell("c-state", "state", "");
-    if (picture(row)) state.append(make("img", { src: picture(row), alt: "" }));
-    state.append(stateWords(row));
+    const words = text("state", row);
+    const long = !words.includes("\n") && words.split("  [")[0].length > 50;
+    const inside = make("div", { class: long ? "state long" : "state" });
+    if (picture(row)) inside.append(make("img", { src: picture(row), alt: "" }));
+    inside.append(stateWords(row));
+    state.append(inside);
     const effect = cell("c-effect", "effect", "");
     const [low, middle, high] = [rows.low[row], rows.effect[row], rows.high[row]];
     const figures = make("span", { class: "n" }, `${signed(middle)} `);
@@ -406,8 +415,20 @@
     }
   }
 
+  function startPrinting() {
+    const closed = [];
+    window.addEventListener("beforeprint", () => {
+      for (const part of document.querySelectorAll("details[data-print]:not([open])")) {
+        part.open = true;
+        closed.push(part);
+      }
+    });
+    window.addEventListener("afterprint", () => { while (closed.length) closed.pop().open = false; });
+  }
+
   async function start() {
     startClips();
+    startPrinting();
     if (typeof Bokeh !== "undefined") {
       document.documentElement.classList.add("drawn");
       await drawCurves();
