@@ -170,5 +170,5 @@ def test_a_missing_file_is_told_from_the_one_beside_it(tmp_path: Path) -> None:
     (tmp_path / "cart_ppo.zip").touch()
     with pytest.raises(SpecError, match=r"check the path\. Did you mean 'cart_ppo\.zip'\?$"):
         file_digest(tmp_path / "cart_pop.zip")
-    with pytest.raises(SpecError, match="check the path$"):
+    with pytest.raises(SpecError, match=r"check the path$"):
         file_digest(tmp_path / "elsewhere" / "cart_pop.zip")
