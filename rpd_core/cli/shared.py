@@ -98,12 +98,17 @@ def resumable(out: Path, same_command: bool = False) -> Iterator[None]:
     except Interrupted:  # whoever raised it has said what is to be said
         raise
     except KeyboardInterrupt as stop:
-        other = f", or rpd run --config {out / 'run.json'} --out {out}," * (not same_command)
-        advice = (
-            f"interrupted; finished chunks are kept in {out}. Run the same command again{other} to "
-            "continue."
-        )
-        raise Interrupted(advice, exit_code(stop)) from None
+        raise Interrupted(_how_to_go_on(out, same_command), exit_code(stop)) from None
+
+
+def _how_to_go_on(out: Path, same_command: bool) -> str:
+    if not out.exists():  # an empty run is not left behind
+        return "interrupted before anything was stored. Run the same command again to start."
+    other = f", or rpd run --config {out / 'run.json'} --out {out}," * (not same_command)
+    return (
+        f"interrupted; finished chunks are kept in {out}. Run the same command again{other} to "
+        "continue."
+    )
 
 
 def chosen_run(run: Path | None) -> Path:
