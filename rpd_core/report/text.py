@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rpd_core.errors import counted
+from rpd_core.errors import counted, shell_word
 from rpd_core.report.pace import in_words
 from rpd_core.report.runs import size_in_words
 from rpd_core.report.words import ranges_in_words
@@ -145,7 +145,8 @@ def print_progress(
     )
     if missing and missing[0][0] < done:  # there are gaps between those that are stored
         say(console, f"{ranges_in_words(missing).capitalize()} missing.")
-    say(console, f"Continue with: rpd run --config {path / 'run.json'} --out {path}", copied=True)
+    config, out = shell_word(path / "run.json"), shell_word(path)
+    say(console, f"Continue with: rpd run --config {config} --out {out}", copied=True)
 
 
 def print_estimate(console: Console, plain: dict[str, Any], cost: Cost) -> None:
