@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Iterable
 
 _LONGEST = 1000
@@ -85,6 +86,11 @@ def nearest(word: str, words: Iterable[str]) -> str:
     lowered = {name.lower(): name for name in reversed(known)}
     close = difflib.get_close_matches(word.lower(), list(lowered), n=1, cutoff=0.6)
     return f" Did you mean {lowered[close[0]]!r}?" if close else ""
+
+
+def shell_word(path: object) -> str:
+    """Return a path as it is typed in a command, in quotes where a shell needs them."""
+    return shlex.quote(str(path))
 
 
 def counted(number: int, one: str, several: str = "") -> str:

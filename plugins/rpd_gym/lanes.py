@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -22,6 +23,7 @@ Factory = Callable[[], "gymnasium.Env[Any, Any]"]
 RESET = "reset", ("observation", "info")
 STEP = "step", ("observation", "reward", "terminated", "truncated", "info")
 """The calls of an environment, and the parts of its answers."""
+_NO_RENDER_MODE = ".*calling render method without specifying any render mode"
 
 
 class GymLanes:
@@ -112,7 +114,8 @@ class GymLanes:
     def render(self, lane: int) -> Array:
         """Draw a lane; the environment must have been made with render_mode='rgb_array'."""
         picture: Any = None
-        with contextlib.suppress(NotImplementedError):
+        with contextlib.suppress(NotImplementedError), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=_NO_RENDER_MODE)  # it is told below
             picture = self.envs[lane].render()
         if picture is None:
             raise FitError(

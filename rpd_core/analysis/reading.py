@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from rpd_core.analysis.suite import concat_episodes, merge
-from rpd_core.errors import StoreError
+from rpd_core.errors import StoreError, shell_word
 from rpd_core.plugin.protocols import Episodes, Suite
 from rpd_core.store.parts import Parts
 from rpd_core.store.tables import read_episodes, read_suite
@@ -30,7 +30,9 @@ class StoredEpisodes:
             self.pieces = list(_first(self.pieces, first_episodes))
         if not self.pieces:
             run = str(parts.root)
-            raise StoreError(f"{run!r} holds no episodes yet: run rpd suite {run} first")
+            raise StoreError(
+                f"{run!r} holds no episodes yet: run rpd suite {shell_word(run)} first"
+            )
 
     def __len__(self) -> int:
         return sum(last - first + 1 for _, first, last in self.pieces)
@@ -77,6 +79,6 @@ def _first(pieces: list[Piece], count: int) -> Iterator[Piece]:
                 run = str(parts.root)
                 raise StoreError(
                     f"{run!r} stores the episodes {first} to {last} together, and not those below "
-                    f"{count} alone: run rpd suite {run} --episodes {count} first"
+                    f"{count} alone: run rpd suite {shell_word(run)} --episodes {count} first"
                 )
             yield cut, first, count - 1

@@ -75,7 +75,7 @@ def _settings(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
 def _table(path: Path) -> dict[str, Any]:
     text = _content(path)
     try:
-        return tomllib.loads(text.decode("utf-8"))
+        return tomllib.loads(text.decode("utf-8-sig"))  # some editors begin with a byte order mark
     except RecursionError:
         raise ConfigError(f"{str(path)!r} is not TOML of ours: it is nested too deeply") from None
     except ValueError as error:  # of TOML, of UTF-8, or of a number with thousands of digits

@@ -9,7 +9,7 @@ import typer
 
 from rpd_core.cli import options, shared
 from rpd_core.cli.completion import complete_run
-from rpd_core.errors import counted
+from rpd_core.errors import counted, shell_word
 
 if TYPE_CHECKING:
     from rpd_core.store.merging import Merged
@@ -59,4 +59,5 @@ def _print(out: Path, found: Merged) -> None:
     )
     if found.missing:
         say(console, f"Not complete: {ranges_in_words(found.missing)} missing.")
-    say(console, f"Go on with: rpd run --config {out / 'run.json'} --out {out}", copied=True)
+    config = shell_word(out / "run.json")
+    say(console, f"Go on with: rpd run --config {config} --out {shell_word(out)}", copied=True)

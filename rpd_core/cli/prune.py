@@ -11,7 +11,7 @@ from rpd_core.cli import options, shared
 from rpd_core.cli.numbers import number_option
 from rpd_core.cli.run import call_for, carry_out, check_early, show
 from rpd_core.cli.suite import stored_config
-from rpd_core.errors import ConfigError, StoreError, counted
+from rpd_core.errors import ConfigError, StoreError, counted, shell_word
 
 if TYPE_CHECKING:
     from rpd_core.report.opened import Run
@@ -51,7 +51,7 @@ def prune_command(
     if held < asked and directory.latest() is None:
         raise StoreError(
             f"{str(run)!r} holds {held} of {asked} episodes, and pruning plays no mutant episode: "
-            f"finish the suite first with rpd suite {run}"
+            f"finish the suite first with rpd suite {shell_word(run)}"
         )
     if export is not None and not export.parent.is_dir():
         raise ConfigError(f"cannot export to {str(export)!r}: there is no folder {export.parent}")

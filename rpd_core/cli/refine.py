@@ -11,7 +11,7 @@ from rpd_core.cli.numbers import whole_option
 from rpd_core.cli.prune import asked_again
 from rpd_core.cli.run import show
 from rpd_core.cli.suite import stored_config
-from rpd_core.errors import ConfigError, counted
+from rpd_core.errors import ConfigError, counted, shell_word
 
 if TYPE_CHECKING:
     from rpd_core.report.opened import Run
@@ -43,7 +43,9 @@ def refine_command(
     run = shared.chosen_run(run)
     stored_config(run)
     if RunDirectory(run).latest() is None:
-        raise ConfigError(f"{str(run)!r} has no finished analysis to refine: run rpd prune {run}")
+        raise ConfigError(
+            f"{str(run)!r} has no finished analysis to refine: run rpd prune {shell_word(run)}"
+        )
     typed = options.given({"rounds": rounds, "refine_episodes": refine_episodes})
     how = {"executor": executor, "stall": stall_timeout, "workers": workers, "analysis": analysis}
     how["pictures"] = pictures

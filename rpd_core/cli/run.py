@@ -100,7 +100,7 @@ def call_for(typed: dict[str, Any], config: Path | None, trust: bool, how: dict[
     if repeated and like:
         raise ConfigError("--config and --like are two different runs to start from: give one")
     if not repeated and not like and "env" not in typed:
-        raise ConfigError("no environment given: try rpd run --env cartpole")
+        raise ConfigError("no environment given: name one, for example --env cartpole")
     from rpd_core.api import Call
 
     if config is not None and not is_toml(config):

@@ -23,7 +23,7 @@ from rpd_core.cli.progress import progress_bars
 from rpd_core.cli.status import clear_status
 from rpd_core.cli.stopping import Interrupted, exit_code
 from rpd_core.cli.streams import flush_answer, reader_has_left
-from rpd_core.errors import ConfigError, RpdError
+from rpd_core.errors import ConfigError, RpdError, shell_word
 
 __all__ = ["answers", "errors", "progress_bars"]  # from where they are made
 P = ParamSpec("P")
@@ -98,12 +98,18 @@ def resumable(out: Path, same_command: bool = False) -> Iterator[None]:
     except Interrupted:  # whoever raised it has said what is to be said
         raise
     except KeyboardInterrupt as stop:
-        other = f", or rpd run --config {out / 'run.json'} --out {out}," * (not same_command)
-        advice = (
-            f"interrupted; finished chunks are kept in {out}. Run the same command again{other} to "
-            "continue."
-        )
-        raise Interrupted(advice, exit_code(stop)) from None
+        raise Interrupted(_how_to_go_on(out, same_command), exit_code(stop)) from None
+
+
+def _how_to_go_on(out: Path, same_command: bool) -> str:
+    if not out.exists():  # an empty run is not left behind
+        return "interrupted before anything was stored. Run the same command again to start."
+    config, where = shell_word(out / "run.json"), shell_word(out)
+    other = f", or rpd run --config {config} --out {where}," * (not same_command)
+    return (
+        f"interrupted; finished chunks are kept in {out}. Run the same command again{other} to "
+        "continue."
+    )
 
 
 def chosen_run(run: Path | None) -> Path:

@@ -16,6 +16,7 @@ from rpd_core.plugin.protocols import HasSources, ReadsFiles
 from rpd_core.plugin.registry import Registry
 from rpd_core.plugin.specs import nested_kind
 from rpd_core.plugin.trees import nested_components, type_hints
+from rpd_core.plugin.typed_paths import nearest_file
 
 _CONTENTS = {"inputs": "the content of its file", "sources": "the text of its module"}
 """What identities hold as digests, which mean nothing to a reader."""
@@ -106,7 +107,8 @@ def file_digest(path: Path) -> str:
         stat = os.stat(path)
     except OSError as error:
         reason = "does not exist" if isinstance(error, FileNotFoundError) else error.strerror
-        raise SpecError(f"{str(path)!r} {reason}: check the path") from None
+        hint = nearest_file(path)
+        raise SpecError(f"{str(path)!r} {reason}: check the path{hint and f'.{hint}'}") from None
     if not path.is_file():
         what = "is a directory, not a file" if path.is_dir() else "is not an ordinary file"
         raise SpecError(f"{str(path)!r} {what}: check the path")

@@ -24,7 +24,7 @@ from rpd_core.play.heartbeat import beat
 from rpd_core.play.opening import check_choice, loaded_policy, opened_default, opened_lanes
 from rpd_core.play.recipe import Recipe
 from rpd_core.play.threads import one_numeric_thread
-from rpd_core.plugin.blame import blamed
+from rpd_core.plugin.blame import blamed, called
 from rpd_core.plugin.chain import Chain, needs_of, opened
 from rpd_core.plugin.protocols import (
     Choice,
@@ -262,7 +262,7 @@ class _Batch:
         )
         choice = self.player.ask_policy(seen)
         self.memory = choice.memory
-        actions = self._checked(choice.actions, "policy chose")
+        actions = self._checked(choice.actions, "policy", "chose")
         return choice if actions is choice.actions else replace(choice, actions=actions)
 
     def _default(
@@ -279,15 +279,17 @@ class _Batch:
         )
         with blamed("default-action", self.player.recipe.default_action, "the call"):
             actions = self.player.default(moment)
-        return self._checked(actions, "default action gave")
+        return self._checked(actions, "default-action", "gave")
 
-    def _checked(self, actions: Array, who: str) -> Array:
+    def _checked(self, actions: Array, kind: str, gave: str) -> Array:
         """Return actions in the type of the action space, or raise if one is not in it."""
         actions = np.asarray(actions)
         wrong = self.player.complaint(actions, self.active)
         if wrong is not None:
             lane, complaint = wrong
-            raise self._failure(lane, f"the {who} {complaint}")
+            recipe = self.player.recipe
+            actor = recipe.policy if kind == "policy" else recipe.default_action
+            raise self._failure(lane, f"{called(kind, actor)} {gave} {complaint}")
         return actions.astype(self.player.facts.action_space.dtype, copy=False)
 
     def _advance(self, actions: Array, kept: BoolArray) -> None:

@@ -36,13 +36,26 @@ def _has(thing: object, name: str, protocol: type) -> bool:
 
 def lacks(protocol: type, thing: object, asks: str = "") -> str:
     """Return what a thing lacks of a protocol, as the end of a sentence; empty if nothing."""
-    names = lacking(protocol, thing)
+    return _lacks(protocol, lacking(protocol, thing), asks)
+
+
+def _lacks(protocol: type, names: list[str], asks: str) -> str:
     if not names:
         return ""
     listed = ", ".join(names[:-1]) + " and " * (len(names) > 1) + names[-1]
     return (
         f"lacks {listed} of the protocol {protocol.__name__}{asks and f', which asks for {asks}'}"
     )
+
+
+def class_lacks(kind: str, target: object) -> str:
+    """Return what a class lacks of what its kind asks for, read off before one can be made."""
+    if not isinstance(target, type):
+        return ""
+    fields = getattr(target, "__dataclass_fields__", {})
+    there = {*fields, *(name for base in target.__mro__ for name in vars(base))}
+    missing = [name for name in _members(KINDS[kind].protocol) if name not in there]
+    return _lacks(KINDS[kind].protocol, missing, KINDS[kind].method)
 
 
 def lacks_of_kind(kind: str, recipe: object) -> str:
@@ -89,6 +102,12 @@ def whose(kind: str, thing: object) -> str:
     """Return the distribution of a stranger's component, in brackets; nothing for others."""
     found = None if _ours(thing) else registration_for(kind, thing)
     return f" ({found.distribution} {found.version})" if found and found.distribution else ""
+
+
+def called(kind: str, thing: object) -> str:
+    """Return what a sentence about an episode calls an actor: by name if it is a stranger's."""
+    strange = not _ours(thing) and registration_for(kind, thing) is not None
+    return named(kind, thing) if strange else f"the {kind.replace('-', ' ')}"
 
 
 def refuse(kind: str, thing: object, complaint: str) -> NoReturn:

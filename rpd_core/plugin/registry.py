@@ -19,7 +19,11 @@ from rpd_core.plugin.fields import fields_of, learned_names
 from rpd_core.plugin.kinds import KINDS
 from rpd_core.plugin.protocols import Component
 from rpd_core.plugin.specs import Field, Spec
+from rpd_core.plugin.typed_paths import files_called
 from rpd_core.plugin.writing import spec_of
+
+_MANY = 25
+"""Names that a message lists at most."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,7 @@ class Registry:
             if registration.ready:
                 return registration
         if named:
-            raise ComponentError(f"{kind} {name!r} {_unusable(named[0])}")
+            raise ComponentError(f"{kind} {name!r}{_offered_by(named[0])} {_unusable(named[0])}")
         known = [one.component.name for one in self.of_kind(kind)]
         broken = [
             one.plugin
@@ -98,17 +102,20 @@ class Registry:
         ]
         hints = self._meant(kind, text or name), nearest(name, known)
         first, second = hints if ":" not in text else hints[::-1]  # sb4:a.zip is a misspelt name
-        hint = first or second or f" Known: {', '.join(sorted(known))}."
-        also = f" (plugin {', '.join(broken)} could not be loaded)" if broken else ""
-        raise SpecError(f"no {kind} is called {name!r}.{hint}{also}")
+        hint = first or second or _known(kind, known)
+        also = f" (plugin {', '.join(broken)} could not be loaded: rpd list-plugins)"
+        raise SpecError(f"no {kind} is called {name!r}.{hint}{also if broken else ''}")
 
     def _meant(self, kind: str, text: str) -> str:
         """Return ' Did you mean ...?' with the components that take such a value, if any do."""
-        value = next(iter(text.strip().split(",")))
+        value, comma, further = text.strip().partition(",")
         takers = [one.component for one in self.of_kind(kind) if one.component.looks_like]
-        meant = [one.name for one in takers if re.fullmatch(one.looks_like, value)]
-        either = " or ".join(repr(f"{name}:{text.strip()}") for name in dict.fromkeys(meant))
-        return f" Did you mean {either}?" if either else ""
+        for values in ((value,), files_called(value)):
+            pairs = [(one.name, v) for v in values for one in takers if _looks_like(one, v)]
+            if pairs:
+                meant = dict.fromkeys(f"{name}:{v}{comma}{further}" for name, v in pairs)
+                return f" Did you mean {' or '.join(map(repr, meant))}?"
+        return ""
 
     def _split(self, kind: str, text: str) -> tuple[str, str | None]:
         """Split a spec string at its first colon; one that is none may look like a value."""
@@ -246,6 +253,24 @@ class Registry:
 def installed() -> Registry:
     """Return the registry of everything installed, found once per process."""
     return Registry(find_plugins())
+
+
+def _known(kind: str, names: Sequence[str]) -> str:
+    """Return the names there are, or where to read them if they are too many for a line."""
+    if len(names) > _MANY:
+        return f" rpd list-plugins --kind {kind} lists the {len(names)} there are."
+    return f" Known: {', '.join(sorted(names))}."
+
+
+def _offered_by(registration: Registration) -> str:
+    """Return the distribution of a stranger's component, in brackets; nothing for bundled ones."""
+    whose = f"{registration.distribution} {registration.version}".strip()
+    strange = registration.distribution != BUNDLED
+    return f" ({whose or f'plugin {registration.plugin!r}'})" if strange else ""
+
+
+def _looks_like(component: Component, value: str) -> bool:
+    return re.fullmatch(component.looks_like, value) is not None
 
 
 def _unusable(registration: Registration) -> str:

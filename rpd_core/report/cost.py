@@ -23,6 +23,7 @@ from rpd_core.plugin.protocols import WorkItem
 from rpd_core.pruning.choice import BATCH
 from rpd_core.pruning.stopping import look_sizes
 from rpd_core.report.pace import in_words
+from rpd_core.report.runs import size_in_words
 from rpd_core.store import tables
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.session import Session
@@ -164,11 +165,15 @@ def reasons(cost: Cost, free_megabytes: float = float("inf")) -> list[str]:
     if cost.seconds > LONG:
         found.append(in_words(cost.seconds))
     if cost.megabytes > min(LARGE, free_megabytes):
-        room = f" ({free_megabytes / 1000:.1f} GB are free)" * (free_megabytes < cost.megabytes)
-        found.append(f"{cost.megabytes / 1000:.1f} GB of disk{room}")
+        free = f" ({_size(free_megabytes)} are free)" * (free_megabytes < cost.megabytes)
+        found.append(f"{_size(cost.megabytes)} of disk{free}")
     if cost.memory_megabytes > min(LARGE, _memory()):
-        found.append(f"{cost.memory_megabytes / 1000:.1f} GB of memory")
+        found.append(f"{_size(cost.memory_megabytes)} of memory")
     return found
+
+
+def _size(megabytes: float) -> str:
+    return size_in_words(megabytes * 1e6)
 
 
 def _memory() -> float:

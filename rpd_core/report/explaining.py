@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
@@ -12,7 +11,7 @@ import numpy as np
 from rpd_core.analysis.analysis import Analysis
 from rpd_core.analysis.decisions import Decisions
 from rpd_core.config.configuration import THRESHOLDS
-from rpd_core.errors import RpdError, counted
+from rpd_core.errors import RpdError, counted, shell_word
 from rpd_core.play.jobs import Names
 from rpd_core.report.decisions import decision_rows
 from rpd_core.report.finding import find_state
@@ -286,7 +285,7 @@ def _visits(analysis: Analysis, key: int) -> Iterator[Example]:
 def _command(run: Run, examples: Sequence[Example]) -> str:
     if not examples:
         return ""
-    return f"rpd replay {shlex.quote(str(run.path))} suite:{examples[0].episode}"
+    return f"rpd replay {shell_word(run.path)} suite:{examples[0].episode}"
 
 
 def _kept(run: Run, key: int) -> dict[str, bool]:

@@ -16,7 +16,7 @@ from rpd_core.analysis.reach import stored_reach
 from rpd_core.config.resolve import Setup, choose
 from rpd_core.config.settings import declared
 from rpd_core.config.trust import refuse_code
-from rpd_core.errors import ConfigError, StoreError, nearest
+from rpd_core.errors import ConfigError, StoreError, nearest, shell_word
 from rpd_core.plugin.protocols import Suite
 from rpd_core.plugin.registry import installed
 from rpd_core.plugin.specs import shortened
@@ -109,7 +109,7 @@ class Run:
             done, asked = self.progress
             raise StoreError(
                 f"{str(self.path)!r} has no finished analysis ({done} of {asked} mutant episodes "
-                f"are stored): continue it with rpd prune {self.path}"
+                f"are stored): continue it with rpd prune {shell_word(self.path)}"
             )
         return self.name
 

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from rpd_core.config.settings import PORTFOLIO
-from rpd_core.errors import counted
+from rpd_core.errors import counted, shell_word
 from rpd_core.pruning.refine import MEASURE
 from rpd_core.report.listing import (
     STATE_LINES,
@@ -311,10 +311,10 @@ def _print_where(
 ) -> None:
     beside = [name for name in others if name != summary.analysis]
     chosen = f" --analysis {summary.analysis}" if beside else ""
-    more = "" if full else " --full"
+    more, typed = "" if full else " --full", shell_word(path)
     say(
         console,
-        f"More: rpd show {path}{chosen}{more}; one decision: rpd explain {path} 1{chosen}",
+        f"More: rpd show {typed}{chosen}{more}; one decision: rpd explain {typed} 1{chosen}",
         copied=True,
     )
     if beside:

@@ -10,6 +10,7 @@ from rpd_core.config.trust import refuse_code
 from rpd_core.errors import StoreError
 from rpd_core.plugin.registry import installed
 from rpd_core.store.directory import RunDirectory
+from rpd_core.store.objects import found_again
 
 
 def stored_request(
@@ -29,6 +30,8 @@ def stored_request(
         )
     asked = directory.analysis(analysis).settings if analysis else directory.question()
     values: dict[str, Any] = {"env": stored.env, "policy": stored.policy}
+    if "policy" not in typed:
+        values["policy"] = found_again(stored.policy, directory, installed())
     values |= {**stored.settings.given(), **(asked.given() if asked is not None else {})}
     if "episodes" in typed:
         values.pop("first_episodes", None)  # a suite that grows begins with what was typed

@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rpd_core.errors import counted
+from rpd_core.errors import counted, shell_word
 from rpd_core.report.pace import in_words
+from rpd_core.report.runs import size_in_words
 from rpd_core.report.words import ranges_in_words
 
 if TYPE_CHECKING:
@@ -144,7 +145,8 @@ def print_progress(
     )
     if missing and missing[0][0] < done:  # there are gaps between those that are stored
         say(console, f"{ranges_in_words(missing).capitalize()} missing.")
-    say(console, f"Continue with: rpd run --config {path / 'run.json'} --out {path}", copied=True)
+    config, out = shell_word(path / "run.json"), shell_word(path)
+    say(console, f"Continue with: rpd run --config {config} --out {out}", copied=True)
 
 
 def print_estimate(console: Console, plain: dict[str, Any], cost: Cost) -> None:
@@ -157,9 +159,10 @@ def print_estimate(console: Console, plain: dict[str, Any], cost: Cost) -> None:
     console.print(table)
     say(
         console,
-        f"\nAbout {in_words(cost.seconds)} and {cost.megabytes:.1f} MB for "
+        f"\nAbout {in_words(cost.seconds)} of play and {size_in_words(cost.megabytes * 1e6)} for "
         f"{cost.suite_episodes} mutant and {cost.pruning_episodes} pruned episodes, judged from "
-        f"{cost.probe_episodes} episodes. Nothing was written.",
+        f"{cost.probe_episodes} episodes; refining, pictures and the page come on top. Nothing was "
+        "written.",
     )
 
 

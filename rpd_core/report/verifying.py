@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from rpd_core.analysis.reading import StoredEpisodes
-from rpd_core.errors import StoreError, one_line
+from rpd_core.errors import StoreError, one_line, shell_word
 from rpd_core.play.prepare import unsealed
 from rpd_core.report.opened import Run
 from rpd_core.report.pictures.stored import named_file, picture_folder, read_index
@@ -129,7 +129,7 @@ def _check_pictures(directory: RunDirectory, name: str) -> None:
     folder = picture_folder(directory.path, name)
     for file in () if index is None else index.files():
         content = read_whole(named_file(folder, file), directory.path, _LARGEST_PICTURE)
-        again = f"make the pictures again with rpd pictures {directory.path}"
+        again = f"make the pictures again with rpd pictures {shell_word(directory.path)}"
         if content is None:
             raise StoreError(f"{str(folder / file)!r} is missing: {again}")
         if file.endswith(".webp") and not (content[:4] == b"RIFF" and content[8:12] == b"WEBP"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 from rpd_core.config.identity import input_paths
@@ -33,3 +34,20 @@ def move_in(setup: Setup, directory: RunDirectory, registry: Registry) -> Setup:
     policy: Any = moved(setup.policy, {path: one.absolute() for path, one in places.items()})
     config = dataclasses.replace(setup.config, policy=text)
     return dataclasses.replace(setup, policy=policy, config=config)
+
+
+def found_again(policy: str, directory: RunDirectory, registry: Registry) -> str:
+    """Return the spec of a policy with its files where the run directory is now.
+
+    It was written as seen from the working directory of whoever made the run.
+    """
+    folder = directory.path / OBJECTS
+    if not folder.is_dir():
+        return policy
+    spec = registry.parse("policy", policy)
+    held = {
+        name: str(folder / Path(value).name)
+        for name, value in spec.values.items()
+        if Path(value).parent.name == OBJECTS and (folder / Path(value).name).is_file()
+    }
+    return registry.text("policy", dataclasses.replace(spec, values={**spec.values, **held}))

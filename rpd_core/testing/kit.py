@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rpd_core.errors import RpdError, one_line
-from rpd_core.plugin.blame import lacks_of_kind
+from rpd_core.plugin.blame import class_lacks, lacks_of_kind
 from rpd_core.plugin.protocols import Environment
 from rpd_core.plugin.registry import Registration, Registry, installed
 from rpd_core.testing import abstractions, actors, environments, panels, pure, runners
@@ -82,7 +82,8 @@ def check_registration(
     faults = _check_declaration(registry, registration)
     required = [p.name for p in registry.describe(kind, name).parameters if p.default is None]
     if required:
-        return Report(faults, [_needs_parameters(kind, name, required)])
+        faults += _check_class(kind, registry.resolve(kind, name))
+        return Report(faults, [_needs_parameters(registration, required)])
     try:
         found = _check_made(kind, registry.make(kind, name), _scenes(registry, environment))
     except RpdError as error:
@@ -91,11 +92,12 @@ def check_registration(
     return Report([*faults, *(line for line in found if line not in notes)], notes)
 
 
-def _needs_parameters(kind: str, name: str, required: list[str]) -> str:
+def _needs_parameters(registration: Registration, required: list[str]) -> str:
+    name = registration.component.name
     example = ",".join(f"{parameter}=..." for parameter in required)
     return (
-        f"needs {', '.join(required)}, so only its documentation was checked: call "
-        f'rpd_core.testing.check_component("{kind}", "{name}:{example}") in a test'
+        f"needs {', '.join(required)}, so only its class was checked. All of it: "
+        f"rpd check-plugin {registration.plugin} --spec {name}:{example}"
     )
 
 
@@ -142,13 +144,25 @@ def _check_made(kind: str, recipe: Any, scenes: Sequence[Scene]) -> list[str]:
         return [f"raised {one_line(error)}"]
 
 
-def _check_recipe_shape(kind: str, recipe: Any) -> Iterator[str]:
-    missing = lacks_of_kind(kind, recipe)
+def _check_class(kind: str, target: object) -> Iterator[str]:
+    """Check what can be read off the class of a component that needs parameters."""
+    missing = class_lacks(kind, target)
     if missing:
         yield missing
+    yield from _check_frozen(target)
+
+
+def _check_frozen(recipe: object) -> Iterator[str]:
     if not dataclasses.is_dataclass(recipe):
         yield "is not a dataclass"
     elif not getattr(recipe, "__dataclass_params__").frozen:  # noqa: B009 (unknown to mypy)
         yield "is not frozen: write @dataclass(frozen=True)"
+
+
+def _check_recipe_shape(kind: str, recipe: Any) -> Iterator[str]:
+    missing = lacks_of_kind(kind, recipe)
+    if missing:
+        yield missing
+    yield from _check_frozen(recipe)
     if kind != "executor":  # they stay where they are, and may hold a live client
         yield from check_pickling(recipe)

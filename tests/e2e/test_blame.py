@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import refusal, rpd_command
 
 import rpd_core
-from rpd_core.errors import ComponentError
+from rpd_core.errors import RpdError
 from rpd_core.plugin.registry import installed
 from rpd_core.testing import check_registration
 from rpd_core.testing.pure import corner_suite
@@ -31,11 +33,11 @@ def rpd_abstractions():
 
 @hookimpl
 def rpd_default_actions():
-    return offered("NoOpen", "Number")
+    return offered("NoOpen", "Number", "Far")
 
 @hookimpl
 def rpd_policy_loaders():
-    return offered("NoLoad", "Bare", "Unloaded")
+    return offered("NoLoad", "Bare", "Unloaded", "Short", "Outside", "NoLoadPath", "Pathed")
 
 @hookimpl
 def rpd_conditions():
@@ -128,6 +130,44 @@ class Unloaded:
         return None
 
 @record
+class Short:
+    """Gives one action too few."""
+    def load(self, facts):
+        from rpd_core import Choice
+        return lambda seen: Choice(np.zeros(len(seen.starts) - 1, dtype=int))
+
+@record
+class Outside:
+    """Gives actions that there are not."""
+    def load(self, facts):
+        from rpd_core import Choice
+        return lambda seen: Choice(np.full(len(seen.starts), 5))
+
+@record
+class Far:
+    """Gives default actions that there are not."""
+    def open(self, facts):
+        return lambda moment: np.full(len(moment.starts), 5)
+
+@record
+class NoLoadPath:
+    """Cannot be loaded, and needs a file."""
+    path: str
+    """The file."""
+    def open(self, facts): ...
+
+@record
+class Pathed:
+    """Always does the same, which must be said."""
+    action: int
+    """What it does."""
+    def load(self, facts):
+        from rpd_core import Choice, FitError
+        if not hasattr(facts.action_space, "n"):
+            raise FitError("wants whole numbers")
+        return lambda seen: Choice(np.full(len(seen.starts), self.action))
+
+@record
 class NoWeights:
     """Is not callable."""
 
@@ -214,6 +254,10 @@ FAILS = {
     "lacks execute of the protocol Engine",
 }
 WHOSE = {
+    ("policy", "Short"): "policy 'Short' (rpd-clumsy 0.3) chose actions of shape (2499,) where "
+    "(2500,) is needed in step 0 of episode ",
+    ("policy", "Outside"): "policy 'Outside' (rpd-clumsy 0.3) chose 5, which is not in Discrete(2)",
+    ("default_action", "Far"): "default-action 'Far' (rpd-clumsy 0.3) gave 5, which is not in ",
     ("measures", "Nan"): "measure 'Nan' (rpd-clumsy 0.3) gave nan for a state with ",
     ("measures", "Raises"): "measure 'Raises' (rpd-clumsy 0.3) raised AttributeError: 'Evidence' "
     "object has no attribute 'nothing'",
@@ -228,7 +272,7 @@ def test_what_fails_in_a_run_is_named_with_its_distribution(
     clumsy: Path, tmp_path: Path, place: tuple[str, str], told: str
 ) -> None:
     small = {"episodes": 60, "test_episodes": 2, "unmutated_episodes": 5}
-    with pytest.raises(ComponentError) as caught:
+    with pytest.raises(RpdError) as caught:
         rpd_core.run(**{"env": "cartpole", **small, "out": tmp_path / "run", place[0]: place[1]})
     message = str(caught.value)
     assert message.startswith(told)
@@ -246,6 +290,7 @@ def test_what_fails_in_a_run_is_named_with_its_distribution(
         ("Number", "open() gave an int where a function of a Moment is needed"),
         ("HalfLanes", "open() gave a Half, which lacks step and render of the protocol Lanes"),
         ("NoLoad", "lacks load of the protocol PolicyLoader, which asks for load(facts)"),
+        ("NoLoadPath", "lacks load of the protocol PolicyLoader, which asks for load(facts)"),
     ],
 )
 def test_the_kit_finds_it_before_a_run_does(clumsy: Path, name: str, fault: str) -> None:
@@ -268,3 +313,22 @@ def test_the_corner_suite_has_every_set_of_empty_cells() -> None:
         )
     ]
     assert len({*zip(*(cell.tolist() for cell in cells), strict=True)}) == 15
+
+
+def test_a_component_that_needs_parameters_is_checked_with_them(clumsy: Path) -> None:
+    told = {
+        spec: rpd_command("check-plugin", "rpd-clumsy", "--json", "--spec", spec)
+        for spec in ("Pathed:7", "Pathed:1")
+    }
+    assert [one.exit_code for one in told.values()] == [3, 3]  # the others have faults
+    of_pathed = {
+        spec: next(row for row in json.loads(one.stdout) if row["name"] == "Pathed")
+        for spec, one in told.items()
+    }
+    assert "7, which is not in Discrete(" in " ".join(of_pathed["Pathed:7"]["faults"])
+    assert of_pathed["Pathed:1"] == {"kind": "policy", "name": "Pathed", "faults": [], "notes": []}
+    unmade = rpd_command("check-plugin", "rpd-clumsy").stdout
+    assert "rpd check-plugin clumsy --spec Pathed:action=..." in unmade
+    assert "the plugin offers no 'Pahted'. Did you mean 'Pathed'?" in refusal(
+        "check-plugin", "rpd-clumsy", "--spec", "Pahted:1"
+    )

@@ -169,7 +169,9 @@ def test_a_dry_run_writes_nothing_and_tells_the_cost(cli, tmp_path):
     result = cli("run", "--env", "cartpole", "--dry-run", "--workers", "1")
     assert result.exit_code == 0, result.output
     assert "mutation_rate" in result.stdout
-    assert "Nothing was written" in result.stdout
+    told = " ".join(result.stdout.split())
+    assert re.search(r"About .* of play and [\d.]+ MB for 5000 mutant and \d+ pruned", told)
+    assert told.endswith("refining, pictures and the page come on top. Nothing was written.")
     assert list(tmp_path.iterdir()) == []
     plain = json.loads(cli("run", "--env", "cartpole", "--dry-run", "--json").stdout)
     assert plain["config"]["suite"]["settings"]["episodes"] == 5000

@@ -27,7 +27,7 @@ def planned(cli, *words: str) -> dict:
 
 
 def test_settings_of_a_file_are_used_and_the_command_line_wins(cli, tmp_path: Path) -> None:
-    (tmp_path / "mine.toml").write_text(MINE)
+    (tmp_path / "mine.toml").write_text(MINE, encoding="utf-8-sig")  # as some editors write it
     found = planned(cli)
     settings = found["suite"]["settings"]
     assert (found["suite"]["env"], found["suite"]["policy"]) == ("cartpole", "cartpole:weak")

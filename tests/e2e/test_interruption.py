@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -10,6 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
+
+from rpd_core.cli.shared import resumable
+from rpd_core.cli.stopping import Interrupted
 
 MANY = ["suite", "--env", "cartpole", "--episodes", "12500", "--workers", "2"]
 """Five parts, with a network at work."""
@@ -92,3 +96,16 @@ main()
 def test_ctrl_c_while_rpd_starts_ends_it_quietly():
     ended = subprocess.run([sys.executable, "-c", EARLY, "--help"], capture_output=True, text=True)
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_what_was_kept_is_named_only_if_it_is_there(stored: bool, tmp_path: Path) -> None:
+    out = tmp_path / "my run"
+    if stored:
+        out.mkdir()
+    with pytest.raises(Interrupted) as caught, resumable(out):
+        raise KeyboardInterrupt
+    assert (f"kept in {out}" in caught.value.advice) == stored
+    assert ("before anything was stored" in caught.value.advice) != stored
+    words = shlex.split(caught.value.advice.replace(", to continue.", ""))
+    assert ([str(out / "run.json"), "--out", str(out)] == words[-3:]) == stored

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rpd_core.config.identity import file_digest
 from rpd_core.errors import SpecError
 from rpd_core.plugin.descriptions import describe_target
 from rpd_core.plugin.discovery import load_plugin
@@ -142,3 +144,31 @@ def test_a_plugin_whose_pattern_is_none_is_broken_and_says_so() -> None:
     plugin = load_plugin(Offers(Component("onnx", f"{__name__}:Place", "A file", looks_like="(")))
     assert plugin.status == "broken"
     assert "looks_like of 'onnx' is not a regular expression" in plugin.fault
+
+
+def test_a_name_without_its_ending_finds_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models").mkdir()
+    for name in ("mine.zip", "mine.txt", "models/other.pt"):
+        (tmp_path / name).touch()
+    told = {}
+    for text in ("mine", "mine,deterministic=false", "./models/other", "nobody"):
+        with pytest.raises(SpecError) as caught:
+            installed().parse("policy", text)
+        told[text] = str(caught.value).partition(" Did you mean ")[2]
+    assert told == {
+        "mine": "'sb3:mine.zip'?",
+        "mine,deterministic=false": "'sb3:mine.zip,deterministic=false'?",
+        "./models/other": "'torchscript:./models/other.pt'?",
+        "nobody": "",
+    }
+
+
+def test_a_missing_file_is_told_from_the_one_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "cart_ppo.zip").touch()
+    with pytest.raises(SpecError, match=r"check the path\. Did you mean 'cart_ppo\.zip'\?$"):
+        file_digest(tmp_path / "cart_pop.zip")
+    with pytest.raises(SpecError, match=r"check the path$"):
+        file_digest(tmp_path / "elsewhere" / "cart_pop.zip")

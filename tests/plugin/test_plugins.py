@@ -213,7 +213,8 @@ def test_a_missing_requirement_comes_with_its_install_command() -> None:
     found = entry(registry, "m")
     assert (found.status, found.reason) == ("needs cobol_bridge.api", "pip install cobol>=2")
     with pytest.raises(
-        ComponentError, match=r"^measure 'm' needs cobol_bridge.api: pip install cobol>=2$"
+        ComponentError,
+        match=r"^measure 'm' \(stranger 1.2\) needs cobol_bridge.api: pip install cobol>=2$",
     ):
         registry.make("measure", "m")
     assert_the_rest_works(registry)
@@ -235,7 +236,7 @@ def test_a_missing_target_is_broken(target: str, reason: str) -> None:
     found = entry(registry, "m")
     assert found.status == "broken"
     assert reason in found.reason
-    with pytest.raises(ComponentError, match="measure 'm' is broken"):
+    with pytest.raises(ComponentError, match=r"measure 'm' \(stranger 1.2\) is broken"):
         registry.make("measure", "m")
     assert_the_rest_works(registry)
 
@@ -310,7 +311,8 @@ def test_of_several_strangers_none_wins() -> None:
         registry = registry_of(*order)
         assert {entry(registry, "same", name).status for name in "abc"} == {"clash"}
         with pytest.raises(
-            ComponentError, match=r"measure 'same' cannot be used: .* offers the same name"
+            ComponentError,
+            match=r"measure 'same' \(dist-. 1.2\) cannot be used: .* offers the same name",
         ):
             registry.make("measure", "same")
         assert_the_rest_works(registry)
@@ -343,7 +345,8 @@ def test_an_unknown_name_offers_the_nearest_and_names_broken_plugins() -> None:
     with pytest.raises(SpecError) as caught:
         registry.find("measure", "fin")
     assert str(caught.value) == (
-        "no measure is called 'fin'. Did you mean 'fine'? (plugin odd could not be loaded)"
+        "no measure is called 'fin'. Did you mean 'fine'? (plugin odd could not be loaded: "
+        "rpd list-plugins)"
     )
     with pytest.raises(SpecError, match=r"no measure is called 'zzz'. Known: fine."):
         registry.find("measure", "zzz")

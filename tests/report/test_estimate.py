@@ -34,3 +34,17 @@ def test_chunks_bound_the_suite_and_workers_the_pruning(
     assert (cost.probe_episodes, cost.suite_episodes, cost.pruning_episodes) == (64, 400, 4060)
     assert cost.seconds == seconds
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("disk", "free", "told"),
+    [
+        (3.2, 0.06, ["3.2 MB of disk (60.0 kB are free)"]),
+        (3.2, 100.0, []),
+        (254_800, float("inf"), ["254.8 GB of disk"]),
+    ],
+)
+def test_a_disk_that_is_too_small_is_told_in_its_own_size(
+    disk: float, free: float, told: list[str]
+) -> None:
+    assert estimate.reasons(estimate.Cost(8, 5000, 0, 10.0, disk), free) == told

@@ -121,18 +121,26 @@ def test_a_run_that_fails_at_once_leaves_no_object_behind(tmp_path: Path) -> Non
     assert not (tmp_path / "run").exists()
 
 
-def test_a_run_of_an_id_and_a_model_is_continued_from_its_path_alone(tmp_path: Path) -> None:
+def test_a_run_of_an_id_and_a_model_is_continued_from_its_path_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     env = gymnasium.make("CartPole-v1", max_episode_steps=40)
     balances = torch.nn.Linear(4, 2, bias=False)
     with torch.no_grad():
         balances.weight.copy_(torch.tensor([[0.0, 0.0, -1.0, -1.0], [0.0, 0.0, 1.0, 1.0]]))
     settings = {**SMALL, "abstraction": "round:digits=0", "default_action": "repeat"}
     policy = rpd.as_policy(balances, output="q")
-    done = rpd.run(env, policy, out=tmp_path / "run", condition="return>=40", **settings)
+    done = rpd.run(env, policy, out="run", condition="return>=40", **settings)
     assert done.directory.stored().live is False
     assert done.directory.stored().policy.endswith(".pt,output=q")
     found = rpd.validate(done.path, states=1, episodes=20, trust_policy=True, progress=False)
     assert found.episodes == 20
+    moved = done.path.rename(tmp_path / "moved away")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    again = rpd.open_run(Path("..") / moved.name).replay("suite:3", trust_policy=True)
+    assert again.agrees
 
 
 def test_what_is_live_cannot_be_continued_from_its_path(of_objects: rpd.Run) -> None:

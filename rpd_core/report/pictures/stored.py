@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rpd_core.errors import StoreError
+from rpd_core.errors import StoreError, shell_word
 from rpd_core.store.codec import from_plain
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.files import refuse_outside
@@ -126,7 +126,7 @@ def read_index(run_dir: Path, analysis: str) -> PictureIndex | None:
     if found.get("schema") != SCHEMA:
         raise StoreError(
             f"{named} has schema {found.get('schema')!r}, this rpd reads {SCHEMA}: make the "
-            f"pictures again with rpd pictures {run_dir}"
+            f"pictures again with rpd pictures {shell_word(run_dir)}"
         )
     if (entries := _entries(found)) > _MOST_ENTRIES:
         raise StoreError(

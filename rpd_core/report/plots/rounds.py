@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from rpd_core.errors import shell_word
 from rpd_core.report.opened import Run
 from rpd_core.report.plots.asking import PlotError
 from rpd_core.report.plots.style import BLUE, RED, house_style, in_percent, new_figure
@@ -36,7 +37,8 @@ def rounds_data(run: Run) -> RoundsData:
     rounds = run.summary.rounds
     if not rounds:
         raise PlotError(
-            f"no round of refining was played, so none is drawn; rpd refine {run.path} says why"
+            "no round of refining was played, so none is drawn; "
+            f"rpd refine {shell_word(run.path)} says why"
         )
     return RoundsData(
         rounds[0].centre,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 from importlib.util import find_spec
 
 import gymnasium
@@ -413,3 +414,12 @@ def test_an_id_that_an_installed_package_would_register_comes_with_its_module(
     with pytest.raises(SpecError, match=r"registered by far_worlds: write gym:far_worlds:FarAway"):
         find_id("FarAway-v7")
     assert "far_worlds" not in sys.modules
+
+
+def test_an_environment_without_a_render_mode_is_refused_without_a_warning() -> None:
+    lanes = GymEnvironment("CartPole-v1").open(Opening(1))
+    lanes.reset(np.array([0]), np.array([1]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(FitError, match="draws nothing: make it with render_mode='rgb_array'"):
+            lanes.render(0)
