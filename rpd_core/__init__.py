@@ -91,12 +91,15 @@ if TYPE_CHECKING:
     from rpd_core.pruning.predictor import PrunedPredictor
     from rpd_core.report.comparing.compare import compare
     from rpd_core.report.comparing.results import Comparison
+    from rpd_core.report.grids.results import Grid
     from rpd_core.report.opened import Run
     from rpd_core.report.tables import RankingTable
+    from rpd_core.study.grid import grid
 
 _LAZY = {
     "Comparison": "rpd_core.report.comparing.results",
     "Draws": "rpd_core.play.chance",
+    "Grid": "rpd_core.report.grids.results",
     "PrunedPredictor": "rpd_core.pruning.predictor",
     "RankingTable": "rpd_core.report.tables",
     "Run": "rpd_core.report.opened",
@@ -108,6 +111,7 @@ _LAZY = {
     "contents": "rpd_core.execute.files",
     "deliver": "rpd_core.execute.files",
     "first_action": "rpd_core.play.actions",
+    "grid": "rpd_core.study.grid",
     "import_attribute": "rpd_core.plugin.importing",
     "in_every_lane": "rpd_core.play.actions",
     "merge_runs": "rpd_core.api",
@@ -143,6 +147,7 @@ __all__ = [
     "FitError",
     "FitSample",
     "Gatherer",
+    "Grid",
     "Image",
     "InputFile",
     "LaneError",
@@ -187,6 +192,7 @@ __all__ = [
     "deliver",
     "first_action",
     "further",
+    "grid",
     "hookimpl",
     "import_attribute",
     "in_every_lane",

@@ -70,6 +70,12 @@ def whole_work(settings: Settings) -> Work:
     return Work(settings.episodes, pruned)
 
 
+def sweep_work(settings: Settings, rankings: int) -> Work:
+    """Return the episodes of a run that ends with the curves of some rankings."""
+    several = rankings + settings.random_rankings
+    return Work(settings.episodes, several * len(settings.shares) * settings.test_episodes)
+
+
 def work_left(settings: Settings, directory: RunDirectory, parts: PartRange | None = None) -> Work:
     """Return the episodes of a run that its directory does not hold; a suite may grow to its most.
 
@@ -86,15 +92,19 @@ def work_left(settings: Settings, directory: RunDirectory, parts: PartRange | No
 
 def estimate(setup: Setup, workers: int, work: Work | None = None) -> Cost:
     """Play a few mutant episodes in this process, store nothing, and scale up."""
-    settings = setup.config.settings
+    return scaled(setup, probe_here(setup), work or whole_work(setup.config.settings), workers)
+
+
+def probe_here(setup: Setup) -> Probed:
+    """Play a few mutant episodes in this process and store nothing."""
     recipe = recipe_of(setup)
     if prepare.needs_fit(recipe):
         recipe = prepare.fit(recipe, setup.config)
     try:
-        probed = perform_probe(_job(recipe, settings, max(PROBE_EPISODES, recipe.lanes)))
+        count = max(PROBE_EPISODES, recipe.lanes)
+        return perform_probe(_job(recipe, setup.config.settings, count))
     finally:
         close_players()
-    return scaled(setup, probed, work or whole_work(settings), workers)
 
 
 def foresee(session: Session, work: Work, workers: int) -> Cost:
