@@ -91,10 +91,12 @@ if TYPE_CHECKING:
     from rpd_core.pruning.predictor import PrunedPredictor
     from rpd_core.report.comparing.compare import compare
     from rpd_core.report.comparing.results import Comparison
+    from rpd_core.report.grids.reproduced import Reproduction
     from rpd_core.report.grids.results import Grid
     from rpd_core.report.opened import Run
     from rpd_core.report.tables import RankingTable
     from rpd_core.study.grid import grid
+    from rpd_core.study.reproduce import reproduce
 
 _LAZY = {
     "Comparison": "rpd_core.report.comparing.results",
@@ -102,6 +104,7 @@ _LAZY = {
     "Grid": "rpd_core.report.grids.results",
     "PrunedPredictor": "rpd_core.pruning.predictor",
     "RankingTable": "rpd_core.report.tables",
+    "Reproduction": "rpd_core.report.grids.reproduced",
     "Run": "rpd_core.report.opened",
     "as_environment": "rpd_core.api",
     "as_policy": "rpd_core.api",
@@ -117,6 +120,7 @@ _LAZY = {
     "merge_runs": "rpd_core.api",
     "open_run": "rpd_core.api",
     "random_actions": "rpd_core.play.actions",
+    "reproduce": "rpd_core.study.reproduce",
     "run": "rpd_core.api",
     "take_pictures": "rpd_core.api",
     "validate": "rpd_core.api",
@@ -167,6 +171,7 @@ __all__ = [
     "PolicyLoader",
     "PrunedPredictor",
     "RankingTable",
+    "Reproduction",
     "Returns",
     "RpdError",
     "Run",
@@ -201,6 +206,7 @@ __all__ = [
     "open_run",
     "permission",
     "random_actions",
+    "reproduce",
     "run",
     "take_pictures",
     "validate",

@@ -48,7 +48,9 @@ def grid_command(
         plan = plan_from(file)
         how = {"executor": executor, "stall": stall_timeout, "workers": workers, "out": out}
         call = grid_call(how, trust_policy, progress)
-        planned, found = carry_out(work_of(plan, call), dry_run)
+        work = work_of(plan, call)
+        planned = estimated(work) if dry_run else None
+        found = None if dry_run else carry_out(work)
     if planned is not None:
         show_planned(planned, as_json)
     elif found is not None:
@@ -79,24 +81,27 @@ def grid_call(how: dict[str, Any], trust: bool, progress: Any) -> Call:
     )
 
 
-def work_of(plan: Plan, call: Call, **more: Any) -> Work:
+def work_of(plan: Plan, call: Call) -> Work:
     """Return what is to be done; environments are made under the eyes of a watch."""
     from rpd_core.study.grid import work_for
 
-    return work_for(plan, call, resolving=resolved, **more)
+    return work_for(plan, call, resolving=resolved)
 
 
-def carry_out(work: Work, dry_run: bool) -> tuple[PlannedGrid | None, Grid | None]:
-    """Estimate a grid, or play it; when interrupted, tell how to go on."""
-    if dry_run:
-        from rpd_core.study.estimate import estimate_grid
+def estimated(work: Work) -> PlannedGrid:
+    """List the runs of a grid with what they would cost."""
+    from rpd_core.study.estimate import estimate_grid
 
-        with shared.watched("an estimate", getattr(work.call.executor, "stall_timeout", None)):
-            return estimate_grid(work), None
+    with shared.watched("an estimate", getattr(work.call.executor, "stall_timeout", None)):
+        return estimate_grid(work)
+
+
+def carry_out(work: Work) -> Grid:
+    """Play a grid; when interrupted, tell how to go on."""
     from rpd_core.study.playing import play_grid
 
     with shared.resumable(work.folder, same_command=True):
-        return None, play_grid(work)
+        return play_grid(work)
 
 
 def show_planned(found: PlannedGrid, as_json: bool) -> None:
@@ -121,10 +126,14 @@ def show_grid(found: Grid, as_json: bool) -> None:
     else:
         print_grid(shared.answers(), found)
         folder = Path(found.folder)
-        shared.answers().print(
-            f"Tables: {folder / PAGE}, {folder / TABLE}, {folder / MARKDOWN}",
-            markup=False, highlight=False, soft_wrap=True,
-        )  # fmt: skip
+        show_files(folder / PAGE, folder / TABLE, folder / MARKDOWN)
+
+
+def show_files(*paths: Path) -> None:
+    """Print where the tables are, in a line to copy from."""
+    from rpd_core.report.text import say
+
+    say(shared.answers(), f"Tables: {', '.join(map(str, paths))}", copied=True)
 
 
 def fail_if(found: Grid) -> None:

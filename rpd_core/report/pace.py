@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-
 RUNS = "runs"
 """The stage of a grid, which is made of whole runs."""
 

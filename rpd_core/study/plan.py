@@ -81,7 +81,7 @@ def plan_of(
         _shown(content.get("show", []), where),
         common,
     )
-    _check(plan, registry, where)
+    check_plan(plan, registry, where)
     return plan
 
 
@@ -205,7 +205,7 @@ def _shown(value: Any, where: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _check(plan: Plan, registry: Registry, where: str) -> None:
+def check_plan(plan: Plan, registry: Registry, where: str) -> None:
     """Refuse a plan without cells, with one twice, or with a value that cannot work."""
     if not plan.cells:
         raise ConfigError(f"{where} has no cell: add [cross] or [[cell]]")
