@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.config.identity import short_digest
 from rpd_core.config.resolve import Setup
 from rpd_core.report.grids.figures import Figures, add_answer, add_thresholds, curve_points
-from rpd_core.report.grids.results import SCHEMA, CellResult
+from rpd_core.report.grids.results import SCHEMA, CellResult, CurvePoint
 from rpd_core.report.naming import base_name
 from rpd_core.report.opened import Run
 from rpd_core.report.plots.data import random_curves
@@ -28,6 +28,7 @@ RESULTS = "cells"
 """Folder of the stored results."""
 _DIGITS = 8
 _LARGEST = 2**26
+Points = Mapping[str, tuple[CurvePoint, ...]]
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def _swept(session: Session, place: Place, rankings: Sequence[str]) -> CellResul
 
 
 def _result(
-    session: Session, place: Place, found: Figures, points: dict, condition: str
+    session: Session, place: Place, found: Figures, points: Points, condition: str
 ) -> CellResult:
     return CellResult(
         session.setup.config.settings.seed,

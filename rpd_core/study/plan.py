@@ -136,15 +136,17 @@ def _is_several(name: str) -> bool:
 
 def _one(name: str, value: Any, where: str) -> Any:
     """Return one value of a setting."""
-    refuse_trust(f"{where} {name}", value)
-    if isinstance(value, Mapping):
-        raise ConfigError(f"{where} {name} must be text or a number, got a table")
-    if isinstance(value, list | tuple):
-        if not _is_several(name):
-            raise ConfigError(
-                f"{where} {name} takes one value, got {len(value)}: lists are crossed in [cross]"
-            )
-        return tuple(_one(name, item, where) for item in value) if value else ()
+    several = isinstance(value, list | tuple)
+    if several and not _is_several(name):
+        raise ConfigError(
+            f"{where} {name} takes one value, got {len(value)}: lists are crossed in [cross]"
+        )
+    for item in value if several else (value,):
+        refuse_trust(f"{where} {name}", item)
+        if isinstance(item, Mapping | list):
+            raise ConfigError(f"{where} {name} must be text or a number, got {item!r:.60}")
+    if several:
+        return tuple(value)
     setting = declared().get(name)
     listed = setting is not None and setting.listed
     return (value,) if _is_several(name) and not listed else value

@@ -40,8 +40,7 @@ class Wanted:
     """Settings in place of the paper's."""
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.repeats, int) and not isinstance(self.repeats, bool)
-        if not whole or not 1 <= self.repeats <= 1000:
+        if isinstance(self.repeats, bool) or not 1 <= self.repeats <= 1000:
             raise ConfigError(f"repeats must be a whole number in 1..1000, got {self.repeats!r}")
         names = [paper_task(name).name for name in self.tasks]
         for name in names:

@@ -120,8 +120,10 @@ def _percent(row: GridRow, name: str) -> Spread | None:
     found = row.figures.get(name)
     if found is None:
         return None
-    ends = (None if end is None else 100 * end for end in (found.std, found.low, found.high))
-    return Spread(100 * found.mean, *ends, found.seeds, found.never)
+    std, low, high = (
+        None if end is None else 100 * end for end in (found.std, found.low, found.high)
+    )
+    return Spread(100 * found.mean, std, low, high, found.seeds, found.never)
 
 
 def _plain_spread(values: Sequence[float]) -> Spread | None:
