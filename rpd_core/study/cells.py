@@ -106,14 +106,13 @@ def _swept(session: Session, place: Place, rankings: Sequence[str]) -> CellResul
     found.add("passed", rates.suite)
     found.add("states", len(done.analysis.counted.states))
     found.add("mutation_rate", session.setup.config.settings.mutation_rate)
-    if done.seconds is not None:
-        found.add("ranking_seconds", done.seconds)
     targets = {f"{q:g}": references.target(q) for q in THRESHOLDS}
     add_thresholds(found, swept.curves, swept.random_curves, targets)
     points = curve_points(
         swept.curves, swept.random_curves, references.reference, references.original_mean
     )
-    return _result(session, place, found, points, done.analysis.condition_text)
+    result = _result(session, place, found, points, done.analysis.condition_text)
+    return dataclasses.replace(result, ranking_seconds=done.seconds)
 
 
 def _result(

@@ -18,8 +18,12 @@ import rpd_core as rpd
 from rpd_core.errors import ConfigError, StoreError
 from rpd_core.execute.local import LocalProcesses, ThisProcess
 from rpd_core.execute.standing import standing
+from rpd_core.plugin.registry import installed
 from rpd_core.report.grids.results import Grid, GridRow, Spread
 from rpd_core.store.directory import RunDirectory
+from rpd_core.study.estimate import estimate_grid
+from rpd_core.study.grid import call_for_grid, work_for
+from rpd_core.study.plan import plan_of
 
 SMALL = {**corridor().given(), "env": worlds.Corridor(), "policy": worlds.Goes()}
 CONDITIONS = ("return>=2.5", "return>=1.5")
@@ -184,6 +188,20 @@ def test_what_is_finished_is_read_and_not_played(found: Grid, folder: Path) -> N
     again = rpd.grid(more, out=folder, executor=Idle(), progress=False)
     assert [row.results for row in again.rows] == [row.results for row in found.rows if row.results]
     assert {name: entry for name, entry in tree(folder).items() if "/suite/" in name} == before
+
+
+def test_an_estimate_lists_the_runs_and_counts_each_suite_once(
+    found: Grid, folder: Path, tmp_path: Path
+) -> None:
+    """Sixty mutants per suite; nine measures and two random rankings at three shares of five."""
+    call = call_for_grid("grid", {"out": tmp_path / "new", "progress": False})
+    plan_now = plan_of(plan(seeds=[3]), installed())
+    planned = estimate_grid(work_for(plan_now, call))
+    assert [run.suite_episodes for run in planned.runs] == [60, 0, 0, 60]
+    assert {run.pruning_episodes for run in planned.runs} == {(9 + 2) * 3 * 5}
+    assert (planned.suites, planned.runs[0].finished) == (2, False)
+    assert planned.seconds > 0
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_plugin_that_raises_anything_fails_its_cell_alone(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ _PLAIN = {
     "listed": "decisions listed",
     "matter": "decisions that matter",
     "top10": "top 10 that comes back",
-    "ranking_seconds": "seconds to rank",
 }
 _TARGETED = re.compile(
     r"(?P<kind>states|steps|episode_steps)(?P<percent>90|50)\.(?P<ranking>.+)"

@@ -12,8 +12,11 @@ from rpd_core.report.grids.results import CellResult, Failure, Grid, GridRow, Sp
 
 POINTS = 8.0
 """Percentage points by which two figures may always differ."""
-PER_EPISODE = "episode_steps{}.portfolio"
-"""The share of steps as a mean over episodes, which is how the paper seems to count."""
+PER_EPISODE = {
+    "steps": "episode_steps{}.portfolio",
+    "random_steps": "episode_steps{}.random",
+}
+"""Shares of steps as means over episodes, which is how the paper seems to count them."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +47,8 @@ class ReproducedRow:
     """The condition in force."""
     figures: Mapping[str, Mapping[str, Compared]]
     """By percent of the return, then by column of the paper's table."""
-    per_episode: Mapping[str, Spread | None]
-    """Share of steps for each percent, as the mean over episodes; in percent."""
+    per_episode: Mapping[str, Mapping[str, Compared]]
+    """The same for shares of steps that are means over episodes, not ratios of totals."""
     original: Spread | None
     """Return of the policy."""
     reference: Spread | None
@@ -89,23 +92,14 @@ class Reproduction:
 
 def reproduced_row(task: PaperTask, action: str, policy: str, row: GridRow) -> ReproducedRow:
     """Return a row of the paper's tables from a row of the grid."""
-    figures = {
-        percent: {
-            column: compared(
-                _percent(row, name.format(percent)), task.printed(action, percent, column)
-            )
-            for column, name in COLUMNS.items()
-        }
-        for percent in FRACTIONS
-    }
-    seconds = [r.figures["ranking_seconds"] for r in row.results if "ranking_seconds" in r.figures]
+    seconds = [one.ranking_seconds for one in row.results if one.ranking_seconds is not None]
     return ReproducedRow(
         task.name,
         action,
         policy,
         row.results[0].condition if row.results else "",
-        figures,
-        {percent: _percent(row, PER_EPISODE.format(percent)) for percent in FRACTIONS},
+        _compared_columns(task, action, row, COLUMNS),
+        _compared_columns(task, action, row, PER_EPISODE),
         row.figures.get("return"),
         row.figures.get("reference"),
         _percent(row, "passed"),
@@ -113,6 +107,21 @@ def reproduced_row(task: PaperTask, action: str, policy: str, row: GridRow) -> R
         row.results,
         row.failed,
     )
+
+
+def _compared_columns(
+    task: PaperTask, action: str, row: GridRow, columns: Mapping[str, str]
+) -> dict[str, dict[str, Compared]]:
+    """Return columns of the paper's tables for every target, beside its figures."""
+    return {
+        percent: {
+            column: compared(
+                _percent(row, name.format(percent)), task.printed(action, percent, column)
+            )
+            for column, name in columns.items()
+        }
+        for percent in FRACTIONS
+    }
 
 
 def _percent(row: GridRow, name: str) -> Spread | None:

@@ -36,6 +36,11 @@ class CellResult:
     """Pruned policies by ranking; `random` pools the random ones."""
     condition: str = ""
     """The condition in force, in words."""
+    ranking_seconds: float | None = None
+    """What it took to play the suite and to rank its states; null: not measured.
+
+    No figure, since it is another one each time.
+    """
     schema: int = SCHEMA
 
 
