@@ -196,7 +196,8 @@ def sweep_rankings(session: Session, names: Sequence[str] = ()) -> SweptRankings
     analysis, references = _rank_suite(session, evaluations, grow=False)
     seconds = time.perf_counter() - began if fresh else None
     chosen = {name: analysis.rankings[name] for name in names or analysis.rankings}
-    return SweptRankings(analysis, references, sweep(evaluations, chosen), seconds)
+    swept = sweep(evaluations, chosen, references)
+    return SweptRankings(analysis, references, swept, seconds)
 
 
 def refine_policy(

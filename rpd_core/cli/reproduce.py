@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LEFT = (
     "default_action", "seed", "names", "list_by", "rounds", "refine_episodes", "headline",
     "objective", "confirm_episodes", "confirm_tries", "confirm_margin", "margin", "confidence",
-    "evidence", "measures", "sweep",
+    "evidence", "measures",
 )  # fmt: skip
 """Settings that decide nothing here, or that the paper's tables fix."""
 

@@ -64,7 +64,8 @@ class Curve:
     @property
     def episode_step_shares(self) -> FloatArray:
         """The same share taken in each episode, and then the mean over episodes."""
-        return np.asarray((self.policy_steps / self.lengths).mean(axis=1))
+        shares = self.policy_steps / np.maximum(self.lengths, 1)  # 0 where none was played
+        return np.asarray(shares.sum(axis=1) / self.episodes)
 
 
 @dataclass(frozen=True)

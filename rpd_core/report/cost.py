@@ -64,8 +64,7 @@ def whole_work(settings: Settings) -> Work:
     """Return all episodes of a run."""
     rankings = len(settings.measures) + settings.random_rankings
     points = len(settings.shares) * settings.test_episodes
-    adaptive = settings.sweep == "adaptive" and len(look_sizes(settings.test_episodes)) > 1
-    pruned = round(rankings * points * (ADAPTIVE if adaptive else 1)) + points  # and the deletion
+    pruned = round(rankings * points * _played_share(settings)) + points  # and the deletion
     pruned += len(THRESHOLDS) * (BATCH + 2) * settings.confirm_episodes  # trimmed and confirmed
     return Work(settings.episodes, pruned)
 
@@ -73,7 +72,14 @@ def whole_work(settings: Settings) -> Work:
 def sweep_work(settings: Settings, rankings: int) -> Work:
     """Return the episodes of a run that ends with the curves of some rankings."""
     several = rankings + settings.random_rankings
-    return Work(settings.episodes, several * len(settings.shares) * settings.test_episodes)
+    points = len(settings.shares) * settings.test_episodes
+    return Work(settings.episodes, round(several * points * _played_share(settings)))
+
+
+def _played_share(settings: Settings) -> float:
+    """Return the share of a full sweep that is played."""
+    adaptive = settings.sweep == "adaptive" and len(look_sizes(settings.test_episodes)) > 1
+    return ADAPTIVE if adaptive else 1.0
 
 
 def work_left(settings: Settings, directory: RunDirectory, parts: PartRange | None = None) -> Work:

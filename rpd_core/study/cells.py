@@ -17,7 +17,6 @@ from rpd_core.report.grids.figures import Figures, add_answer, add_thresholds, c
 from rpd_core.report.grids.results import SCHEMA, CellResult, CurvePoint
 from rpd_core.report.naming import base_name
 from rpd_core.report.opened import Run
-from rpd_core.report.plots.data import random_curves
 from rpd_core.store.codec import from_plain, parse_object, to_bytes
 from rpd_core.store.directory import PROCESS, RunDirectory
 from rpd_core.store.files import read_whole, write_whole
@@ -88,7 +87,7 @@ def _answered(session: Session, place: Place) -> CellResult:
     """Go the whole line, as `rpd run` does."""
     answer = pipeline.run(session)
     run = Run(session.directory.path, answer.analysis, session.setup)
-    found, curves, randoms = Figures(), run.curves, random_curves(run)
+    found, curves, randoms = Figures(), run.curves, run.random_curves
     add_answer(found, answer)
     add_thresholds(found, curves, randoms, answer.targets)
     points = curve_points(curves, randoms, answer.original.reference, answer.original.return_mean)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rpd_core.config.settings import PORTFOLIO, declared
+from rpd_core.config.settings import PORTFOLIO
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.registry import installed
 from rpd_core.report.grids.paper import ACTIONS, PaperTask, paper_task
@@ -66,11 +66,9 @@ class Wanted:
         policies = self.known_policies()
         cells = []
         for task, action in self.rows():
-            own = {**task.settings(), "default_action": action}
+            own = {**task.settings(), "default_action": action, "sweep": "full"}
             if task.name in policies:
                 own["policy"] = policies[task.name]
-            if "sweep" in declared():  # the figures are whole curves
-                own["sweep"] = "full"
             cells.append(Cell({**own, **self.settings}, ("env", "default_action")))
         plan = Plan(FOLDER, tuple(cells), tuple(range(self.repeats)), "sweep")
         check_plan(plan, installed(), "reproduce")
