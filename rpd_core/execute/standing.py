@@ -21,6 +21,12 @@ class Standing:
     behind: Executor
     """What it was opened from, for work that cannot leave this process."""
 
+    @property
+    def stall_timeout(self) -> float | None:
+        """Seconds without progress after which work is given up, where that can be set."""
+        found: float | None = getattr(self.behind, "stall_timeout", None)
+        return found
+
     @contextmanager
     def open(self, workers: int) -> Iterator[Engine]:
         """Yield the open engine; one of its own where the work takes another number of workers."""

@@ -15,6 +15,7 @@ from scipy import stats
 from stores import corridor, tree
 
 import rpd_core as rpd
+from rpd_core.config.settings import STANDARD_MEASURES
 from rpd_core.errors import ConfigError, StoreError
 from rpd_core.execute.local import LocalProcesses, ThisProcess
 from rpd_core.execute.standing import standing
@@ -193,12 +194,12 @@ def test_what_is_finished_is_read_and_not_played(found: Grid, folder: Path) -> N
 def test_an_estimate_lists_the_runs_and_counts_each_suite_once(
     found: Grid, folder: Path, tmp_path: Path
 ) -> None:
-    """Sixty mutants per suite; nine measures and two random rankings at three shares of five."""
+    """Sixty mutants per suite; all measures and two random rankings at three shares of five."""
     call = call_for_grid("grid", {"out": tmp_path / "new", "progress": False})
     plan_now = plan_of(plan(seeds=[3]), installed())
     planned = estimate_grid(work_for(plan_now, call))
     assert [run.suite_episodes for run in planned.runs] == [60, 0, 0, 60]
-    assert {run.pruning_episodes for run in planned.runs} == {(9 + 2) * 3 * 5}
+    assert {run.pruning_episodes for run in planned.runs} == {(len(STANDARD_MEASURES) + 2) * 3 * 5}
     assert (planned.suites, planned.runs[0].finished) == (2, False)
     assert planned.seconds > 0
     assert not (tmp_path / "new").exists()
