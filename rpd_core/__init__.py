@@ -92,14 +92,20 @@ if TYPE_CHECKING:
     from rpd_core.pruning.predictor import PrunedPredictor
     from rpd_core.report.comparing.compare import compare
     from rpd_core.report.comparing.results import Comparison
+    from rpd_core.report.grids.reproduced import Reproduction
+    from rpd_core.report.grids.results import Grid
     from rpd_core.report.opened import Run
     from rpd_core.report.tables import RankingTable
+    from rpd_core.study.grid import grid
+    from rpd_core.study.reproduce import reproduce
 
 _LAZY = {
     "Comparison": "rpd_core.report.comparing.results",
     "Draws": "rpd_core.play.chance",
+    "Grid": "rpd_core.report.grids.results",
     "PrunedPredictor": "rpd_core.pruning.predictor",
     "RankingTable": "rpd_core.report.tables",
+    "Reproduction": "rpd_core.report.grids.reproduced",
     "Run": "rpd_core.report.opened",
     "as_environment": "rpd_core.api",
     "as_policy": "rpd_core.api",
@@ -109,11 +115,13 @@ _LAZY = {
     "contents": "rpd_core.execute.files",
     "deliver": "rpd_core.execute.files",
     "first_action": "rpd_core.play.actions",
+    "grid": "rpd_core.study.grid",
     "import_attribute": "rpd_core.plugin.importing",
     "in_every_lane": "rpd_core.play.actions",
     "merge_runs": "rpd_core.api",
     "open_run": "rpd_core.api",
     "random_actions": "rpd_core.play.actions",
+    "reproduce": "rpd_core.study.reproduce",
     "run": "rpd_core.api",
     "take_pictures": "rpd_core.api",
     "validate": "rpd_core.api",
@@ -144,6 +152,7 @@ __all__ = [
     "FitError",
     "FitSample",
     "Gatherer",
+    "Grid",
     "Image",
     "InputFile",
     "LaneError",
@@ -164,6 +173,7 @@ __all__ = [
     "PolicyLoader",
     "PrunedPredictor",
     "RankingTable",
+    "Reproduction",
     "Returns",
     "RpdError",
     "Run",
@@ -189,6 +199,7 @@ __all__ = [
     "deliver",
     "first_action",
     "further",
+    "grid",
     "hookimpl",
     "import_attribute",
     "in_every_lane",
@@ -197,6 +208,7 @@ __all__ = [
     "open_run",
     "permission",
     "random_actions",
+    "reproduce",
     "run",
     "take_pictures",
     "validate",

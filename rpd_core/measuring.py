@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from rpd_core.analysis.holding import Lists
 from rpd_core.api import Call, resolve_call, session_for, tidy
 from rpd_core.config.resolve import RESERVED, Setup, choose
 from rpd_core.errors import ConfigError, RpdError
+from rpd_core.execute.standing import standing
 from rpd_core.plugin.protocols import Measure
 from rpd_core.plugin.registry import installed
 from rpd_core.report.benching import (
@@ -62,19 +64,20 @@ def compare_measures(
     figures: dict[str, list[SeedFigures]] = {}
     lists: dict[int, Lists] = {}
     conditions = set()
-    for seed in asked.seeds:
-        one = _call_of_seed(call, seed, folder)
-        setup = resolving(one)
-        if asked.base not in {*setup.measures, *others}:
-            raise ConfigError(f"the base {asked.base!r} is not compared: add it with --measure")
-        with session_for(one, setup) as session:
-            swept = pipeline.sweep_measures(session, others)
-        left_out |= swept.left_out
-        lists[seed] = swept.lists
-        conditions.add(swept.analysis.condition_text)
-        found = seed_figures(seed, swept.sweep, swept.references, swept.stability)
-        for name, row in found.items():
-            figures.setdefault(name, []).append(row)
+    with on_one_engine(call) as engaged:
+        for seed in asked.seeds:
+            one = _call_of_seed(engaged, seed, folder)
+            setup = resolving(one)
+            if asked.base not in {*setup.measures, *others}:
+                raise ConfigError(f"the base {asked.base!r} is not compared: add it with --measure")
+            with session_for(one, setup) as session:
+                swept = pipeline.sweep_measures(session, others)
+            left_out |= swept.left_out
+            lists[seed] = swept.lists
+            conditions.add(swept.analysis.condition_text)
+            found = seed_figures(seed, swept.sweep, swept.references, swept.stability)
+            for name, row in found.items():
+                figures.setdefault(name, []).append(row)
     complete = {
         name: looked_up(name, rows, lists, asked)
         for name, rows in figures.items()
@@ -98,6 +101,16 @@ def _call_of_seed(call: Call, seed: int, folder: Path) -> Call:
     return dataclasses.replace(
         call, seed=seed, sweep="full", out=folder / f"seed-{seed}", progress=progress
     )
+
+
+@contextmanager
+def on_one_engine(call: Call) -> Iterator[Call]:
+    """Open the executor of a call once for many runs: each would pay for starting workers."""
+    executor = call.executor
+    if isinstance(executor, str):
+        executor = installed().make("executor", executor)
+    with standing(executor, call.workers) as engine:
+        yield dataclasses.replace(call, executor=engine)
 
 
 def heard_once(call: Call) -> Call:

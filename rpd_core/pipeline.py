@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -168,6 +169,35 @@ def sweep_measures(session: Session, others: Mapping[str, Measure]) -> Swept:
     }
     lists = lists_of(analysis, evidence, prepared_digest(session.directory))
     return Swept(analysis, references, swept, stability, lists, left_out)
+
+
+@dataclass(frozen=True)
+class SweptRankings:
+    """The curves of some rankings on one suite."""
+
+    analysis: Analysis
+    references: References
+    sweep: Sweep
+    seconds: float | None
+    """What it took to play the suite and to rank its states; None: some of it was there before."""
+
+
+def sweep_rankings(session: Session, names: Sequence[str] = ()) -> SweptRankings:
+    """Go the line up to the sweep over some measures of the settings, or over all of them."""
+    directory = session.directory
+    session.remember_origins(directory.suite())
+    prepare_run(session)
+    evaluations = Evaluations(session)
+    fresh = not directory.suite().count()
+    if fresh:  # first and by itself, so that the time is that of suite and rankings alone
+        directory.keep_question(session.setup.config)
+        measure_references(session, evaluations)
+    began = time.perf_counter()
+    analysis, references = _rank_suite(session, evaluations, grow=False)
+    seconds = time.perf_counter() - began if fresh else None
+    chosen = {name: analysis.rankings[name] for name in names or analysis.rankings}
+    swept = sweep(evaluations, chosen, references)
+    return SweptRankings(analysis, references, swept, seconds)
 
 
 def refine_policy(

@@ -42,11 +42,15 @@ def risk_difference(mutated: FloatArray, unmutated: FloatArray) -> Estimate:
 
 def mean_difference(one: FloatArray, other: FloatArray) -> Estimate:
     """Return the mean difference of pairs of numbers, with the interval of a paired t-test."""
-    differences = one - other
-    count, mean = len(differences), float(differences.mean())
+    return mean_interval(one - other)
+
+
+def mean_interval(values: FloatArray) -> Estimate:
+    """Return a mean with its interval by Student's t; one number alone has none."""
+    count, mean = len(values), float(values.mean())
     if count < 2:
         return Estimate(mean, None, None)
-    error = float(differences.std(ddof=1)) / np.sqrt(count)
+    error = float(values.std(ddof=1)) / np.sqrt(count)
     reach = float(two_sided_t(0.95, count - 1) * error)
     return Estimate(mean, mean - reach, mean + reach)
 

@@ -6,10 +6,6 @@ other options, because the parser must know it by then.
 
 from __future__ import annotations
 
-import os
-import re
-import stat
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,14 +13,11 @@ from typing import Any
 import typer
 
 from rpd_core.cli.shared import reporting
+from rpd_core.config.toml_file import ANEW, read_table, refuse_trust
 from rpd_core.errors import ConfigError, nearest
 
-_ANEW = "a permission is given anew each time"
-_TRUST = re.compile(r"(^|[,:'\"])\s*trust\s*=")
-_LARGEST = 1_000_000
-"""Bytes of a file."""
 _NOT_IN_FILES = {
-    "--trust-policy": _ANEW,
+    "--trust-policy": ANEW,
     "--config": "a file names no other",
     "--help": "it asks for help",
 }
@@ -53,7 +46,7 @@ def _options(context: typer.Context) -> dict[str, Any]:
 def _settings(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a file by the names of the parameters that they are for."""
     values: dict[str, Any] = {}
-    for key, value in _table(path).items():
+    for key, value in read_table(path).items():
         flag = f"--{key.replace('_', '-')}"
         if flag not in options:
             known = [one.removeprefix("--") for one in options if one not in _NOT_IN_FILES]
@@ -72,31 +65,6 @@ def _settings(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _table(path: Path) -> dict[str, Any]:
-    text = _content(path)
-    try:
-        return tomllib.loads(text.decode("utf-8-sig"))  # some editors begin with a byte order mark
-    except RecursionError:
-        raise ConfigError(f"{str(path)!r} is not TOML of ours: it is nested too deeply") from None
-    except ValueError as error:  # of TOML, of UTF-8, or of a number with thousands of digits
-        raise ConfigError(f"{str(path)!r} is not TOML: {error}") from error
-
-
-def _content(path: Path) -> bytes:
-    """Read an ordinary file of a size that people write; wherever it lies, links are followed."""
-    try:
-        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)  # opening a pipe would wait for ever
-        with os.fdopen(os.open(path, flags), "rb") as stream:
-            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                raise ConfigError(f"{str(path)!r} is not an ordinary file: name a TOML file")
-            content = stream.read(_LARGEST + 1)
-    except OSError as error:
-        raise ConfigError(f"cannot read {str(path)!r}: {error.strerror}") from error
-    if len(content) > _LARGEST:
-        raise ConfigError(f"{str(path)!r} has more than {_LARGEST} bytes: name a TOML file")
-    return content
-
-
 def _value(name: str, value: Any, option: Any) -> Any:
     """Return a value as the parser takes it from a command line, or refuse its kind."""
     if option.is_flag:
@@ -106,8 +74,8 @@ def _value(name: str, value: Any, option: Any) -> Any:
     several = value if isinstance(value, list) else [value]
     if any(isinstance(one, bool) or not isinstance(one, str | int | float) for one in several):
         raise ConfigError(f"{name} must be text or a number, got {value!r:.80}")
-    if any(_TRUST.search(str(one)) for one in several):
-        raise ConfigError(f"{name} has trust=, which belongs on the command line: {_ANEW}")
+    for one in several:
+        refuse_trust(name, one)
     if option.multiple:
         return [str(one) for one in several]
     if isinstance(value, list):

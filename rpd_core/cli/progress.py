@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rpd_core.cli.console import errors, showing_bars
 from rpd_core.cli.streams import output_for_the_answer
-from rpd_core.report.pace import Pace, Stage, as_clock, in_words
+from rpd_core.report.pace import RUNS, Pace, Stage, as_clock, in_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -131,8 +131,7 @@ def _make_bars(console: Console, pace: Pace) -> Progress:
 
         def render(self, task: Task) -> Text:
             stage = pace.stages.get(task.fields["stage"])
-            shown = stage is not None and stage.counts_episodes
-            return Text(f"{task.completed:.0f}/{task.total:.0f} episodes" if shown else "")
+            return Text("" if stage is None else stage.counted.replace(" of ", "/"))
 
     class Left(ProgressColumn):
         """How long it will take."""
@@ -196,8 +195,10 @@ class Lines(Display):
 def stage_in_words(stage: Stage, pace: Pace) -> str:
     """Return a line on how far a stage is."""
     spent, left = in_words(pace.elapsed(stage)), pace.left(stage)
-    if not stage.counts_episodes:
+    if not stage.counted:
         return f"{stage.name}: {spent} so far"
     share = stage.done / stage.total
-    text = f"{stage.name}: {stage.done} of {stage.total} episodes ({share:.0%}) in {spent}"
-    return f"{text}, about {in_words(left)} left" if left and left >= 1 else text
+    text = f"{stage.name}: {stage.counted} ({share:.0%}) in {spent}"
+    text = f"{text}, about {in_words(left)} left" if left and left >= 1 else text
+    whole = pace.stages.get(RUNS)
+    return text if whole is None or whole is stage else f"{text}; {whole.counted} done"

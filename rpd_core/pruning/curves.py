@@ -61,6 +61,12 @@ class Curve:
         """Share of steps that use the policy: the ratio of totals over all episodes."""
         return np.asarray(self.policy_steps.sum(axis=1) / self.lengths.sum(axis=1))
 
+    @property
+    def episode_step_shares(self) -> FloatArray:
+        """The same share taken in each episode, and then the mean over episodes."""
+        shares = self.policy_steps / np.maximum(self.lengths, 1)  # 0 where none was played
+        return np.asarray(shares.sum(axis=1) / self.episodes)
+
 
 @dataclass(frozen=True)
 class PrunedPoint:

@@ -65,10 +65,22 @@ def whole_work(settings: Settings) -> Work:
     """Return all episodes of a run."""
     rankings = len(settings.measures) + settings.random_rankings
     points = len(settings.shares) * settings.test_episodes
-    adaptive = settings.sweep == "adaptive" and len(look_sizes(settings.test_episodes)) > 1
-    pruned = round(rankings * points * (ADAPTIVE if adaptive else 1)) + points  # and the deletion
+    pruned = round(rankings * points * _played_share(settings)) + points  # and the deletion
     pruned += len(THRESHOLDS) * (BATCH + 2) * settings.confirm_episodes  # trimmed and confirmed
     return Work(settings.episodes, pruned)
+
+
+def sweep_work(settings: Settings, rankings: int) -> Work:
+    """Return the episodes of a run that ends with the curves of some rankings."""
+    several = rankings + settings.random_rankings
+    points = len(settings.shares) * settings.test_episodes
+    return Work(settings.episodes, round(several * points * _played_share(settings)))
+
+
+def _played_share(settings: Settings) -> float:
+    """Return the share of a full sweep that is played."""
+    adaptive = settings.sweep == "adaptive" and len(look_sizes(settings.test_episodes)) > 1
+    return ADAPTIVE if adaptive else 1.0
 
 
 def work_left(settings: Settings, directory: RunDirectory, parts: PartRange | None = None) -> Work:
@@ -87,15 +99,19 @@ def work_left(settings: Settings, directory: RunDirectory, parts: PartRange | No
 
 def estimate(setup: Setup, workers: int, work: Work | None = None) -> Cost:
     """Play a few mutant episodes in this process, store nothing, and scale up."""
-    settings = setup.config.settings
+    return scaled(setup, probe_here(setup), work or whole_work(setup.config.settings), workers)
+
+
+def probe_here(setup: Setup) -> Probed:
+    """Play a few mutant episodes in this process and store nothing."""
     recipe = recipe_of(setup)
     if prepare.needs_fit(recipe):
         recipe = prepare.fit(recipe, setup.config)
     try:
-        probed = perform_probe(_job(recipe, settings, max(PROBE_EPISODES, recipe.lanes)))
+        count = max(PROBE_EPISODES, recipe.lanes)
+        return perform_probe(_job(recipe, setup.config.settings, count))
     finally:
         close_players()
-    return scaled(setup, probed, work or whole_work(settings), workers)
 
 
 def foresee(session: Session, work: Work, workers: int) -> Cost:

@@ -6,6 +6,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+RUNS = "runs"
+"""The stage of a grid, which is made of whole runs."""
+
 
 @dataclass
 class Stage:
@@ -25,7 +28,14 @@ class Stage:
     @property
     def counts_episodes(self) -> bool:
         """Whether it is made of episodes, and not one piece of work."""
-        return self.total > 1
+        return self.total > 1 and self.name != RUNS
+
+    @property
+    def counted(self) -> str:
+        """How much of it is done, in words; nothing for one piece of work."""
+        if self.name != RUNS and not self.counts_episodes:
+            return ""
+        return f"{self.done} of {self.total} {RUNS if self.name == RUNS else 'episodes'}"
 
     @property
     def finished(self) -> bool:

@@ -24,7 +24,7 @@ HEAVY |= {"ray", "sklearn"}
 NUMERICAL = HEAVY | {"numpy", "gymnasium", "pandas", "pyarrow", "scipy", "matplotlib", "jinja2"}
 LAYERS = (
     *("plugin", "config", "play", "execute", "store", "analysis", "pruning", "report"),
-    *("pipeline", "api", "measuring", "testing", "cli"),
+    *("pipeline", "api", "measuring", "study", "testing", "cli"),
 )
 """What `rpd_core` is made of; each may use those before it, and `errors`."""
 ANYWHERE = {"errors"}
@@ -106,7 +106,7 @@ def test_what_draws_is_imported_in_one_place() -> None:
 
 
 def test_only_the_page_imports_what_draws_and_writes_it() -> None:
-    pages = {CORE / "report" / "page", CORE / "report" / "comparing"}
+    pages = {CORE / "report" / name for name in ("page", "comparing", "grids")}
     others = [path for path in sources(CORE) if not pages & {*path.parents}]
     assert offenders(others, {"bokeh", "jinja2", "markupsafe"}) == []
     found = [path.name for path in sources(CORE) if offenders([path], {"bokeh"})]
