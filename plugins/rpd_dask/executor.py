@@ -74,7 +74,7 @@ class Dask:
     @contextmanager
     def open(self, workers: int) -> Iterator[Engine]:
         """Join the cluster now, or start our own when there is work for it."""
-        with ExitStack() as stack, dask.config.set(_QUIET), _without_logs():
+        with _without_logs(), dask.config.set(_QUIET), ExitStack() as stack:
 
             def connect() -> Client:
                 make = self._join if self.address else lambda: _start(stack, workers)
