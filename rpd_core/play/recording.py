@@ -50,8 +50,8 @@ class _SeenStates:
         slots = step.keys & np.uint64(_RECENT - 1)
         found = self.recent_numbers[slots]
         unsure = (self.recent[slots] != step.keys) & step.active
-        for lane in np.flatnonzero(unsure).tolist():
-            key = int(step.keys[lane])
+        lanes = np.flatnonzero(unsure)
+        for lane, key in zip(lanes.tolist(), step.keys[lanes].tolist(), strict=True):
             number = self.numbers.setdefault(key, len(self.values))
             if number == len(self.values):
                 self.values.append(np.array(step.values[lane]))
