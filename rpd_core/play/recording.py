@@ -48,7 +48,7 @@ class _SeenStates:
     def number(self, step: Step) -> IntArray:
         """Return the number of each active lane's state."""
         slots = step.keys & np.uint64(_RECENT - 1)
-        found = self.recent_numbers[slots]
+        found: IntArray = self.recent_numbers[slots]
         unsure = (self.recent[slots] != step.keys) & step.active
         lanes = np.flatnonzero(unsure)
         for lane, key in zip(lanes.tolist(), step.keys[lanes].tolist(), strict=True):
