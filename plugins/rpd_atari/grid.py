@@ -129,14 +129,11 @@ def _extremes(picture: Array, down: Array, across: Array) -> tuple[Array, Array]
     of neighbouring bytes are compared, which is several times faster than single ones.
     """
     bright, dark = _along(picture.swapaxes(0, 1), picture.swapaxes(0, 1), down)
-    shape = (picture.shape[2], -1)
-    turned = (lines.transpose(2, 1, 0).reshape(shape) for lines in (bright, dark))
-    cells = _along(*turned, across)
-    shape = (len(across), len(picture), len(down))
-    bright, dark = (
-        one.reshape(shape).transpose(1, 2, 0).astype(np.int16, order="C") for one in cells
-    )
-    return bright, dark
+    width = picture.shape[2]
+    high, low = (lines.transpose(2, 1, 0).reshape(width, -1) for lines in (bright, dark))
+    cells, shape = _along(high, low, across), (len(across), len(picture), len(down))
+    bright, dark = (one.reshape(shape).transpose(1, 2, 0) for one in cells)
+    return bright.astype(np.int16, order="C"), dark.astype(np.int16, order="C")
 
 
 def _along(high: Array, low: Array, parts: Array) -> tuple[Array, Array]:

@@ -60,7 +60,7 @@ def _seed_words(seeds: NDArray[np.int64]) -> list[Words]:
         for target in range(4):
             if source != target:
                 scrambled = factor.scramble(pool[source])
-                mixed = _MIX_LEFT * pool[target] - _MIX_RIGHT * scrambled
+                mixed: Words = _MIX_LEFT * pool[target] - _MIX_RIGHT * scrambled
                 pool[target] = mixed ^ (mixed >> _XOR_SHIFT)
     factor = _Factors(_STATE_START, _STATE_FACTOR)
     halves = [factor.scramble(pool[place % 4]).astype(np.uint64) for place in range(8)]

@@ -321,7 +321,8 @@ class _Batch:
         self.ended[at] = np.where(terminated[lanes], 0, np.where(truncated[lanes], 1, 2))
         for lane, position in zip(lanes.tolist(), at.tolist(), strict=True):
             info = self.player.lanes.info(lane)
-            self.info[position] = scalar_items(info, self.player.facts.info_keys)
+            if info:
+                self.info[position] = scalar_items(info, self.player.facts.info_keys)
         self._start(lanes)
 
     def _failure(self, lane: int, message: str) -> EpisodeError:

@@ -48,10 +48,10 @@ class _SeenStates:
     def number(self, step: Step) -> IntArray:
         """Return the number of each active lane's state."""
         slots = step.keys & np.uint64(_RECENT - 1)
-        found = self.recent_numbers[slots]
+        found: IntArray = self.recent_numbers[slots]
         unsure = (self.recent[slots] != step.keys) & step.active
-        for lane in np.flatnonzero(unsure).tolist():
-            key = int(step.keys[lane])
+        lanes = np.flatnonzero(unsure)
+        for lane, key in zip(lanes.tolist(), step.keys[lanes].tolist(), strict=True):
             number = self.numbers.setdefault(key, len(self.values))
             if number == len(self.values):
                 self.values.append(np.array(step.values[lane]))
@@ -105,8 +105,8 @@ class Recorder:
         columns = {name: np.concatenate(parts) for name, parts in self.columns.items()}
         keys, values, rank = self.seen.by_key()
         state = rank[columns["state"]]
-        order, grouped = _grouped(columns["position"] * len(keys) + state)
-        starts = np.flatnonzero(np.r_[True, grouped[1:] != grouped[:-1]])
+        order, groups = grouped(columns["position"] * len(keys) + state)
+        starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
         first = order[starts]
         visited, mutated = state[first], ~columns["kept"][first]
         visits = Visits(
@@ -174,7 +174,7 @@ def _as_rows(actions: Array) -> FloatArray:
     return actions.reshape(len(actions), -1).astype(np.float64)
 
 
-def _grouped(group: IntArray) -> tuple[IntArray, IntArray]:
+def grouped(group: IntArray) -> tuple[IntArray, IntArray]:
     """Return the order that brings rows of equal groups together, and the groups in that order.
 
     Rows of one group keep their order. Where group and row fit one number, sorting numbers is

@@ -44,16 +44,17 @@ def relation_of(links: Sequence[Abstraction], space: Any) -> Relation | None:
         return None
     first: Any = links[0]
     count, start = int(space.n), int(space.start)
+    who = f"abstraction {type(first).__name__}: its relate_actions()"
 
     def relate(observations: Batch, actions: Array) -> Array:
-        who = f"abstraction {type(first).__name__}: its relate_actions()"
         try:
             related = np.asarray(first.relate_actions(observations, actions - start))
         except Exception as error:  # a stranger's abstraction may raise anything
             raise ComponentError(f"{who} raised {one_line(error)}") from error
         numbers = related.dtype.kind in "iu" and related.shape == np.shape(actions)
-        if not numbers or not ((related >= 0) & (related < count)).all():
+        if not numbers or related.min(initial=0) < 0 or related.max(initial=0) >= count:
             raise ComponentError(f"{who} must return one number from 0 to {count - 1} per lane")
-        return np.asarray(related.astype(np.int64) + start)
+        related = related.astype(np.int64, copy=False)
+        return related + start if start else related
 
     return relate

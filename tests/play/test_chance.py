@@ -56,6 +56,16 @@ def test_mixing_is_the_splitmix_finaliser() -> None:
     assert int(mix(word(1234567))[0]) == 6457827717110365317
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(5, 3), (5, 4), (5, 40), (5, 2, 3), (5,)])
+def test_keys_do_not_depend_on_the_order_in_memory(shape: tuple[int, ...], dtype: Any) -> None:
+    values = np.random.default_rng(0).integers(200, size=shape).astype(dtype)
+    keys = state_keys(values)
+    assert np.array_equal(state_keys(np.asfortranarray(values)), keys)
+    assert np.array_equal(state_keys(np.repeat(values, 2, axis=0)[::2]), keys)
+    assert [int(state_keys(row[None])[0]) for row in values] == keys.tolist()
+
+
 def test_keys_differ_by_dtype() -> None:
     dtypes = (np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64, np.float32, np.float64)
     assert len({key([1, 0], dtype) for dtype in dtypes}) == len(dtypes)

@@ -11,7 +11,7 @@ from lines import Line, always, by_step, pattern, plan, player
 
 from rpd_core.play.chance import canonical, state_keys
 from rpd_core.play.deciders import Coin
-from rpd_core.play.recording import Recorder, entropy, play_suite, value_gap
+from rpd_core.play.recording import Recorder, entropy, grouped, play_suite, value_gap
 from rpd_core.plugin.protocols import Choice, Suite
 
 
@@ -96,3 +96,11 @@ def test_sums_of_value_gap_and_entropy_follow_the_policy() -> None:
     suite = play_suite(player(line, decide, always(0), max_steps=4), plan(1), Coin(plan(1), 0.3))
     assert suite.states.value_gap.tolist() == [10.0]
     assert suite.states.entropy == pytest.approx([4 * np.log(2)], abs=1e-5)
+
+
+@pytest.mark.parametrize("largest", [5, 2**40, 2**62])
+def test_rows_of_a_group_come_together_in_their_order(largest: int) -> None:
+    group = np.array([3, 1, 3, largest, 1, 3])
+    order, ordered = grouped(group)
+    assert order.tolist() == [1, 4, 0, 2, 5, 3]
+    assert ordered.tolist() == [1, 1, 3, 3, 3, largest]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
+import torch
 from gymnasium import spaces
 
 from rpd_core.config.resolve import resolve
@@ -21,6 +23,7 @@ from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.protocols import Opening
 from rpd_core.plugin.registry import Registry
 from rpd_gym.cartpole import CartPole, CartPoleGrid
+from rpd_gym.cartpole_network import Greedy, load_network
 from rpd_gym.cartpole_policy import CartPolePolicy
 from rpd_gym.lanes import GymLanes
 
@@ -134,6 +137,15 @@ def test_the_shipped_policies_earn_what_they_promise(
     plan = Plan(index, episode_keys(77, Phase.PROBE, index))
     played = player_for(recipe_of(setup)).player.play(plan, always)
     assert low <= played.total_return.mean() <= high
+
+
+def test_the_shipped_policy_does_what_its_network_prefers() -> None:
+    module = load_network("good")
+    seen = np.random.default_rng(0).normal(0, 0.5, (2500, 4)).astype(np.float32)
+    with torch.inference_mode():
+        preferences = module(torch.from_numpy(seen)).numpy()
+    given: Any = SimpleNamespace(observations=seen)
+    assert np.array_equal(Greedy(module)(given).actions, preferences.argmax(axis=1))
 
 
 def test_the_shipped_policy_refuses_another_environment(registry: Registry) -> None:
