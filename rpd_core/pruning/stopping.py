@@ -107,7 +107,7 @@ def _undecided(
     kept, steps, mean, episodes = points
     likely = mean >= target
     fewer = (kept[None, :] < kept[:, None]) & (steps[None, :] <= steps[:, None])
-    useful = np.flatnonzero(~(fewer & likely[None, :]).any(axis=1))
+    useful = np.flatnonzero(~(fewer & likely[None, :]).any(axis=1)).tolist()
     found = np.zeros(len(kept), dtype=bool)
     found[useful] = [is_open(returns[one][: episodes[one]], target, rule) for one in useful]
     if likely.any():

@@ -54,7 +54,8 @@ class Sweep:
         """Steps of such a sweep, as far as the episodes at hand tell."""
         means = (curve.lengths.sum(axis=1) / curve.episodes for curve in self.all_curves)
         columns = (curve.returns.shape[1] for curve in self.all_curves)
-        return round(sum(float(mean.sum()) * n for mean, n in zip(means, columns, strict=True)))
+        total: float = sum(float(mean.sum()) * n for mean, n in zip(means, columns, strict=True))
+        return round(total)
 
 
 @dataclass(frozen=True)
