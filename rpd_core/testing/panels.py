@@ -63,10 +63,10 @@ def _check_drawing(panel: Panel, view: PanelView) -> Iterator[str]:
 
 
 def _check_plot(panel: Plotter, view: PanelView, where: str) -> Iterator[str]:
-    from matplotlib.figure import Figure  # few panels draw figures
+    from rpd_core.report.plots.style import new_figure  # few panels draw figures
 
     try:
-        drew: object = panel.plot(view, Figure())
+        drew: object = panel.plot(view, new_figure(4, 3))
     except Exception as error:  # a stranger's panel may raise anything
         yield f"its plot() raised {one_line(error)} ({where})"
         return

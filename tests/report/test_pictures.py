@@ -211,7 +211,7 @@ def test_the_abstraction_draws_where_the_environment_does_not(tmp_path: Path) ->
     assert pictures.states
     for key, path in pictures.states.items():
         (frame,) = frames_of(path)
-        assert frame.shape == (96, 48, 3)
+        assert frame.shape == (192, 96, 3)
         assert (frame == cells[key]).all()
 
 
@@ -220,7 +220,7 @@ def test_the_drawing_stands_beside_the_frame(tmp_path: Path) -> None:
     pictures = read_pictures(done.path, str(done.name))
     assert pictures is not None
     (frame,) = frames_of(next(iter(pictures.states.values())))
-    assert frame.shape == (96, 96 + 4 + 48, 3)
+    assert frame.shape == (192, 192 + 4 + 96, 3)
 
 
 def test_a_run_without_a_place_for_pictures_has_its_answer(tmp_path: Path) -> None:
