@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import warnings
@@ -72,13 +73,32 @@ _PARAMETERS = ("max_steps", "rebuild")
 """What a key that reaches an environment may have been meant for."""
 
 
-def refuse_unknown_argument(error: BaseException, options: dict[str, Any], name: str) -> None:
-    """Raise in our words where an environment was given an argument that it does not take."""
+def refuse_unknown_argument(
+    error: BaseException, options: dict[str, Any], name: str, maker: Callable[[], Any]
+) -> None:
+    """Raise in our words where an environment was given an argument that it does not take.
+
+    `maker` returns the class or function that takes the arguments.
+    """
     unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
     if isinstance(error, TypeError) and unknown and unknown[1] in options:
         key = unknown[1]
-        hint = nearest(key, _PARAMETERS)
+        hint = nearest(key, (*_PARAMETERS, *_arguments(maker)))
         raise SpecError(f"{name} takes no argument {key!r}: leave {key}= out.{hint}") from error
+
+
+def _maker_of(name: str) -> Any:
+    """Return what Gymnasium calls to make an environment."""
+    point = gymnasium.spec(name).entry_point
+    return gymnasium.envs.registration.load_env_creator(point) if isinstance(point, str) else point
+
+
+def _arguments(maker: Callable[[], Any]) -> list[str]:
+    """Return the names of the arguments that an environment takes, as far as it tells."""
+    try:
+        return [*inspect.signature(maker()).parameters]
+    except Exception:  # a suggestion is not worth an error; a stranger's may raise anything
+        return []
 
 
 def chosen_safeguards(rebuild: bool | None, factory: Callable[[], Env], name: str) -> Safeguards:
@@ -155,7 +175,7 @@ class GymEnvironment:
             hint = f": pip install {missing}" if missing else ""
             raise ComponentError(f"{self.id} lacks a package: {one_line(error)}{hint}") from error
         except (Exception, SystemExit) as error:  # an environment may raise anything
-            refuse_unknown_argument(error, options, self.id)
+            refuse_unknown_argument(error, options, self.id, lambda: _maker_of(name))
             raise SpecError(f"cannot make {self.id!r}: {one_line(error)}") from error
 
 
@@ -207,7 +227,8 @@ class PythonEnvironment:
         except RpdError:
             raise
         except (Exception, SystemExit) as error:  # a factory may raise anything
-            refuse_unknown_argument(error, read_options(self.kwargs), self._name())
+            given = read_options(self.kwargs)
+            refuse_unknown_argument(error, given, self._name(), self._factory)
             raise SpecError(
                 f"{self._name()} does not make an environment: {one_line(error)}"
             ) from error

@@ -54,6 +54,7 @@ def _row(path: Path) -> RunRow:
     directory = RunDirectory(path)
     empty = RunRow(str(path), "broken", 0, 0, (), last_change(path), size_of(path))
     try:
+        directory.stored()  # another schema is told before anything else that comes of it
         latest = directory.latest()
         config = directory.configuration(directory.analysis(latest) if latest else None)
         if latest is None and (question := directory.question()) is not None:

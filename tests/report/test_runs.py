@@ -217,3 +217,14 @@ def test_ages_are_short(seconds: float, words: str) -> None:
 )
 def test_sizes_are_short(size: float, words: str) -> None:
     assert size_in_words(size) == words
+
+
+def test_a_run_of_another_schema_is_told_so_and_not_called_damaged(tmp_path: Path) -> None:
+    done = ready(tmp_path / "runs" / "old")
+    for file, change in (("run.json", {"schema": 1}), (f"analyses/{done.name}/analysis.json", {})):
+        path = done.path / file
+        kept = {name: one for name, one in json.loads(path.read_text()).items() if change}
+        path.write_text(json.dumps({**kept, **change}))
+    (row,) = list_runs(tmp_path / "runs")
+    assert row.state == "broken"
+    assert "was written with schema 1, this rpd has " in row.problem

@@ -312,6 +312,16 @@ def test_max_steps_replaces_the_limit_of_the_environment() -> None:
             "leave max_step= out. Did you mean 'max_steps'?",
         ),
         (
+            GymEnvironment("FrozenLake-v1", kwargs=("slippery=false",)),
+            SpecError,
+            "leave slippery= out. Did you mean 'is_slippery'?",
+        ),
+        (
+            PythonEnvironment("own_worlds:Walk", 5, ("oddty=late",)),
+            SpecError,
+            "leave oddty= out. Did you mean 'oddity'?",
+        ),
+        (
             PythonEnvironment("own_worlds:Walk", 5, ("wind=1",)),
             SpecError,
             "own_worlds:Walk takes no argument 'wind': leave wind= out.",
