@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import shutil
@@ -22,7 +23,8 @@ import rpd_core as rpd
 from rpd_core.api import open_run
 from rpd_core.errors import ComponentError, StoreError
 from rpd_core.plugin.protocols import Axis, Layer, Paragraph, Plane
-from rpd_core.report.page import building, charts, listed
+from rpd_core.plugin.registry import installed
+from rpd_core.report.page import building, charts, listed, sentences
 from rpd_core.report.page.blocks import Room, binned, checked_blocks
 from rpd_core.report.page.packing import inline_json
 from rpd_core.report.page.sweep import sweep_lines
@@ -131,6 +133,23 @@ def test_the_page_shows_the_answer_the_decisions_and_how_to_repeat_it(run: Path)
     for row in summary.decisions:
         assert f"<span>{row.state}</span>" in page
     assert page.count('class="interval"') == len(summary.decisions)
+
+
+def test_the_page_is_for_people_who_were_not_there(run: Path) -> None:
+    summary = open_run(run).summary
+    assert summary.policy is not None
+    page = page_of(run)
+    assert f"in {summary.policy.kept} states it does what the policy does" in page
+    assert "the default action (" in page
+    assert "rpd validate RUN" in page, "what was not tried is said"
+    assert not re.search(r"\d %", re.sub(r"<script.*", "", page, flags=re.DOTALL)), "2%, not 2 %"
+    told = sentences.in_words(installed(), "default-action", "repeat")
+    assert told == "repeat – repeat the last action"
+    assert sentences.in_words(installed(), "measure", "nobody:1") == "nobody:1"
+    far = dataclasses.replace(summary, policy_spec="sb3:/home/me/a/policy.zip", env="gym:ALE/Pong")
+    assert sentences.title_of(far) == "sb3:policy.zip on gym:ALE/Pong"
+    odd = dataclasses.replace(summary, condition="return>=12.999999999999973")
+    assert ("an episode passes if", "return>=13") in [*sentences.about(odd, installed())]
 
 
 def test_the_curves_are_those_of_the_sweep_with_random_last(run: Path) -> None:
