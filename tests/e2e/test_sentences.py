@@ -56,10 +56,10 @@ def test_why_a_component_cannot_be_used_is_a_sentence() -> None:
             registry.find("measure", name)
         sentences.append(str(caught.value))
     assert sentences == [
-        "measure 'a' needs nowhere_to_be_found: pip install nowhere",
-        "measure 'b' is broken: there is no module 'no_such_module'",
-        "measure 'c' cannot be used: 'other' (rpd-other) offers the same name; rename or "
-        "uninstall one",
+        "measure 'a' (rpd-mine 1.0) needs nowhere_to_be_found: pip install nowhere",
+        "measure 'b' (rpd-mine 1.0) is broken: there is no module 'no_such_module'",
+        "measure 'c' (rpd-mine 1.0) cannot be used: 'other' (rpd-other) offers the same "
+        "name; rename or uninstall one",
     ]
     rows = [one.as_row() for one in registry.registrations]
     assert blocks_of(rows, 60) == [
