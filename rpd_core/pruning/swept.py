@@ -59,7 +59,8 @@ def read_curves(
         for name in {one for curve in wanted for point in asked.sweep[curve] for one in point.sets}
     }
     columns = {name: _columns(table) for name, table in tables.items()}
-    total = asked.settings.test_episodes
+    held = sum(len(one["kept"]) for one in columns.values())
+    total = min(asked.settings.test_episodes, held)  # what is written there costs no memory
     return {name: _curve(name, asked.sweep[name], columns, states, total) for name in wanted}
 
 
@@ -98,9 +99,9 @@ def _curve(
     states: int,
     total: int,
 ) -> Curve:
-    played = Played.nothing(len(points), total)
-    for row, point in enumerate(points):
-        found = _rows(name, point, columns)
+    read = [_rows(name, point, columns) for point in points]
+    played = Played.nothing(len(points), max([total, *(len(one["kept"]) for one in read)]))
+    for row, (point, found) in enumerate(zip(points, read, strict=True)):
         some = slice(0, point.episodes)
         played.returns[row, some] = found["total_return"]
         played.lengths[row, some] = found["length"]
@@ -116,7 +117,8 @@ def _rows(name: str, point: SweptPoint, columns: Mapping[str, Mapping[str, Any]]
         mine = (columns[one]["kept"] == point.kept) & (columns[one]["ranking"] == point.ranking)
         parts.append({key: column[mine] for key, column in columns[one].items()})
     found = {key: np.concatenate([part[key] for part in parts]) for key in _NAMES}
-    if found["test_episode"].tolist() != list(range(point.episodes)):
+    numbers = found["test_episode"]
+    if len(numbers) != point.episodes or not np.array_equal(numbers, np.arange(len(numbers))):
         raise StoreError(
             f"{point.sets[-1]!r} holds {len(found['kept'])} of {point.episodes} episodes of "
             f"{name} with {point.kept} states kept: run rpd prune again"

@@ -94,7 +94,7 @@ def test_a_run_with_ones_own_environment_and_policy(finished: rpd.Run) -> None:
 def test_the_summary_has_the_promised_shape(finished: rpd.Run) -> None:
     name = finished.analyses[0]
     stored = json.loads((finished.path / "analyses" / name / "summary.json").read_text())
-    point = {"measure", "kept", "states", "steps", "return_mean"}
+    point = {"measure", "kept", "states", "steps", "return_mean", "episodes"}
     for fraction in ("0.9", "0.5"):
         entries = stored["thresholds"][fraction]
         assert set(entries) >= {

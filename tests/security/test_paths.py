@@ -73,7 +73,7 @@ def test_a_terminal_that_knows_ascii_alone_gets_the_answer(start: Callable, run:
 def test_an_estimate_is_an_answer_and_goes_to_standard_output(start: Callable) -> None:
     words = ["run", "--env", "cartpole", "--dry-run", "--episodes", "60", "--workers", "1"]
     stdout, stderr = start(*words).communicate(timeout=60)
-    assert "Nothing was written" in stdout
+    assert "Nothing was written" in " ".join(stdout.split())
     assert stderr == ""
 
 

@@ -251,7 +251,8 @@ def test_a_setting_that_would_fill_memory_is_one_line(run: Path, name: str, told
 def test_pruned_episodes_that_are_far_too_few_are_one_line(run: Path) -> None:
     spoil = analysis(run) / "analysis.json"
     edit(spoil, lambda stored: stored["settings"].update(test_episodes=10**12))
-    with pytest.raises(StoreError, match=r"holds \d+ of \d+ episodes: run rpd prune again"):
+    edit(spoil, lambda stored: stored["sweep"]["tarantula"][1].update(episodes=10**12))
+    with pytest.raises(StoreError, match=r"holds \d+ of \d+ episodes .*: run rpd prune again"):
         _ = open_run(run).curves
 
 
