@@ -23,8 +23,8 @@ _COUNT_EVERY = 2.0
 """Seconds between two counts of its workers."""
 _PATIENCE = 15.0
 """Seconds without any worker after which it is said."""
-_AHEAD = 2
-"""Items under way for each thread of a worker: one that is done, one that waits."""
+_AHEAD = 1
+"""Items under way for each thread of a worker: one that waited there would be lost with it."""
 _DELIVERIES = 3
 """How often an item may find that its files are not there yet."""
 
@@ -58,7 +58,7 @@ class _Sent:
 
 
 class DaskEngine:
-    """Sends items to a cluster, at most twice as many as it can do at a time."""
+    """Sends items to a cluster, at most as many as it can do at a time."""
 
     def __init__(self, connect: Callable[[], Client], stall_timeout: float) -> None:
         self._connect, self._sender = connect, Sender(stall_timeout)

@@ -58,7 +58,8 @@ def test_a_process_that_died_while_idle_is_replaced(foreman):
     sender = Sender(60)
     first = value(one, foreman.do(sender.errand(one)))
     subprocess.run(["kill", "-9", str(first)], check=True)
-    assert wait_until(lambda: not is_running(first))
+    (staff,) = foreman._staffs.values()
+    assert wait_until(lambda: staff.idle[0].worker.speaks())  # its last thread has ended, too
     assert value(two, foreman.do(sender.errand(two))) != first
 
 
