@@ -21,8 +21,8 @@ from rpd_core.testing import check_component
 from rpd_gym.cartpole import CartPole
 
 RUN = [
-    "--env", "cartpole", "--episodes", "600", "--test-episodes", "10", "--workers", "1",
-    "--confirm-episodes", "100", "--confirm-tries", "3", "--rounds", "0",
+    "--env", "cartpole", "--episodes", "400", "--test-episodes", "6", "--workers", "1",
+    "--confirm-episodes", "60", "--confirm-tries", "2", "--rounds", "0",
     "--unmutated-episodes", "50",
 ]  # fmt: skip
 

@@ -98,5 +98,6 @@ def test_faulty_plugins_are_shown_as_such_and_everything_else_keeps_working(faul
 
     checked = faulty.rpd("check-plugin", "duplicates")
     assert checked.returncode == 3
-    ran = faulty.rpd("run", *SMALL, "--out", str(tmp_path / "r"), "--json")
+    light = ["--env", "cartpole", "--episodes", "60", "--unmutated-episodes", "20"]
+    ran = faulty.rpd("suite", *light, "--workers", "1", "--out", str(tmp_path / "r"), "--json")
     assert ran.returncode == 0, ran.stderr
