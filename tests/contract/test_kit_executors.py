@@ -153,13 +153,13 @@ def test_an_item_whose_worker_died_must_be_called_lost():
 def test_an_executor_that_hangs_on_a_dead_worker_is_given_up(monkeypatch):
     released = threading.Event()
     monkeypatch.setitem(globals(), "RELEASED", released)
-    monkeypatch.setattr(runners, "PATIENCE", 10.0)
+    monkeypatch.setattr(runners, "PATIENCE", 6.0)
     monkeypatch.setattr(runners, "WORKERS", (2,))
     try:
         (fault,) = check_recipe("executor", Faulty(hang_on_a_dead_worker, crew=True))
     finally:
         released.set()
-    assert fault.startswith("did not come back within 10 seconds after a worker died")
+    assert fault.startswith("did not come back within 6 seconds after a worker died")
 
 
 RELEASED = threading.Event()

@@ -93,8 +93,8 @@ def test_a_finished_run_leaves_no_program_behind(rpd, engine, workers):
         (signal.SIGINT, "2", 130),
         (signal.SIGKILL, "2", -9),
         (signal.SIGTERM, "1", 143),
-        (signal.SIGTERM, "2", 143),
-        (signal.SIGHUP, "1", 129),
+        pytest.param(signal.SIGTERM, "2", 143, marks=pytest.mark.slow),
+        pytest.param(signal.SIGHUP, "1", 129, marks=pytest.mark.slow),
     ],
 )
 def test_a_run_that_is_stopped_leaves_no_program_behind(rpd, engine, number, workers, code):

@@ -7,6 +7,7 @@ import signal
 import time
 from pathlib import Path
 
+import pytest
 from commands import refusal, rpd_command
 
 import rpd_core
@@ -27,6 +28,7 @@ condition = ["return>=20", "return>=2000"]
 TABLES = ("table.parquet", "seeds.parquet", "table.md")
 
 
+@pytest.mark.slow
 def test_a_grid_that_is_killed_goes_on_and_ends_with_the_same_table(rpd, tmp_path):
     (tmp_path / "mine.toml").write_text(FILE)
     out, whole = tmp_path / "killed", tmp_path / "whole"

@@ -31,7 +31,10 @@ def told(process, seconds: float = 60) -> str:
     return stderr.splitlines()[-1]
 
 
-@pytest.mark.parametrize("world", ["in_step", "in_reset", "busy"])
+@pytest.mark.parametrize(
+    "world",
+    ["in_step", *(pytest.param(one, marks=pytest.mark.slow) for one in ("in_reset", "busy"))],
+)
 def test_an_environment_that_hangs_is_ended_and_told_with_episode_and_seed(
     start: Callable, world: str
 ) -> None:

@@ -25,6 +25,7 @@ def run_end_to_end(game: str, folder: Path, steps: int) -> None:
         confirm_episodes=4,
         rounds=0,
         lanes=4,
+        pictures=False,
     )
     suite = finished.suite
     assert len(suite.episodes.total_return) == 24
