@@ -29,7 +29,7 @@ from rpd_core.report.results import Policy, Summary, Threshold
 from rpd_core.report.tables import RankingTable
 from rpd_core.report.words import ranges_in_words
 from rpd_core.store.codec import from_plain
-from rpd_core.store.directory import RunDirectory, StoredAnalysis
+from rpd_core.store.directory import RunDirectory, StoredAnalysis, check_configuration
 
 if TYPE_CHECKING:
     from rpd_core.report.explaining import Explanation
@@ -102,7 +102,9 @@ class Run:
         found = self.directory.read_json(where)
         if found is None:
             raise StoreError(f"{str(self.path / where)!r} is missing: run rpd prune again")
-        return from_plain(Summary, found, repr(str(self.path / where)))
+        read = from_plain(Summary, found, repr(str(self.path / where)))
+        check_configuration(read.configuration, repr(str(self.path / where)))
+        return read
 
     def _finished(self) -> str:
         if self.name is None:

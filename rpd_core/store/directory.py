@@ -356,6 +356,15 @@ def _in_words(value: Any, usual: Any) -> str:
     return str(value)
 
 
+def check_configuration(found: Mapping[str, Any], where: str) -> None:
+    """Refuse the configuration in a summary if it is none of ours: screens and pages read it."""
+    suite = found.get("suite")
+    whole = {"schema": SCHEMA_VERSION, **suite} if isinstance(suite, Mapping) else suite
+    settings = from_plain(StoredSuite, whole, where).settings
+    _check_settings(completed(settings), where, "suite", "size")
+    _check_settings(from_plain(Settings, found.get("analysis"), where), where, *ASKED)
+
+
 def _check_settings(settings: Settings, where: str, *scopes: Scope) -> None:
     try:
         check_stored(settings, *scopes)

@@ -262,6 +262,29 @@ def test_a_measure_that_is_no_text_is_one_line(run: Path) -> None:
     assert "settings.measures must be text" in refusal("rank", run)
 
 
+@pytest.mark.parametrize(
+    ("part", "value", "told"),
+    [
+        ("suite", [], "must be a table"),
+        ("suite", {}, "is missing"),
+        ("analysis", None, "must be a table"),
+    ],
+)
+def test_a_summary_of_another_configuration_is_one_line(
+    run: Path, part: str, value: object, told: str
+) -> None:
+    edit(analysis(run) / "summary.json", lambda s: s["configuration"].update({part: value}))
+    assert told in refusal("show", run)
+
+
+def test_settings_of_a_summary_that_are_none_are_one_line(run: Path) -> None:
+    path = analysis(run) / "summary.json"
+    edit(path, lambda s: s["configuration"]["suite"].update(settings=["odd"]))
+    assert "settings must be a table" in refusal("show", run)
+    edit(path, lambda s: s["configuration"]["suite"].update(settings={"seed": 0}))
+    assert "settings.abstraction is missing" in refusal("show", run)
+
+
 def test_a_number_that_no_float_holds_is_one_line(run: Path) -> None:
     edit(analysis(run) / "summary.json", lambda s: s["original"].update(return_mean=10**400))
     assert "original.return_mean must be a number, not 1000" in refusal("show", run)
