@@ -187,6 +187,10 @@ def edit(path: Path, change: Any) -> None:
     path.write_text(json.dumps(value))
 
 
+CHOICES = ("unvisited", "sweep", "objective", "until")
+"""Settings that are one of a few words: another word is refused before anything is shown."""
+
+
 def spoil_everything(run: Path) -> None:
     """Put hostile names wherever a stored run holds names."""
 
@@ -195,7 +199,7 @@ def spoil_everything(run: Path) -> None:
             return {k: everywhere(v, k) for k, v in value.items()}
         if isinstance(value, list):
             return [everywhere(item, key) for item in value]
-        kept = key in ("outcome", "kind", "folder", "analysis", "list_by", "measures")
+        kept = key in ("outcome", "kind", "folder", "analysis", "list_by", "measures", *CHOICES)
         return f"{value}{HOSTILE}" if isinstance(value, str) and not kept else value
 
     folder = next((run / "analyses").glob("*/summary.json")).parent
