@@ -46,6 +46,31 @@ def die_of(number: int) -> None:
     time.sleep(600)
 
 
+def want_too_much(number: int) -> bytearray:
+    """Ask for more memory than any machine has."""
+    return bytearray(1 << 60)
+
+
+def want_too_much_once(marker: str) -> str:
+    """Ask for too much the first time, answer the second."""
+    path = Path(marker)
+    if not path.exists():
+        path.touch()
+        want_too_much(1)
+    return "survived"
+
+
+def exhaust_memory(group: str) -> int:
+    """Join a control group and use more memory than it allows: the kernel kills the process."""
+    Path(group, "cgroup.procs").write_text(str(os.getpid()))
+    return len(bytearray(256 << 20))
+
+
+def stop_itself(number: int) -> None:
+    """Stop as by Ctrl-Z, so that nothing happens any more."""
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
 def fork_and_die(marker: str) -> None:
     """Leave a process behind that has all open files of this one; write down its number."""
     forked = os.fork()

@@ -55,6 +55,10 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
                 raise
             errors().print(f"rpd: {of_the_outside(error)}", style="red", markup=False)
             raise typer.Exit(BAD_INPUT) from error
+        except MemoryError as error:
+            told = "rpd: memory ran out: use fewer --workers, or a machine or a limit with more"
+            errors().print(told, style="red", markup=False)
+            raise typer.Exit(BAD_INPUT) from error
         except SystemExit as error:  # of a policy or an environment: ours is typer.Exit
             if reader_has_left(error):
                 flush_answer()

@@ -109,6 +109,7 @@ def _receive(
     handle: Callable[[WorkItem, Any], None],
 ) -> None:
     item = pending.returned(outcome)
+    outcome = _lost_where_memory_ran_out(outcome)
     if outcome.lost:
         tries[item.identity] += 1
         _give_up_after_retries(item, outcome, tries[item.identity])
@@ -126,6 +127,15 @@ def _receive(
     del pending.expected[item.identity]
     pending.finished += 1
     handle(item, outcome.answer.value)
+
+
+def _lost_where_memory_ran_out(outcome: Outcome) -> Outcome:
+    """Count work without enough memory as lost: later, or on another machine, there may be more."""
+    error = outcome.answer.error if isinstance(outcome.answer, Answer) else outcome.error
+    if not isinstance(error, MemoryError):
+        return outcome
+    told = ExecutionError(f"the worker process ran out of memory ({one_line(error)})")
+    return Outcome(outcome.identity, error=told, lost=True)
 
 
 def _in_words(answer: object) -> str:

@@ -8,6 +8,7 @@ import subprocess
 from importlib.metadata import version
 
 import pytest
+import typer
 from commands import QUICK
 
 from rpd_core.api import open_run
@@ -321,6 +322,15 @@ def test_a_broken_pipe_inside_a_command_is_no_reader_who_left(monkeypatch, tmp_p
 
     with pytest.raises(BrokenPipeError):
         shared.reporting(breaks)()
+
+
+def test_memory_that_runs_out_is_one_line(capsys):
+    with pytest.raises(typer.Exit) as caught:
+        shared.reporting(lambda: bytearray(1 << 60))()
+    assert caught.value.exit_code == shared.BAD_INPUT
+    told = capsys.readouterr().err
+    assert told.startswith("rpd: memory ran out: use fewer --workers")
+    assert "Traceback" not in told
 
 
 def test_advice_fits_what_is_wrong():

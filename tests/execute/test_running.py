@@ -13,6 +13,11 @@ import errands
 import pytest
 import worlds
 from benchmarks import core_cost
+from faults import (
+    check_a_process_that_stops,
+    check_memory_that_is_refused,
+    check_memory_that_the_kernel_ends,
+)
 from lines import Does, always
 
 from rpd_core.errors import EpisodeError, ExecutionError, SpecError
@@ -54,6 +59,16 @@ def results_of(engine: Engine, function: Callable[[Any], Any], arguments: list[A
     ]
     run_items(engine, items, lambda item, value: found.setdefault(item.identity, value))
     return [found[item.identity] for item in items]
+
+
+def test_memory_that_runs_out_costs_its_item_only(two_workers: Engine, tmp_path: Path) -> None:
+    check_memory_that_is_refused(two_workers, tmp_path)
+    check_memory_that_the_kernel_ends(two_workers)
+
+
+def test_a_process_that_is_stopped_is_noticed() -> None:
+    with LocalProcesses(stall_timeout=1).open(2) as engine:
+        check_a_process_that_stops(engine)
 
 
 def test_one_worker_is_this_process() -> None:

@@ -26,6 +26,11 @@ from clusters import (
     where,
 )
 from commands import refusal, rpd_command
+from faults import (
+    check_a_process_that_stops,
+    check_memory_that_is_refused,
+    check_memory_that_the_kernel_ends,
+)
 from watching import is_running, wait_until
 
 pytest.importorskip("distributed", reason="needs the extra dask")
@@ -85,6 +90,16 @@ def test_an_item_whose_process_dies_again_and_again_ends_the_run_in_one_line(eng
     assert told.startswith("the worker process on ")
     assert "was killed by SIGKILL (memory may have run out" in told
     assert told.endswith(", 4 times, while doing die_of 0")
+
+
+def test_memory_that_runs_out_costs_its_item_only(engine, tmp_path):
+    check_memory_that_is_refused(engine, tmp_path)
+    check_memory_that_the_kernel_ends(engine)
+
+
+def test_a_process_that_is_stopped_is_noticed(cluster):
+    with Dask(cluster.address, timeout=60, stall_timeout=1).open(1) as engine:
+        check_a_process_that_stops(engine)
 
 
 def test_files_travel_once_to_each_worker_and_are_used_where_there_are_none(

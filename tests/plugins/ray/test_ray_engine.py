@@ -20,6 +20,11 @@ from clusters import (
     use_signals,
     where,
 )
+from faults import (
+    check_a_process_that_stops,
+    check_memory_that_is_refused,
+    check_memory_that_the_kernel_ends,
+)
 
 if importlib.util.find_spec("ray") is None:  # not imported before its token is there
     pytest.skip("needs the extra ray", allow_module_level=True)
@@ -70,6 +75,17 @@ def test_an_item_whose_process_dies_again_and_again_ends_the_run_in_one_line(eng
     told = str(caught.value)
     assert "was killed by SIGKILL (memory may have run out" in told
     assert told.endswith(", 4 times, while doing die_of 0")
+
+
+def test_memory_that_runs_out_costs_its_item_only(engine, tmp_path):
+    check_memory_that_is_refused(engine, tmp_path)
+    check_memory_that_the_kernel_ends(engine)
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_process_that_is_stopped_is_noticed():
+    with Ray(stall_timeout=1).open(1) as engine:
+        check_a_process_that_stops(engine)
 
 
 def test_files_are_put_into_the_store_once_and_used_where_there_are_none(engine, tmp_path):

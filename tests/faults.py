@@ -1,0 +1,74 @@
+"""Faults that every engine must survive alike: memory that runs out, processes that stop."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import errands
+import pytest
+from clusters import Heard, items, results
+
+from rpd_core.errors import ExecutionError
+from rpd_core.plugin.protocols import Engine
+
+_GROUPS = (
+    ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+    ("/sys/fs/cgroup", "memory.max"),
+)
+"""Where control groups of memory lie, and the file that holds their limit: both versions."""
+_ALLOWED = 64 << 20
+
+
+@contextmanager
+def little_memory() -> Iterator[Path]:
+    """Yield a control group whose processes the kernel kills when they use more than 64 MiB."""
+    for place, limit in _GROUPS:
+        group = Path(place, f"rpd-tests-{os.getpid()}")
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        if not (group / limit).exists():
+            group.rmdir()
+            continue
+        (group / limit).write_text(str(_ALLOWED))
+        try:
+            yield group
+        finally:
+            group.rmdir()
+        return
+    pytest.skip("needs a control group of memory that may be changed")
+
+
+def check_memory_that_the_kernel_ends(engine: Engine) -> None:
+    """Check that a process killed for its memory costs its own item, which is given up at last."""
+    with little_memory() as group:
+        work = [*items(errands.double, 1), *items(errands.exhaust_memory, str(group))]
+        with pytest.raises(ExecutionError) as caught:
+            results(engine, work)
+    assert "was killed by SIGKILL (memory may have run out: try fewer --workers)" in str(
+        caught.value
+    )
+    assert str(caught.value).endswith(", 4 times, while doing exhaust_memory 0")
+    assert results(engine, items(errands.double, 2)) == [4]
+
+
+def check_memory_that_is_refused(engine: Engine, folder: Path) -> None:
+    """Check that work without enough memory is tried again, and given up in one line."""
+    heard = Heard(engine)
+    marker = str(folder / "wanted")
+    work = [*items(errands.want_too_much_once, marker), *items(errands.double, *range(4))]
+    assert results(heard, work) == ["survived", 0, 2, 4, 6]
+    with pytest.raises(ExecutionError) as caught:
+        results(engine, items(errands.want_too_much, 1))
+    told = "the worker process ran out of memory (MemoryError), 4 times, while doing "
+    assert str(caught.value) == f"{told}want_too_much 0"
+
+
+def check_a_process_that_stops(impatient: Engine) -> None:
+    """Check that a stopped process is ended; the engine gives up after a second."""
+    with pytest.raises(ExecutionError, match=r"^no progress for 1 seconds before the first"):
+        results(impatient, items(errands.stop_itself, 1))
