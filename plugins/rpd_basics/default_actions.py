@@ -71,12 +71,25 @@ class Repeat:
 class Random:
     """A random action, drawn once per state and episode."""
 
+    among: tuple[str, ...] = ()
+    """Actions to draw from, by number or name, for example `left+right`; none: all."""
+    redraw: bool = False
+    """Whether to draw anew at every step instead of once per state and episode."""
+
     def open(self, facts: Facts) -> DefaultActor:
-        """Fix the action space."""
+        """Fix what is drawn from."""
         space = facts.action_space
-        if not is_bounded(space):
+        if not self.among and not is_bounded(space):
             raise FitError(f"random cannot draw from the unbounded {space}: use constant or repeat")
-        return lambda moment: random_actions(space, moment.state_draws)
+        chosen = np.array([parse_action(one, facts, "random") for one in self.among])
+
+        def act(moment: Moment) -> Array:
+            draws = moment.step_draws if self.redraw else moment.state_draws
+            if not self.among:
+                return random_actions(space, draws)
+            return chosen[random_actions(Discrete(len(chosen)), draws)]
+
+        return act
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,8 @@ def test_repeat_takes_the_first_action_only_in_lanes_that_start() -> None:
         ("repeat:first=7", DISCRETE, r"repeat: 7 is not in Discrete\(4\)"),
         ("no-op", DISCRETE, "World has no action that does nothing: use constant:<action>"),
         ("random", spaces.Box(-np.inf, np.inf, (2,)), "random cannot draw from the unbounded"),
+        ("random:0+4", DISCRETE, r"random: 4 is not in Discrete\(4\)"),
+        ("random:up", DISCRETE, "random cannot read the action 'up': give a number"),
     ],
 )
 def test_an_action_that_cannot_work_is_refused(spec: str, space: Any, message: str) -> None:
@@ -140,6 +142,26 @@ def test_random_is_keyed_by_state_and_not_by_step() -> None:
     later = moment([9, 9, 9], keys=keys, step=7)
     assert act("random", space, later).tolist() == one.tolist()
     assert act("random", space, moment([0, 0, 0], keys=keys + 5)).tolist() != one.tolist()
+
+
+def test_random_that_is_redrawn_is_keyed_by_step_and_not_by_state() -> None:
+    keys = np.array([11, 12, 13], dtype=np.uint64)
+    space = spaces.Discrete(1000)
+    one = act("random:redraw=true", space, moment([0, 0, 0], keys=keys))
+    elsewhere = moment([0, 0, 0], keys=keys + 5)
+    assert act("random:redraw=true", space, elsewhere).tolist() == one.tolist()
+    later = moment([0, 0, 0], keys=keys, step=7)
+    assert act("random:redraw=true", space, later).tolist() != one.tolist()
+
+
+def test_random_draws_from_the_actions_that_it_is_given() -> None:
+    keys = np.arange(3, dtype=np.uint64)
+    drawn = {
+        number
+        for start in range(0, 300, 3)
+        for number in act("random:3+1", DISCRETE, moment([0, 0, 0], keys=keys + start)).tolist()
+    }
+    assert drawn == {1, 3}
 
 
 # ------------------------------------------------------------------------- Python policies
