@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import errands
 import pytest
-from clusters import Heard, items, results
+from clusters import Heard, items, kill_worker_once, results
 
 from rpd_core.errors import ExecutionError
 from rpd_core.plugin.protocols import Engine
@@ -41,6 +42,29 @@ def little_memory() -> Iterator[Path]:
             group.rmdir()
         return
     pytest.skip("needs a control group of memory that may be changed")
+
+
+def check_a_worker_that_is_killed(engine: Engine, folder: Path) -> str:
+    """Check that a killed worker costs its own item only; return what is said of it."""
+    work = [
+        *items(kill_worker_once, str(folder / "marker")),
+        *items(errands.double, *range(20)),
+    ]
+    heard = Heard(engine)
+    assert results(heard, work) == ["survived", *range(0, 40, 2)]
+    (lost,) = [outcome for outcome in heard.outcomes if outcome.lost]
+    assert lost.identity == work[0].identity
+    return str(lost.error)
+
+
+def check_a_process_that_dies_every_time(engine: Engine) -> str:
+    """Check that its item is given up in the end; return what is said of it."""
+    with pytest.raises(ExecutionError) as caught:
+        results(engine, items(errands.die_of, signal.SIGKILL))
+    told = str(caught.value)
+    assert "was killed by SIGKILL (memory may have run out" in told
+    assert told.endswith(", 4 times, while doing die_of 0")
+    return told
 
 
 def check_memory_that_the_kernel_ends(engine: Engine) -> None:

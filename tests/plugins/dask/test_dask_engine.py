@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import signal
 import threading
 from collections.abc import Iterator
 
@@ -13,10 +12,8 @@ from clusters import (
     LIGHT,
     SMALL,
     DaskCluster,
-    Heard,
     dask_cluster,
     items,
-    kill_worker_once,
     killed_at,
     print_much,
     results,
@@ -27,7 +24,9 @@ from clusters import (
 )
 from commands import refusal, rpd_command
 from faults import (
+    check_a_process_that_dies_every_time,
     check_a_process_that_stops,
+    check_a_worker_that_is_killed,
     check_memory_that_is_refused,
     check_memory_that_the_kernel_ends,
 )
@@ -72,24 +71,13 @@ def test_both_workers_work_each_in_a_process_beside_it(engine):
 
 
 def test_a_worker_that_is_killed_costs_its_item_only(engine, tmp_path):
-    work = [
-        *items(kill_worker_once, str(tmp_path / "marker")),
-        *items(errands.double, *range(20)),
-    ]
-    heard = Heard(engine)
-    assert results(heard, work) == ["survived", *range(0, 40, 2)]
-    (lost,) = [outcome for outcome in heard.outcomes if outcome.lost]
-    assert lost.identity == work[0].identity
-    assert str(lost.error).startswith("the Dask worker at tcp://127.0.0.1:")
+    told = check_a_worker_that_is_killed(engine, tmp_path)
+    assert told.startswith("the Dask worker at tcp://127.0.0.1:")
 
 
 def test_an_item_whose_process_dies_again_and_again_ends_the_run_in_one_line(engine):
-    with pytest.raises(ExecutionError) as caught:
-        results(engine, items(errands.die_of, signal.SIGKILL))
-    told = str(caught.value)
+    told = check_a_process_that_dies_every_time(engine)
     assert told.startswith("the worker process on ")
-    assert "was killed by SIGKILL (memory may have run out" in told
-    assert told.endswith(", 4 times, while doing die_of 0")
 
 
 def test_memory_that_runs_out_costs_its_item_only(engine, tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,9 +10,7 @@ import errands
 import pytest
 from clusters import (
     SMALL,
-    Heard,
     items,
-    kill_worker_once,
     print_much,
     results,
     stored,
@@ -21,7 +18,9 @@ from clusters import (
     where,
 )
 from faults import (
+    check_a_process_that_dies_every_time,
     check_a_process_that_stops,
+    check_a_worker_that_is_killed,
     check_memory_that_is_refused,
     check_memory_that_the_kernel_ends,
 )
@@ -58,23 +57,12 @@ def test_the_kit_finds_no_fault(monkeypatch):
 
 
 def test_a_worker_that_is_killed_costs_its_item_only(engine, tmp_path):
-    work = [
-        *items(kill_worker_once, str(tmp_path / "marker")),
-        *items(errands.double, *range(20)),
-    ]
-    heard = Heard(engine)
-    assert results(heard, work) == ["survived", *range(0, 40, 2)]
-    (lost,) = [outcome for outcome in heard.outcomes if outcome.lost]
-    assert lost.identity == work[0].identity
-    assert str(lost.error).startswith("the Ray worker died (WorkerCrashedError: ")
+    told = check_a_worker_that_is_killed(engine, tmp_path)
+    assert told.startswith("the Ray worker died (WorkerCrashedError: ")
 
 
 def test_an_item_whose_process_dies_again_and_again_ends_the_run_in_one_line(engine):
-    with pytest.raises(ExecutionError) as caught:
-        results(engine, items(errands.die_of, signal.SIGKILL))
-    told = str(caught.value)
-    assert "was killed by SIGKILL (memory may have run out" in told
-    assert told.endswith(", 4 times, while doing die_of 0")
+    check_a_process_that_dies_every_time(engine)
 
 
 def test_memory_that_runs_out_costs_its_item_only(engine, tmp_path):
