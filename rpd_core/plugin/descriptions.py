@@ -147,7 +147,7 @@ def _all_fields(module: str, node: ast.ClassDef, farthest: int = _FARTHEST) -> d
         found = _find(module, plain.id) if isinstance(plain, ast.Name) else None
         if found is not None and isinstance(found[1], ast.ClassDef):
             fields |= _all_fields(found[0], found[1], farthest - 1)
-    for name, parameter in _own_fields(node).items():
+    for name, parameter in _own_fields(module, node).items():
         if parameter is None:
             fields.pop(name, None)
         else:
@@ -155,7 +155,7 @@ def _all_fields(module: str, node: ast.ClassDef, farthest: int = _FARTHEST) -> d
     return fields
 
 
-def _own_fields(node: ast.ClassDef) -> dict[str, Parameter | None]:
+def _own_fields(module: str, node: ast.ClassDef) -> dict[str, Parameter | None]:
     """Return the fields that a class states; None for those that are not parameters."""
     fields: dict[str, Parameter | None] = {}
     for position, statement in enumerate(node.body):
@@ -167,7 +167,7 @@ def _own_fields(node: ast.ClassDef) -> dict[str, Parameter | None]:
             fields[name] = None
             continue
         help_text = _string_after(node.body, position)
-        fields[name] = Parameter(name, annotation, _default(statement.value), help_text)
+        fields[name] = Parameter(name, annotation, _default(module, statement.value), help_text)
     return fields
 
 
@@ -179,7 +179,7 @@ def _can_be_set(value: ast.expr | None) -> bool:
     return called != "learned" and not (called == "field" and hidden)
 
 
-def _default(value: ast.expr | None) -> str | None:
+def _default(module: str, value: ast.expr | None) -> str | None:
     """Return the source text of a default, also of one inside `field`; None if there is none."""
     called, keywords = _call(value)
     if called == "permission":
@@ -191,7 +191,22 @@ def _default(value: ast.expr | None) -> str | None:
         if factory is not None:
             return f"{ast.unparse(factory)}()"
         value = keywords.get("default")
+    if isinstance(value, ast.Name):
+        value = _constant(module, value.id) or value
     return None if value is None else ast.unparse(value)
+
+
+def _constant(module: str, name: str, farthest: int = _FARTHEST) -> ast.expr | None:
+    """Return what a name stands for where that is written out, here or where it comes from."""
+    for node in _body(module) if farthest else ():
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                if (alias.asname or alias.name) == name:
+                    return _constant(_absolute(module, node), alias.name, farthest - 1)
+        targets = node.targets if isinstance(node, ast.Assign) else ()
+        if isinstance(node, ast.Assign) and name in {ast.unparse(one) for one in targets}:
+            return node.value
+    return None
 
 
 def _call(value: ast.expr | None) -> tuple[str, dict[str, ast.expr]]:

@@ -205,3 +205,8 @@ def test_every_bundled_component_is_described_as_its_class_declares(registry: Re
             assert described == [field.name for field in registry.fields(*named)], named
             compared += 1
     assert compared > 30
+
+
+def test_a_default_that_has_a_name_is_shown_as_what_it_stands_for() -> None:
+    found = {one.name: one.default for one in describe_target("rpd_dask.executor:Dask").parameters}
+    assert found["stall_timeout"] == "600.0"  # imported from where it is written
