@@ -22,7 +22,7 @@ from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.protocols import Opening
 from rpd_core.plugin.registry import Registry
-from rpd_gym.cartpole import CartPole, CartPoleGrid
+from rpd_gym.cartpole import CartPole, CartPoleGrid, CartPoleLanes
 from rpd_gym.cartpole_network import Greedy, load_network
 from rpd_gym.cartpole_policy import CartPolePolicy
 from rpd_gym.lanes import GymLanes
@@ -184,6 +184,19 @@ def test_a_lane_is_drawn_where_it_stands() -> None:
         np.testing.assert_array_equal(picture, alone.render())
         alone.close()
     assert (pictures[0] != pictures[1]).any()
+
+
+def test_a_drawn_lane_is_copied_in_one_piece() -> None:
+    lanes = CartPole().open(Opening(1, render=True))
+    assert isinstance(lanes, CartPoleLanes)
+    try:
+        lanes.render(0)
+        assert lanes._drawn is not None
+        assert lanes._drawn.unwrapped.screen.get_bytesize() == 3  # type: ignore[attr-defined]
+    except gymnasium.error.DependencyNotInstalled:
+        pytest.skip("no pygame")
+    finally:
+        lanes.close()
 
 
 def test_mirrored_pushes_are_one_relative_to_the_pole() -> None:
