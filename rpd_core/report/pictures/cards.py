@@ -151,10 +151,9 @@ def _width(text: str) -> int:
     return int(_font().getlength(text, mode="1"))
 
 
+@functools.lru_cache(maxsize=4096)
 def writable(text: str) -> str:
     """Return a text in signs that the font has; letters lose their accents, others become `?`."""
-    if text.isascii() and text.isprintable():
-        return text
     plain = (
         " "
         if sign.isspace()
@@ -176,6 +175,7 @@ def shortened(text: str, width: int) -> str:
     return f"{text.rstrip()}…"
 
 
+@functools.lru_cache(maxsize=4096)
 def wrapped(text: str, width: int, lines: int) -> tuple[str, ...]:
     """Return a text in at most so many lines; always that many, empty ones behind it."""
     found: list[str] = []
