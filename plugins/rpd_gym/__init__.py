@@ -39,8 +39,6 @@ def rpd_policy_loaders() -> list[Component]:
             "cartpole",
             "rpd_gym.cartpole_policy:CartPolePolicy",
             "The CartPole policies that ship with rpd: good, weak",
-            requires=("torch",),
-            install="torch",
         )
     ]
 

@@ -9,6 +9,7 @@ from gymnasium.spaces import Discrete
 
 from rpd_core.errors import FitError
 from rpd_core.plugin.protocols import Facts, Policy
+from rpd_gym.cartpole_network import Greedy, load_weights
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,4 @@ class CartPolePolicy:
                 f"policy 'cartpole' takes vectors of 4 and 2 actions, {facts.description} has "
                 f"{facts.observation_space} and {facts.action_space}"
             )
-        from rpd_gym.cartpole_network import Greedy, load_network  # torch takes seconds to import
-
-        return Greedy(load_network(self.which))
+        return Greedy(load_weights(self.which))

@@ -64,6 +64,13 @@ def evidence_for(
 
 def rank(name: str, measure: Measure, evidence: Evidence) -> Ranking:
     """Score all states and put them in order."""
+    scores, interval = scored(name, measure, evidence)
+    order = np.lexsort((evidence.keys, -scores))
+    return Ranking(name, order, scores, evidence.keys, interval)
+
+
+def scored(name: str, measure: Measure, evidence: Evidence) -> tuple[FloatArray, Scores | None]:
+    """Score all states; with the intervals of their scores, where the measure has some."""
     who = f"measure {name!r}{whose('measure', measure)}"
     try:
         given = measure(evidence)
@@ -79,9 +86,7 @@ def rank(name: str, measure: Measure, evidence: Evidence) -> Ranking:
         raise ComponentError(
             f"{who} gave {scores[row]} for a state with {cells}; say what 0/0 means"
         )
-    interval = _interval(who, given, evidence) if isinstance(given, Scores) else None
-    order = np.lexsort((evidence.keys, -scores))
-    return Ranking(name, order, scores, evidence.keys, interval)
+    return scores, _interval(who, given, evidence) if isinstance(given, Scores) else None
 
 
 def _interval(who: str, given: Scores, evidence: Evidence) -> Scores:

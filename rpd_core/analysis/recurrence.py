@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpd_core.analysis.analysis import Analysis
-from rpd_core.analysis.ranking import evidence_for, rank
+from rpd_core.analysis.ranking import evidence_for, scored
 from rpd_core.analysis.stability import (
     CountedVisits,
     Differences,
@@ -90,15 +90,15 @@ class Recurrence:
 
 def _looks_at(measure: Measure, whole: Evidence) -> set[str]:
     """Return the fields of the evidence on which the scores of a measure depend."""
-    scores = rank("", measure, whole).scores
+    scores, _ = scored("", measure, whole)
 
     def matters(field: str) -> bool:
         try:
             lacking: dict[str, Any] = {field: None}
-            without = rank("", measure, replace(whole, **lacking))
+            without, _ = scored("", measure, replace(whole, **lacking))
         except RpdError:
             return True
-        return not np.array_equal(without.scores, scores)
+        return not np.array_equal(without, scores)
 
     return {field for field in ("states", *_PARTS) if matters(field)}
 
@@ -116,7 +116,7 @@ def _score(
             counts = drawn.counts.astype(np.int64)
             weights = np.repeat(whole.weights, counts)
             given = replace(given, suite=redrawn(whole.suite, counts), weights=weights)
-        return rank("", measure, given).scores
+        return scored("", measure, given)[0]
 
     return score
 

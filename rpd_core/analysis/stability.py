@@ -51,10 +51,8 @@ class CountedVisits:
         """Sort the visits; `episode` and `state` are rows, `weights` and `returns` of episodes."""
         cell = 2 * state + mutated
         order = np.argsort(cell, kind="stable")
-        ordered = cell[order]
-        self._starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]][: len(ordered)])
-        self._cells = ordered[self._starts]
-        self._episode = episode[order].astype(np.intp)
+        alone = returns is None and differences is None
+        self._groups = _groups(cell[order], episode[order], weights, states, alone)
         self._weights = weights
         self._returns = returns
         self._differences = {} if differences is None else _sorted(differences, order)
@@ -71,8 +69,11 @@ class CountedVisits:
 
     def spectrum(self, counts: FloatArray) -> Spectrum:
         """Return the spectrum in which each episode counts as often as given."""
-        passed = self._add(counts * self._weights)
-        failed = self._add(counts * (1 - self._weights))
+        if len(self._groups) == 2:
+            passed, failed = (group.add(counts) for group in self._groups)
+        else:
+            passed = self._groups[0].add(counts * self._weights)
+            failed = self._groups[0].add(counts * (1 - self._weights))
         return Spectrum(
             mutated_failed=failed[:, 1],
             mutated_passed=passed[:, 1],
@@ -84,8 +85,8 @@ class CountedVisits:
         """Return the sums of returns likewise; None where those of the episodes are not known."""
         if self._returns is None:
             return None
-        sums = self._add(counts * self._returns)
-        squares = self._add(counts * self._returns**2)
+        sums = self._groups[0].add(counts * self._returns)
+        squares = self._groups[0].add(counts * self._returns**2)
         return Returns(
             mutated_sum=sums[:, 1],
             mutated_squares=squares[:, 1],
@@ -105,19 +106,55 @@ class CountedVisits:
         if not self._differences:
             return None
         column = self._differences
-        parts = self._add(counts, column[part]).sum(axis=1)
-        total = self._add(counts, None if whole is None else column[whole]).sum(axis=1)
+        (visits,) = self._groups
+        parts = visits.add(counts, column[part]).sum(axis=1)
+        total = visits.add(counts, None if whole is None else column[whole]).sum(axis=1)
         shares: FloatArray = np.zeros(self.states)
         return np.asarray(np.divide(parts, total, out=shares, where=total > 0))
 
-    def _add(self, amounts: FloatArray, times: FloatArray | None = None) -> FloatArray:
+
+@dataclass(frozen=True)
+class _Grouped:
+    """Visits ordered by state and fate."""
+
+    states: int
+    """Number of states."""
+    cells: IntArray
+    """Twice the row of a state, and 1 more where it is mutated; those that have visits."""
+    starts: IntArray
+    """First visit of each of them."""
+    episode: IntArray
+    """Row of the episode of each visit."""
+
+    @staticmethod
+    def of(cell: IntArray, episode: IntArray, states: int) -> _Grouped:
+        """Group visits that are in order."""
+        starts = np.flatnonzero(np.r_[True, cell[1:] != cell[:-1]][: len(cell)])
+        return _Grouped(states, cell[starts], starts, episode.astype(np.intp))
+
+    def add(self, amounts: FloatArray, times: FloatArray | None = None) -> FloatArray:
         """Return, per state and fate, the sum over the episodes that visited it."""
-        cells = np.zeros(2 * self.states)
-        if len(self._starts):
-            each = amounts[self._episode]
+        sums = np.zeros(2 * self.states)
+        if len(self.starts):
+            each = amounts[self.episode]
             each = each if times is None else each * times
-            cells[self._cells] = np.add.reduceat(each, self._starts)
-        return cells.reshape(self.states, 2)
+            sums[self.cells] = np.add.reduceat(each, self.starts)
+        return sums.reshape(self.states, 2)
+
+
+def _groups(
+    cell: IntArray, episode: IntArray, weights: FloatArray, states: int, alone: bool
+) -> tuple[_Grouped, ...]:
+    """Return all visits, or those of passed and those of failed episodes.
+
+    The latter where a spectrum `alone` is asked for and no episode is in between: each visit is
+    then added up once, not twice, and sums of whole numbers are exact in any order.
+    """
+    passed = weights == 1
+    if not alone or not (passed | (weights == 0)).all():
+        return (_Grouped.of(cell, episode, states),)
+    mine = passed[episode]
+    return tuple(_Grouped.of(cell[one], episode[one], states) for one in (mine, ~mine))
 
 
 def _sorted(differences: Differences, order: IntArray) -> dict[str, FloatArray]:

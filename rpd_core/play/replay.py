@@ -113,6 +113,7 @@ class _Watcher:
 
     def __init__(self, player: Player, count: int, look_at: LookAt, frames: bool) -> None:
         self.player, self.look_at, self.frames = player, look_at, frames
+        self._places = player.lanes if frames and isinstance(player.lanes, PlacesAgent) else None
         self.steps: list[list[ReplayedStep]] = [[] for _ in range(count)]
         self.last_frames: dict[int, Array | None] = {}
         self.last_places: dict[int, tuple[float, float] | None] = {}
@@ -123,8 +124,7 @@ class _Watcher:
         return np.array(self.player.lanes.render(lane)) if self.frames else None
 
     def _place(self, lane: int) -> tuple[float, float] | None:
-        lanes = self.player.lanes
-        return lanes.place(lane) if self.frames and isinstance(lanes, PlacesAgent) else None
+        return None if self._places is None else self._places.place(lane)
 
     def record(self, step: Step) -> None:
         """Keep what is known before the step."""

@@ -78,6 +78,22 @@ def test_spectra_count_each_episode_as_often_as_asked() -> None:
     np.testing.assert_array_equal(given.kept_passed, expected[:, 0, 1])
 
 
+def test_visits_of_passed_and_failed_episodes_are_added_up_once() -> None:
+    generator = np.random.default_rng(3)
+    episode, state = generator.integers(200, size=5000), generator.integers(30, size=5000)
+    mutated, weights = generator.random(5000) < 0.4, (np.arange(200) % 3 == 0).astype(float)
+    returns = generator.random(200)
+    apart = CountedVisits(episode, state, mutated, weights, 30)
+    together = CountedVisits(episode, state, mutated, weights, 30, returns)
+    assert sum(len(group.episode) for group in apart._groups) == 5000
+    assert (len(apart._groups), len(together._groups)) == (2, 1)
+    counts = generator.integers(4, size=200).astype(float)
+    for name, cells in vars(together.spectrum(counts)).items():
+        assert np.array_equal(getattr(apart.spectrum(counts), name), cells)
+    between = np.where(weights == 1, 0.75, weights)
+    assert len(CountedVisits(episode, state, mutated, between, 30)._groups) == 1
+
+
 def test_returns_add_up_over_the_episodes_that_are_drawn() -> None:
     """State 0 is visited by episodes 0 (mutated) and 1, state 1 by episodes 1 (mutated) and 2."""
     episode, state = np.array([0, 1, 1, 2]), np.array([0, 0, 1, 1])

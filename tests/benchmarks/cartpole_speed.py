@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from suites import suite_speed
 
-from rpd_gym.cartpole_network import load_network
+from rpd_gym.cartpole_module import load_network
 
 PLAIN_STEPS = 20_000
 EPISODES = 5000

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import worlds
 from films import SMALL, cartpole_run, plain_frames
-from PIL import Image
+from PIL import Image, ImageDraw
 from stores import contents, corridor, finish, ready, session_at
 
 import rpd_core as rpd
@@ -23,7 +23,7 @@ from rpd_core.play.deciders import Coin
 from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import recipe_of
 from rpd_core.play.viewing import viewing, viewing_late
-from rpd_core.report.pictures import files
+from rpd_core.report.pictures import cards, files
 from rpd_core.report.pictures.clips import ClipJob, choose_pairs, film_pairs
 from rpd_core.report.pictures.portraits import Sighting, affordable
 from rpd_core.report.pictures.scene import Scene, gathered_by
@@ -149,6 +149,18 @@ def test_states_that_cost_too_many_steps_go_without() -> None:
     seen = [Sighting(1, 0, 9), Sighting(2, 1, 99), Sighting(3, 0, 19), Sighting(4, 2, 4)]
     assert [one.key for one in affordable(seen, 25)] == [1, 3, 4]
     assert affordable(seen, 1000) == seen
+
+
+@pytest.mark.parametrize("text", ["jolly fjord, (y)", "…°·", "W" * 33, "policy: left"])
+def test_text_is_drawn_once_and_then_copied_pixel_by_pixel(text: str) -> None:
+    plain = Image.new("RGB", (cards.NARROWEST - 2 * cards.BORDER, cards.SMALLEST), (238, 238, 238))
+    pen = ImageDraw.Draw(plain)
+    pen.fontmode = "1"
+    pen.text((8, 8), cards.shortened(text, plain.width - 16), (33, 33, 33), cards._font())
+    before = cards._letters.cache_info().misses
+    for _ in range(2):
+        assert np.array_equal(cards.word_frame(text), plain)
+    assert cards._letters.cache_info().misses <= before + 1
 
 
 def test_large_pictures_are_made_smaller() -> None:

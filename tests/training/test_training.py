@@ -10,7 +10,7 @@ import torch
 from train_cartpole import actor, returns_of, save
 from train_minigrid import Settings, mean_return, train
 
-from rpd_gym.cartpole_network import load_network, network
+from rpd_gym.cartpole_module import load_network, network
 
 PLUGINS = Path(__file__).resolve().parents[2] / "plugins"
 

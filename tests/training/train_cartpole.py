@@ -25,6 +25,7 @@ from rpd_core.play.chance import Phase, episode_keys
 from rpd_core.play.loop import Plan, Player
 from rpd_core.play.recipe import policy_alone
 from rpd_gym.cartpole import CartPole
+from rpd_gym.cartpole_module import weights_of
 from rpd_gym.cartpole_network import HIDDEN, Greedy
 
 POLICIES = Path(rpd_gym.__file__).parent / "policies"
@@ -44,7 +45,7 @@ class _InMemory:
         self.module = module
 
     def load(self, facts: Any) -> Any:
-        return Greedy(self.module)
+        return Greedy(weights_of(self.module))
 
 
 def returns_of(module: nn.Sequential, seed: int = 1) -> np.ndarray[Any, Any]:
@@ -64,7 +65,7 @@ def actor(model: PPO) -> nn.Sequential:
 
 def save(module: nn.Sequential, path: Path) -> None:
     """Write the weights as plain arrays."""
-    np.savez(path, **{name: value.numpy() for name, value in module.state_dict().items()})
+    np.savez(path, **weights_of(module))
 
 
 def main(folder: Path, seed: int = SEED) -> None:

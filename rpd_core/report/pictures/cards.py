@@ -38,6 +38,8 @@ GAP = 8
 _PAPER, _INK = (255, 255, 255), (33, 33, 33)
 _KNOWN = "°·…"
 """Signs beyond ASCII that the font has."""
+_MARGIN = 4
+"""Pixels by which a letter may reach beyond its own width."""
 
 
 @dataclass(frozen=True)
@@ -63,22 +65,21 @@ def draw_card(frame: Array, card: Card) -> Image.Image:
     top = LINE + 2 if card.title else 0
     height = top + BAND + picture.height + BORDER + len(card.lines) * LINE + 4
     page = Image.new("RGB", (width, height), _PAPER)
-    pen = _pen(page)
     if card.title:
-        pen.text((BORDER, 1), shortened(card.title, width - 2 * BORDER), _INK, _font())
-    colour = COLOURS[card.who]
+        _write(page, (BORDER, 1), shortened(card.title, width - 2 * BORDER), _INK)
+    pen, colour = ImageDraw.Draw(page), COLOURS[card.who]
     left, below = (width - picture.width) // 2, top + BAND + picture.height + BORDER
     pen.rectangle((0, top, width - 1, top + BAND - 1), colour)
     pen.rectangle((left - BORDER, top, left + picture.width + BORDER - 1, below - 1), colour)
     number = f"step {card.step}"
     room = width - 4 * BORDER - _width(number)
     text = f"{card.who}: {card.action}" if card.action else card.who
-    pen.text((BORDER, top + 2), shortened(text, room), _PAPER, _font())
-    pen.text((width - 2 * BORDER - _width(number), top + 2), number, _PAPER, _font())
+    _write(page, (BORDER, top + 2), shortened(text, room), _PAPER)
+    _write(page, (width - 2 * BORDER - _width(number), top + 2), number, _PAPER)
     page.paste(picture, (left, top + BAND))
     for place, line in enumerate(card.lines):
         text = shortened(line, width - 2 * BORDER)
-        pen.text((BORDER, below + 1 + place * LINE), text, _INK, _font())
+        _write(page, (BORDER, below + 1 + place * LINE), text, _INK)
     return page
 
 
@@ -104,16 +105,25 @@ def side_by_side(cards: Sequence[Image.Image]) -> Image.Image:
 def word_frame(text: str) -> Array:
     """Return words as a picture, for what has no other."""
     page = Image.new("RGB", (NARROWEST - 2 * BORDER, SMALLEST), (238, 238, 238))
-    pen = _pen(page)
     for place, line in enumerate(wrapped(text, page.width - 16, (SMALLEST - 16) // LINE)):
-        pen.text((8, 8 + place * LINE), line, _INK, _font())
+        _write(page, (8, 8 + place * LINE), line, _INK)
     return np.asarray(page)
 
 
-def _pen(page: Image.Image) -> ImageDraw.ImageDraw:
-    pen = ImageDraw.Draw(page)
-    pen.fontmode = "1"  # letters without grey edges take half the bytes in a lossless film
-    return pen
+def _write(page: Image.Image, at: tuple[int, int], text: str, colour: tuple[int, int, int]) -> None:
+    """Write a line of text; `at` is where its first letter begins."""
+    if text:
+        page.paste(colour, (at[0] - _MARGIN, at[1]), _letters(text))
+
+
+@functools.lru_cache(maxsize=4096)
+def _letters(text: str) -> Image.Image:
+    """Return where a text has ink: frame after frame says the same."""
+    size = _width(text) + 2 * _MARGIN, 2 * LINE
+    mask = Image.new("1", size)
+    pen = ImageDraw.Draw(mask)  # letters without grey edges: half the bytes in a lossless film
+    pen.text((_MARGIN, 0), text, 1, _font())
+    return mask
 
 
 def enlarged(frame: Array) -> Array:
@@ -141,6 +151,7 @@ def _width(text: str) -> int:
     return int(_font().getlength(text, mode="1"))
 
 
+@functools.lru_cache(maxsize=4096)
 def writable(text: str) -> str:
     """Return a text in signs that the font has; letters lose their accents, others become `?`."""
     plain = (
@@ -164,6 +175,7 @@ def shortened(text: str, width: int) -> str:
     return f"{text.rstrip()}…"
 
 
+@functools.lru_cache(maxsize=4096)
 def wrapped(text: str, width: int, lines: int) -> tuple[str, ...]:
     """Return a text in at most so many lines; always that many, empty ones behind it."""
     found: list[str] = []

@@ -83,7 +83,7 @@ def film_webp(frames: Sequence[Image.Image], durations: Sequence[int]) -> bytes:
         lossless=True,
         quality=50,
         method=2,
-        kmin=9,
+        kmin=16,  # a frame that may be a key frame is encoded twice, so there are few of them
         kmax=17,
     )
     return sink.getvalue()

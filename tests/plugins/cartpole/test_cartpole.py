@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,8 +24,9 @@ from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.protocols import Opening
 from rpd_core.plugin.registry import Registry
-from rpd_gym.cartpole import CartPole, CartPoleGrid
-from rpd_gym.cartpole_network import Greedy, load_network
+from rpd_gym.cartpole import CartPole, CartPoleGrid, CartPoleLanes
+from rpd_gym.cartpole_module import load_network
+from rpd_gym.cartpole_network import Greedy, load_weights
 from rpd_gym.cartpole_policy import CartPolePolicy
 from rpd_gym.lanes import GymLanes
 
@@ -139,13 +142,16 @@ def test_the_shipped_policies_earn_what_they_promise(
     assert low <= played.total_return.mean() <= high
 
 
-def test_the_shipped_policy_does_what_its_network_prefers() -> None:
-    module = load_network("good")
-    seen = np.random.default_rng(0).normal(0, 0.5, (2500, 4)).astype(np.float32)
+@pytest.mark.parametrize("which", ["good", "weak"])
+@pytest.mark.parametrize("count", [1, 100, 2500])
+def test_the_shipped_policy_does_what_its_network_prefers(which: str, count: int) -> None:
+    module = load_network(which)
+    seen = np.random.default_rng(0).normal(0, 0.5, (count, 4)).astype(np.float32)
     with torch.inference_mode():
         preferences = module(torch.from_numpy(seen)).numpy()
     given: Any = SimpleNamespace(observations=seen)
-    assert np.array_equal(Greedy(module)(given).actions, preferences.argmax(axis=1))
+    actions = Greedy(load_weights(which))(given).actions
+    assert np.array_equal(actions, preferences.argmax(axis=1))
 
 
 def test_the_shipped_policy_refuses_another_environment(registry: Registry) -> None:
@@ -163,6 +169,43 @@ def test_the_shipped_policy_takes_subclasses_of_spaces_and_refuses_bits() -> Non
     for wrong in (spaces.MultiBinary(2), spaces.Discrete(2, start=1)):
         with pytest.raises(FitError, match="takes vectors of 4 and 2 actions"):
             CartPolePolicy().load(dataclasses.replace(facts, action_space=wrong))
+
+
+def test_close_calls_are_summed_as_torch_does_it() -> None:
+    module = load_network("weak")
+    seen = np.random.default_rng(1).normal(0, 0.5, (500_000, 4)).astype(np.float32)
+    with torch.inference_mode():
+        preferences = module(torch.from_numpy(seen)).numpy()
+    close = np.flatnonzero(np.abs(preferences[:, 1] - preferences[:, 0]) < 1e-5)
+    policy = Greedy(load_weights("weak"))
+    hidden = seen[close].T
+    for weight, bias in policy.hidden:
+        hidden = np.maximum(weight @ hidden + bias, 0)
+    plain = policy.weight @ hidden + policy.bias
+    assert len(close) > 10
+    assert np.abs(policy._as_torch(hidden) - plain).max() < 1e-6
+    given: Any = SimpleNamespace(observations=seen)
+    differing = np.flatnonzero(policy(given).actions != preferences.argmax(axis=1))
+    assert len(differing) <= 1, "other processors may round otherwise, hardly ever"
+
+
+def test_playing_a_shipped_policy_does_not_import_torch() -> None:
+    program = """
+import sys
+import numpy as np
+from types import SimpleNamespace
+from rpd_core.plugin.protocols import Opening
+from rpd_gym.cartpole import CartPole
+from rpd_gym.cartpole_policy import CartPolePolicy
+lanes = CartPole().open(Opening(3))
+lanes.reset(np.arange(3), np.arange(3))
+CartPolePolicy().load(lanes.facts)(SimpleNamespace(observations=lanes.observe()))
+print("torch" in sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    assert done.stdout == "False\n"
 
 
 def test_a_lane_is_drawn_where_it_stands() -> None:
@@ -184,6 +227,19 @@ def test_a_lane_is_drawn_where_it_stands() -> None:
         np.testing.assert_array_equal(picture, alone.render())
         alone.close()
     assert (pictures[0] != pictures[1]).any()
+
+
+def test_a_drawn_lane_is_copied_in_one_piece() -> None:
+    lanes = CartPole().open(Opening(1, render=True))
+    assert isinstance(lanes, CartPoleLanes)
+    try:
+        lanes.render(0)
+        assert lanes._drawn is not None
+        assert lanes._drawn.unwrapped.screen.get_bytesize() == 3  # type: ignore[attr-defined]
+    except gymnasium.error.DependencyNotInstalled:
+        pytest.skip("no pygame")
+    finally:
+        lanes.close()
 
 
 def test_mirrored_pushes_are_one_relative_to_the_pole() -> None:

@@ -19,7 +19,7 @@ from rpd_core.play.loop import Plan, Player, Recipe
 from rpd_core.plugin.registry import installed
 from rpd_core.testing import check_component
 from rpd_gym.cartpole import CartPole, CartPoleGrid
-from rpd_gym.cartpole_network import load_network
+from rpd_gym.cartpole_module import load_network
 from rpd_gym.cartpole_policy import CartPolePolicy
 from rpd_torchscript.loader import TorchScriptFile
 
