@@ -39,7 +39,7 @@ class Effect:
         spectrum = evidence.spectrum
         middle, error = agresti_caffo_parts(spectrum)
         if self.kind == "shrunken":
-            middle, error = drawn_together(middle, error, spectrum)
+            middle, error = drawn_together(*_as_varied(middle, error, evidence), spectrum)
         interval = effect_interval(spectrum, LEVEL)
         values = middle - self.z * error
         return Scores(values, interval.low, interval.high, interval.estimate, LEVEL)
@@ -70,8 +70,20 @@ class Impact:
         estimate, width = effect(spectrum) * chance, two_sided_z(LEVEL) * spread
         low, high = np.minimum(middle - width, estimate), np.maximum(middle + width, estimate)
         if self.kind == "shrunken":
-            middle, spread = _product(*drawn_together(*parts, spectrum), chance, episodes)
+            together = drawn_together(*_as_varied(*parts, evidence), spectrum)
+            middle, spread = _product(*together, chance, episodes)
         return Scores(middle - self.z * spread, low, high, estimate, LEVEL)
+
+
+def _as_varied(
+    difference: FloatArray, error: FloatArray, evidence: Evidence
+) -> tuple[FloatArray, FloatArray]:
+    """Return effects with errors as large as outcomes vary under a soft condition.
+
+    Those of all-or-nothing outcomes are on the safe side for intervals; here they would make all
+    states seem alike, so that nothing but their visits would be left to rank them by.
+    """
+    return difference, error * evidence.outcome_spread
 
 
 def _product(

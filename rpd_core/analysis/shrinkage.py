@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _ROUNDS = 40
 """Steps of fitting the spread; each halves the range that is left."""
 _LEAST_SPREAD = 0.01
-"""Spread of true effects that is taken for granted; without any, all states would be alike."""
+"""Spread of true effects that is taken for granted where there are too few to tell."""
 
 
 def shrunken(
@@ -22,10 +22,12 @@ def shrunken(
 
     True effects are taken as drawn from one normal distribution, estimates as lying around them
     with their standard errors. The distribution is fitted on the states of `fitted_on` (Paule and
-    Mandel's moments).
+    Mandel's moments). Its spread is at least what chance may hide: with none, all states would be
+    alike, and nothing but their visits would be left to tell them apart.
     """
     centre, spread = fit_normal(estimate[fitted_on], error[fitted_on])
-    precision, known = 1 / np.square(error), 1 / max(spread, _LEAST_SPREAD) ** 2
+    spread = max(spread, hidden_spread(error[fitted_on]), _LEAST_SPREAD)
+    precision, known = 1 / np.square(error), 1 / spread**2
     total = precision + known
     return (precision * estimate + known * centre) / total, 1 / np.sqrt(total)
 
@@ -66,6 +68,17 @@ def fit_normal(estimate: FloatArray, error: FloatArray) -> tuple[float, float]:
         else:
             high = middle
     return _excess(estimate, error, high)[1], float(np.sqrt(high))
+
+
+def hidden_spread(error: FloatArray) -> float:
+    """Return the spread whose square is one standard error of a fitted variance that is really 0.
+
+    Estimates that scatter by chance alone show a variance of 0, give or take this.
+    """
+    if len(error) < 2:
+        return 0.0
+    variance = 1 / float(np.mean(1 / np.square(error)))
+    return float(np.sqrt(variance * np.sqrt(2 / (len(error) - 1))))
 
 
 def _excess(estimate: FloatArray, error: FloatArray, variance: float) -> tuple[float, float]:

@@ -37,6 +37,8 @@ class Tally:
     returns: Returns
     episodes: int
     """Number of episodes."""
+    outcome_spread: float = 1.0
+    """From `outcome_spread`."""
 
     def evidence(self) -> Evidence:
         """Return what every measure may look at."""
@@ -48,6 +50,7 @@ class Tally:
             self.differed_first,
             self.returns,
             self.episodes,
+            self.outcome_spread,
         )
 
 
@@ -73,7 +76,16 @@ def tally(chunks: Iterable[Suite], weights: FloatArray) -> Tally:
         columns[:, 9] / columns[:, :4].sum(axis=1),
         Returns(**returns),
         start,
+        outcome_spread(weights),
     )
+
+
+def outcome_spread(weights: FloatArray) -> float:
+    """Return the spread of outcomes as a share of that of all-or-nothing ones of the same mean."""
+    mean = float(weights.mean()) if len(weights) else 0.0
+    if not 0 < mean < 1 or np.isin(weights, (0.0, 1.0)).all():
+        return 1.0
+    return float(np.sqrt(weights.var() / (mean * (1 - mean))))
 
 
 def _fold(waiting: list[tuple[States, FloatArray]]) -> tuple[States, FloatArray]:

@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rpd_core.analysis.shrinkage import fit_normal, impact_bound, lower_bound, shrunken
+from rpd_core.analysis.shrinkage import (
+    fit_normal,
+    hidden_spread,
+    impact_bound,
+    lower_bound,
+    shrunken,
+)
 
 EVERY = np.ones(2, dtype=np.bool_)
 
@@ -78,3 +84,20 @@ def test_estimates_that_chance_alone_explains_keep_their_order() -> None:
 def test_impact_weighs_sure_effects_by_how_many_episodes_they_touch() -> None:
     bound, episodes = np.array([0.4, 0.1, -0.1, -0.2]), np.array([10.0, 100.0, 1000.0, 1.0])
     np.testing.assert_allclose(impact_bound(bound, episodes), [4, 10, -0.1, -0.2])
+
+
+def test_what_chance_may_hide_is_one_error_of_a_fitted_variance() -> None:
+    """Of 201 estimates with error 0.1 the variance has the error 0.01 * sqrt(2 / 200) = 0.001."""
+    assert hidden_spread(np.full(201, 0.1)) ** 2 == pytest.approx(0.001)
+    generator = np.random.default_rng(3)
+    scatter = generator.normal(0.0, 0.1, (4000, 201)).var(axis=1, ddof=1) - 0.01
+    assert scatter.std() == pytest.approx(0.001, rel=0.05)
+
+
+def test_without_a_visible_spread_effects_still_tell_states_apart() -> None:
+    """Else a state that does harm would come first, because many episodes visit it."""
+    estimate, error = np.array([0.03, 0.05] * 50 + [-0.02, 0.12]), np.full(102, 0.1)
+    assert fit_normal(estimate, error)[1] == 0.0
+    episodes = np.array([100.0] * 100 + [200.0, 100.0])
+    bound = lower_bound(estimate, error, np.ones(102, dtype=np.bool_))
+    assert impact_bound(bound, episodes).argmax() == 101

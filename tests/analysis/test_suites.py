@@ -12,7 +12,7 @@ from chunks import EPISODES, assert_same, chunk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rpd_core.analysis.spectrum import count_spectrum
+from rpd_core.analysis.spectrum import count_spectrum, outcome_spread
 from rpd_core.analysis.suite import merge
 from rpd_core.errors import EvidenceError
 from rpd_core.plugin.protocols import Spectrum, Suite
@@ -79,3 +79,9 @@ def test_a_spectrum_by_hand() -> None:
     assert found.kept_passed[:2].tolist() == [1.0, 0.5]
     assert len(found) == len(suite.states)
     assert sum(cell[2:].sum() for cell in vars(found).values()) == 0
+
+
+def test_outcomes_of_a_soft_condition_vary_less_than_all_or_nothing() -> None:
+    assert outcome_spread(np.array([0.0, 1.0, 1.0])) == 1.0
+    assert outcome_spread(np.array([0.25, 0.75])) == pytest.approx(0.5)  # 1/16 of variance, not 1/4
+    assert outcome_spread(np.ones(3)) == outcome_spread(np.zeros(0)) == 1.0

@@ -66,6 +66,8 @@ class Evidence:
     """Returns by fate, for measures that need no condition."""
     episodes: int = 0
     """Number of episodes in the suite."""
+    outcome_spread: float = 1.0
+    """How much outcomes vary, as a share of all-or-nothing ones; below 1 for soft conditions."""
     weights: FloatArray | None = None
     """Weight of each episode under the condition, with `suite`."""
     suite: Suite | None = None
