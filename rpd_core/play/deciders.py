@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 _ROOM = 8
 """Places in a table of keys for each of them, at least: the more, the fewer share one."""
 
+_UNRANKED = np.iinfo(np.int64).max
+"""Rank of states outside a ranking that act by default; of those that keep the policy it is -1."""
+
 
 def always(keys: KeyArray, position: IntArray) -> BoolArray:
     """Keep the policy everywhere."""
@@ -106,24 +109,29 @@ class TopStates:
     """Keeps the policy in the first states of a ranking, with ranking and cutoff per episode."""
 
     def __init__(
-        self, rankings: tuple[KeyArray, ...], points: IntArray, unranked_kept: bool
+        self,
+        rankings: Sequence[KeyArray],
+        points: IntArray,
+        unranked_kept: bool | Sequence[bool],
     ) -> None:
-        self.known = KnownKeys(rankings[0])
-        self.ranks = np.stack([np.argsort(ranked) for ranked in rankings])
-        """Per ranking, the rank of each of the sorted keys."""
+        """Rankings may be of different states; `unranked_kept` is one for all, or one for each."""
+        self.known = KnownKeys(np.unique(np.concatenate(rankings)))
+        elsewhere = np.where(np.broadcast_to(unranked_kept, len(rankings)), -1, _UNRANKED)
+        self.ranks = np.repeat(elsewhere[:, None], len(self.known.keys) + 1, axis=1)
+        """Per ranking, the rank of each of the sorted keys, and last that of unknown ones."""
+        for row, ranked in zip(self.ranks, rankings, strict=True):
+            row[np.searchsorted(self.known.keys, ranked)] = np.arange(len(ranked))
         self.ranking, self.cutoffs = points[:, 0], points[:, 1]
-        self.unranked = -1 if unranked_kept else np.iinfo(np.int64).max
         self.ranked_steps = np.zeros(len(points))
         """Per episode, steps spent in states of the ranking."""
-        self._found = np.zeros(0, dtype=bool)
+        self._rank = np.zeros(0, dtype=np.int64)
 
     def __call__(self, keys: KeyArray, position: IntArray) -> BoolArray:
-        at, self._found = self.known.find(keys)
-        if not self.ranks.shape[1]:
-            return np.full(len(keys), self.unranked < 0)
-        rank = np.where(self._found, self.ranks[self.ranking[position], at], self.unranked)
-        return np.asarray(rank < self.cutoffs[position])
+        at, found = self.known.find(keys)
+        self._rank = self.ranks[self.ranking[position], np.where(found, at, -1)]
+        return np.asarray(self._rank < self.cutoffs[position])
 
     def record(self, step: Step) -> None:
         """Count the step where its state is in the ranking; lanes play different episodes."""
-        self.ranked_steps[step.position[self._found & step.active]] += 1
+        ranked = (self._rank >= 0) & (self._rank < _UNRANKED)
+        self.ranked_steps[step.position[ranked & step.active]] += 1

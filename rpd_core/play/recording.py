@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium.spaces import Discrete
 
 from rpd_core.play.deciders import Coin
-from rpd_core.play.loop import Keep, Plan, Player, Record, Step
+from rpd_core.play.loop import Keep, Plan, Player, Step
 from rpd_core.play.relations import Relation, relation_of
 from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
 
@@ -21,17 +21,16 @@ _WORD = 63
 """Bits of a number that sorts as it should."""
 
 
-def play_suite(player: Player, plan: Plan, keep: Keep, also: Record | None = None) -> Suite:
-    """Play the episodes of a plan and return them as a suite; `also` is shown every step, too."""
+def play_suite(player: Player, plan: Plan, keep: Keep) -> Suite:
+    """Play the episodes of a plan and return them as a suite."""
+    recorder = recorder_for(player)
+    return recorder.suite(player.play(plan, keep, recorder), plan, keep)
+
+
+def recorder_for(player: Player) -> Recorder:
+    """Return what collects the steps of episodes."""
     space = player.facts.action_space
-    recorder = Recorder(space, relation_of(player.links, space))
-
-    def record(step: Step) -> None:
-        recorder(step)
-        if also is not None:
-            also(step)
-
-    return recorder.suite(player.play(plan, keep, record), plan, keep)
+    return Recorder(space, relation_of(player.links, space))
 
 
 class _SeenStates:
