@@ -48,10 +48,10 @@ class FitError(RpdError):
 class EpisodeError(RpdError):
     """An environment or a policy misbehaved in the middle of an episode."""
 
-    def __init__(self, message: str, index: int | None = None) -> None:
+    def __init__(self, message: str, position: int | None = None) -> None:
         super().__init__(message)
-        self.index = index
-        """Which episode of the work it was; none where that is not known."""
+        self.position = position
+        """Which episode of those that were played together; none where that is not known."""
 
     def add(self, more: str) -> None:
         """Add to the message, for example who was acting."""

@@ -128,7 +128,8 @@ def _extremes(picture: Array, down: Array, across: Array) -> tuple[Array, Array]
     First along the rows of pixels, then, turned around, along the columns: both times whole lines
     of neighbouring bytes are compared, which is several times faster than single ones.
     """
-    bright, dark = _along(picture.swapaxes(0, 1), picture.swapaxes(0, 1), down)
+    turned = picture.swapaxes(0, 1)
+    bright, dark = _along(turned, turned, down)
     width = picture.shape[2]
     high, low = (lines.transpose(2, 1, 0).reshape(width, -1) for lines in (bright, dark))
     cells, shape = _along(high, low, across), (len(across), len(picture), len(down))
@@ -141,8 +142,10 @@ def _along(high: Array, low: Array, parts: Array) -> tuple[Array, Array]:
     first, *others = parts.T
     bright, dark = high[first], low[first]
     for lines in others:
-        np.maximum(bright, high[lines], out=bright)
-        np.minimum(dark, low[lines], out=dark)
+        upper = high[lines]
+        lower = upper if low is high else low[lines]  # to take them costs as much as to compare
+        np.maximum(bright, upper, out=bright)
+        np.minimum(dark, lower, out=dark)
     return bright, dark
 
 

@@ -17,7 +17,7 @@ from rpd_core.plugin.protocols import Entry, Facts, Lanes, Opening, StepResult, 
 from rpd_gym.cartpole_dynamics import Carts
 from rpd_gym.headless import draw_without_screen
 from rpd_gym.labels import CART_POLE
-from rpd_gym.seeding import first_uniform
+from rpd_gym.seeding import FirstUniform
 from rpd_gym.step_caps import check_cap
 
 Array = NDArray[Any]
@@ -59,7 +59,7 @@ class CartPoleLanes:
     """All lanes in one array of states; each equals a single CartPole reset with its seed."""
 
     def __init__(self, lanes: int) -> None:
-        self.carts = Carts()
+        self.carts, self.starts = Carts(), FirstUniform(-0.05, 0.05, 4)
         self.state: Array = np.zeros((4, lanes))
         self.observations: Array = np.zeros((lanes, 4), dtype=np.float32)
         self.facts = Facts(
@@ -74,9 +74,9 @@ class CartPoleLanes:
 
     def reset(self, lanes: NDArray[np.int64], seeds: NDArray[np.int64]) -> None:
         """Draw each start as the single environment does for the same seed."""
-        starts = first_uniform(seeds, -0.05, 0.05, 4)
+        starts = self.starts(seeds)
         self.state[:, lanes] = starts.T
-        self.observations = self.observations.copy()
+        self.observations = self.observations.copy("K")  # column by column, as steps make them
         self.observations[lanes] = starts
 
     def observe(self) -> Array:
@@ -89,9 +89,11 @@ class CartPoleLanes:
 
     def step(self, actions: Array, active: NDArray[np.bool_]) -> StepResult:
         """Push all carts at once; carts in idle lanes stay where they are."""
-        moved = self.carts.push(self.state, actions)
-        if not active.all():
-            np.copyto(moved, self.state, where=~active)
+        if active.all():
+            moved = self.carts.push(self.state, actions)
+        else:
+            lanes, moved = np.flatnonzero(active), self.state.copy()
+            moved[:, lanes] = self.carts.push(self.state.take(lanes, axis=1), actions.take(lanes))
         self.state, self.observations = moved, moved.T.astype(np.float32)
         never = np.zeros(len(active), dtype=bool)
         return StepResult(np.ones(len(active)), self.carts.fallen(moved), never)

@@ -7,6 +7,7 @@ computed for all seeds in one go. Both are fixed by NumPy's promise of stable st
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ Pair = tuple[Words, Words]
 
 _FEW = 24
 """Up to here one generator after the other is faster."""
+_MANY, _REMEMBERED = 500, 100_000
+"""Seeds beyond which nothing is remembered, and those that are."""
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF, _ROTATION = np.uint64(32), np.uint64(58)
 _POOL_START, _POOL_FACTOR = 0x43B0D7E5, 0x931E8875
@@ -26,6 +29,32 @@ _STATE_START, _STATE_FACTOR = 0x8B51F9DD, 0x58F38DED
 _MIX_LEFT, _MIX_RIGHT = np.uint32(0xCA01F9DD), np.uint32(0x4973F715)
 _XOR_SHIFT = np.uint32(16)
 _FACTOR: Pair = (np.array([0x2360ED051FC65DA4], "<u8"), np.array([0x4385DF649FCCF645], "<u8"))
+
+
+@dataclass
+class FirstUniform:
+    """Returns `first_uniform` of some seeds, and remembers it where they are few.
+
+    Every pruned policy plays the same test episodes, which start one by one as lanes become free.
+    """
+
+    low: float
+    high: float
+    count: int
+    known: dict[int, list[float]] = field(default_factory=dict)
+    """Draws by seed."""
+
+    def __call__(self, seeds: NDArray[np.int64]) -> Words:
+        if len(seeds) > _MANY:
+            return first_uniform(seeds, self.low, self.high, self.count)
+        asked = seeds.tolist()
+        if len(self.known) > _REMEMBERED:
+            self.known.clear()
+        new = [seed for seed in asked if seed not in self.known]
+        if new:
+            drawn = first_uniform(np.array(new), self.low, self.high, self.count)
+            self.known.update(zip(new, drawn.tolist(), strict=True))
+        return np.array([self.known[seed] for seed in asked])
 
 
 def first_uniform(seeds: NDArray[np.int64], low: float, high: float, count: int) -> Words:

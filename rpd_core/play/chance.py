@@ -82,8 +82,8 @@ def canonical(values: Array) -> Array:
     values = np.asarray(values)
     if values.dtype.kind == "f" and values.dtype.itemsize <= 8:
         fresh = np.asarray(values + values.dtype.type(0))  # -0.0 becomes 0.0; their bytes differ
-        if (missing := np.isnan(fresh)).any():  # of NaN there are many patterns
-            fresh[missing] = np.nan
+        if fresh.size and np.isnan(fresh.min()):  # which NaN is if one is; it has many patterns
+            fresh[np.isnan(fresh)] = np.nan
         return fresh
     if values.dtype.kind in "biu":
         return values

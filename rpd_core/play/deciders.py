@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 _ROOM = 8
 """Places in a table of keys for each of them, at least: the more, the fewer share one."""
 
+_UNRANKED = np.iinfo(np.int64).max
+"""Rank of states outside a ranking that act by default; of those that keep the policy it is -1."""
+
 
 def always(keys: KeyArray, position: IntArray) -> BoolArray:
     """Keep the policy everywhere."""
@@ -37,10 +40,10 @@ class KnownKeys:
         """Return the place of each key among the sorted known ones, and whether it is there."""
         if not len(self.keys):
             return np.zeros(len(keys), dtype=np.int64), np.zeros(len(keys), dtype=bool)
-        slots = keys & self.mask
-        places = self.places[slots]
-        found = self.keys[places] == keys
-        unsure = np.flatnonzero(self.shared[slots] & ~found)
+        slots = (keys & self.mask).view(np.int64)  # as which they are taken several times faster
+        places = self.places.take(slots)
+        found = self.keys.take(places) == keys
+        unsure = np.flatnonzero(self.shared.take(slots) & ~found)
         if len(unsure):
             last = len(self.keys) - 1
             places[unsure] = np.minimum(np.searchsorted(self.keys, keys[unsure]), last)
@@ -56,7 +59,7 @@ class Coin:
         self.mutation_rate = mutation_rate
 
     def __call__(self, keys: KeyArray, position: IntArray) -> BoolArray:
-        return to_unit(mix(self.roots[position] ^ keys)) >= self.rates(keys)
+        return to_unit(mix(self.roots.take(position) ^ keys)) >= self.rates(keys)
 
     def rates(self, keys: KeyArray) -> FloatArray | float:
         """Return the chance that each state is mutated."""
@@ -106,24 +109,32 @@ class TopStates:
     """Keeps the policy in the first states of a ranking, with ranking and cutoff per episode."""
 
     def __init__(
-        self, rankings: tuple[KeyArray, ...], points: IntArray, unranked_kept: bool
+        self,
+        rankings: Sequence[KeyArray],
+        points: IntArray,
+        unranked_kept: bool | Sequence[bool],
     ) -> None:
-        self.known = KnownKeys(rankings[0])
-        self.ranks = np.stack([np.argsort(ranked) for ranked in rankings])
-        """Per ranking, the rank of each of the sorted keys."""
-        self.ranking, self.cutoffs = points[:, 0], points[:, 1]
-        self.unranked = -1 if unranked_kept else np.iinfo(np.int64).max
+        """Rankings may be of different states; `unranked_kept` is one for all, or one for each."""
+        self.known = KnownKeys(np.unique(np.concatenate(rankings)))
+        elsewhere = np.where(np.broadcast_to(unranked_kept, len(rankings)), -1, _UNRANKED)
+        self.unknown = len(self.known.keys)
+        self.ranks = np.repeat(elsewhere[:, None], self.unknown + 1, axis=1)
+        """Per ranking, the rank of each of the sorted keys, and last that of unknown ones."""
+        for row, ranked in zip(self.ranks, rankings, strict=True):
+            row[np.searchsorted(self.known.keys, ranked)] = np.arange(len(ranked))
+        self.rows, self.cutoffs = points[:, 0] * self.ranks.shape[1], points[:, 1].copy()
+        """Per episode, where its ranking begins in all ranks, and how many states are kept."""
         self.ranked_steps = np.zeros(len(points))
         """Per episode, steps spent in states of the ranking."""
-        self._found = np.zeros(0, dtype=bool)
+        self._rank = np.zeros(0, dtype=np.int64)
 
     def __call__(self, keys: KeyArray, position: IntArray) -> BoolArray:
-        at, self._found = self.known.find(keys)
-        if not self.ranks.shape[1]:
-            return np.full(len(keys), self.unranked < 0)
-        rank = np.where(self._found, self.ranks[self.ranking[position], at], self.unranked)
-        return np.asarray(rank < self.cutoffs[position])
+        at, found = self.known.find(keys)
+        places = self.rows.take(position) + np.where(found, at, self.unknown)
+        self._rank = self.ranks.take(places)
+        return np.asarray(self._rank < self.cutoffs.take(position))
 
     def record(self, step: Step) -> None:
         """Count the step where its state is in the ranking; lanes play different episodes."""
-        self.ranked_steps[step.position[self._found & step.active]] += 1
+        ranked = (self._rank >= 0) & (self._rank < _UNRANKED)
+        self.ranked_steps[step.position[ranked & step.active]] += 1

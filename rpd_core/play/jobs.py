@@ -6,6 +6,7 @@ import atexit
 import os
 import pickle
 from collections import OrderedDict
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -18,9 +19,9 @@ from rpd_core.errors import EpisodeError
 from rpd_core.play.chance import Phase, episode_keys
 from rpd_core.play.deciders import Coin, CoinAround, TopStates
 from rpd_core.play.entries import observed_entries
-from rpd_core.play.loop import Plan, Player
+from rpd_core.play.loop import Plan, Player, Step, joined
 from rpd_core.play.recipe import Recipe
-from rpd_core.play.recording import play_suite
+from rpd_core.play.recording import play_suite, recorder_for
 from rpd_core.play.relations import related_names, relations_note
 from rpd_core.play.repeatable import refuse_moody_policy
 from rpd_core.play.timing import instrument, timing
@@ -130,6 +131,12 @@ class Evaluation:
         place = index % self.test_episodes
         return place if self.chosen is None else np.array(self.chosen, dtype=np.int64)[place]
 
+    def plan(self, first: int, last: int) -> Plan:
+        """Return the episodes `first` to `last`."""
+        index = np.arange(first, last + 1)
+        numbers = self.test_numbers(index)
+        return Plan(index, episode_keys(self.seed, self.phase, numbers, self.part))
+
     def narrowed(self, first: int, last: int) -> Evaluation:
         """Return it without the rankings that the episodes `first` to `last` do not need.
 
@@ -165,12 +172,19 @@ class EvaluationJob:
 
 @dataclass(frozen=True)
 class EvaluationChunk:
-    """What an evaluation job gave, and who played it."""
+    """What an evaluation job gave."""
 
     episodes: Episodes
-    origin: Origin
     visits: Visits | None = None
     """Where the evaluation asks for them."""
+
+
+@dataclass(frozen=True)
+class EvaluationChunks:
+    """What some evaluation jobs gave, in their order, and who played them."""
+
+    chunks: tuple[EvaluationChunk, ...]
+    origin: Origin
 
 
 def perform_suite(job: SuiteJob) -> SuiteChunk:
@@ -208,27 +222,68 @@ def _numbers(space: Any) -> tuple[str, ...]:
     return tuple(str(int(space.start) + place) for place in range(int(space.n)))
 
 
-def perform_evaluation(job: EvaluationJob) -> EvaluationChunk:
-    """Play a chunk of an evaluation."""
-    asked = job.evaluation
-    index = np.arange(job.first, job.last + 1)
-    identity = episode_keys(asked.seed, asked.phase, asked.test_numbers(index), asked.part)
-    points = np.array(asked.points, dtype=np.int64)[index // asked.test_episodes]
-    keep = TopStates(asked.rankings, points, asked.unranked_kept)
-    opened = player_for(asked.recipe)
-    plan, visits = Plan(index, identity), None
+def perform_evaluations(jobs: Sequence[EvaluationJob]) -> EvaluationChunks:
+    """Play chunks of evaluations, all of one recipe, in the same lanes."""
+    opened = player_for(jobs[0].evaluation.recipe)
+    shared = _Shared(jobs, opened.player)
     try:
-        if asked.visits:
-            recorded = play_suite(opened.player, plan, keep, keep.record)
-            played, visits = recorded.episodes, recorded.visits
-        else:
-            played = opened.player.play(plan, keep, keep.record)
+        played = opened.player.play_together(shared.plans, shared.keep, shared.record)
     except EpisodeError as error:
-        if error.index is not None:
-            error.add(f", {asked.actor(error.index)}")
+        if error.position is not None:
+            error.add(f", {shared.actor(error.position)}")
         raise
-    episodes = replace(played, info={**played.info, RANKED_STEPS: keep.ranked_steps})
-    return EvaluationChunk(episodes, opened.origin, visits)
+    return EvaluationChunks(tuple(shared.chunks(played)), opened.origin)
+
+
+class _Shared:
+    """Jobs that are played in the same lanes, one after the other."""
+
+    def __init__(self, jobs: Sequence[EvaluationJob], player: Player) -> None:
+        self.jobs = jobs
+        self.plans = [job.evaluation.plan(job.first, job.last) for job in jobs]
+        self.ends = np.cumsum([len(plan) for plan in self.plans])
+        """Per job, the position after its last episode."""
+        self.keep = _top_states(jobs)
+        self.recorders = {
+            place: recorder_for(player) for place, job in enumerate(jobs) if job.evaluation.visits
+        }
+
+    def record(self, step: Step) -> None:
+        """Record a step for the jobs that want it."""
+        self.keep.record(step)
+        for place, recorder in self.recorders.items():
+            end = self.ends[place]
+            mine = (step.position < end) & (step.position >= end - len(self.plans[place]))
+            recorder(replace(step, active=step.active & mine))
+
+    def actor(self, position: int) -> str:
+        """Return who acts in an episode."""
+        place = int(np.searchsorted(self.ends, position, side="right"))
+        before_end = int(self.ends[place]) - position
+        return self.jobs[place].evaluation.actor(self.jobs[place].last + 1 - before_end)
+
+    def chunks(self, played: Sequence[Episodes]) -> Iterator[EvaluationChunk]:
+        """Yield what each job gave."""
+        whole, ranked_steps = joined(self.plans), np.split(self.keep.ranked_steps, self.ends[:-1])
+        for place, (episodes, ranked) in enumerate(zip(played, ranked_steps, strict=True)):
+            counted = replace(episodes, info={**episodes.info, RANKED_STEPS: ranked})
+            recorder = self.recorders.get(place)
+            suite = None if recorder is None else recorder.suite(counted, whole, self.keep)
+            yield EvaluationChunk(counted, None if suite is None else suite.visits)
+
+
+def _top_states(jobs: Sequence[EvaluationJob]) -> TopStates:
+    """Return who decides in the episodes of all jobs, one after the other."""
+    rankings: list[KeyArray] = []
+    unranked_kept: list[bool] = []
+    points = []
+    for job in jobs:
+        asked = job.evaluation
+        policies = np.arange(job.first, job.last + 1) // asked.test_episodes
+        points.append(np.array(asked.points, dtype=np.int64)[policies] + [len(rankings), 0])
+        rankings += asked.rankings
+        unranked_kept += [asked.unranked_kept] * len(asked.rankings)
+    return TopStates(rankings, np.concatenate(points), unranked_kept)
 
 
 @dataclass(frozen=True)

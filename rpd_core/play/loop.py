@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -62,6 +62,16 @@ class Plan:
 
     def __len__(self) -> int:
         return len(self.index)
+
+
+def joined(plans: Sequence[Plan]) -> Plan:
+    """Return one plan of the episodes of several, which are all to be played to their end."""
+    if len(plans) == 1:
+        return plans[0]
+    return Plan(
+        np.concatenate([plan.index for plan in plans]),
+        np.concatenate([plan.identity for plan in plans]),
+    )
 
 
 @dataclass(frozen=True)
@@ -144,8 +154,21 @@ class Player:
         self, plan: Plan, keep: Keep, record: Record | None = None, watch: Watch | None = None
     ) -> Episodes:
         """Play every episode of the plan and return what became of each, in the plan's order."""
+        return self.play_together([plan], keep, record, watch)[0]
+
+    def play_together(
+        self,
+        plans: Sequence[Plan],
+        keep: Keep,
+        record: Record | None = None,
+        watch: Watch | None = None,
+    ) -> list[Episodes]:
+        """Play several plans in the same lanes, as one plan after the other; return each apart."""
         with one_numeric_thread():
-            return _Batch(self, plan, keep, record, watch).play()
+            batch = _Batch(self, joined(plans), keep, record, watch)
+            batch.play()
+        ends = np.cumsum([len(plan) for plan in plans]).tolist()
+        return [batch.episodes(end - len(plan), end) for plan, end in zip(plans, ends, strict=True)]
 
     def ask_policy(self, seen: PolicyInput) -> Choice:
         """Return what the policy wants to do, or raise where it gives anything but that."""
@@ -194,18 +217,22 @@ class _Batch:
         self.policy_steps = np.zeros(count, dtype=np.int64)
         self.info: list[dict[str, float]] = [{} for _ in range(count)]
 
-    def play(self) -> Episodes:
+    def play(self) -> None:
         self._start(np.arange(len(self.active)))
         while self.active.any():
             self._step()
+
+    def episodes(self, first: int, end: int) -> Episodes:
+        """Return what became of the episodes at some positions of the plan."""
+        some = slice(first, end)
         return Episodes(
-            index=self.plan.index,
-            seed=self.seeds,
-            total_return=self.total_return,
-            length=self.length,
-            ended=self.ended,
-            policy_steps=self.policy_steps,
-            info=info_columns(self.info),
+            index=self.plan.index[some],
+            seed=self.seeds[some],
+            total_return=self.total_return[some],
+            length=self.length[some],
+            ended=self.ended[some],
+            policy_steps=self.policy_steps[some],
+            info=info_columns(self.info[some]),
         )
 
     def _start(self, free: IntArray) -> None:
@@ -330,7 +357,7 @@ class _Batch:
         position = int(self.position[lane])
         index, seed = int(self.plan.index[position]), int(self.seeds[position])
         where = f"in step {int(self.number[lane])} of episode {index} (environment seed {seed})"
-        return EpisodeError(f"{message} {where}", index)
+        return EpisodeError(f"{message} {where}", position)
 
     @contextmanager
     def _blame(self) -> Iterator[None]:

@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium.spaces import Discrete
 
 from rpd_core.play.deciders import Coin
-from rpd_core.play.loop import Keep, Plan, Player, Record, Step
+from rpd_core.play.loop import Keep, Plan, Player, Step
 from rpd_core.play.relations import Relation, relation_of
 from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
 
@@ -21,17 +21,16 @@ _WORD = 63
 """Bits of a number that sorts as it should."""
 
 
-def play_suite(player: Player, plan: Plan, keep: Keep, also: Record | None = None) -> Suite:
-    """Play the episodes of a plan and return them as a suite; `also` is shown every step, too."""
+def play_suite(player: Player, plan: Plan, keep: Keep) -> Suite:
+    """Play the episodes of a plan and return them as a suite."""
+    recorder = recorder_for(player)
+    return recorder.suite(player.play(plan, keep, recorder), plan, keep)
+
+
+def recorder_for(player: Player) -> Recorder:
+    """Return what collects the steps of episodes."""
     space = player.facts.action_space
-    recorder = Recorder(space, relation_of(player.links, space))
-
-    def record(step: Step) -> None:
-        recorder(step)
-        if also is not None:
-            also(step)
-
-    return recorder.suite(player.play(plan, keep, record), plan, keep)
+    return Recorder(space, relation_of(player.links, space))
 
 
 class _SeenStates:
@@ -45,18 +44,17 @@ class _SeenStates:
         self.recent[0] = 1  # not the key 0, which has not been seen
         self.recent_numbers = np.zeros(_RECENT, dtype=np.int64)
 
-    def number(self, step: Step) -> IntArray:
-        """Return the number of each active lane's state."""
-        slots = step.keys & np.uint64(_RECENT - 1)
-        found: IntArray = self.recent_numbers[slots]
-        unsure = (self.recent[slots] != step.keys) & step.active
-        lanes = np.flatnonzero(unsure)
-        for lane, key in zip(lanes.tolist(), step.keys[lanes].tolist(), strict=True):
+    def number(self, keys: KeyArray, values: Array, lanes: IntArray) -> IntArray:
+        """Return the number of the state in each of some lanes; `values` are those of all."""
+        slots = (keys & np.uint64(_RECENT - 1)).view(np.int64)  # taken faster than unsigned ones
+        found: IntArray = self.recent_numbers.take(slots)
+        unsure = np.flatnonzero(self.recent.take(slots) != keys)
+        for place, key in zip(unsure.tolist(), keys[unsure].tolist(), strict=True):
             number = self.numbers.setdefault(key, len(self.values))
             if number == len(self.values):
-                self.values.append(np.array(step.values[lane]))
-                self.recent[slots[lane]], self.recent_numbers[slots[lane]] = key, number
-            found[lane] = number
+                self.values.append(np.array(values[lanes[place]]))
+                self.recent[slots[place]], self.recent_numbers[slots[place]] = key, number
+            found[place] = number
         return found
 
     def by_key(self) -> tuple[KeyArray, Array, IntArray]:
@@ -80,25 +78,27 @@ class Recorder:
         self.seen = _SeenStates()
 
     def __call__(self, step: Step) -> None:
+        lanes = np.flatnonzero(step.active)
+        actions, default = step.choice.actions, step.default
         row: dict[str, Array] = {
             "position": step.position,
             "number": step.number,
-            "state": self.seen.number(step),
             "kept": step.kept,
             "differed": step.differed,
             "return_before": step.return_before,
         }
-        row["action"], row["default"] = step.choice.actions, step.default
         if self.relation is not None:
-            for name in ("action", "default"):
-                row[name] = self.relation(step.observations, row[name])
+            actions = self.relation(step.observations, actions)
+            default = self.relation(step.observations, default)
+        row |= {"action": actions, "default": default}
         if step.choice.action_values is not None:
             row["value_gap"] = value_gap(step.choice.action_values)
         if step.choice.probabilities is not None:
             row["entropy"] = entropy(step.choice.probabilities)
-        lanes = np.flatnonzero(step.active)
-        for name, column in row.items():
-            self.columns.setdefault(name, []).append(column.take(lanes, axis=0))
+        taken = {name: column.take(lanes, axis=0) for name, column in row.items()}
+        taken["state"] = self.seen.number(step.keys.take(lanes), step.values, lanes)
+        for name, column in taken.items():
+            self.columns.setdefault(name, []).append(column)
 
     def suite(self, episodes: Episodes, plan: Plan, keep: Keep) -> Suite:
         """Reduce the steps to visits and states."""
@@ -178,13 +178,14 @@ def grouped(group: IntArray) -> tuple[IntArray, IntArray]:
     """Return the order that brings rows of equal groups together, and the groups in that order.
 
     Rows of one group keep their order. Where group and row fit one number, sorting numbers is
-    several times faster than sorting places.
+    several times faster than sorting places; merging is made for numbers that ascend in long runs,
+    as those of lanes do that began together.
     """
     bits = len(group).bit_length()
     if int(group.max(initial=0)).bit_length() + bits > _WORD:
         order = np.argsort(group, kind="stable")
         return order, group[order]
-    joined = np.sort((group << bits) | np.arange(len(group)))
+    joined = np.sort((group << bits) | np.arange(len(group)), kind="stable")
     return joined & ((1 << bits) - 1), joined >> bits
 
 

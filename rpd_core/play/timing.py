@@ -93,7 +93,7 @@ def instrument(player: Player) -> None:
         unwatched.abstraction = _TimedChain(player.abstraction.links)
     unwatched.policy = _TimedCall("policy", player.policy)
     unwatched.default = _TimedCall("default action", player.default)
-    unwatched.play = _then_recording(player.play)
+    unwatched.play_together = _then_recording(player.play_together)
 
 
 def _timed(what: str, function: Callable[..., Any], *given: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,16 +16,16 @@ from rpd_core.play.chance import Phase
 from rpd_core.play.jobs import (
     RANKED_STEPS,
     Evaluation,
-    EvaluationChunk,
-    EvaluationJob,
-    perform_evaluation,
+    EvaluationChunks,
+    perform_evaluations,
 )
 from rpd_core.plugin.protocols import Episodes, WorkItem
+from rpd_core.pruning.sharing import Gap, by_recipe, identity_of, label_of, shared
 from rpd_core.store import tables
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.files import file_stem
 from rpd_core.store.parts import Parts
-from rpd_core.store.session import PartWork, Session
+from rpd_core.store.session import Missing, PartWork, Session
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import KeyArray
@@ -86,13 +86,15 @@ class Evaluations:
         for parts in stored.values():
             session.repair(parts)
             session.remember_origins(parts)
+        missing = [
+            Gap(name, one, Missing(stored[name], first, last))
+            for name, one in asked.items()
+            for first, last in stored[name].each_gap(one.total, session.setup.config.settings.chunk)
+        ]
         total = before + sum(one.total for one in asked.values())
-        waiting = sum(self._waiting(one, stored[name]) for name, one in asked.items())
-        work = chain.from_iterable(
-            self._missing(name, one, stored[name]) for name, one in asked.items()
-        )
-        session.progress(stage, total - waiting, total)
-        session.play(stage, work, total - waiting, total)
+        done = total - sum(len(gap.missing) for gap in missing)
+        session.progress(stage, done, total)
+        session.play(stage, self._work(missing), done, total)
         found = {name: read_evaluation(stored[name], asked[name].total) for name in asked}
         self.lengths |= {folders[name]: int(one.length.sum()) for name, one in found.items()}
         return found
@@ -108,37 +110,29 @@ class Evaluations:
                 found.append(visits["key"].to_numpy()[(episode >= first) & (episode <= last)])
         return np.unique(np.concatenate(found))
 
-    def _waiting(self, asked: Evaluation, stored: Parts) -> int:
-        chunk = self.session.setup.config.settings.chunk
-        return sum(last - first + 1 for first, last in stored.each_gap(asked.total, chunk))
-
-    def _missing(self, name: str, asked: Evaluation, stored: Parts) -> Iterator[PartWork]:
-        files = self.session.files(asked.recipe)
-        chunk = self.session.setup.config.settings.chunk
+    def _work(self, gaps: Sequence[Gap]) -> Iterator[PartWork]:
+        """Yield items of work; parts of the same recipe share lanes."""
         base = self.session.setup.config.digest()
-
-        def to_tables(answer: EvaluationChunk) -> dict[str, Any]:
-            found = {"episodes": evaluation_table(asked, answer.episodes)}
-            if answer.visits is not None:
-                found["visits"] = tables.visits_table(answer.visits)
-            return found
-
-        return (
-            PartWork(
-                stored,
-                first,
-                last,
-                WorkItem(
-                    f"{base}/{stored.path.name}/{first}-{last}",
-                    perform_evaluation,
-                    EvaluationJob(asked.narrowed(first, last), first, last),
-                    f"episodes {first} to {last} of {name}",
+        for alike in by_recipe(gaps):
+            files = self.session.files(alike[0].asked.recipe)
+            for some in shared(alike, self.session.setup.config.settings, self.session.workers):
+                item = WorkItem(
+                    f"{base}/{identity_of(some)}",
+                    perform_evaluations,
+                    tuple(gap.job for gap in some),
+                    label_of(some),
                     files,
-                ),
-                to_tables,
-            )
-            for first, last in stored.each_gap(asked.total, chunk)
-        )
+                )
+                yield PartWork(tuple(gap.missing for gap in some), item, partial(_to_tables, some))
+
+
+def _to_tables(gaps: Sequence[Gap], answer: EvaluationChunks) -> list[dict[str, Any]]:
+    found = []
+    for gap, chunk in zip(gaps, answer.chunks, strict=True):
+        found.append({"episodes": evaluation_table(gap.asked, chunk.episodes)})
+        if chunk.visits is not None:
+            found[-1]["visits"] = tables.visits_table(chunk.visits)
+    return found
 
 
 def evaluation_table(asked: Evaluation, episodes: Episodes) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,14 +34,25 @@ Note = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class PartWork:
-    """A part that is to be played: where it belongs, how, and which tables its answer holds."""
+class Missing:
+    """A part that is to be played."""
 
     parts: Parts
+    """Where it belongs."""
     first: int
     last: int
+
+    def __len__(self) -> int:
+        return self.last - self.first + 1
+
+
+@dataclass(frozen=True)
+class PartWork:
+    """An item of work that plays some parts, and which tables of each its answer holds."""
+
+    missing: tuple[Missing, ...]
     item: WorkItem
-    tables: Callable[[Any], Mapping[str, pa.Table]]
+    tables: Callable[[Any], Sequence[Mapping[str, pa.Table]]]
 
 
 @dataclass
@@ -56,6 +67,8 @@ class Session:
     note: Note = lambda text: None
     profiler: Profiler | None = None
     """Times the run, where somebody wants to know."""
+    workers: int = 1
+    """How many are asked to do the work."""
     provenance: Provenance = field(init=False)
     """What played the parts that were stored before."""
 
@@ -101,17 +114,19 @@ class Session:
             answer = answer if profiler is None else profiler.unwrapped(answer)
             with self.stage("storing"):
                 self._store(one, answer)
-            done += one.last - one.first + 1
+            done += sum(len(part) for part in one.missing)
             self.progress(stage, done, total)
 
         with self.stage(stage):
             run_items(self.engine, items(), store)
 
     def _store(self, one: PartWork, answer: Any) -> None:
-        tables = one.tables(answer)
-        _check_range(tables["episodes"], one)
+        found = one.tables(answer)
+        for part, tables in zip(one.missing, found, strict=True):
+            _check_range(tables["episodes"], part, one.item.label)
         self.check_origin(answer.origin)
-        one.parts.write(one.first, one.last, tables, answer.origin)
+        for part, tables in zip(one.missing, found, strict=True):
+            part.parts.write(part.first, part.last, tables, answer.origin)
 
     def repair(self, parts: Parts) -> None:
         """Drop parts that are damaged, with a note; they are then missing."""
@@ -164,7 +179,7 @@ def writing(
             require("executor", executor, lacks_of_kind("executor", executor))
             with executor.open(workers) as engine:
                 require("executor", executor, gave_instead("failed: open()", engine, Engine))
-                session = Session(setup, directory, registry, engine, **heard)
+                session = Session(setup, directory, registry, engine, workers=workers, **heard)
                 if setup.config.open_rate and find_rate is not None:
                     session.setup = find_rate(session)
                     directory.create(session.setup.config)
@@ -177,11 +192,11 @@ def writing(
             raise
 
 
-def _check_range(episodes: pa.Table, work: PartWork) -> None:
+def _check_range(episodes: pa.Table, part: Missing, label: str) -> None:
     """Refuse an answer that is not about the episodes that were asked for."""
     index = episodes["index"].to_pylist()
-    if index != list(range(work.first, work.last + 1)):
+    if index != list(range(part.first, part.last + 1)):
         raise StoreError(
-            f"{work.item.label} came back with other episodes ({len(index)} of them): the "
+            f"{label} came back with other episodes ({len(index)} of them): the "
             "executor's results cannot be relied on"
         )

@@ -13,7 +13,7 @@ from rpd_core.plugin.protocols import Entry, States, WorkItem
 from rpd_core.store import tables
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.parts import Parts
-from rpd_core.store.session import PartWork, Session
+from rpd_core.store.session import Missing, PartWork, Session
 
 _WORDS = 200_000
 """States whose words are remembered between parts."""
@@ -31,17 +31,14 @@ def play_parts(
     done = total - sum(last - first + 1 for _, first, last in _missing(session, parts, whole, cut))
     words, files = _WordsOf(session.setup.abstraction), session.files(whole.recipe)
 
-    def to_tables(answer: SuiteChunk) -> dict[str, Any]:
+    def to_tables(answer: SuiteChunk) -> list[dict[str, Any]]:
         _keep_names(session.directory, answer.names, done > 0)
-        return tables.suite_tables(
-            answer.suite, words(answer.suite.states, answer.names.state_entries)
-        )
+        states = words(answer.suite.states, answer.names.state_entries)
+        return [tables.suite_tables(answer.suite, states)]
 
     work = (
         PartWork(
-            place,
-            first,
-            last,
+            (Missing(place, first, last),),
             WorkItem(
                 f"{parts.configuration}/{stage}/{first}-{last}",
                 perform_suite,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import gymnasium
@@ -17,7 +18,7 @@ from rpd_core.play.jobs import (
     Evaluation,
     EvaluationJob,
     SuiteJob,
-    perform_evaluation,
+    perform_evaluations,
     perform_suite,
 )
 from rpd_core.play.loop import Plan
@@ -58,7 +59,7 @@ def test_a_failed_episode_breaks_again_when_it_is_played_alone(registry: Registr
     recipe = recipe_of(resolve(request, registry))
     with pytest.raises(EpisodeError) as caught:
         perform_suite(SuiteJob(recipe, 0, 0.2, 0, 199))
-    message, index = str(caught.value), caught.value.index
+    message, index = str(caught.value), caught.value.position
     assert index is not None
     assert f"of episode {index} (environment seed " in message
     assert message.endswith("), a mutant")
@@ -73,7 +74,17 @@ def test_a_failed_evaluation_says_who_acted(registry: Registry) -> None:
     keys = np.arange(5, dtype=np.uint64)
     asked = Evaluation(recipe, 0, Phase.TEST, 0, (keys,), ((0, 5),), True, 30)
     with pytest.raises(EpisodeError, match=r"\), the policy as it is$"):
-        perform_evaluation(EvaluationJob(asked, 0, 29))
+        perform_evaluations([EvaluationJob(asked, 0, 29)])
+
+
+def test_a_failure_among_shared_lanes_says_who_acted_in_that_job(registry: Registry) -> None:
+    recipe = recipe_of(resolve(Request(make, alternate, episodes=200, lanes=7), registry))
+    keys = np.arange(5, dtype=np.uint64)
+    still = Evaluation(recipe, 0, Phase.TEST, 0, (keys,), ((0, 0),), False, 30)
+    as_it_is = Evaluation(recipe, 0, Phase.TEST, 0, (keys,), ((0, 0), (0, 5)), True, 30)
+    with pytest.raises(EpisodeError) as caught:
+        perform_evaluations([EvaluationJob(still, 0, 9), EvaluationJob(as_it_is, 30, 59)])
+    assert re.search(r"of episode [345]\d \(.*\), the policy as it is$", str(caught.value))
 
 
 def test_an_evaluation_says_who_acts() -> None:

@@ -256,7 +256,7 @@ def test_which_episodes_are_played_depends_on_nothing_but_the_question(
     stored = []
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt):
-            finish(tmp_path / "broken", corridor(**FINE), progress=after_parts(12))
+            finish(tmp_path / "broken", corridor(**FINE), progress=after_parts(4))
         stored.append(len(list((tmp_path / "broken" / "pruning").glob("sweep-*"))))
     assert stored[0] < stored[-1], "it was broken off in different rounds"
     run = finish(tmp_path / "broken", corridor(**FINE))
@@ -266,7 +266,7 @@ def test_which_episodes_are_played_depends_on_nothing_but_the_question(
 
 
 def after_parts(count: int) -> Any:
-    """Return what ends a run when it has stored so many parts of the sweep."""
+    """Return what ends a run when so many items of the sweep's work are stored."""
     told = []
 
     def progress(stage: str, done: int, total: int) -> None:

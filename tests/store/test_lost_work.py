@@ -20,10 +20,14 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return contents(ready(tmp_path_factory.mktemp("unbroken") / "run").path, "*")
 
 
+NARROW = {"chunk": 5, "lanes": 2}
+"""So few lanes that sets of five episodes share no item of work."""
+
+
 def test_a_run_whose_executor_loses_work_concludes_nothing(tmp_path: Path) -> None:
     """The first things it plays are the two references, each one item: it loses the second."""
     with pytest.raises(ExecutionError) as caught:
-        finish(tmp_path, executor=Hostile("loses the last"))
+        finish(tmp_path, corridor(**NARROW), executor=Hostile("loses the last"))
     assert str(caught.value) == (
         "the executor ended without episodes 0 to 4 of default-everywhere: what came back is "
         "stored; run the same command again, maybe with another --executor"
@@ -60,19 +64,20 @@ def test_lost_mutant_episodes_are_named_and_the_others_used_by_the_next_try(
 
 
 def test_tries_with_an_executor_that_always_loses_the_last_item_still_get_on(
-    tmp_path: Path, unbroken: dict[str, bytes]
+    tmp_path: Path,
 ) -> None:
     """Each try of a stage with n items leaves one undone, until that is all there is to do."""
-    held = []
+    held, run = [], tmp_path / "run"
     for _ in range(4):
-        held.append(len(list(tmp_path.rglob("part-*.json"))))
+        held.append(len(list(run.rglob("part-*.json"))))
         with pytest.raises(RpdError, match="ended without"):
-            finish(tmp_path, executor=Hostile("loses the last"))
+            finish(run, corridor(**NARROW), executor=Hostile("loses the last"))
     assert held[1] > held[0]
     assert sorted(held) == held
-    assert list(tmp_path.rglob("summary.json")) == []
-    finish(tmp_path)
-    assert contents(tmp_path, "*") == unbroken
+    assert list(run.rglob("summary.json")) == []
+    finish(run, corridor(**NARROW))
+    finish(tmp_path / "unbroken", corridor(**NARROW))
+    assert contents(run, "*") == contents(tmp_path / "unbroken", "*")
 
 
 def build_with(fault: Any, path: Path) -> dict[str, bytes]:
@@ -108,7 +113,7 @@ def test_what_is_only_tried_again_ends_with_the_same_bytes(
 
 
 def test_a_worker_that_always_dies_is_given_up_with_its_episodes(tmp_path: Path) -> None:
-    with pytest.raises(ExecutionError, match=r"4 times, while doing episodes 0 to 4 of original$"):
+    with pytest.raises(ExecutionError, match=r"doing episodes 0 to 4 of original and 1 more$"):
         finish(tmp_path, executor=Hostile("dies always"))
 
 

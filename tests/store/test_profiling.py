@@ -64,7 +64,7 @@ def test_stages_add_up_to_the_whole_and_calls_to_the_playing(
     assert sum(found.stages.values()) == pytest.approx(found.seconds, rel=0.01)
     assert {"suite", "unmutated", "references", "pruning", "ranking", "storing"} <= {*found.stages}
     parts = [name for name in profiled[1] if Path(name).name.startswith("part-")]
-    assert found.items == sum(name.endswith(".json") for name in parts)
+    assert 0 < found.items < sum(name.endswith(".json") for name in parts), "parts share items"
     assert {*found.workers} == {
         *("environment", "abstraction", "keys and coins", "policy", "default action"),
         *("recording", "loop", "opening"),
