@@ -22,9 +22,9 @@ from rpd_core.pruning.tails import quantile, tilted_chance
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray
 
-FIRST = 8
+FIRST = 6
 """Test episodes that every point is played on, or all if there are fewer."""
-ERROR = 0.1
+ERROR = 0.2
 """Chance that a point which would just reach a target is let go, over all looks at it."""
 _CLOSE = 1e-12
 

@@ -33,7 +33,7 @@ STATES, LENGTH, TESTED = 200, 50, 100
 
 @pytest.mark.parametrize(
     ("total", "sizes"),
-    [(100, (8, 16, 32, 64, 100)), (50, (8, 16, 32, 50)), (20, (8, 20)), (8, (8,)), (3, (3,))],
+    [(100, (6, 12, 24, 48, 100)), (50, (6, 12, 24, 50)), (20, (6, 12, 20)), (6, (6,)), (3, (3,))],
 )
 def test_looks_double_and_the_last_one_sees_all(total: int, sizes: tuple[int, ...]) -> None:
     assert look_sizes(total) == sizes
@@ -230,7 +230,7 @@ def test_an_adaptive_sweep_answers_as_a_full_one_does(adaptive: rpd.Run) -> None
 
 def test_curves_tell_the_episodes_behind_each_point(adaptive: rpd.Run) -> None:
     counts = {name: curve.episodes.tolist() for name, curve in adaptive.curves.items()}
-    assert {one for some in counts.values() for one in some} == {8, 40}
+    assert {one for some in counts.values() for one in some} == {6, 40}
     lines = {line.name: line for line in sweep_lines(adaptive)}
     drawn = curves_of(adaptive)
     for name, curve in adaptive.curves.items():
