@@ -51,6 +51,12 @@ class Wanted:
                     f"no policy ships for {name}: give one, for example --policy "
                     f"{name}=torchscript:policy.pt"
                 )
+        for name in self.known_policies():
+            if name not in names:
+                raise ConfigError(
+                    f"there is a policy for {name}, but only {', '.join(names)} would be played: "
+                    f"name the task {name}, too, or leave its policy out"
+                )
 
     def known_policies(self) -> dict[str, Any]:
         """Return the policies by the names of the paper's tasks."""

@@ -134,6 +134,10 @@ def test_what_is_asked_for_is_checked_before_anything_is_played() -> None:
     with pytest.raises(ConfigError, match="one policy fits one task"):
         rpd.reproduce("CartPole", "MiniGrid", policy="random")
     assert "no policy ships for Pong" in refusal("reproduce", "Pong")
+    told = "there is a policy for MiniGrid, but only CartPole would be played"
+    assert told in refusal("reproduce", "CartPole", "--policy", "minigrid=random")
+    with pytest.raises(ConfigError, match=told):
+        rpd.reproduce("CartPole", policy={"MiniGrid": "random"})
     plan = Wanted(("CartPole",), {"cartpole": "random"}, 2).plan()
     assert plan.seeds == (0, 1)
     assert [cell.settings["default_action"] for cell in plan.cells] == ["repeat", "random"]
