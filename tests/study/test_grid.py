@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import worlds
+from browser import chromium
 from scipy import stats
 from stores import corridor, tree
 
@@ -230,6 +231,37 @@ def test_a_page_escapes_what_it_is_told(tmp_path: Path) -> None:
         assert sign not in text
     assert "default-src 'none'" in text
     assert "&lt;script&gt;" in text
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_settings_on_the_page_are_not_broken_letter_by_letter(width: int, tmp_path: Path) -> None:
+    from rpd_core.report.grids.page import page_of
+
+    wide = Spread(0.4, 0.354, 0.0, 1.0, 2)
+    figures = dict.fromkeys(("return", "policy90.kept", "policy90.states", "policy90.steps",
+                             "states90.portfolio", "steps90.portfolio"), wide)  # fmt: skip
+    settings = [
+        {"condition": "return>=100", "policy": "cartpole:good"},
+        {"condition": "return>=100", "policy": f"sb3:{'a' * 200}.zip"},
+    ]
+    rows = tuple(GridRow(n, some, figures, (), ()) for n, some in enumerate(settings, 1))
+    page = tmp_path / "grid.html"
+    page.write_text(page_of(Grid("g", "f", (0, 1), "answer", {}, (), rows)), encoding="utf-8")
+    with chromium() as browser:
+        opened = browser.new_page(viewport={"width": width, "height": 900})
+        opened.goto(page.as_uri())
+        head = opened.locator("thead th.word").evaluate_all(_LINES)
+        first = opened.locator("tbody tr:first-child .word").evaluate_all(_LINES)
+        assert (head, first) == ([1, 1, 1], [1, 1, 1])
+        assert 1 < opened.locator("tbody tr:last-child td.word >> nth=1").evaluate(_LINE) < 20
+        assert opened.evaluate("document.documentElement.scrollWidth") <= width
+
+
+_LINE = """cell => {
+  const range = document.createRange(); range.selectNodeContents(cell);
+  return new Set([...range.getClientRects()].map(box => Math.round(box.top))).size
+}"""
+_LINES = f"cells => cells.map({_LINE})"
 
 
 def test_a_run_is_no_folder_of_a_grid(found: Grid, folder: Path) -> None:
