@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rpd_core.config.settings import PORTFOLIO
+from rpd_core.config.typed import check_files
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.registry import installed
 from rpd_core.report.grids.paper import ACTIONS, PaperTask, paper_task
@@ -78,6 +79,8 @@ class Wanted:
             cells.append(Cell({**own, **self.settings}, ("env", "default_action")))
         plan = Plan(FOLDER, tuple(cells), tuple(range(self.repeats)), "sweep")
         check_plan(plan, installed(), "reproduce")
+        for cell in cells:
+            check_files(cell.settings, installed())
         return plan
 
 

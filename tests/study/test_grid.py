@@ -209,6 +209,20 @@ def test_a_plugin_that_raises_anything_fails_its_cell_alone(tmp_path: Path) -> N
     assert "no such thing" in found.rows[0].failed[0].why
 
 
+def test_a_policy_file_that_is_not_there_fails_its_cell_alone(tmp_path: Path) -> None:
+    """Which an estimate says before."""
+    cells = [{"policy": f"sb3:{tmp_path}/none.zip"}, {"policy": worlds.Goes()}]
+    more = plan(seeds=[3], cross={}, cell=cells)
+    del more["cross"]
+    call = call_for_grid("grid", {"out": tmp_path / "g", "progress": False})
+    planned = estimate_grid(work_for(plan_of(more, installed()), call))
+    assert (planned.failing, len(planned.runs)) == (1, 2)
+    assert "none.zip' does not exist: check the path" in planned.runs[0].problem
+    found = rpd.grid(more, out=tmp_path / "g", progress=False, note=lambda text: None)
+    assert found.rows[0].failed[0].why == planned.runs[0].problem
+    assert [len(row.results) for row in found.rows] == [0, 1]
+
+
 def test_a_full_disk_ends_the_grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from rpd_core.study import playing
 

@@ -138,6 +138,7 @@ def test_what_is_asked_for_is_checked_before_anything_is_played() -> None:
     assert told in refusal("reproduce", "CartPole", "--policy", "minigrid=random")
     with pytest.raises(ConfigError, match=told):
         rpd.reproduce("CartPole", policy={"MiniGrid": "random"})
+    assert "none.zip' does not exist" in refusal("reproduce", "Pong", "--policy", "sb3:none.zip")
     plan = Wanted(("CartPole",), {"cartpole": "random"}, 2).plan()
     assert plan.seeds == (0, 1)
     assert [cell.settings["default_action"] for cell in plan.cells] == ["repeat", "random"]
