@@ -292,7 +292,23 @@ def test_a_target_that_was_never_reached_is_counted_and_written() -> None:
     assert written("states90.portfolio", some) == "77.5 ± 31.8 (never: 1 of 4)"
     assert written("states90.portfolio", Spread(1.0, 0.0, 1.0, 1.0, 4, 4)) == "never"
     assert written("return", Spread(12.0, None, None, None, 1)) == "12"
+    far = Spread(0.426, 0.248, -1.798, 2.651, 2)
+    assert written("states90.portfolio", far, interval=True) == "42.6 ± 24.8 [0.0, 100.0]"
+    assert written("return", far, interval=True) == "0.426 ± 0.248 [-1.798, 2.651]"
     assert heading("steps50.random") == "steps for 50 %: random"
+
+
+def test_a_band_is_a_deviation_wide_and_ends_where_no_seed_goes() -> None:
+    from rpd_core.report.grids.results import CurvePoint
+    from rpd_core.report.plots.bands import band_of
+
+    def band(*shares: float) -> tuple[float, float, float]:
+        found = band_of([[CurvePoint(0.0, 0.0, share)] for share in shares], "states")
+        return found.low[0], found.mean[0], found.high[0]
+
+    assert band(0.5) == (0.5, 0.5, 0.5)
+    assert band(0.6, 1.0) == (0.6, 0.8, 1.0)
+    assert band(0.0, 0.5, 1.0, 0.5, 0.5) == pytest.approx((0.5 - 0.125**0.5, 0.5, 0.5 + 0.125**0.5))
 
 
 def test_work_that_takes_another_number_of_workers_gets_an_engine_of_its_own() -> None:

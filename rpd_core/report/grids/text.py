@@ -91,7 +91,8 @@ def counted_seeds(seeds: Sequence[int]) -> str:
 def explained(grid: Grid) -> list[str]:
     """Return how to read the table."""
     spread = (
-        "mean ± standard deviation over seeds, with the 95 % interval of the mean (Student's t)"
+        "mean ± standard deviation over seeds, with the 95 % interval of the mean (Student's t; "
+        "that of a share ends at 0 and 100)"
     )
     if len(grid.seeds) == 1:
         spread = "of one seed, which says little: seeds differ a lot"
