@@ -120,6 +120,10 @@ def test_the_tables_are_those_of_the_paper() -> None:
     assert "Alien, default action repeat: failed with seed 0: no such file" in text
     assert "| Pong | repeat | 5 (6.7) | – (-13.1) | – | – | 1:31 min (31:41 min) |" in text
     assert "Note: a note." in text
+    assert (
+        "Pong, repeat, 90 %, states: random: -54.0 points against the paper, more than the 15.4 up "
+        "to which figures agree" in text
+    )
 
 
 def test_what_is_asked_for_is_checked_before_anything_is_played() -> None:
