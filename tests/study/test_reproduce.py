@@ -25,7 +25,7 @@ from rpd_core.report.grids.reproduced import (
 from rpd_core.report.grids.reproduced_text import markdown, tables_of
 from rpd_core.report.grids.results import CellResult, Failure, Spread
 from rpd_core.report.grids.spreads import row_of
-from rpd_core.study.reproduce import Wanted
+from rpd_core.study.reproduce import Wanted, notes_on
 
 GAMES = sorted(name for name, task in paper_tasks().items() if task.env.startswith("atari:"))
 
@@ -148,6 +148,17 @@ def test_what_is_asked_for_is_checked_before_anything_is_played() -> None:
     assert [cell.settings["default_action"] for cell in plan.cells] == ["repeat", "random"]
     assert plan.cells[0].settings["policy"] == "random"
     assert (plan.cells[0].settings["sweep"], plan.finish) == ("full", "sweep")
+
+
+def test_only_settings_with_another_value_are_told_to_differ_from_the_papers() -> None:
+    def told(**settings: Any) -> list[str]:
+        return notes_on(Wanted(("Pong",), {"Pong": "random"}, 5, settings=settings))
+
+    assert told(sweep="full", mutation_rate=0.2, condition="return>=0") == []
+    assert told(sweep="adaptive", episodes=1000) == ["not the paper's settings: sweep"]
+    assert told(unmutated_episodes=400, episodes=5) == ["not the paper's settings: episodes"]
+    both = Wanted(("CartPole", "MiniGrid"), settings={"mutation_rate": 0.2})
+    assert notes_on(both)[-1] == "not the paper's settings: mutation_rate"
 
 
 # ------------------------------------------------------------------------------ Atari
