@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -309,6 +310,25 @@ def test_a_band_is_a_deviation_wide_and_ends_where_no_seed_goes() -> None:
     assert band(0.5) == (0.5, 0.5, 0.5)
     assert band(0.6, 1.0) == (0.6, 0.8, 1.0)
     assert band(0.0, 0.5, 1.0, 0.5, 0.5) == pytest.approx((0.5 - 0.125**0.5, 0.5, 0.5 + 0.125**0.5))
+
+
+def test_a_narrow_screen_shows_the_columns_that_fit_and_names_the_others() -> None:
+    from rich.console import Console
+
+    from rpd_core.report.grids.text import print_grid
+
+    def printed(width: int) -> str:
+        console = Console(width=width, file=io.StringIO())
+        print_grid(console, Grid("g", "f", (0, 1), "answer", {}, (), (row,)))
+        return " ".join(console.file.getvalue().split())
+
+    figures = dict.fromkeys(("states90.portfolio", "steps90.portfolio"), Spread(0.4, 0.3, 0, 1, 2))
+    row = GridRow(1, {"condition": "return>=100", "policy": "cartpole:good"}, figures, (), ())
+    narrow, wide = printed(90), printed(160)
+    assert "1 return>=100 cartpole:good 0 – – – – 40.0 ± 30.0 Left out" in narrow
+    assert "Left out for want of room: 'steps for 90 %: portfolio'; table.md has all." in narrow
+    assert "1 return>=100 cartpole:good 0 – – – – 40.0 ± 30.0 40.0 ± 30.0 Figures" in wide
+    assert "interval" not in wide, "which this table does not show"
 
 
 def test_work_that_takes_another_number_of_workers_gets_an_engine_of_its_own() -> None:
