@@ -7,7 +7,7 @@ import logging
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import dask
@@ -15,7 +15,7 @@ from distributed import Client, LocalCluster
 from distributed.security import Security
 
 from rpd_core import Engine
-from rpd_core.errors import ExecutionError, SpecError, one_line
+from rpd_core.errors import ExecutionError, SpecError, nearest, one_line
 from rpd_core.execute.processes import ctrl_c_waits
 from rpd_core.execute.stalls import STALL_TIMEOUT
 from rpd_dask.engine import DaskEngine
@@ -52,6 +52,11 @@ class Dask:
     """The key of our certificate, a file; none: in the same file."""
 
     def __post_init__(self) -> None:
+        key, equals, _ = self.address.partition("=")
+        if equals and key.isidentifier():
+            known = [one.name for one in fields(self)]
+            hint = nearest(key, known) or f" It takes {', '.join(known)}."
+            raise SpecError(f"{key!r} is not a parameter of 'dask'.{hint}")
         if self.address and not _ADDRESS.fullmatch(self.address):
             raise SpecError(f"address must be like tcp://HOST:8786, got {self.address!r}")
         for name in ("timeout", "stall_timeout"):
@@ -83,30 +88,42 @@ class Dask:
             yield from _opened(connect, self.stall_timeout, early=bool(self.address))
 
     def _join(self) -> Client:
+        security = self._security()
+        if self.address.startswith("tls://") and not _has_certificates(security):
+            raise ExecutionError(
+                f"{self.address!r} needs certificates: add tls_ca_file=FILE and tls_cert=FILE"
+            )
+        client = Client.__new__(Client)  # in two steps: one that is half made must be closed, too
         try:
-            return Client(
+            client.__init__(
                 self.address,
                 timeout=self.timeout,
-                security=self._security(),
+                security=security,
                 set_as_default=False,
                 name="rpd",
             )
         except Exception as error:  # whatever a wrong address, host or certificate makes of it
+            client.__del__()  # which closes as much of it as there is
             raise ExecutionError(
                 f"no Dask scheduler answers at {self.address!r} ({one_line(error)}): check the "
                 "address, that 'dask scheduler' is running there, and its TLS settings"
             ) from error
+        return client
 
-    def _security(self) -> Security | None:
-        """Return the credentials that were given; None: those of Dask's own configuration."""
+    def _security(self) -> Security:
+        """Return the credentials that were given, or those of Dask's own configuration."""
         if not self.tls_ca_file:
-            return None
+            return Security()
         return Security(
             tls_ca_file=self.tls_ca_file,
             tls_client_cert=self.tls_cert or None,
             tls_client_key=self.tls_key or self.tls_cert or None,
             require_encryption=True,
         )
+
+
+def _has_certificates(security: Security) -> bool:
+    return bool(security.tls_ca_file and security.tls_client_cert)
 
 
 @dataclass(frozen=True)

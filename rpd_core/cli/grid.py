@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rpd_core.study.playing import Work
 
 FAILED = 3
-"""Exit code where some cell failed."""
+"""Exit code where some cell failed, or would."""
 PlanFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="TOML file with the cells.", show_default=False)
 ]
@@ -105,7 +105,7 @@ def carry_out(work: Work) -> Grid:
 
 
 def show_planned(found: PlannedGrid, as_json: bool) -> None:
-    """Print the runs of a grid and what they would cost."""
+    """Print the runs of a grid and what they would cost; end with a code where some would fail."""
     from rpd_core.report.grids.planned import print_planned
     from rpd_core.store.codec import to_plain
 
@@ -113,6 +113,8 @@ def show_planned(found: PlannedGrid, as_json: bool) -> None:
         shared.print_json(to_plain(found))
     else:
         print_planned(shared.answers(), found)
+    if found.failing:
+        raise typer.Exit(FAILED)
 
 
 def show_grid(found: Grid, as_json: bool) -> None:

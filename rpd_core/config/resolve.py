@@ -139,15 +139,19 @@ def with_default_action(setup: Setup, registry: Registry, text: str, trust: bool
 
 def check_names(request: Request, registry: Registry) -> None:
     """Refuse names that no catalogue has before anything is imported for those that are there."""
+    for kind, text in specs_in(request):
+        registry.find(kind, registry.name_in(kind, text), text)
+
+
+def specs_in(request: Request) -> list[tuple[str, str]]:
+    """Return every component that a request names in words, as (kind, spec)."""
     chosen = [("environment", request.env), ("policy", request.policy)]
     given = request.given()
     for name, setting in declared().items():
         if setting.kind and name in given:
             several = [one for one in as_tuple(given[name]) if one not in setting.words]
             chosen += [(setting.kind, one) for one in several]
-    for kind, one in chosen:
-        if isinstance(one, str):
-            registry.find(kind, registry.name_in(kind, one), one)
+    return [(kind, one) for kind, one in chosen if isinstance(one, str)]
 
 
 def _identified(setup: Setup, registry: Registry) -> Configuration:

@@ -27,16 +27,26 @@ def check_typed(typed: Mapping[str, Any], registry: Registry) -> None:
 
     Only catalogues and sources are read; whatever needs the components themselves comes later.
     """
+    check_names_and_numbers(typed, registry)
+    check_files(typed, registry)
+
+
+def check_names_and_numbers(typed: Mapping[str, Any], registry: Registry) -> None:
+    """Refuse names that no catalogue has, and numbers that cannot work."""
     check_names(Request(**{"env": None, **typed}), registry)
     for name, setting in declared().items():
         if name in typed and typed[name] not in setting.words:
             check_value(name, typed[name])
+
+
+def check_files(typed: Mapping[str, Any], registry: Registry) -> None:
+    """Refuse files that are not there."""
     for name, kind in _READ.items():
         if isinstance(typed.get(name), str):
-            _check_files(kind, typed[name], registry)
+            _check_files_of(kind, typed[name], registry)
 
 
-def _check_files(kind: str, text: str, registry: Registry) -> None:
+def _check_files_of(kind: str, text: str, registry: Registry) -> None:
     """Refuse a file that is not there, unless it may be one whose ending was left out."""
     paths: list[Path] = []
     with suppress(RpdError, ValueError):  # what else is wrong is found when the component is made

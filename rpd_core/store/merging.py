@@ -71,6 +71,7 @@ def merge_runs(
             _refuse_unequal([*held, *given])
             plans = [_plan([*held, *given], kind) for kind in (_suite, _unmutated)]
             _check_origins(plans, note)
+            _check_parts(out, plans)
             _write_basis(out, [*held, *given])
             added = _copy(out, plans, progress)
         except BaseException:
@@ -199,6 +200,14 @@ def _check_origins(plans: Sequence[Plan], note: Callable[[str], None]) -> None:
     for plan in plans:
         for place in sorted(plan):
             provenance.check(plan[place][0].record.origin)
+
+
+def _check_parts(out: RunDirectory, plans: Sequence[Plan]) -> None:
+    """Refuse damaged parts before any is copied."""
+    for plan in plans:
+        for (first, last), (found, *_) in sorted(plan.items()):
+            if found.parts.root != out.path:
+                found.parts.read(first, last)
 
 
 # ------------------------------------------------------------------------------ writing

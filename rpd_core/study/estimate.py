@@ -51,6 +51,11 @@ class PlannedGrid:
     """About how long all that is left takes; rough, since it stands on a few episodes."""
     megabytes: float
 
+    @property
+    def failing(self) -> int:
+        """Number of runs that would fail."""
+        return sum(bool(run.problem) for run in self.runs)
+
 
 @dataclass
 class _Probes:

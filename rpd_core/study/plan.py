@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from rpd_core.config.settings import Settings, as_tuple, declared
+from rpd_core.config.resolve import specs_in
+from rpd_core.config.settings import Request, Settings, as_tuple, declared
 from rpd_core.config.toml_file import read_table, refuse_trust
-from rpd_core.config.typed import check_typed
-from rpd_core.errors import ConfigError, RpdError, counted, nearest
+from rpd_core.config.typed import check_names_and_numbers
+from rpd_core.errors import ConfigError, RpdError, SpecError, counted, nearest
 from rpd_core.plugin.registry import Registry
 from rpd_core.report.grids.naming import examples, is_figure
 
@@ -208,13 +209,17 @@ def _shown(value: Any, where: str) -> tuple[str, ...]:
 
 
 def check_plan(plan: Plan, registry: Registry, where: str) -> None:
-    """Refuse a plan without cells, with one twice, or with a value that cannot work."""
+    """Refuse a plan without cells, with one twice, or with a value that cannot work.
+
+    Files are not looked for: where one is missing, its cell fails, and the others are played.
+    """
     if not plan.cells:
         raise ConfigError(f"{where} has no cell: add [cross] or [[cell]]")
     if len(plan.cells) * len(plan.seeds) > MOST:
         told = f"{counted(len(plan.cells), 'cell')} with {counted(len(plan.seeds), 'seed')}"
         raise ConfigError(f"{where} has {told}: at most {MOST} runs are taken")
     seen: dict[str, int] = {}
+    made: set[tuple[str, str]] = set()
     for number, cell in enumerate(plan.cells, 1):
         at = f"{where}: cell {number} ({label(cell)})"
         if "env" not in cell.settings:
@@ -222,10 +227,11 @@ def check_plan(plan: Plan, registry: Registry, where: str) -> None:
         known = seen.setdefault(repr(sorted(cell.settings.items(), key=lambda one: one[0])), number)
         if known != number:
             raise ConfigError(f"{at} is the same as cell {known}: keep one")
-        _check_values(cell, registry, at)
+        _check_values(cell, registry, at, made)
 
 
-def _check_values(cell: Cell, registry: Registry, at: str) -> None:
+def _check_values(cell: Cell, registry: Registry, at: str, made: set[tuple[str, str]]) -> None:
+    """Refuse values that cannot work; specs in `made` were found to be right before."""
     for name, value in cell.settings.items():
         setting = declared().get(name)
         if (setting is None or setting.kind) and any(
@@ -233,9 +239,24 @@ def _check_values(cell: Cell, registry: Registry, at: str) -> None:
         ):
             raise ConfigError(f"{at}: {name} must be text, got {value!r:.60}")
     try:
-        check_typed(cell.settings, registry)
+        check_names_and_numbers(cell.settings, registry)
+        specs = specs_in(Request(**cell.settings))
+        for kind, text in specs:
+            if (kind, text) not in made:
+                _check_spec(kind, text, registry)
+        made.update(specs)
     except RpdError as error:
         raise ConfigError(f"{at}: {error}") from error
+
+
+def _check_spec(kind: str, text: str, registry: Registry) -> None:
+    """Refuse a spec that is malformed; a component that cannot be used here fails its cells."""
+    try:
+        registry.make(kind, text)
+    except SpecError:
+        raise
+    except RpdError:
+        return
 
 
 def label(cell: Cell) -> str:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rpd_core.config.settings import PORTFOLIO
+from rpd_core.config.settings import PORTFOLIO, declared
+from rpd_core.config.typed import check_files
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.registry import installed
 from rpd_core.report.grids.paper import ACTIONS, PaperTask, paper_task
@@ -51,6 +52,12 @@ class Wanted:
                     f"no policy ships for {name}: give one, for example --policy "
                     f"{name}=torchscript:policy.pt"
                 )
+        for name in self.known_policies():
+            if name not in names:
+                raise ConfigError(
+                    f"there is a policy for {name}, but only {', '.join(names)} would be played: "
+                    f"name the task {name}, too, or leave its policy out"
+                )
 
     def known_policies(self) -> dict[str, Any]:
         """Return the policies by the names of the paper's tasks."""
@@ -66,13 +73,19 @@ class Wanted:
         policies = self.known_policies()
         cells = []
         for task, action in self.rows():
-            own = {**task.settings(), "default_action": action, "sweep": "full"}
+            own = _paper_settings(task, action)
             if task.name in policies:
                 own["policy"] = policies[task.name]
             cells.append(Cell({**own, **self.settings}, ("env", "default_action")))
         plan = Plan(FOLDER, tuple(cells), tuple(range(self.repeats)), "sweep")
         check_plan(plan, installed(), "reproduce")
+        for cell in cells:
+            check_files(cell.settings, installed())
         return plan
+
+
+def _paper_settings(task: PaperTask, action: str) -> dict[str, Any]:
+    return {**task.settings(), "default_action": action, "sweep": "full"}
 
 
 def reproduce(
@@ -137,9 +150,20 @@ def notes_on(wanted: Wanted) -> list[str]:
             f"{', '.join(dict.fromkeys(unlike))}: random play would pass the printed condition, so "
             "the cut that splits the suite best takes its place"
         )
-    if wanted.settings:
-        changed = ", ".join(wanted.settings)
-        notes.append(f"not the paper's settings: {changed}")
+    changed = _changed_settings(wanted)
+    if changed:
+        notes.append(f"not the paper's settings: {', '.join(changed)}")
     if wanted.repeats == 1:
         notes.append("one repeat has no deviation, and seeds differ a lot")
     return notes
+
+
+def _changed_settings(wanted: Wanted) -> list[str]:
+    """Return the names of the settings that some task would have with another value."""
+    defaults = {name: setting.default for name, setting in declared().items()}
+    usual = [{**defaults, **_paper_settings(task, action)} for task, action in wanted.rows()]
+    return [
+        name
+        for name, value in wanted.settings.items()
+        if any(settings.get(name) != value for settings in usual)
+    ]

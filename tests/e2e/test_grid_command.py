@@ -62,3 +62,11 @@ def test_a_mistake_in_the_file_is_one_line_with_its_key(tmp_path: Path) -> None:
         "'mutation_rate'?"
     )
     assert "cannot read" in refusal("grid", tmp_path / "none.toml")
+
+
+def test_an_estimate_of_a_grid_of_which_some_run_would_fail_has_its_code(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(FILE + "[[cell]]\npolicy = 'sb3:none.zip'\n")
+    planned = rpd_command("grid", path, "--dry-run", "--out", tmp_path / "out")
+    assert planned.exit_code == 3, planned.output
+    assert "6 runs on 2 suites, 4 of them not finished, 2 would fail: about" in planned.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import worlds
+from browser import chromium
 from scipy import stats
 from stores import corridor, tree
 
@@ -208,6 +210,20 @@ def test_a_plugin_that_raises_anything_fails_its_cell_alone(tmp_path: Path) -> N
     assert "no such thing" in found.rows[0].failed[0].why
 
 
+def test_a_policy_file_that_is_not_there_fails_its_cell_alone(tmp_path: Path) -> None:
+    """Which an estimate says before."""
+    cells = [{"policy": f"sb3:{tmp_path}/none.zip"}, {"policy": worlds.Goes()}]
+    more = plan(seeds=[3], cross={}, cell=cells)
+    del more["cross"]
+    call = call_for_grid("grid", {"out": tmp_path / "g", "progress": False})
+    planned = estimate_grid(work_for(plan_of(more, installed()), call))
+    assert (planned.failing, len(planned.runs)) == (1, 2)
+    assert "none.zip' does not exist: check the path" in planned.runs[0].problem
+    found = rpd.grid(more, out=tmp_path / "g", progress=False, note=lambda text: None)
+    assert found.rows[0].failed[0].why == planned.runs[0].problem
+    assert [len(row.results) for row in found.rows] == [0, 1]
+
+
 def test_a_full_disk_ends_the_grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from rpd_core.study import playing
 
@@ -232,6 +248,37 @@ def test_a_page_escapes_what_it_is_told(tmp_path: Path) -> None:
     assert "&lt;script&gt;" in text
 
 
+@pytest.mark.parametrize("width", [1200, 390])
+def test_settings_on_the_page_are_not_broken_letter_by_letter(width: int, tmp_path: Path) -> None:
+    from rpd_core.report.grids.page import page_of
+
+    wide = Spread(0.4, 0.354, 0.0, 1.0, 2)
+    figures = dict.fromkeys(("return", "policy90.kept", "policy90.states", "policy90.steps",
+                             "states90.portfolio", "steps90.portfolio"), wide)  # fmt: skip
+    settings = [
+        {"condition": "return>=100", "policy": "cartpole:good"},
+        {"condition": "return>=100", "policy": f"sb3:{'a' * 200}.zip"},
+    ]
+    rows = tuple(GridRow(n, some, figures, (), ()) for n, some in enumerate(settings, 1))
+    page = tmp_path / "grid.html"
+    page.write_text(page_of(Grid("g", "f", (0, 1), "answer", {}, (), rows)), encoding="utf-8")
+    with chromium() as browser:
+        opened = browser.new_page(viewport={"width": width, "height": 900})
+        opened.goto(page.as_uri())
+        head = opened.locator("thead th.word").evaluate_all(_LINES)
+        first = opened.locator("tbody tr:first-child .word").evaluate_all(_LINES)
+        assert (head, first) == ([1, 1, 1], [1, 1, 1])
+        assert 1 < opened.locator("tbody tr:last-child td.word >> nth=1").evaluate(_LINE) < 20
+        assert opened.evaluate("document.documentElement.scrollWidth") <= width
+
+
+_LINE = """cell => {
+  const range = document.createRange(); range.selectNodeContents(cell);
+  return new Set([...range.getClientRects()].map(box => Math.round(box.top))).size
+}"""
+_LINES = f"cells => cells.map({_LINE})"
+
+
 def test_a_run_is_no_folder_of_a_grid(found: Grid, folder: Path) -> None:
     with pytest.raises(ConfigError, match="is a run, not the folder of a grid"):
         rpd.grid(plan(), out=runs_in(folder)[0], progress=False)
@@ -246,7 +293,42 @@ def test_a_target_that_was_never_reached_is_counted_and_written() -> None:
     assert written("states90.portfolio", some) == "77.5 ± 31.8 (never: 1 of 4)"
     assert written("states90.portfolio", Spread(1.0, 0.0, 1.0, 1.0, 4, 4)) == "never"
     assert written("return", Spread(12.0, None, None, None, 1)) == "12"
+    far = Spread(0.426, 0.248, -1.798, 2.651, 2)
+    assert written("states90.portfolio", far, interval=True) == "42.6 ± 24.8 [0.0, 100.0]"
+    assert written("return", far, interval=True) == "0.426 ± 0.248 [-1.798, 2.651]"
     assert heading("steps50.random") == "steps for 50 %: random"
+
+
+def test_a_band_is_a_deviation_wide_and_ends_where_no_seed_goes() -> None:
+    from rpd_core.report.grids.results import CurvePoint
+    from rpd_core.report.plots.bands import band_of
+
+    def band(*shares: float) -> tuple[float, float, float]:
+        found = band_of([[CurvePoint(0.0, 0.0, share)] for share in shares], "states")
+        return found.low[0], found.mean[0], found.high[0]
+
+    assert band(0.5) == (0.5, 0.5, 0.5)
+    assert band(0.6, 1.0) == (0.6, 0.8, 1.0)
+    assert band(0.0, 0.5, 1.0, 0.5, 0.5) == pytest.approx((0.5 - 0.125**0.5, 0.5, 0.5 + 0.125**0.5))
+
+
+def test_a_narrow_screen_shows_the_columns_that_fit_and_names_the_others() -> None:
+    from rich.console import Console
+
+    from rpd_core.report.grids.text import print_grid
+
+    def printed(width: int) -> str:
+        console = Console(width=width, file=io.StringIO())
+        print_grid(console, Grid("g", "f", (0, 1), "answer", {}, (), (row,)))
+        return " ".join(console.file.getvalue().split())
+
+    figures = dict.fromkeys(("states90.portfolio", "steps90.portfolio"), Spread(0.4, 0.3, 0, 1, 2))
+    row = GridRow(1, {"condition": "return>=100", "policy": "cartpole:good"}, figures, (), ())
+    narrow, wide = printed(90), printed(160)
+    assert "1 return>=100 cartpole:good 0 – – – – 40.0 ± 30.0 Left out" in narrow
+    assert "Left out for want of room: 'steps for 90 %: portfolio'; table.md has all." in narrow
+    assert "1 return>=100 cartpole:good 0 – – – – 40.0 ± 30.0 40.0 ± 30.0 Figures" in wide
+    assert "interval" not in wide, "which this table does not show"
 
 
 def test_work_that_takes_another_number_of_workers_gets_an_engine_of_its_own() -> None:

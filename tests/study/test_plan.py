@@ -102,7 +102,10 @@ MISTAKES = {
     "mutation_rate must lie in (0, 1), got 40",
     "[all]\nenv='cartpool'": "no environment is called 'cartpool'. Did you mean 'cartpole'?",
     "[all]\nenv='cartpole'\ncondition=200": "condition must be text, got 200",
-    "[all]\nenv='cartpole'\npolicy='sb3:nowhere.zip'": "nowhere.zip",
+    "[all]\nenv='cartpole'\ncondition='return>='": "bound must be a number, got ''",
+    "[all]\nenv='cartpole'\npolicy='cartpole:strong'": "which must be one of good, weak",
+    "[all]\nenv='cartpole'\npolicy='sb3:nowhere.zip,determinist=true'": "'determinist=true' is "
+    "not a parameter of 'sb3'",
     "[all]\nenv='cartpole'\npolicy='sb3:a.zip,trust=true'": "[all] policy has trust=, which "
     "belongs on the command line",
     "seeds=[]\n[all]\nenv='cartpole'": "seeds must be whole numbers, as [0, 1, 2], got []",

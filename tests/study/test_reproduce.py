@@ -25,7 +25,7 @@ from rpd_core.report.grids.reproduced import (
 from rpd_core.report.grids.reproduced_text import markdown, tables_of
 from rpd_core.report.grids.results import CellResult, Failure, Spread
 from rpd_core.report.grids.spreads import row_of
-from rpd_core.study.reproduce import Wanted
+from rpd_core.study.reproduce import Wanted, notes_on
 
 GAMES = sorted(name for name, task in paper_tasks().items() if task.env.startswith("atari:"))
 
@@ -120,6 +120,10 @@ def test_the_tables_are_those_of_the_paper() -> None:
     assert "Alien, default action repeat: failed with seed 0: no such file" in text
     assert "| Pong | repeat | 5 (6.7) | – (-13.1) | – | – | 1:31 min (31:41 min) |" in text
     assert "Note: a note." in text
+    assert (
+        "Pong, repeat, 90 %, states: random: -54.0 points against the paper, more than the 15.4 up "
+        "to which figures agree" in text
+    )
 
 
 def test_what_is_asked_for_is_checked_before_anything_is_played() -> None:
@@ -134,11 +138,27 @@ def test_what_is_asked_for_is_checked_before_anything_is_played() -> None:
     with pytest.raises(ConfigError, match="one policy fits one task"):
         rpd.reproduce("CartPole", "MiniGrid", policy="random")
     assert "no policy ships for Pong" in refusal("reproduce", "Pong")
+    told = "there is a policy for MiniGrid, but only CartPole would be played"
+    assert told in refusal("reproduce", "CartPole", "--policy", "minigrid=random")
+    with pytest.raises(ConfigError, match=told):
+        rpd.reproduce("CartPole", policy={"MiniGrid": "random"})
+    assert "none.zip' does not exist" in refusal("reproduce", "Pong", "--policy", "sb3:none.zip")
     plan = Wanted(("CartPole",), {"cartpole": "random"}, 2).plan()
     assert plan.seeds == (0, 1)
     assert [cell.settings["default_action"] for cell in plan.cells] == ["repeat", "random"]
     assert plan.cells[0].settings["policy"] == "random"
     assert (plan.cells[0].settings["sweep"], plan.finish) == ("full", "sweep")
+
+
+def test_only_settings_with_another_value_are_told_to_differ_from_the_papers() -> None:
+    def told(**settings: Any) -> list[str]:
+        return notes_on(Wanted(("Pong",), {"Pong": "random"}, 5, settings=settings))
+
+    assert told(sweep="full", mutation_rate=0.2, condition="return>=0") == []
+    assert told(sweep="adaptive", episodes=1000) == ["not the paper's settings: sweep"]
+    assert told(unmutated_episodes=400, episodes=5) == ["not the paper's settings: episodes"]
+    both = Wanted(("CartPole", "MiniGrid"), settings={"mutation_rate": 0.2})
+    assert notes_on(both)[-1] == "not the paper's settings: mutation_rate"
 
 
 # ------------------------------------------------------------------------------ Atari

@@ -58,7 +58,10 @@ def heading(name: str) -> str:
 
 
 def written(name: str, spread: Spread | None, interval: bool = False) -> str:
-    """Return a figure over seeds: `31.0 ± 2.5`, shares in percent, targets missed counted."""
+    """Return a figure over seeds: `31.0 ± 2.5`, shares in percent, targets missed counted.
+
+    An interval of a share ends at 0 and at 100, which none can pass.
+    """
     if spread is None:
         return "–"
     if spread.never == spread.seeds:
@@ -68,7 +71,10 @@ def written(name: str, spread: Spread | None, interval: bool = False) -> str:
     if spread.std is not None:
         text += f" ± {_number(scale * spread.std, scale)}"
     if interval and spread.low is not None and spread.high is not None:
-        text += f" [{_number(scale * spread.low, scale)}, {_number(scale * spread.high, scale)}]"
+        ends = [scale * end for end in (spread.low, spread.high)]
+        if scale > 1:
+            ends = [min(max(end, 0.0), scale) for end in ends]
+        text += f" [{_number(ends[0], scale)}, {_number(ends[1], scale)}]"
     return f"{text} (never: {spread.never} of {spread.seeds})" if spread.never else text
 
 

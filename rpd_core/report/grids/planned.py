@@ -31,11 +31,12 @@ def print_planned(console: Console, found: PlannedGrid) -> None:
     console.print(table)
     if len(found.runs) > _LISTED:
         say(console, f"... and {len(found.runs) - _LISTED} more; --json lists them all.")
-    left = sum(not run.finished for run in found.runs)
+    left = sum(not run.finished and not run.problem for run in found.runs)
+    failing = f", {found.failing} would fail" if found.failing else ""
     say(
         console,
         f"{counted(len(found.runs), 'run')} on {counted(found.suites, 'suite')}, {left} of them "
-        f"not finished: about {in_words(found.seconds)} and {found.megabytes:.0f} MB in "
+        f"not finished{failing}: about {in_words(found.seconds)} and {found.megabytes:.0f} MB in "
         f"{found.folder}. Judged from a few episodes, so only roughly right.",
     )
 

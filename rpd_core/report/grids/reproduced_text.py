@@ -152,7 +152,7 @@ def sentences(found: Reproduction) -> list[str]:
     ]
     told += [
         f"{row.task}, {row.default_action}, {percent} %, {_COLUMNS[name]}: {one.difference:+.1f} "
-        f"points against the paper, more than the {one.tolerance:.1f} that chance may explain"
+        f"points against the paper, more than the {one.tolerance:.1f} up to which figures agree"
         f"{_otherwise(row, percent, name)}."
         for row in found.rows
         for percent, columns in row.figures.items()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
+from typing import Literal
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -12,6 +15,11 @@ from rpd_core.errors import counted
 from rpd_core.report.grids.naming import USUAL, heading, written
 from rpd_core.report.grids.results import Grid, GridRow
 from rpd_core.report.text import say
+
+_GAP = 2
+"""Blanks between columns."""
+_NARROWEST = 10
+"""Least width of a setting."""
 
 
 def shown_figures(grid: Grid) -> tuple[str, ...]:
@@ -33,20 +41,42 @@ def cells_of(grid: Grid, row: GridRow, interval: bool = False) -> list[str]:
 
 
 def print_grid(console: Console, grid: Grid) -> None:
-    """Print a row per cell, what failed and why, and where the tables are."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for place, name in enumerate(headings(grid)):
-        is_word = place <= len(grid.varied)
-        table.add_column(
-            escape(name), justify="left" if is_word else "right", overflow="fold",
-            min_width=10 if 0 < place <= len(grid.varied) else None,
-        )  # fmt: skip
-    for row in grid.rows:
-        table.add_row(*map(escape, cells_of(grid, row)))
+    """Print a row per cell with the columns that fit, what failed and why, and how to read it."""
+    names, rows = headings(grid), [cells_of(grid, row) for row in grid.rows]
+    widths = _widths(grid, names, rows, console.width)
+    fitting = _fitting(widths, len(grid.varied) + 2, console.width)
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
+    for place, name in enumerate(names[:fitting]):
+        side: Literal["left", "right"] = "left" if place <= len(grid.varied) else "right"
+        table.add_column(escape(name), justify=side, overflow="fold", width=widths[place])
+    for cells in rows:
+        table.add_row(*map(escape, cells[:fitting]))
     say(console, title(grid), style="bold")
     console.print(table)
-    for sentence in (*reasons(grid), *explained(grid)):
+    if fitting < len(names):
+        left_out = ", ".join(f"'{name}'" for name in names[fitting:])
+        say(console, f"Left out for want of room: {left_out}; table.md has all.")
+    for sentence in (*reasons(grid), *explained(grid, interval=False)):
         say(console, sentence)
+
+
+def _widths(
+    grid: Grid, names: Sequence[str], rows: Sequence[Sequence[str]], screen: int
+) -> list[int]:
+    """Return widths that break no word; long settings alone are broken, beyond half the screen."""
+    most = max(screen // 2 // max(len(grid.varied), 1) - _GAP, _NARROWEST)
+    found = []
+    for place, name in enumerate(names):
+        word = max(map(cell_len, name.split()))
+        widest = max([word, *(cell_len(cells[place]) for cells in rows)])
+        found.append(min(widest, most) if 0 < place <= len(grid.varied) else widest)
+    return found
+
+
+def _fitting(widths: Sequence[int], least: int, screen: int) -> int:
+    """Return how many columns fit, but at least the settings."""
+    ends = accumulate(width + _GAP for width in widths)
+    return max(sum(end - _GAP <= screen for end in ends), least)
 
 
 def markdown(grid: Grid) -> str:
@@ -88,11 +118,13 @@ def counted_seeds(seeds: Sequence[int]) -> str:
     return "seed" if len(seeds) == 1 else "seeds"
 
 
-def explained(grid: Grid) -> list[str]:
+def explained(grid: Grid, interval: bool = True) -> list[str]:
     """Return how to read the table."""
-    spread = (
-        "mean ± standard deviation over seeds, with the 95 % interval of the mean (Student's t)"
-    )
+    spread = "mean ± standard deviation over seeds"
+    if interval:
+        spread += (
+            ", with the 95 % interval of the mean (Student's t; that of a share ends at 0 and 100)"
+        )
     if len(grid.seeds) == 1:
         spread = "of one seed, which says little: seeds differ a lot"
     return [

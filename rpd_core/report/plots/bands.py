@@ -37,14 +37,18 @@ class Band:
     """The best return with at most a share, over runs."""
 
     mean: FloatArray
-    std: FloatArray
-    """Standard deviation between runs; 0 for one."""
+    low: FloatArray
+    """One standard deviation between runs below the mean, but no less than any run gave."""
+    high: FloatArray
+    """The same above it."""
 
 
 def band_of(runs: Sequence[Sequence[CurvePoint]], axis: str) -> Band:
     """Return the mean over runs of the best share of the return that at most a share gives."""
     rows = np.array([best_at(points, axis) for points in runs])
-    return Band(rows.mean(axis=0), rows.std(axis=0, ddof=1) if len(rows) > 1 else 0 * rows[0])
+    mean, least, most = rows.mean(axis=0), rows.min(axis=0), rows.max(axis=0)
+    std = rows.std(axis=0, ddof=1) if len(rows) > 1 else 0.0
+    return Band(mean, np.clip(mean - std, least, most), np.clip(mean + std, least, most))
 
 
 def best_at(points: Sequence[CurvePoint], axis: str) -> FloatArray:
@@ -86,10 +90,7 @@ def draw_bands(
 
 
 def _draw(axes: Axes, band: Band, style: Line, name: str) -> None:
-    axes.fill_between(
-        GRID, band.mean - band.std, band.mean + band.std, color=style.color, alpha=0.12,
-        linewidth=0,
-    )  # fmt: skip
+    axes.fill_between(GRID, band.low, band.high, color=style.color, alpha=0.12, linewidth=0)
     axes.plot(
         GRID, band.mean, color=style.color, linestyle=style.dashes, linewidth=style.width,
         label=name,

@@ -86,7 +86,7 @@ def test_a_cluster_with_certificates_takes_those_who_have_one(tmp_path):
         with Dask(cluster.address, timeout=60, **ours).open(1) as engine:
             assert results(engine, items(errands.double, 21)) == [42]
         with (
-            pytest.raises(ExecutionError, match="no Dask scheduler answers at 'tls://"),
+            pytest.raises(ExecutionError, match="needs certificates"),
             Dask(cluster.address, timeout=5).open(1),
         ):
             pass

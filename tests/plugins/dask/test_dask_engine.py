@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -230,8 +232,11 @@ def test_a_scheduler_that_goes_away_is_one_line_and_what_came_back_is_kept(tmp_p
         ("dask:no://127.0.0.1:9", "no Dask scheduler answers at 'no://127.0.0.1:9' (ValueError: "),
         (
             "dask:adress=tcp://127.0.0.1:9",
-            "must be like tcp://HOST:8786, got 'adress=tcp://127.0.0.1:9'",
+            "'adress' is not a parameter of 'dask'. Did you mean 'address'?",
         ),
+        ("dask:nonsense=1", "'nonsense' is not a parameter of 'dask'. It takes address, timeout,"),
+        ("dask:tls://127.0.0.1:9", "needs certificates: add tls_ca_file=FILE and tls_cert=FILE"),
+        (f"dask:tls://127.0.0.1:9,tls_ca_file={__file__},tls_cert={__file__}", "(SSLError: "),
         ("dask:timeout=0", "timeout must be above 0 seconds, got 0"),
         ("dask:tls://h:1,tls_ca_file=none.pem", "tls_ca_file: there is no file 'none.pem'"),
         ("dask:tls_ca_file=none.pem", "tls_ca_file belongs to an address"),
@@ -242,6 +247,18 @@ def test_wrong_input_is_one_line(spec, told, tmp_path):
     said = refusal("suite", *words, "--out", tmp_path / "run", "--executor", spec)
     assert told in said
     assert not (tmp_path / "run").exists()
+
+
+def test_a_client_that_is_half_made_is_closed(tmp_path):
+    """Or it would complain when Python ends."""
+    code = "from rpd_core.cli.main import main; main()"
+    words = ["suite", "--env", "cartpole", "--executor", "dask:no://127.0.0.1:9"]
+    told = subprocess.run(
+        [sys.executable, "-c", code, *words], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert told.returncode == 2
+    assert told.stderr.startswith("rpd: no Dask scheduler answers at 'no://127.0.0.1:9'")
+    assert told.stderr.count("\n") == 1
 
 
 def test_what_is_no_client_is_refused(tmp_path):
