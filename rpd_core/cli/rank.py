@@ -155,7 +155,7 @@ def show_list(name: str, facts: ListFacts, rows: tuple[Decision, ...], condition
     console = shared.answers()
     console.print()
     if rows:
-        print_list(console, list_title(name, condition), rows, scores=True)
+        print_list(console, list_title(name, console.width), rows, scores=True)
     else:
         say(console, f"Nothing to list by {name} under {condition}: try --all or less --evidence")
     say(console, " ".join(list_notes(facts)))

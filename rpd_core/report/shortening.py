@@ -7,8 +7,8 @@ import textwrap
 from collections import Counter
 from collections.abc import Sequence
 
-_PARTS = re.compile(r"( and |; |, )")
-"""What stands between the parts of a state in words."""
+_PARTS = re.compile(r"( and |; |, | (?=\([^()]*\)$))")
+"""What stands between the parts of a state in words; a remark at the end is one, too."""
 _LONGEST = 2000
 """Characters of each end of a text that are looked at; some are of megabytes."""
 _GAP = "…"
@@ -32,9 +32,9 @@ def cut(text: str, room: int) -> str:
 def shortened(texts: Sequence[str], width: int, lines: int = 1) -> list[str]:
     """Return texts broken into at most so many lines of a width.
 
-    Of one that is too long those parts are left out first that most of the others have, too. A
-    drawing behind the words gets what is left of their last line, or one of its own where
-    the words are those of another text.
+    Of one that is too long those parts are left out first that most of the others have, too, then
+    remarks in brackets. A drawing behind the words gets what is left of their last line, or one of
+    its own where the words are those of another text.
     """
     words, drawings = zip(*map(_split_drawing, texts), strict=True) if texts else ((), ())
     fitted = _fitted_all([_PARTS.split(one) for one in words], [width] * len(texts), lines)
@@ -42,11 +42,13 @@ def shortened(texts: Sequence[str], width: int, lines: int = 1) -> list[str]:
     for one, broken, drawing in zip(words, fitted, drawings, strict=True):
         if drawing and same[one] > 1 and len(broken) < lines and not _room(broken, width):
             broken.append("")
-    rooms = [_room(broken, width) for broken in fitted]
-    drawn = _fitted_all([_ROWS.split(one) for one in drawings], [max(one, 1) for one in rooms], 1)
-    for broken, drawing, room, rows in zip(fitted, drawings, rooms, drawn, strict=True):
-        if drawing and room:
-            broken[-1] = f"{broken[-1]} [{''.join(rows)}]".strip()
+    rooms = [max(_room(broken, width), 1) for broken in fitted]
+    drawn = _fitted_all([_ROWS.split(one) for one in drawings], rooms, 1)
+    for one, broken, drawing, rows in zip(words, fitted, drawings, drawn, strict=True):
+        shown = "".join(rows)
+        whole_row = {*drawing.split("/")} & {*shown.split("/")}
+        if drawing and _room(broken, width) and (whole_row or same[one] > 1):
+            broken[-1] = f"{broken[-1]} [{shown}]".strip()
     return ["\n".join(broken) for broken in fitted]
 
 
@@ -78,7 +80,11 @@ def _fitted_all(texts: Sequence[list[str]], widths: Sequence[int], lines: int) -
 def _fitted(split: list[str], common: Counter[str], width: int, lines: int) -> list[str]:
     parts = split[::2]
     middle = (len(parts) - 1) / 2
-    spare = sorted(range(len(parts)), key=lambda at: (-common[parts[at]], abs(at - middle)))
+
+    def worth(at: int) -> tuple[int, bool, float]:
+        return -common[parts[at]], not parts[at].startswith("("), abs(at - middle)
+
+    spare = sorted(range(len(parts)), key=worth)
 
     def without(dropped: set[int]) -> list[str]:
         return textwrap.wrap(_joined(split, dropped), width)

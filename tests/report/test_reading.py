@@ -151,7 +151,7 @@ def test_a_ranking_of_an_incomplete_suite_says_first_what_it_stands_on(half: Pat
     )
     assert result.stderr == note
     assert result.output.startswith(note), "before the answer"
-    assert "by impact:shrunken under return>=2.5" in " ".join(result.stdout.split())
+    assert "passed means return>=2.5" in " ".join(result.stdout.split())
     assert tree(half) == before, "nothing is stored"
     assert "has no finished analysis: give --condition" in rpd_command("rank", half).stderr
 

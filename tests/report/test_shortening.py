@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from rpd_core.report.listing import _most_often, print_list
+from rpd_core.report.listing import _most_often, list_title, print_list
 from rpd_core.report.results import Decision
 from rpd_core.report.shortening import cut, shortened
 
@@ -117,6 +117,36 @@ def test_the_list_fits_narrow_screens_and_says_what_it_leaves_out(width, left_ou
     )
 
 
+def test_scores_take_the_place_of_intervals_before_that_of_counts() -> None:
+    console = Console(width=100, file=io.StringIO())
+    print_list(console, "Decisions", [decision(1)], scores=True)
+    assert isinstance(console.file, io.StringIO)
+    told = console.file.getvalue()
+    assert "57+242" in told
+    assert "Left out on this narrow screen: the interval of the effect.\n" in told
+
+
+@pytest.mark.parametrize("measure", ["impact:shrunken", "effect-return:shrunken"])
+def test_the_title_of_a_list_fits_a_line(measure: str) -> None:
+    assert len(list_title(measure, 100)) <= 100
+
+
+def test_the_first_of_the_long_states_get_the_lines_that_are_to_spare() -> None:
+    console = Console(width=100, file=io.StringIO())
+    rows = [
+        replace(decision(rank), state=f"speed {rank}; turning to the left") for rank in (1, 2, 3)
+    ]
+    print_list(console, "Decisions", rows, spare=2)
+    assert isinstance(console.file, io.StringIO)
+    assert [line.split("main")[0].split() for line in console.file.getvalue().splitlines()[2:]] == [
+        ["1", "speed", "1;", "turning", "to", "the"],
+        ["left"],
+        ["2", "speed", "2;", "turning", "to", "the"],
+        ["left"],
+        ["3", "speed", "3;", "…"],
+    ]
+
+
 @pytest.mark.parametrize(
     ("reached", "steps", "shown"),
     [(0.0, 0.0, "never"), (1.0, 0.0909, "100/9"), (0.02, 0.0001, "2/<.1"), (0.3, 0.0052, "30/.5")],
@@ -136,6 +166,7 @@ def test_of_words_with_a_drawing_the_words_stay() -> None:
         "facing down; goal 5 ahead […/###....]",
         "facing down; wall 6 ahead […/....###]",
     ]
+    assert shortened([drawn], 36) == ["facing down; goal 5 ahead"], "no row would be whole"
     assert shortened([drawn], 27) == ["facing down; goal 5 ahead"]
     assert shortened([drawn], 80) == [" ".join(drawn.split())]
 
