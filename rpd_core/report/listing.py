@@ -12,6 +12,7 @@ from rich.table import Table
 
 from rpd_core.errors import counted
 from rpd_core.report.bars import bar, scale_for
+from rpd_core.report.decisions import TOO_FEW
 from rpd_core.report.shortening import cut, shortened
 from rpd_core.report.text import say
 
@@ -25,6 +26,7 @@ _LEGEND = {
     "default-better": "! the default is better",
     "harmless": "= harmless",
     "undecided": "? undecided",
+    TOO_FEW: f"no mark: {TOO_FEW}",
 }
 _STYLES = {"matters": "bold", "default-better": "yellow"}
 _WIDTH = 8

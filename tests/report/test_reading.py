@@ -169,8 +169,29 @@ def test_a_list_is_headed_by_what_it_is_about_and_says_whether_it_comes_back(hal
         f"Does it come back? In random halves of the suite the first ten have {found['top10']:.0%}"
         in told
     )
-    for less in ("--all", "--reached"):
-        assert json.loads(rpd_command(*asked, less, "--json").stdout)["stability"] == {}
+    assert "* matters, ? undecided. Of " in told
+    assert json.loads(rpd_command(*asked, "--all", "--json").stdout)["stability"] == {}
+
+
+def test_a_list_with_states_without_evidence_says_what_no_mark_means(half: Path) -> None:
+    told = rpd_command("rank", half, "--condition", "return>=2.5", "--all").stdout
+    assert "no mark: too few episodes" in told
+
+
+def test_a_list_of_what_is_reached_says_what_it_leaves_out(tmp_path: Path) -> None:
+    run = ready(tmp_path / "run")
+    told = " ".join(rpd_command("rank", run.path, "--reached", "--evidence", "1").stdout.split())
+    assert "Left out: 5 decisions that the unmutated policy never reaches." in told
+    assert "Does it come back? In random halves of the suite" in told
+
+
+def test_without_unmutated_episodes_nothing_is_said_to_be_unreached(tmp_path: Path) -> None:
+    run = ready(tmp_path / "run")
+    shutil.rmtree(run.path / "unmutated")
+    line = refusal("rank", run.path, "--reached")
+    assert "holds no unmutated episodes" in line
+    assert f"rpd prune {run.path} plays them; or leave --reached out" in line
+    assert "holds no unmutated episodes" in rpd_command("rank", run.path).stderr
 
 
 def test_what_is_ranked_is_what_is_there(half: Path) -> None:
