@@ -51,7 +51,6 @@ def rank_command(
     """List the decisions of a stored suite by a measure; plays nothing."""
     check_early(options.given({"measures": measure, "condition": condition}))
     from rpd_core.analysis.ranking import ranking_columns
-    from rpd_core.api import open_run
     from rpd_core.config.resolve import choose
     from rpd_core.plugin.registry import installed
     from rpd_core.report.tables import RankingTable
@@ -62,7 +61,7 @@ def rank_command(
         raise ConfigError(f"top must be at least 1, got {top}")
     if export is not None:
         check_export(export)
-    opened = open_run(shared.chosen_run(run), analysis)
+    opened = shared.opened_run(shared.chosen_run(run), analysis)
     texts = measure or [opened.setting("list_by")]
     measures = [choose(installed(), "measure", one) for one in texts]
     rules = rules_for(opened, evidence, margin)

@@ -214,6 +214,34 @@ def test_pruning_an_incomplete_suite_is_refused_and_changes_nothing(half: Path) 
     assert tree(half) == before
 
 
+# ------------------------------------------------------------------------- files that have gone
+
+
+def test_a_latest_analysis_that_has_gone_is_named(tmp_path: Path) -> None:
+    run = ready(tmp_path / "run").path
+    last = finish(run, corridor(condition="return>=1"))
+    (run / "analyses" / str(last.name) / "summary.json").unlink()
+    verified = rpd_command("verify", run)
+    assert verified.exit_code == 3
+    assert f"{last.name}/summary.json' is missing: rpd prune {run} makes it again" in (
+        verified.stdout
+    )
+    other = rpd.open_run(run).name
+    for command in (("show",), ("rank",), ("explain", "1")):
+        shown = rpd_command(command[0], run, *command[1:])
+        assert shown.output.startswith("rpd: note: "), "before the answer"
+        assert f"{last.name!r}, has no summary.json any more: this is {other!r}" in shown.stderr
+    assert rpd_command("show", run, "--analysis", other).stderr == ""
+
+
+def test_names_that_have_gone_are_missed(tmp_path: Path) -> None:
+    run = ready(tmp_path / "run").path
+    (run / "names.json").unlink()
+    verified = rpd_command("verify", run)
+    assert verified.exit_code == 3
+    assert "names.json' is missing: actions and entries have no names" in verified.stdout
+
+
 # ------------------------------------------------------------------------- refused commands
 
 
