@@ -25,7 +25,7 @@ from rpd_core.errors import RpdError
 from rpd_core.plugin.protocols import Evidence, Measure
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array, FloatArray, IntArray
+    from rpd_core.plugin.protocols import Array, BoolArray, FloatArray, IntArray
 
 RESAMPLES = 300
 """Resampled suites behind the intervals of ranks."""
@@ -39,11 +39,17 @@ class Recurrence:
     """The visits of a suite, ready to be split and resampled under the measure of a list."""
 
     def __init__(
-        self, analysis: Analysis, measure: Measure, least: int, visits: CountedVisits | None = None
+        self,
+        analysis: Analysis,
+        measure: Measure,
+        least: int,
+        visits: CountedVisits | None = None,
+        only: BoolArray | None = None,
     ) -> None:
         """Look at what the measure looks at; states need `least` episodes in each arm.
 
-        `visits` are all columns of the suite's, where they have been read before.
+        `visits` are all columns of the suite's, where they have been read before; `only` some
+        states are listed.
         """
         whole = evidence_for(measure, analysis.counted, analysis.weights, lambda: analysis.suite)
         self._whole_suite = whole.suite is not None
@@ -54,7 +60,7 @@ class Recurrence:
         )
         score = _score(measure, whole, tuple(part for part in _PARTS if part in seen))
         allowed = np.asarray(analysis.counted.differed > 0)
-        self._listing = Listing(score, least, allowed)
+        self._listing = Listing(score, least, allowed if only is None else allowed & only)
         self.seed = 0
 
     def stability(self) -> Stability | None:

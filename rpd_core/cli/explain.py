@@ -22,12 +22,11 @@ def explain_command(
     as_json: options.Json = False,
 ) -> None:
     """Show everything known about one decision; plays nothing."""
-    from rpd_core.api import open_run
     from rpd_core.report.explained import print_explanation
     from rpd_core.store.codec import to_plain
 
     path, wanted = shared.run_and(run, state, "STATE or RANK")
-    opened = open_run(path, analysis)
+    opened = shared.opened_run(path, analysis)
     explanation = opened.explain(wanted)
     if opened.standing:
         shared.show_note(opened.standing)

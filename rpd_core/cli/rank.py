@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,14 +11,15 @@ import typer
 from rpd_core.cli import options, shared
 from rpd_core.cli.numbers import number_option, whole_option
 from rpd_core.cli.run import check_early
-from rpd_core.errors import ConfigError, counted
+from rpd_core.errors import ConfigError, StoreError, counted, shell_word
 
 if TYPE_CHECKING:
     from rpd_core.analysis.analysis import Analysis
     from rpd_core.analysis.decisions import Rules
     from rpd_core.analysis.ranking import Ranking
+    from rpd_core.analysis.reach import Reach
     from rpd_core.analysis.stability import Stability
-    from rpd_core.plugin.protocols import Measure
+    from rpd_core.plugin.protocols import BoolArray, Measure
     from rpd_core.report.opened import Run
     from rpd_core.report.results import Decision, ListFacts
 
@@ -50,7 +51,6 @@ def rank_command(
     """List the decisions of a stored suite by a measure; plays nothing."""
     check_early(options.given({"measures": measure, "condition": condition}))
     from rpd_core.analysis.ranking import ranking_columns
-    from rpd_core.api import open_run
     from rpd_core.config.resolve import choose
     from rpd_core.plugin.registry import installed
     from rpd_core.report.tables import RankingTable
@@ -61,7 +61,7 @@ def rank_command(
         raise ConfigError(f"top must be at least 1, got {top}")
     if export is not None:
         check_export(export)
-    opened = open_run(shared.chosen_run(run), analysis)
+    opened = shared.opened_run(shared.chosen_run(run), analysis)
     texts = measure or [opened.setting("list_by")]
     measures = [choose(installed(), "measure", one) for one in texts]
     rules = rules_for(opened, evidence, margin)
@@ -71,22 +71,24 @@ def rank_command(
         write_table(
             RankingTable(rankings[0].name, ranking_columns(rankings[0], found.counted)), export
         )
-    lists = made_lists(opened, found, rankings, rules, Shown(top, everything, reached))
+    reach = reach_in(opened, reached)
+    lists = made_lists(opened, found, rankings, rules, Shown(top, everything, reached), reach)
     stability: dict[str, Stability | None] = {}
-    if not (everything or reached):  # what comes back is the list as it is made by default
+    if not everything:  # states without evidence have no place that could come back
+        only = reach.share_of_episodes(found.counted.states.key) > 0 if reached else None
         recipes = {one.text: one.recipe for one in measures}
-        stability = {name: comes_back(found, recipes[name], rules) for name in lists}
+        stability = {name: comes_back(found, recipes[name], rules, only) for name in lists}
     if as_json:
-        rows = {name: to_plain(listed) for name, (_, listed) in lists.items()}
+        rows = {name: to_plain(one.rows) for name, one in lists.items()}
         told = {"condition": found.condition_text, "rankings": rows}
         shared.print_json({**told, "stability": to_plain(stability)})
         return
     question = opened.directory.configuration().suite_json()
     print_question(shared.answers(), question, found.condition_text)
-    for name, (facts, listed) in lists.items():
-        show_list(name, facts, listed, found.condition_text)
-        if listed and name in stability:
-            show_stability(stability[name], facts)
+    for name, one in lists.items():
+        show_list(name, one, found.condition_text)
+        if one.rows and name in stability:
+            show_stability(stability[name], one)
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,33 @@ class Shown:
     top: int
     everything: bool
     only_reached: bool
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The list by one measure."""
+
+    facts: ListFacts
+    rows: tuple[Decision, ...]
+    """Those that are shown."""
+    unreached: int
+    """Decisions left out because the unmutated policy never reaches them."""
+
+
+def reach_in(opened: Run, needed: bool) -> Reach:
+    """Return what the unmutated policy reaches; refuse where that is asked for and not known."""
+    from rpd_core.analysis.reach import stored_reach
+
+    reach = stored_reach(opened.directory)
+    if not reach.total_episodes:
+        unknown = (
+            f"{str(opened.path)!r} holds no unmutated episodes, so that it is not known what the "
+            f"policy reaches: rpd prune {shell_word(opened.path)} plays them"
+        )
+        if needed:
+            raise StoreError(f"{unknown}; or leave --reached out")
+        shared.show_note(unknown)
+    return reach
 
 
 def rules_for(opened: Run, evidence: int | None, margin: float | None) -> Rules:
@@ -112,53 +141,67 @@ def rules_for(opened: Run, evidence: int | None, margin: float | None) -> Rules:
 
 
 def made_lists(
-    opened: Run, found: Analysis, rankings: list[Ranking], rules: Rules, shown: Shown
-) -> dict[str, tuple[ListFacts, tuple[Decision, ...]]]:
+    opened: Run,
+    found: Analysis,
+    rankings: list[Ranking],
+    rules: Rules,
+    shown: Shown,
+    reach: Reach,
+) -> dict[str, Listed]:
     """Return the list by each ranking, and what it holds."""
     from rpd_core.analysis.decisions import decide
     from rpd_core.analysis.looks import judge_in_looks
-    from rpd_core.analysis.reach import stored_reach
     from rpd_core.report.decisions import decision_rows, list_facts
 
-    reach, names = stored_reach(opened.directory), opened.directory.names()
+    names = opened.directory.names()
     planned = opened.asked.episodes if opened.name else None
     verdicts = judge_in_looks(found, rules, opened.setting("first_episodes"), planned)
     lists = {}
     for ranking in rankings:
         judged = decide(found.counted, ranking, reach, rules, verdicts)
-        rows = judged.listed(shown.everything, shown.only_reached)[: shown.top]
+        whole = judged.listed(shown.everything, shown.only_reached)
+        unreached = len(judged.listed(shown.everything)) - len(whole)
         facts = list_facts(judged, rules.evidence, rules.margin, names.note)
-        lists[ranking.name] = facts, decision_rows(judged, rows, found.stored, names)
+        rows = decision_rows(judged, whole[: shown.top], found.stored, names)
+        lists[ranking.name] = Listed(facts, rows, unreached)
     return lists
 
 
-def comes_back(found: Analysis, measure: Measure, rules: Rules) -> Stability | None:
-    """Return how much of a list random halves of the suite have in common."""
+def comes_back(
+    found: Analysis, measure: Measure, rules: Rules, only: BoolArray | None
+) -> Stability | None:
+    """Return how much of a list, or of some states of it, random halves of the suite share."""
     from rpd_core.analysis.recurrence import Recurrence
 
-    return Recurrence(found, measure, rules.evidence).stability()
+    return Recurrence(found, measure, rules.evidence, only=only).stability()
 
 
-def show_stability(stability: Stability | None, facts: ListFacts) -> None:
+def show_stability(stability: Stability | None, listed: Listed) -> None:
     """Print whether a list comes back."""
     from rpd_core.report.listing import stability_words
     from rpd_core.report.text import say
 
+    facts = replace(listed.facts, listed=listed.facts.listed - listed.unreached)
     say(shared.answers(), stability_words(stability, facts))
 
 
-def show_list(name: str, facts: ListFacts, rows: tuple[Decision, ...], condition: str) -> None:
+def show_list(name: str, listed: Listed, condition: str) -> None:
     """Print the list by one measure, or why there is none."""
-    from rpd_core.report.listing import list_notes, list_title, print_list
+    from rpd_core.report.listing import legend, list_notes, list_title, print_list
     from rpd_core.report.text import say
 
     console = shared.answers()
     console.print()
-    if rows:
-        print_list(console, list_title(name, condition), rows, scores=True)
+    notes = list_notes(listed.facts)
+    if listed.rows:
+        print_list(console, list_title(name, console.width), listed.rows, scores=True)
+        notes = [f"{legend(listed.rows)}.", *notes]
     else:
         say(console, f"Nothing to list by {name} under {condition}: try --all or less --evidence")
-    say(console, " ".join(list_notes(facts)))
+    if listed.unreached:
+        never = "that the unmutated policy never reaches"
+        notes.append(f"Left out: {counted(listed.unreached, 'decision')} {never}.")
+    say(console, " ".join(notes))
 
 
 def analysed(opened: Run, condition: str | None) -> Analysis:

@@ -20,11 +20,10 @@ def report_command(
     as_json: options.Json = False,
 ) -> None:
     """Write the page of a run: one file that needs no network."""
-    from rpd_core.api import open_run
     from rpd_core.report.page.building import write_page
     from rpd_core.report.text import say
 
-    opened = open_run(shared.chosen_run(run), analysis)
+    opened = shared.opened_run(shared.chosen_run(run), analysis)
     written = write_page(opened, out)
     if opened.name is None and not as_json:
         shared.show_note(

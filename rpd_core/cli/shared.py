@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import typer
 
@@ -24,6 +24,9 @@ from rpd_core.cli.status import clear_status
 from rpd_core.cli.stopping import Interrupted, exit_code
 from rpd_core.cli.streams import flush_answer, reader_has_left
 from rpd_core.errors import ConfigError, RpdError, shell_word
+
+if TYPE_CHECKING:
+    from rpd_core.report.opened import Run
 
 __all__ = ["answers", "errors", "progress_bars"]  # from where they are made
 P = ParamSpec("P")
@@ -124,6 +127,21 @@ def chosen_run(run: Path | None) -> Path:
         run = latest_run()
         show_note(f"the latest run is {run}")
     return run
+
+
+def opened_run(run: Path, analysis: str | None) -> Run:
+    """Open a run for reading; show if its latest analysis is not the one that was finished last."""
+    from rpd_core.api import open_run
+
+    opened = open_run(run, analysis)
+    lost = opened.directory.lost() if analysis is None else None
+    if lost is not None:
+        instead = f"this is {opened.name!r}; " if opened.name is not None else ""
+        show_note(
+            f"the latest analysis, {lost!r}, has no summary.json any more: {instead}"
+            f"rpd prune {shell_word(run)} makes it again"
+        )
+    return opened
 
 
 def run_and(run: Path | None, rest: str | None, what: str) -> tuple[Path, str]:

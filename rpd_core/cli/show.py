@@ -17,12 +17,11 @@ def show_command(
     as_json: options.Json = False,
 ) -> None:
     """Print the answer of a run again, or how far an unfinished run is."""
-    from rpd_core.api import open_run
     from rpd_core.cli.run import show
     from rpd_core.report.text import print_progress
 
     run = shared.chosen_run(run)
-    opened = open_run(run, analysis)
+    opened = shared.opened_run(run, analysis)
     done, asked = opened.progress
     if opened.name is not None:
         if opened.standing and not as_json:

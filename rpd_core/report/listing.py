@@ -12,7 +12,9 @@ from rich.table import Table
 
 from rpd_core.errors import counted
 from rpd_core.report.bars import bar, scale_for
+from rpd_core.report.decisions import TOO_FEW
 from rpd_core.report.shortening import cut, shortened
+from rpd_core.report.text import say
 
 if TYPE_CHECKING:
     from rpd_core.analysis.stability import Stability
@@ -24,6 +26,7 @@ _LEGEND = {
     "default-better": "! the default is better",
     "harmless": "= harmless",
     "undecided": "? undecided",
+    TOO_FEW: f"no mark: {TOO_FEW}",
 }
 _STYLES = {"matters": "bold", "default-better": "yellow"}
 _WIDTH = 8
@@ -36,11 +39,15 @@ _LONGEST = 1000
 """Characters beyond which the length of a state does not matter: no screen is as wide."""
 _ENOUGH = 27
 """Characters of a state for which other columns are left out."""
-_SPARE = {"m+k": "episodes mutated and kept (m+k)", "default": "what the default action does"}
-"""Columns that a narrow screen can do without."""
+_SPARE = {
+    "interval": "the interval of the effect",
+    "m+k": "episodes mutated and kept (m+k)",
+    "default": "what the default action does",
+}
+"""Columns that a narrow screen can do without; the interval only where there are scores."""
 _SHAKY = 0.3
 """Overlap of the first ten below which a list is not to be relied on."""
-STATE_LINES = 2
+_STATE_LINES = 2
 """Lines that a state takes at most."""
 
 
@@ -49,9 +56,12 @@ def print_list(
     title: str,
     rows: Sequence[Decision],
     scores: bool = False,
-    state_lines: int = STATE_LINES,
+    spare: int | None = None,
 ) -> None:
-    """Print decisions with their effects drawn, and with their scores on demand."""
+    """Print decisions with their effects drawn, and with their scores on demand.
+
+    States that are too long for a line get another while there are lines to spare.
+    """
     plain = not _can_draw(console)
     scale = scale_for([row.low for row in rows], [row.high for row in rows], _WIDTH)
     ends = f"{scale.low:z.1f}", f"{scale.high:z.1f}"  # z: no -0.0
@@ -62,24 +72,23 @@ def print_list(
         "default": [_most_often(row.default_action) for row in rows],
         "risk %": [f"{_percent(row.risk_mutated)}/{_percent(row.risk_kept)}" for row in rows],
         "effect": [f"{row.effect:+.2f}{_MARKS.get(row.verdict, ' ')}" for row in rows],
-        f"{ends[0]}{ends[1]:>{_WIDTH - len(ends[0])}}": [
-            bar(scale, row.low, row.effect, row.high, plain) for row in rows
-        ],
+        "interval": [bar(scale, row.low, row.effect, row.high, plain) for row in rows],
         "score": [f"{row.score:.3g}" for row in rows],
         "reach": [_reach(row) for row in rows],
         "m+k": [f"{row.episodes_mutated}+{row.episodes_kept}" for row in rows],
     }
     if not scores:
         del columns["score"]
-    table = Table(title=escape(title), title_justify="left", title_style="bold", box=None,
-                  pad_edge=False, padding=(0, 1, 0, 0))  # fmt: skip
+    say(console, title, style="bold")
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     widths = {name: max(map(cell_len, (name, *cells))) for name, cells in columns.items()}
-    left_out = _fit(widths, console.width)
-    columns["state"] = shortened([row.state for row in rows], widths["state"], state_lines)
-    for heading, width in widths.items():
-        right = heading not in ("state", "policy", "default") and not heading.startswith(ends[0])
-        table.add_column(heading, justify="right" if right else "left", no_wrap=True,
-                         overflow="ellipsis", width=width)  # fmt: skip
+    left_out = _fit(widths, console.width, scores)
+    columns["state"] = _states(rows, widths["state"], len(rows) if spare is None else spare)
+    headings = {"interval": f"{ends[0]}{ends[1]:>{_WIDTH - len(ends[0])}}"}
+    for name, width in widths.items():
+        left = name in ("state", "policy", "default", "interval")
+        table.add_column(headings.get(name, name), justify="left" if left else "right",
+                         no_wrap=True, overflow="ellipsis", width=width)  # fmt: skip
     shown = [columns[name] for name in widths]
     for row, *texts in zip(rows, *shown, strict=True):
         table.add_row(*map(escape, texts), style=_STYLES.get(row.verdict))
@@ -88,18 +97,31 @@ def print_list(
         console.print(f"Left out on this narrow screen: {', '.join(left_out)}.", markup=False)
 
 
-def _fit(widths: dict[str, int], screen: int) -> list[str]:
+def _fit(widths: dict[str, int], screen: int, scores: bool) -> list[str]:
     """Make columns fit the screen: the state gives way first; return columns that had to go."""
     needed, left_out = widths["state"], []
-    for spare in ("", *_SPARE):
-        if spare in widths and spare:
-            del widths[spare]
-            left_out.append(_SPARE[spare])
-        room = screen - sum(widths.values()) - len(widths) + widths["state"]
-        if room >= min(needed, _ENOUGH):
-            break
-    widths["state"] = min(needed, max(room, _LEAST_STATE))
+
+    def room() -> int:
+        return screen - sum(widths.values()) - len(widths) + widths["state"]
+
+    for column, words in _SPARE.items():
+        drawn = column == "interval"
+        if room() < (needed if drawn else min(needed, _ENOUGH)) and (scores or not drawn):
+            del widths[column]
+            left_out.append(words)
+    widths["state"] = min(needed, max(room(), _LEAST_STATE))
     return left_out
+
+
+def _states(rows: Sequence[Decision], width: int, spare: int) -> list[str]:
+    """Return states in words on a line each, the first of the long ones on more."""
+    texts = [row.state for row in rows]
+    shown = shortened(texts, width)
+    for place, text in enumerate(shortened(texts, width, _STATE_LINES)):
+        if text.count("\n") <= spare:
+            shown[place] = text
+            spare -= text.count("\n")
+    return shown
 
 
 def legend(rows: Sequence[Decision]) -> str:
@@ -117,13 +139,11 @@ def _most_often(words: str) -> str:
     return f"{cut(name, _ACTION - len(share) - 1)}{space}{share}"
 
 
-def list_title(measure: str, condition: str = "") -> str:
+def list_title(measure: str, width: int) -> str:
     """Return the line above a list: its measure, and what stands in its columns."""
-    under = f" under {condition}" if condition else ""
-    return (
-        f"Decisions by {measure}{under}: risk of failing if mutated/kept, effect, reach in "
-        "episodes/steps (%)"
-    )
+    columns = "if mutated/kept, effect, reach in episodes/steps (%)"
+    title = f"Decisions by {measure}: risk of failing {columns}"
+    return title if cell_len(title) <= width else f"Decisions by {measure}: risk {columns}"
 
 
 def _can_draw(console: Console) -> bool:

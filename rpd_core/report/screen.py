@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,6 @@ from rpd_core.config.settings import PORTFOLIO
 from rpd_core.errors import counted, shell_word
 from rpd_core.pruning.refine import MEASURE
 from rpd_core.report.listing import (
-    STATE_LINES,
     legend,
     list_notes,
     list_title,
@@ -31,23 +31,29 @@ if TYPE_CHECKING:
     from rpd_core.pruning.curves import PrunedPoint
     from rpd_core.report.results import Growth, Played, Policy, Summary, SweepFacts, Threshold
 
-SHOWN = 10
-"""Decisions on the screen."""
-_LINES = 45
-"""Lines of a screen."""
-
 
 @dataclass(frozen=True)
 class _Room:
     """Lines that parts of the answer may take."""
 
-    state: int
-    """Each state of the list."""
+    states: int
+    """States of the list beyond the one that each has."""
     rules: int
     """The rules that sum up what matters."""
+    rankings: int
+    """Rankings in the table of the sweep, without portfolio and random."""
 
 
-_ROOMS = (_Room(STATE_LINES, 4), _Room(1, 4), _Room(1, 3), _Room(1, 2))
+SHOWN = 10
+"""Decisions on the screen."""
+_LINES = 45
+"""Lines of a screen."""
+_MANY = 10**6
+_ROOMS = (
+    *(_Room(SHOWN, 4, _MANY), _Room(SHOWN, 2, _MANY)),
+    *(_Room(SHOWN, 2, rankings) for rankings in (10, 8, 6, 4)),
+    *(_Room(states, 2, 4) for states in range(SHOWN - 1, -1, -1)),
+)
 """What is tried, the roomiest first."""
 _FAILURES = 3
 """Failed confirmations that the headline names."""
@@ -55,6 +61,8 @@ _ALL = 0.995
 """Share of steps from which on a pruned policy is the whole one."""
 _DETAILS = ("random_best",)
 """Rows that only the full answer has."""
+_ALWAYS = ("portfolio", "random")
+"""Rows that every answer has."""
 _ROW_NAMES = {"random": "random (mean)", "random_best": f"random (best of {len(PORTFOLIO)})"}
 
 
@@ -68,7 +76,8 @@ def print_answer(
 ) -> None:
     """Print what an analysis found; `others` are the analyses beside it, `page` shows it.
 
-    Where it would take more than one screen, long states get a single line, then rules give way.
+    Where it would take more than one screen, the rules give way, then the table of the sweep, then
+    the second lines of long states.
     """
 
     def attempt(screen: Console, room: _Room) -> None:
@@ -99,7 +108,7 @@ def _print_body(console: Console, summary: Summary, full: bool, room: _Room) -> 
     _print_decisions(console, summary, len(summary.decisions) if full else SHOWN, room)
     for fraction in summary.thresholds if full else list(summary.thresholds)[:1]:
         console.print()
-        _print_thresholds(console, fraction, summary, full)
+        _print_thresholds(console, fraction, summary, full, room)
     if full:
         _print_sweep(console, summary.sweep)
         _print_ties(console, summary)
@@ -138,7 +147,7 @@ def _print_decisions(console: Console, summary: Summary, count: int, room: _Room
             "differed: more --episodes or a coarser --abstraction would give a list.",
         )
         return
-    print_list(console, list_title(facts.measure), rows, state_lines=room.state)
+    print_list(console, list_title(facts.measure, console.width), rows, spare=room.states)
     say(console, f"{legend(rows)}. {' '.join(list_notes(facts))}")
     for note in (
         growth_words(summary.growth),
@@ -179,7 +188,9 @@ def _about(summary: Summary) -> str:
     )
 
 
-def _print_thresholds(console: Console, fraction: str, summary: Summary, full: bool) -> None:
+def _print_thresholds(
+    console: Console, fraction: str, summary: Summary, full: bool, room: _Room
+) -> None:
     target = summary.targets[fraction]
     title = (
         f"Smallest pruned policies in the sweep that keep {float(fraction):.0%} of the return "
@@ -189,10 +200,26 @@ def _print_thresholds(console: Console, fraction: str, summary: Summary, full: b
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("ranking", "number", "fewest states", "fewest steps"):
         table.add_column(heading, justify="left" if heading == "ranking" else "right")
-    for name, entry in summary.thresholds[fraction].items():
-        if full or name not in _DETAILS:
-            table.add_row(escape(_ROW_NAMES.get(name, name)), *_threshold_cells(entry))
+    entries = summary.thresholds[fraction]
+    shown = entries if full else _best(entries, room.rankings)
+    for name in shown:
+        table.add_row(escape(_ROW_NAMES.get(name, name)), *_threshold_cells(entries[name]))
     console.print(table)
+    left_out = len(entries.keys() - {*shown, *_DETAILS})
+    if left_out and not full:
+        say(console, f"{left_out} more: rpd show --full")
+
+
+def _best(entries: Mapping[str, Threshold | None], count: int) -> list[str]:
+    """Return the rankings that keep the fewest states in the order of the table."""
+
+    def states(name: str) -> float:
+        entry = entries[name]
+        return inf if entry is None else entry.fewest_states.kept
+
+    rankings = [name for name in entries if name not in (*_ALWAYS, *_DETAILS)]
+    best = sorted(rankings, key=states)[:count]
+    return [name for name in entries if name in best or name in _ALWAYS]
 
 
 def _print_sweep(console: Console, sweep: SweepFacts) -> None:
@@ -318,4 +345,16 @@ def _print_where(
         copied=True,
     )
     if beside:
-        say(console, f"Other analyses (--analysis NAME): {', '.join(beside)}", copied=True)
+        say(console, _others(beside, _MANY if full else console.width), copied=True)
+
+
+def _others(names: Sequence[str], width: int) -> str:
+    """Return which analyses there are beside this one, as many as fit a line, and at least one."""
+    text = ""
+    for count in range(len(names), 0, -1):
+        more = len(names) - count
+        rest = f" and {more} more (rpd show --full)" if more else ""
+        text = f"Other analyses (--analysis NAME): {', '.join(names[:count])}{rest}"
+        if len(text) <= width:
+            break
+    return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,9 +40,17 @@ def print_question(console: Console, suite: Mapping[str, Any], condition: str) -
     say(
         console,
         f"states by {' + '.join(asked['abstraction'])}; default action {asked['default_action']}; "
-        f"mutation rate {asked['mutation_rate']:g}; passed means {condition}; "
+        f"mutation rate {asked['mutation_rate']:g}; passed means {few_digits(condition)}; "
         f"seed {asked['seed']}",
     )
+
+
+def few_digits(condition: str) -> str:
+    """Return a condition with its numbers in as many digits as anybody reads."""
+    return _LONG_NUMBER.sub(lambda found: f"{float(found[0]):.5g}", condition)
+
+
+_LONG_NUMBER = re.compile(r"\b\d+\.\d{5,}(?:e[+-]?\d+)?")
 
 
 def print_suite(

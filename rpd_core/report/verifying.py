@@ -51,9 +51,10 @@ def verify(directory: RunDirectory) -> Verdict:
 
     parts = 0
     attempt(partial(_check_folders, directory.path, "suite", "pruning", "analyses"))
-    for read in (directory.names, directory.latest, directory.question):
+    for read in (directory.names, directory.question):
         attempt(read)
-    attempt(partial(_check_prepared, directory))
+    for check in (_check_names, _check_latest, _check_prepared):
+        attempt(partial(check, directory))
     for stored in _all_parts(directory):
         for first, last in stored.covered():
             parts += 1
@@ -81,8 +82,12 @@ def _all_parts(directory: RunDirectory) -> Iterator[Parts]:
     if folder.is_dir():
         for entry in sorted(folder.iterdir()):
             yield directory.evaluation(entry.name)
-    for entry in sorted(directory.path.glob("analyses/*/refine/round-*")):
+    for entry in _rounds(directory):
         yield directory.round_parts(str(entry.relative_to(directory.path)))
+
+
+def _rounds(directory: RunDirectory) -> list[Path]:
+    return sorted(directory.path.glob("analyses/*/refine/round-*"))
 
 
 def _check_folders(path: Path, *names: str) -> None:
@@ -90,6 +95,22 @@ def _check_folders(path: Path, *names: str) -> None:
     for name in names:
         if (path / name).exists() and not (path / name).is_dir():
             raise StoreError(f"{str(path / name)!r} is not a folder: delete it")
+
+
+def _check_names(directory: RunDirectory) -> None:
+    if directory.suite().covered() and directory.read_json("names.json") is None:
+        raise StoreError(
+            f"{str(directory.path / 'names.json')!r} is missing: actions and entries have no names "
+            "until more episodes are played"
+        )
+
+
+def _check_latest(directory: RunDirectory) -> None:
+    lost = directory.lost()
+    if lost is not None:
+        where = directory.path / "analyses" / lost / "summary.json"
+        again = f"rpd prune {shell_word(directory.path)} makes it again"
+        raise StoreError(f"{str(where)!r} is missing: {again}")
 
 
 def _check_prepared(directory: RunDirectory) -> None:
@@ -111,6 +132,8 @@ def _check_analysis(directory: RunDirectory, name: str) -> None:
     if held < asked.episodes:
         raise StoreError(f"the suite holds {held} of {asked.episodes} episodes of {name!r}")
     missing = [f for f in asked.evaluations.values() if not directory.evaluation(f).covered()]
+    rounds = {str(one.relative_to(directory.path)) for one in _rounds(directory)}
+    missing += [one.folder for one in summary.rounds if one.folder not in rounds]
     if missing:
         raise StoreError(f"analysis {name!r} stands on {missing[0]!r}, which is not there")
     folder = directory.path / "analyses" / name

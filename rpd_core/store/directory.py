@@ -273,9 +273,17 @@ class RunDirectory:
 
     def latest(self) -> str | None:
         """Return the name of the analysis that was finished last; None if there is none."""
+        found, names = self._finished_last(), self.analyses()
+        return found if found in names else (names[-1] if names else None)
+
+    def lost(self) -> str | None:
+        """Return the name of the analysis that was finished last if its summary has gone."""
+        found = self._finished_last()
+        return None if found in self.analyses() else found
+
+    def _finished_last(self) -> str | None:
         found = (self.read_json("analyses/latest.json") or {}).get("analysis")
-        names = self.analyses()
-        return str(found) if found in names else (names[-1] if names else None)
+        return None if found is None else str(found)
 
     def keep_question(self, config: Configuration) -> None:
         """Store what is asked now, so that it can be gone on with if it is broken off."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,14 @@ def test_the_same_run_refines_to_the_same_bytes(refined: rpd.Run, tmp_path: Path
     again = finish(tmp_path / "again", corridor(**ASKED, rounds=3))
     assert contents(again.path, "*.json") == contents(refined.path, "*.json")
     assert contents(again.path) == contents(refined.path)
+
+
+def test_a_round_that_has_gone_is_named(refined: rpd.Run, tmp_path: Path) -> None:
+    run = shutil.copytree(refined.path, tmp_path / "run")
+    shutil.rmtree(next(run.glob("analyses/*/refine")))
+    result = rpd_command("verify", run)
+    assert result.exit_code == 3
+    assert f"stands on '{refined.summary.rounds[0].folder}', which is not there" in result.output
 
 
 def test_a_broken_round_is_named_and_played_again(tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def test_a_ranking_of_an_incomplete_suite_says_first_what_it_stands_on(half: Pat
     )
     assert result.stderr == note
     assert result.output.startswith(note), "before the answer"
-    assert "by impact:shrunken under return>=2.5" in " ".join(result.stdout.split())
+    assert "passed means return>=2.5" in " ".join(result.stdout.split())
     assert tree(half) == before, "nothing is stored"
     assert "has no finished analysis: give --condition" in rpd_command("rank", half).stderr
 
@@ -169,8 +169,29 @@ def test_a_list_is_headed_by_what_it_is_about_and_says_whether_it_comes_back(hal
         f"Does it come back? In random halves of the suite the first ten have {found['top10']:.0%}"
         in told
     )
-    for less in ("--all", "--reached"):
-        assert json.loads(rpd_command(*asked, less, "--json").stdout)["stability"] == {}
+    assert "* matters, ? undecided. Of " in told
+    assert json.loads(rpd_command(*asked, "--all", "--json").stdout)["stability"] == {}
+
+
+def test_a_list_with_states_without_evidence_says_what_no_mark_means(half: Path) -> None:
+    told = rpd_command("rank", half, "--condition", "return>=2.5", "--all").stdout
+    assert "no mark: too few episodes" in told
+
+
+def test_a_list_of_what_is_reached_says_what_it_leaves_out(tmp_path: Path) -> None:
+    run = ready(tmp_path / "run")
+    told = " ".join(rpd_command("rank", run.path, "--reached", "--evidence", "1").stdout.split())
+    assert "Left out: 5 decisions that the unmutated policy never reaches." in told
+    assert "Does it come back? In random halves of the suite" in told
+
+
+def test_without_unmutated_episodes_nothing_is_said_to_be_unreached(tmp_path: Path) -> None:
+    run = ready(tmp_path / "run")
+    shutil.rmtree(run.path / "unmutated")
+    line = refusal("rank", run.path, "--reached")
+    assert "holds no unmutated episodes" in line
+    assert f"rpd prune {run.path} plays them; or leave --reached out" in line
+    assert "holds no unmutated episodes" in rpd_command("rank", run.path).stderr
 
 
 def test_what_is_ranked_is_what_is_there(half: Path) -> None:
@@ -191,6 +212,34 @@ def test_pruning_an_incomplete_suite_is_refused_and_changes_nothing(half: Path) 
     assert "holds 40 of 60 episodes, and pruning plays no mutant episode" in line
     assert f"finish the suite first with rpd suite {half}" in line
     assert tree(half) == before
+
+
+# ------------------------------------------------------------------------- files that have gone
+
+
+def test_a_latest_analysis_that_has_gone_is_named(tmp_path: Path) -> None:
+    run = ready(tmp_path / "run").path
+    last = finish(run, corridor(condition="return>=1"))
+    (run / "analyses" / str(last.name) / "summary.json").unlink()
+    verified = rpd_command("verify", run)
+    assert verified.exit_code == 3
+    assert f"{last.name}/summary.json' is missing: rpd prune {run} makes it again" in (
+        verified.stdout
+    )
+    other = rpd.open_run(run).name
+    for command in (("show",), ("rank",), ("explain", "1")):
+        shown = rpd_command(command[0], run, *command[1:])
+        assert shown.output.startswith("rpd: note: "), "before the answer"
+        assert f"{last.name!r}, has no summary.json any more: this is {other!r}" in shown.stderr
+    assert rpd_command("show", run, "--analysis", other).stderr == ""
+
+
+def test_names_that_have_gone_are_missed(tmp_path: Path) -> None:
+    run = ready(tmp_path / "run").path
+    (run / "names.json").unlink()
+    verified = rpd_command("verify", run)
+    assert verified.exit_code == 3
+    assert "names.json' is missing: actions and entries have no names" in verified.stdout
 
 
 # ------------------------------------------------------------------------- refused commands

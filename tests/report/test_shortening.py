@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from rpd_core.report.listing import _most_often, print_list
+from rpd_core.report.listing import _most_often, list_title, print_list
 from rpd_core.report.results import Decision
 from rpd_core.report.shortening import cut, shortened
 
@@ -23,14 +23,26 @@ RULES = [
 
 def test_what_most_states_share_is_left_out_first() -> None:
     assert shortened(RULES, 50) == [
-        "… and angle >= 0.5 and height < 2 (90 % pure)",
-        "… and angle >= 0.5 and height >= 2 (80 % pure)",
+        "… angle >= 0.5 and height < 2 (90 % pure)",
+        "… angle >= 0.5 and height >= 2 (80 % pure)",
         "speed < 1 and angle < 0.5 (99 % pure)",
     ]
     assert shortened(RULES, 30)[:2] == [
-        "… and height < 2 (90 % pure)",
-        "… and height >= 2 (80 % pure)",
+        "… height < 2 (90 % pure)",
+        "… height >= 2 (80 % pure)",
     ]
+
+
+@pytest.mark.parametrize("width", [20, 22, 24, 30, 40])
+@pytest.mark.parametrize("lines", [1, 2])
+def test_what_is_left_out_is_marked_however_narrow_the_screen(width: int, lines: int) -> None:
+    for text, one in zip(RULES, shortened(RULES, width, lines), strict=True):
+        assert " ".join(one.split()) == text or "…" in one
+
+
+def test_a_short_part_stays_where_a_long_one_did_not_fit() -> None:
+    text = "-0.5 <= angular velocity < 0.287 and angle >= 1 and speed >= 2"
+    assert shortened([text], 30) == ["… angle >= 1 and speed >= 2"]
 
 
 def test_a_state_takes_as_many_lines_as_it_may_before_anything_is_left_out() -> None:
@@ -105,6 +117,36 @@ def test_the_list_fits_narrow_screens_and_says_what_it_leaves_out(width, left_ou
     )
 
 
+def test_scores_take_the_place_of_intervals_before_that_of_counts() -> None:
+    console = Console(width=100, file=io.StringIO())
+    print_list(console, "Decisions", [decision(1)], scores=True)
+    assert isinstance(console.file, io.StringIO)
+    told = console.file.getvalue()
+    assert "57+242" in told
+    assert "Left out on this narrow screen: the interval of the effect.\n" in told
+
+
+@pytest.mark.parametrize("measure", ["impact:shrunken", "effect-return:shrunken"])
+def test_the_title_of_a_list_fits_a_line(measure: str) -> None:
+    assert len(list_title(measure, 100)) <= 100
+
+
+def test_the_first_of_the_long_states_get_the_lines_that_are_to_spare() -> None:
+    console = Console(width=100, file=io.StringIO())
+    rows = [
+        replace(decision(rank), state=f"speed {rank}; turning to the left") for rank in (1, 2, 3)
+    ]
+    print_list(console, "Decisions", rows, spare=2)
+    assert isinstance(console.file, io.StringIO)
+    assert [line.split("main")[0].split() for line in console.file.getvalue().splitlines()[2:]] == [
+        ["1", "speed", "1;", "turning", "to", "the"],
+        ["left"],
+        ["2", "speed", "2;", "turning", "to", "the"],
+        ["left"],
+        ["3", "speed", "3;", "…"],
+    ]
+
+
 @pytest.mark.parametrize(
     ("reached", "steps", "shown"),
     [(0.0, 0.0, "never"), (1.0, 0.0909, "100/9"), (0.02, 0.0001, "2/<.1"), (0.3, 0.0052, "30/.5")],
@@ -121,8 +163,29 @@ def test_of_words_with_a_drawing_the_words_stay() -> None:
     drawn = "facing down; goal 5 ahead  [#######/###G.../###....]"
     other = "facing down; wall 6 ahead  [#######/....###/....###]"
     assert shortened([drawn, other], 39, lines=2) == [
-        "facing down; goal 5 ahead [#######/###…",
-        "facing down; wall 6 ahead [#######/...…",
+        "facing down; goal 5 ahead […/###....]",
+        "facing down; wall 6 ahead […/....###]",
     ]
+    assert shortened([drawn], 36) == ["facing down; goal 5 ahead"], "no row would be whole"
     assert shortened([drawn], 27) == ["facing down; goal 5 ahead"]
     assert shortened([drawn], 80) == [" ".join(drawn.split())]
+
+
+def test_words_that_take_two_lines_come_before_their_drawing() -> None:
+    text = "facing right; wall 1 ahead; goal 2 right  [#######/#######/###>.G#]"
+    assert shortened([text], 37, lines=2) == [
+        "facing right; wall 1 ahead; goal 2\nright [#######/#######/###>.G#]"
+    ]
+    assert shortened([text], 37) == ["facing right; …; goal 2 right"]
+
+
+def test_states_with_the_same_words_are_told_apart_by_their_drawings() -> None:
+    texts = [f"facing up; wall 1 ahead  [#######/#######/{row}]" for row in ("#..^###", "###^..#")]
+    assert shortened(texts, 36) == [
+        "facing up; wall 1 ahead […/#..^###]",
+        "facing up; wall 1 ahead […/###^..#]",
+    ]
+    assert shortened(texts, 26, lines=2) == [
+        "facing up; wall 1 ahead\n[#######/#######/#..^###]",
+        "facing up; wall 1 ahead\n[#######/#######/###^..#]",
+    ]

@@ -6,7 +6,7 @@ import copy
 import io
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,10 @@ import rpd_core as rpd
 from rpd_core.errors import StoreError
 from rpd_core.pruning.curves import Curve, PrunedPoint
 from rpd_core.pruning.sweep import Pruning, Sweep
-from rpd_core.report.results import Summary, Threshold
+from rpd_core.report.results import Growth, Summary, Threshold
 from rpd_core.report.screen import print_answer
 from rpd_core.report.summary import _thresholds
+from rpd_core.report.text import few_digits
 from rpd_core.store.codec import from_plain, to_bytes, to_plain
 
 
@@ -51,23 +52,51 @@ def test_the_file_is_what_the_command_prints(run: rpd.Run) -> None:
     assert printed == json.loads(summary_file(run).read_text()) == to_plain(run.summary)
 
 
-@pytest.mark.parametrize(("rankings", "two_lines"), [(6, True), (11, False)])
-def test_long_states_get_two_lines_only_where_the_screen_has_room(
-    run: rpd.Run, rankings: int, two_lines: bool
-) -> None:
-    """Twenty lines of states and six rankings fit 45 lines; eleven rankings do not."""
-    long = "; ".join(f"angle {number} of the joint" for number in range(3))
-    first, table = run.summary.decisions[0], list(run.summary.thresholds["0.9"].items())
-    rows = tuple(replace(first, rank=n, key=n, state=f"{long}; speed {n}") for n in range(1, 11))
-    thresholds = {"0.9": dict(table[-rankings:])}  # the last one is random
-    summary = replace(run.summary, decisions=rows, thresholds=thresholds)
+def screen(summary: Summary, others: Sequence[str] = ()) -> str:
+    """Return what is printed of a summary on a screen of 100 columns."""
     console = Console(width=100, file=io.StringIO())
-    print_answer(console, summary, Path("run"), [])
+    print_answer(console, summary, Path("run"), others)
     assert isinstance(console.file, io.StringIO)
-    told = console.file.getvalue()
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize(("rankings", "two_lines", "left_out"), [(2, 10, 0), (20, 7, 16)])
+def test_long_states_and_many_rankings_fit_a_screen(
+    run: rpd.Run, rankings: int, two_lines: int, left_out: int
+) -> None:
+    long = "; ".join(f"angle {number} of the joint" for number in range(3))
+    first, table = run.summary.decisions[0], run.summary.thresholds["0.9"]
+    rows = tuple(replace(first, rank=n, key=n, state=f"{long}; speed {n}") for n in range(1, 11))
+    point = table["portfolio"]
+    assert point is not None
+    entries = {
+        f"m{n}": replace(point, fewest_states=replace(point.fewest_states, kept=90 - n))
+        for n in range(rankings)
+    }
+    thresholds = {"0.9": {**entries, "portfolio": point, "random": table["random"]}}
+    growth = Growth((600, 1200), 5, False, (5,), 1200)
+    summary = replace(run.summary, decisions=rows, thresholds=thresholds, growth=growth)
+    told = screen(summary)
     assert len(told.splitlines()) <= 45
-    assert (told.count("angle 2 of the joint") == 10) == two_lines
+    assert told.count("angle 2 of the joint") == two_lines
     assert told.count("; speed ") == 10
+    assert (f"{left_out} more: rpd show --full" in told) == (left_out > 0)
+    for name in ("portfolio", "random (mean)", f"m{rankings - 1}", f"m{max(rankings - 4, 0)}"):
+        assert f"\n{name} " in told
+
+
+def test_as_many_other_analyses_are_named_as_fit_a_line(run: rpd.Run) -> None:
+    names = [f"return-ge-200_rounds-{number}" for number in range(5)]
+    (line,) = (one for one in screen(run.summary, names).splitlines() if "Other" in one)
+    assert line == f"Other analyses (--analysis NAME): {names[0]} and 4 more (rpd show --full)"
+
+
+def test_a_condition_is_shown_in_few_digits(run: rpd.Run) -> None:
+    told = screen(replace(run.summary, condition="return>=-137.60104086813664"))
+    assert "passed means return>=-137.6; seed" in told
+    assert few_digits("return>=0.0000123456789 and length<100.25") == (
+        "return>=1.2346e-05 and length<100.25"
+    )
 
 
 def test_numbers_that_json_does_not_have_become_null() -> None:
