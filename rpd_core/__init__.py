@@ -85,7 +85,6 @@ if TYPE_CHECKING:
         vary,
     )
     from rpd_core.execute.files import contents, deliver
-    from rpd_core.measuring import bench
     from rpd_core.play.actions import first_action, in_every_lane, random_actions
     from rpd_core.play.chance import Draws
     from rpd_core.plugin.importing import import_attribute
@@ -96,6 +95,7 @@ if TYPE_CHECKING:
     from rpd_core.report.grids.results import Grid
     from rpd_core.report.opened import Run
     from rpd_core.report.tables import RankingTable
+    from rpd_core.study.bench import bench
     from rpd_core.study.grid import grid
     from rpd_core.study.reproduce import reproduce
 
@@ -109,7 +109,7 @@ _LAZY = {
     "Run": "rpd_core.report.opened",
     "as_environment": "rpd_core.api",
     "as_policy": "rpd_core.api",
-    "bench": "rpd_core.measuring",
+    "bench": "rpd_core.study.bench",
     "build_suite": "rpd_core.api",
     "compare": "rpd_core.report.comparing.compare",
     "contents": "rpd_core.execute.files",

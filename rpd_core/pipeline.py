@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,21 +11,18 @@ import numpy as np
 from rpd_core.analysis.analysis import Analysis, analyse, keep_condition
 from rpd_core.analysis.conditions import weigh
 from rpd_core.analysis.decisions import Decisions, decide, rules_of
-from rpd_core.analysis.holding import Lists, lists_of
 from rpd_core.analysis.looks import Looks, judge_in_looks, look_sizes, open_ranks
 from rpd_core.analysis.ranking import ranking_columns
 from rpd_core.analysis.reach import stored_reach
 from rpd_core.analysis.reading import StoredEpisodes
-from rpd_core.analysis.recurrence import Recurrence, counted_visits
+from rpd_core.analysis.recurrence import Recurrence
 from rpd_core.analysis.spectrum import tally
-from rpd_core.analysis.stability import Stability
 from rpd_core.config.part_range import PartRange
-from rpd_core.errors import RpdError
 from rpd_core.execute.running import run_items
 from rpd_core.play import prepare
 from rpd_core.play.chance import Phase
 from rpd_core.play.jobs import SuiteJob
-from rpd_core.plugin.protocols import Measure, WorkItem
+from rpd_core.plugin.protocols import WorkItem
 from rpd_core.pruning.choice import candidates_for
 from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.pruning.kept import KeptStates, write_kept
@@ -40,7 +35,7 @@ from rpd_core.pruning.refine import (
     refine,
     rounds_that_pay,
 )
-from rpd_core.pruning.sweep import Pruning, Sweep, prune, sweep
+from rpd_core.pruning.sweep import Pruning, Sweep, prune
 from rpd_core.pruning.trials import Trials
 from rpd_core.report import summary
 from rpd_core.report.opened import Run
@@ -52,7 +47,7 @@ from rpd_core.report.tables import RankingTable
 from rpd_core.store.codec import to_plain
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.files import file_stem
-from rpd_core.store.prepared import fit_item, keep_prepared, prepared_chain, prepared_digest
+from rpd_core.store.prepared import fit_item, keep_prepared, prepared_chain
 from rpd_core.store.session import Session
 from rpd_core.store.suites import play_parts
 
@@ -67,7 +62,7 @@ def run(session: Session, name: str | None = None, grow: bool = True) -> Summary
     session.remember_origins(session.directory.suite())
     prepare_run(session)
     evaluations = Evaluations(session)
-    analysis, references = _rank_suite(session, evaluations, grow)
+    analysis, references = rank_suite(session, evaluations, grow)
     setup, directory = session.setup, session.directory
     pruning = prune(evaluations, analysis.rankings, references)
     pruning, rounds = refine_policy(evaluations, analysis, pruning, references)
@@ -115,7 +110,7 @@ def picture_run(session: Session, name: str | None) -> Pictures:
     return take_pictures(session, finished, again=True, gather=gather_for(session, finished))
 
 
-def _rank_suite(
+def rank_suite(
     session: Session, evaluations: Evaluations, grow: bool
 ) -> tuple[Analysis, References]:
     """Rank the states of the suite, played where it is missing, and measure what to compare to."""
@@ -129,75 +124,6 @@ def _rank_suite(
         analysis = _analyse_suite(session, grow)
     keep_condition(session.directory, session.setup.config.settings.condition, analysis)
     return analysis, references
-
-
-@dataclass(frozen=True)
-class Swept:
-    """The curves of all measures on one suite, and whether the list of each comes back."""
-
-    analysis: Analysis
-    references: References
-    sweep: Sweep
-    stability: Mapping[str, Stability | None]
-    lists: Lists
-    """The first states by every measure, to be looked up in other suites."""
-    left_out: Mapping[str, str]
-    """Measures that cannot rank this suite, and why."""
-
-
-def sweep_measures(session: Session, others: Mapping[str, Measure]) -> Swept:
-    """Go the line up to the sweep; nothing is chosen, confirmed or stored as an analysis.
-
-    `others` are measures beside those of the settings; one that cannot rank the suite is left out.
-    """
-    session.remember_origins(session.directory.suite())
-    prepare_run(session)
-    evaluations = Evaluations(session)
-    analysis, references = _rank_suite(session, evaluations, grow=False)
-    left_out = {}
-    for name, measure in others.items():
-        try:
-            analysis.rank_by(name, measure)
-        except RpdError as error:
-            left_out[name] = str(error)
-    swept = sweep(evaluations, analysis.rankings, references)
-    visits, evidence = counted_visits(analysis), session.setup.config.settings.evidence
-    measures = {**session.setup.measures, **others}
-    stability = {
-        name: Recurrence(analysis, measures[name], evidence, visits).stability()
-        for name in analysis.rankings
-    }
-    lists = lists_of(analysis, evidence, prepared_digest(session.directory))
-    return Swept(analysis, references, swept, stability, lists, left_out)
-
-
-@dataclass(frozen=True)
-class SweptRankings:
-    """The curves of some rankings on one suite."""
-
-    analysis: Analysis
-    references: References
-    sweep: Sweep
-    seconds: float | None
-    """What it took to play the suite and to rank its states; None: some of it was there before."""
-
-
-def sweep_rankings(session: Session, names: Sequence[str] = ()) -> SweptRankings:
-    """Go the line up to the sweep over some measures of the settings, or over all of them."""
-    directory = session.directory
-    session.remember_origins(directory.suite())
-    prepare_run(session)
-    evaluations = Evaluations(session)
-    fresh = not directory.suite().count()
-    if fresh:  # first and by itself, so that the time is that of suite and rankings alone
-        directory.keep_question(session.setup.config)
-        measure_references(session, evaluations)
-    began = time.perf_counter()
-    analysis, references = _rank_suite(session, evaluations, grow=False)
-    seconds = time.perf_counter() - began if fresh else None
-    chosen = {name: analysis.rankings[name] for name in names or analysis.rankings}
-    swept = sweep(evaluations, chosen, references)
-    return SweptRankings(analysis, references, swept, seconds)
 
 
 def refine_policy(

@@ -72,8 +72,8 @@ def bench_command(
     typed = options.given({"env": env, "policy": policy, **settings})
     with shared.progress_bars() as progress:
         check_early(typed, {"executor": executor, "workers": workers})
-        from rpd_core.measuring import bench_folder, compare_measures, heard_once
         from rpd_core.report.benching import BenchQuestion, choosing_seeds
+        from rpd_core.study.bench import bench_folder, compare_measures, heard_once
 
         judges = choosing_seeds(numbers) if judges is None else judges
         asked = BenchQuestion(numbers, judges, base, criterion, all_measures)  # type: ignore[arg-type]

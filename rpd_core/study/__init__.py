@@ -1,1 +1,1 @@
-"""Many runs: grids of settings and seeds, and the paper's evaluation on top of them."""
+"""Many runs: measures compared, grids of settings and seeds, the paper's evaluation."""

@@ -22,6 +22,7 @@ from rpd_core.store.directory import PROCESS, RunDirectory
 from rpd_core.store.files import read_whole, write_whole
 from rpd_core.store.session import Session
 from rpd_core.study.plan import Finish
+from rpd_core.study.sweeps import sweep_rankings
 
 RESULTS = "cells"
 """Folder of the stored results."""
@@ -96,7 +97,7 @@ def _answered(session: Session, place: Place) -> CellResult:
 
 def _swept(session: Session, place: Place, rankings: Sequence[str]) -> CellResult:
     """Go as far as the curves; nothing is chosen, confirmed or refined."""
-    done = pipeline.sweep_rankings(session, rankings)
+    done = sweep_rankings(session, rankings)
     found, references, swept = Figures(), done.references, done.sweep
     rates = pipeline.pass_rates(done.analysis, references)
     found.add("return", references.original_mean)

@@ -24,7 +24,7 @@ HEAVY |= {"ray", "sklearn"}
 NUMERICAL = HEAVY | {"numpy", "gymnasium", "pandas", "pyarrow", "scipy", "matplotlib", "jinja2"}
 LAYERS = (
     *("plugin", "config", "play", "execute", "store", "analysis", "pruning", "report"),
-    *("pipeline", "api", "measuring", "study", "testing", "cli"),
+    *("pipeline", "api", "study", "testing", "cli"),
 )
 """What `rpd_core` is made of; each may use those before it, and `errors`."""
 ANYWHERE = {"errors"}

@@ -17,7 +17,6 @@ from rpd_core.analysis.holding import Holding, Lists, holding
 from rpd_core.analysis.stability import Stability
 from rpd_core.api import Call
 from rpd_core.errors import ConfigError, EvidenceError
-from rpd_core.measuring import heard_once
 from rpd_core.play.jobs import RANKED_STEPS
 from rpd_core.plugin.protocols import Episodes, Evidence
 from rpd_core.pruning.curves import Curve
@@ -38,6 +37,7 @@ from rpd_core.report.benching import (
 )
 from rpd_core.store.codec import to_plain
 from rpd_core.store.directory import RunDirectory
+from rpd_core.study.bench import heard_once
 
 
 class Stop(Exception):

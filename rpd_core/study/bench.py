@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rpd_core import pipeline
 from rpd_core.analysis.holding import Lists
 from rpd_core.api import Call, resolve_call, session_for, tidy
 from rpd_core.config.resolve import RESERVED, Setup, choose
@@ -30,6 +29,7 @@ from rpd_core.report.benching import (
 from rpd_core.report.naming import base_name
 from rpd_core.report.progress import shown, silent
 from rpd_core.store.places import RUNS
+from rpd_core.study.sweeps import sweep_measures
 
 
 def bench(
@@ -71,7 +71,7 @@ def compare_measures(
             if asked.base not in {*setup.measures, *others}:
                 raise ConfigError(f"the base {asked.base!r} is not compared: add it with --measure")
             with session_for(one, setup) as session:
-                swept = pipeline.sweep_measures(session, others)
+                swept = sweep_measures(session, others)
             left_out |= swept.left_out
             lists[seed] = swept.lists
             conditions.add(swept.analysis.condition_text)
