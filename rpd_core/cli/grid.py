@@ -119,7 +119,7 @@ def show_planned(found: PlannedGrid, as_json: bool) -> None:
 
 def show_grid(found: Grid, as_json: bool) -> None:
     """Print the table, and where its files are."""
-    from rpd_core.report.grids.files import MARKDOWN, PAGE, TABLE
+    from rpd_core.report.grids.files import MARKDOWN, PAGE, SEEDS, TABLE
     from rpd_core.report.grids.text import print_grid
     from rpd_core.store.codec import to_plain
 
@@ -128,7 +128,7 @@ def show_grid(found: Grid, as_json: bool) -> None:
     else:
         print_grid(shared.answers(), found)
         folder = Path(found.folder)
-        show_files(folder / PAGE, folder / TABLE, folder / MARKDOWN)
+        show_files(*(folder / name for name in (PAGE, TABLE, SEEDS, MARKDOWN)))
 
 
 def show_files(*paths: Path) -> None:

@@ -52,10 +52,11 @@ def _print(out: Path, found: Merged) -> None:
     console = shared.answers()
     held = f" ({found.held} {'was' if found.held == 1 else 'were'} there already)"
     held = held if found.held else ""
+    unmutated = f", {found.unmutated} of unmutated episodes" if found.unmutated else ""
     say(
         console,
-        f"{counted(found.parts, 'part')} added{held}: {found.episodes_done} of {found.episodes} "
-        f"mutant episodes are in {out}.",
+        f"{counted(found.parts, 'part')} added{unmutated}{held}: {found.episodes_done} of "
+        f"{found.episodes} mutant episodes are in {out}.",
     )
     if found.missing:
         say(console, f"Not complete: {ranges_in_words(found.missing)} missing.")

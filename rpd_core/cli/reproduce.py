@@ -122,7 +122,7 @@ def _carry_out(wanted: Wanted, work: Work) -> Reproduction:
 
 def show_reproduction(found: Reproduction, as_json: bool) -> None:
     """Print the tables, and where their files are."""
-    from rpd_core.report.grids.reproduced_page import MARKDOWN, PAGE
+    from rpd_core.report.grids.reproduced_page import JSON, MARKDOWN, PAGE
     from rpd_core.report.grids.reproduced_text import print_reproduction
     from rpd_core.store.codec import to_plain
 
@@ -131,4 +131,4 @@ def show_reproduction(found: Reproduction, as_json: bool) -> None:
         return
     print_reproduction(shared.answers(), found)
     folder = Path(found.folder)
-    grid.show_files(folder / PAGE, folder / MARKDOWN)
+    grid.show_files(folder / PAGE, folder / MARKDOWN, folder / JSON)

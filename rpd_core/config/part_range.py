@@ -30,7 +30,7 @@ class PartRange:
         end = count if self.end is None else self.end
         if not 0 <= self.first < end <= count:
             raise ConfigError(
-                f"there are no parts {self}: {counted(total, 'episode')} in parts of {chunk} are "
+                f"there are no parts '{self}': {counted(total, 'episode')} in parts of {chunk} are "
                 f"{counted(count, 'part')}, 0:{count}"
             )
         return range(self.first * chunk, min(end * chunk, total))

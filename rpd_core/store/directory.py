@@ -184,13 +184,13 @@ class RunDirectory:
         """Refuse a directory that has files but is not a run."""
         if (self.path / "run.json").is_file() or not self.path.is_dir():
             if self.path.exists() and not self.path.is_dir():
-                raise StoreError(f"{str(self.path)!r} is not a directory: choose another --out")
+                raise StoreError(f"{str(self.path)!r} is not a directory: choose another folder")
             return
         strangers = [e.name for e in self.path.iterdir() if not _OURS.fullmatch(e.name)]
         if strangers:
             raise StoreError(
                 f"{str(self.path)!r} holds {sorted(strangers)[0]!r} but no run.json: "
-                "it is not a run directory; choose another --out"
+                "it is not a run directory; choose another folder"
             )
 
     def _holds_work(self) -> bool:

@@ -40,7 +40,7 @@ def locked(path: Path) -> Iterator[None]:
         number = os.open(path / ".lock", flags, 0o666)
     except OSError as error:
         raise StoreError(
-            f"cannot write to {str(path)!r}: {error.strerror}; choose another --out"
+            f"cannot write to {str(path)!r}: {error.strerror}; choose another folder"
         ) from error
     with os.fdopen(number, "r+b", buffering=0) as stream:
         if not stat.S_ISREG(os.fstat(number).st_mode):

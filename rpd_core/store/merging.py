@@ -30,7 +30,9 @@ class Merged:
     """What was joined."""
 
     parts: int
-    """Parts that were added."""
+    """Parts that were added, of mutant and of unmutated episodes."""
+    unmutated: int
+    """How many of these are of unmutated episodes."""
     held: int
     """Parts of the given runs that were there already, with the same content."""
     episodes_done: int
@@ -255,25 +257,26 @@ def _moved(spec: str, place: Path) -> str:
 
 def _copy(
     out: RunDirectory, plans: Sequence[Plan], progress: Callable[[str, int, int], None]
-) -> int:
-    """Copy the parts that are not there yet; return how many these were."""
+) -> list[int]:
+    """Copy the parts that are not there yet; return how many of each kind these were."""
     total = sum(last - first + 1 for plan in plans for first, last in plan)
-    done = added = 0
+    done, added = 0, []
     for plan, target in zip(plans, (out.suite(), out.unmutated()), strict=True):
         here = set(target.covered())
+        added.append(len({*plan} - here))
         for place in sorted(plan):
             if place not in here:
                 found = plan[place][0]
                 target.take(found.parts, found.record)
-                added += 1
             done += plan[place][0].record.count
             progress("merge", done, total)
     return added
 
 
-def _merged(out: RunDirectory, plans: Sequence[Plan], added: int) -> Merged:
+def _merged(out: RunDirectory, plans: Sequence[Plan], added: Sequence[int]) -> Merged:
     asked = out.stored().settings.episodes
     missing = out.suite().missing(asked)
     lacking = sum(last - first + 1 for first, last in missing)
     given = sum(len(plan) for plan in plans)
-    return Merged(added, given - added, asked - lacking, asked, tuple(missing))
+    parts, unmutated = sum(added), added[1]
+    return Merged(parts, unmutated, given - parts, asked - lacking, asked, tuple(missing))

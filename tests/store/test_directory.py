@@ -84,12 +84,12 @@ def test_a_foreign_run_json_is_refused_and_left_alone(
 def test_a_file_in_the_way_is_refused(tmp_path: Path, config: Configuration) -> None:
     (tmp_path / "out").write_text("a file")
     for use in (lambda one: one.create(config), lambda one: one.lock().__enter__()):
-        with pytest.raises(StoreError, match="choose another --out"):
+        with pytest.raises(StoreError, match="choose another folder"):
             use(RunDirectory(tmp_path / "out"))
 
 
 def test_an_unwritable_place_is_refused(config: Configuration) -> None:
-    with pytest.raises(StoreError, match="choose another --out"):
+    with pytest.raises(StoreError, match="choose another folder"):
         RunDirectory(Path("/proc/rpd/run")).lock().__enter__()
     with pytest.raises(StoreError, match=r"cannot write '/proc/rpd/run/run\.json'"):
         RunDirectory(Path("/proc/rpd/run")).create(config)

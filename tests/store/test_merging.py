@@ -302,7 +302,7 @@ def test_what_reads_a_suite_with_gaps_says_so(folder: Path, tmp_path: Path) -> N
 
 
 def test_parts_and_merge_on_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rpd_core.cli.run.executor_for", lambda text, stall: LocalProcesses())
     common = ("--env", "cartpole", "--episodes", "2530", "--workers", "1")
@@ -314,16 +314,21 @@ def test_parts_and_merge_on_the_command_line(
     assert json.loads(merged.stdout) == {
         "out": str(tmp_path / "all"),
         "parts": 1,
+        "unmutated": 0,
         "held": 0,
         "episodes_done": 30,
         "episodes": 2530,
         "missing": [[0, 2499]],
     }
+    first = rpd_command("merge", tmp_path / "first", folder / "0", folder / "1").stdout
+    assert "4 parts added, 2 of unmutated episodes: 40 of 60 mutant episodes" in first
+    (tmp_path / "file").touch()
+    assert refusal("merge", tmp_path / "file", tmp_path / "a").endswith("choose another folder")
     text = rpd_command("merge", tmp_path / "all", tmp_path / "a").stdout
     assert "0 parts added (1 was there already): 30 of 2530 mutant episodes" in text
     assert "Not complete: episodes 0 to 2499 are missing." in text
     assert refusal("suite", *common, "--parts", "1:3", "--out", tmp_path / "b") == (
-        "rpd: there are no parts 1:3: 2530 episodes in parts of 2500 are 2 parts, 0:2"
+        "rpd: there are no parts '1:3': 2530 episodes in parts of 2500 are 2 parts, 0:2"
     )
     assert not (tmp_path / "b").exists()
 

@@ -17,6 +17,7 @@ from scipy import stats
 from stores import corridor, tree
 
 import rpd_core as rpd
+from rpd_core.cli.grid import show_grid
 from rpd_core.config.settings import STANDARD_MEASURES
 from rpd_core.errors import ConfigError, StoreError
 from rpd_core.execute.local import LocalProcesses, ThisProcess
@@ -150,7 +151,9 @@ def test_means_deviations_and_intervals_are_those_of_a_t_test(found: Grid) -> No
     assert checked > 10
 
 
-def test_the_tables_hold_every_number(found: Grid, folder: Path) -> None:
+def test_the_tables_hold_every_number_and_are_all_named(
+    found: Grid, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     cells = pq.read_table(folder / "table.parquet").to_pylist()
     assert [row["cell"] for row in cells] == [1, 2, 3, 4]
     assert [row["condition"] for row in cells] == [*CONDITIONS, NONE_PASSES, None]
@@ -166,6 +169,13 @@ def test_the_tables_hold_every_number(found: Grid, folder: Path) -> None:
     spread = found.rows[1].figures["states90.portfolio"]
     assert spread.std is not None
     assert f"{100 * spread.mean:.1f} ± {100 * spread.std:.1f} [" in text
+    show_grid(found, as_json=False)
+    told = capsys.readouterr().out.splitlines()[-1].removeprefix("Tables: ").split(", ")
+    assert [Path(one).name for one in told] == [
+        "grid.html", "table.parquet", "seeds.parquet", "table.md",
+    ]  # fmt: skip
+    page = (folder / "grid.html").read_text("utf-8")
+    assert "FreqVis ranks states by how often they are visited" in page
 
 
 class Idle:

@@ -12,6 +12,7 @@ import pytest
 from commands import refusal
 
 import rpd_core as rpd
+from rpd_core.cli.reproduce import show_reproduction
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.protocols import Opening
 from rpd_core.plugin.registry import installed
@@ -22,7 +23,7 @@ from rpd_core.report.grids.reproduced import (
     differences_of,
     reproduced_row,
 )
-from rpd_core.report.grids.reproduced_text import markdown, tables_of
+from rpd_core.report.grids.reproduced_text import markdown, sentences, tables_of
 from rpd_core.report.grids.results import CellResult, Failure, Spread
 from rpd_core.report.grids.spreads import row_of
 from rpd_core.study.reproduce import Wanted, notes_on
@@ -120,6 +121,9 @@ def test_the_tables_are_those_of_the_paper() -> None:
     assert "Alien, default action repeat: failed with seed 0: no such file" in text
     assert "| Pong | repeat | 5 (6.7) | – (-13.1) | – | – | 1:31 min (31:41 min) |" in text
     assert "Note: a note." in text
+    reading, why, *_ = sentences(found)
+    assert reading.startswith("Ours: mean ± standard deviation over 2 repeats, in percent")
+    assert why.startswith("Alien, default action repeat: failed")
     assert (
         "Pong, repeat, 90 %, states: random: -54.0 points against the paper, more than the 15.4 up "
         "to which figures agree" in text
@@ -207,7 +211,9 @@ def play(game: str, folder: Path) -> Reproduction:
     )  # fmt: skip
 
 
-def test_a_game_is_played_from_a_policy_file_to_the_row_of_the_table(tmp_path: Path) -> None:
+def test_a_game_is_played_from_a_policy_file_to_the_row_of_the_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     found = play("Pong", tmp_path)
     (row,) = found.rows
     assert (row.task, row.failed) == ("Pong", ())
@@ -220,7 +226,13 @@ def test_a_game_is_played_from_a_policy_file_to_the_row_of_the_table(tmp_path: P
         assert (tmp_path / "out" / name).stat().st_size > 500
     stored = json.loads((tmp_path / "out" / "reproduced.json").read_text("utf-8"))
     assert stored["rows"][0]["task"] == "Pong"
-    assert "data:image/svg+xml" in (tmp_path / "out" / "reproduced.html").read_text("utf-8")
+    page = (tmp_path / "out" / "reproduced.html").read_text("utf-8")
+    assert "data:image/svg+xml" in page
+    assert "FreqVis ranks states by how often they are visited" in page
+    show_reproduction(found, as_json=False)
+    told = capsys.readouterr().out.splitlines()[-1]
+    assert told.startswith("Tables: ")
+    assert told.endswith("reproduced.json")
 
 
 @pytest.mark.slow

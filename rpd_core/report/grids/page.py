@@ -23,6 +23,11 @@ _DRAWN = 40
 """Cells whose curves are drawn; a page with hundreds of figures is of no use."""
 _LINES = ("freqvis", "random")
 """What is drawn beside the portfolio."""
+FREQVIS = (
+    "FreqVis ranks states by how often they are visited. Where it needs few states, it is not the "
+    "winner for that: the policy takes most steps in those few, on some tasks nearly all, so that "
+    "little is pruned. Look at its steps, too."
+)
 
 
 def page_of(grid: Grid) -> str:
@@ -46,6 +51,7 @@ def rendered_page(template: str, **values: Any) -> str:
     """Return a page of this package from its template."""
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     package = files("rpd_core.report.grids")
+    values["freqvis"] = FREQVIS
     values["style"] = package.joinpath("page.css.txt").read_text("utf-8")
     text = package.joinpath(template).read_text("utf-8")
     return environment.from_string(text).render(**values)

@@ -142,15 +142,15 @@ def _clock_of(seconds: float | None) -> str:
 
 
 def sentences(found: Reproduction) -> list[str]:
-    """Return what failed, what differs from the paper, and how to read the tables."""
-    told = [
+    """Return how to read the tables, what failed, and what differs from the paper."""
+    failed = [
         f"{row.task}, default action {row.default_action}: failed with "
         f"{counted_seeds([one.seed for one in row.failed])} "
         f"{', '.join(str(one.seed) for one in row.failed)}: {row.failed[0].why}"
         for row in found.rows
         if row.failed
     ]
-    told += [
+    differing = [
         f"{row.task}, {row.default_action}, {percent} %, {_COLUMNS[name]}: {one.difference:+.1f} "
         f"points against the paper, more than the {one.tolerance:.1f} up to which figures agree"
         f"{_otherwise(row, percent, name)}."
@@ -159,7 +159,8 @@ def sentences(found: Reproduction) -> list[str]:
         for name, one in columns.items()
         if one.within is False and one.difference is not None
     ]
-    return [*told, *(f"Note: {note}." for note in found.notes), *_reading(found)]
+    notes = [f"Note: {note}." for note in found.notes]
+    return [_reading(found), *failed, *notes, *differing]
 
 
 def _otherwise(row: ReproducedRow, percent: str, name: str) -> str:
@@ -170,14 +171,14 @@ def _otherwise(row: ReproducedRow, percent: str, name: str) -> str:
     return f"; as a mean over episodes: {other.difference:+.1f}"
 
 
-def _reading(found: Reproduction) -> list[str]:
-    return [
+def _reading(found: Reproduction) -> str:
+    return (
         f"Ours: mean ± standard deviation over {counted(found.repeats, 'repeat')}, in percent; a "
         "repeat that never reached the target counts as 100 and is counted. States and steps "
         "usually belong to different pruned policies. Steps are the ratio of totals; steps* the "
         "mean over episodes, which the paper seems to use. A figure agrees if it differs by at "
-        "most 8 points or twice the joint deviation.",
-    ]
+        "most 8 points or twice the joint deviation."
+    )
 
 
 def print_reproduction(console: Console, found: Reproduction) -> None:
