@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from rpd_core.analysis.conditions import (
@@ -76,12 +76,28 @@ def analyse(
     fitted = _fitted(directory, condition, text, episodes)
     words = in_words(fitted, text)
     weights = weigh(fitted, episodes)
-    refuse_one_sided(weights, episodes, words)
     counted = tally(stored.chunks(), weights)
+    refuse_one_sided(weights, episodes, words, partial(_remedy, directory, fitted, counted))
     found = Analysis(stored, fitted, words, episodes, weights, counted)
     for name, measure in measures.items():
         found.rank_by(name, measure)
     return found
+
+
+def _remedy(directory: RunDirectory, condition: Condition, counted: Tally, passed: bool) -> str:
+    """Return what would help where all episodes passed, or all failed; empty: the usual."""
+    if passed and not (counted.differed > 0).any():
+        return "the default action never differed from the policy's: try another --default-action"
+    parts = directory.unmutated()
+    if not passed and parts.covered():
+        unmutated = StoredEpisodes(parts).episodes()
+        if not weigh(condition, unmutated).any():
+            mean = unmutated.total_return.mean()
+            return (
+                f"the unmutated policy itself never passes (its mean return is {mean:.4g}): try a "
+                "--condition that it meets, or a better --policy"
+            )
+    return ""
 
 
 def _fitted(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,14 +68,23 @@ def weigh(condition: Condition, episodes: Episodes) -> FloatArray:
     return np.asarray(np.round(weights * _GRID) / _GRID)
 
 
-def refuse_one_sided(weights: FloatArray, episodes: Episodes, text: str) -> None:
-    """Refuse a suite in which every episode passed or every one failed."""
+def refuse_one_sided(
+    weights: FloatArray,
+    episodes: Episodes,
+    text: str,
+    remedy: Callable[[bool], str] = lambda passed: "",
+) -> None:
+    """Refuse a suite in which every episode passed or every one failed.
+
+    `remedy` says what would help, if it is not the usual, given whether all passed.
+    """
     total = weights.sum()
     if 0 < total < len(weights):
         return
     fate = "passed" if total else "failed"
     low, high = episodes.total_return.min(), episodes.total_return.max()
+    usual = "try --condition auto or another --mutation-rate"
     raise EvidenceError(
         f"all {len(weights)} episodes {fate} {text} (their returns lie between {low:g} and "
-        f"{high:g}); no measure can rank them: try --condition auto or another --mutation-rate"
+        f"{high:g}); no measure can rank them: {remedy(bool(total)) or usual}"
     )

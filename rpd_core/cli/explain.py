@@ -25,7 +25,7 @@ def explain_command(
     from rpd_core.report.explained import print_explanation
     from rpd_core.store.codec import to_plain
 
-    path, wanted = shared.run_and(run, state, "STATE or RANK")
+    path, wanted = shared.run_and(run, state, "STATE or RANK", "rpd explain RUN 1")
     opened = shared.opened_run(path, analysis)
     explanation = opened.explain(wanted)
     if opened.standing:

@@ -40,7 +40,7 @@ def plot_command(
     from rpd_core.report.plots.asking import PlotOptions
     from rpd_core.report.plots.catalogue import draw, kind_of, save_figure
 
-    where, wanted = shared.run_and(run, plot, "PLOT")
+    where, wanted = shared.run_and(run, plot, "PLOT", "rpd plot RUN curves")
     path = out or Path(f"{wanted}.png")
     if wanted in PLOTS:
         kind_of(path)  # before the work

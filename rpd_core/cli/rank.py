@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rpd_core.analysis.ranking import Ranking
     from rpd_core.analysis.reach import Reach
     from rpd_core.analysis.stability import Stability
+    from rpd_core.config.resolve import Chosen
     from rpd_core.plugin.protocols import BoolArray, Measure
     from rpd_core.report.opened import Run
     from rpd_core.report.results import Decision, ListFacts
@@ -62,8 +63,8 @@ def rank_command(
     if export is not None:
         check_export(export)
     opened = shared.opened_run(shared.chosen_run(run), analysis)
-    texts = measure or [opened.setting("list_by")]
-    measures = [choose(installed(), "measure", one) for one in texts]
+    measures = [choose(installed(), "measure", one) for one in measure or []]
+    measures = measures or [own_measure(opened)]
     rules = rules_for(opened, evidence, margin)
     found = analysed(opened, condition)
     rankings = [found.rank_by(one.text, one.recipe) for one in measures]
@@ -109,6 +110,17 @@ class Listed:
     """Those that are shown."""
     unreached: int
     """Decisions left out because the unmutated policy never reaches them."""
+
+
+def own_measure(opened: Run) -> Chosen:
+    """Return the measure that the list of the analysis is sorted by."""
+    from rpd_core.config.resolve import Chosen
+    from rpd_core.config.trust import refuse_code
+    from rpd_core.plugin.registry import installed
+
+    text, named_by = opened.setting("list_by"), f"analysis {opened.name!r} of {str(opened.path)!r}"
+    remedy = "name a measure yourself, with --measure"
+    return Chosen(refuse_code("measure", text, installed(), named_by, remedy), text)
 
 
 def reach_in(opened: Run, needed: bool) -> Reach:

@@ -37,7 +37,7 @@ def replay_command(
     """Play a stored episode again, step by step; exit code 3 if its return differs."""
     from rpd_core.api import open_run
 
-    path, wanted = shared.run_and(run, episode, "EPISODE")
+    path, wanted = shared.run_and(run, episode, "EPISODE", "rpd replay RUN suite:0")
     with output_for_the_answer(), shared.watched(wanted, stall_timeout):
         played = open_run(path, analysis).replay(wanted, trust_policy=trust_policy)
     if as_json:

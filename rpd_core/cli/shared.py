@@ -144,10 +144,16 @@ def opened_run(run: Path, analysis: str | None) -> Run:
     return opened
 
 
-def run_and(run: Path | None, rest: str | None, what: str) -> tuple[Path, str]:
-    """Return a run and what was asked of it; where one word was typed, it is the latter."""
+def run_and(run: Path | None, rest: str | None, what: str, example: str) -> tuple[Path, str]:
+    """Return a run and what was asked of it; where one word was typed, it is the latter.
+
+    The example is a command with `RUN` in the place of the run.
+    """
     if run is None:
         raise ConfigError(f"{what} is missing. Try --help.")
+    if rest is None and (run / "run.json").is_file():
+        typed = example.replace("RUN", shell_word(run))
+        raise ConfigError(f"{what} is missing after {str(run)!r}: for example {typed}")
     return (chosen_run(None), str(run)) if rest is None else (run, rest)
 
 

@@ -84,14 +84,14 @@ class Setting:
     """Whether runs may have been stored before it was there; its default holds in them."""
 
 
-def _count_up_to(largest: int) -> Check:
-    """Check for a whole number from 1 to `largest`."""
+def _count_up_to(largest: int, least: int = 1) -> Check:
+    """Check for a whole number from `least`, usually 1, to `largest`."""
 
     def check(name: str, value: Any) -> None:
         if isinstance(value, bool) or not isinstance(value, int):
             raise ConfigError(f"{name} must be a whole number, got {value!r}")
-        if not 1 <= value <= largest:
-            bound = "at least 1" if value < 1 else f"at most {largest:g}"
+        if not least <= value <= largest:
+            bound = f"at least {least}" if value < least else f"at most {largest:g}"
             raise ConfigError(f"{name} must be {bound}, got {value}")
 
     return check
@@ -112,13 +112,18 @@ def _seed(name: str, value: Any) -> None:
         raise ConfigError(f"{name} must not be negative and must be below 2**63, got {value}")
 
 
-def _rate(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ConfigError(f"{name} must be a number, got {value!r}")
-    if not 0 < value < 1:
-        percent = 2 <= value < 100 and value == int(value)
-        hint = f" Did you mean {value / 100:g}?" if percent else " For example 0.2."
-        raise ConfigError(f"{name} must lie in (0, 1), got {value:g}.{hint}")
+def _rate_like(example: float) -> Check:
+    """Check for a number between 0 and 1; the example is one that fits."""
+
+    def check(name: str, value: Any) -> None:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ConfigError(f"{name} must be a number, got {value!r}")
+        if not 0 < value < 1:
+            percent = 2 <= value < 100 and value == int(value)
+            hint = f"Did you mean {value / 100:g}?" if percent else f"For example {example:g}."
+            raise ConfigError(f"{name} must lie in (0, 1), got {value:g}. {hint}")
+
+    return check
 
 
 def _shares(name: str, value: Any) -> None:
@@ -138,8 +143,8 @@ def _one_of(*words: str) -> Check:
 
 
 def _rounds(name: str, value: Any) -> None:
-    if value is not None and (value != 0 or isinstance(value, bool)):
-        _count(name, value)
+    if value is not None:
+        _count_up_to(LARGEST, least=0)(name, value)
 
 
 def _two_or_none(name: str, value: Any) -> None:
@@ -184,7 +189,7 @@ class Settings:
     )
     mutation_rate: float = _setting(
         "Chance that a state is mutated, in (0, 1); auto: by a pilot.",
-        "suite", words=(AUTO,), check=_rate,
+        "suite", words=(AUTO,), check=_rate_like(0.2),
     )  # fmt: skip
     names: tuple[str, ...] = _setting(
         "What the entries of observations are called: angle,speed; default: the environment's.",
@@ -217,7 +222,7 @@ class Settings:
     )  # fmt: skip
     margin: float = _setting(
         "Effect on the risk below which a decision counts as harmless; default 0.05.",
-        "analysis", default=0.05, check=_rate,
+        "analysis", default=0.05, check=_rate_like(0.05),
     )  # fmt: skip
     unvisited: Literal["default", "policy"] = _setting(
         "In states the suite never saw: 'default' action (default) or 'policy'.",
@@ -271,7 +276,7 @@ class Settings:
 
     confidence: float = _setting(
         "Verdicts: at most 1 minus this of them are expected to be false; default 0.95.",
-        "analysis", default=0.95, check=_rate,
+        "analysis", default=0.95, check=_rate_like(0.95),
     )  # fmt: skip
     until: Literal["episodes", "stable"] = _setting(
         "Play --episodes (default), or double them until the first --top have a verdict: 'stable'.",
@@ -362,8 +367,9 @@ def check(settings: Settings) -> None:
             f"max_episodes must be at least the {settings.episodes} episodes that a suite begins "
             f"with, got {settings.max_episodes}"
         )
-    if settings.until != "stable" and settings.max_episodes is not None:
-        raise ConfigError("max_episodes has a meaning only with until stable: add --until stable")
+    for name in ("top", "max_episodes"):
+        if settings.until != "stable" and getattr(settings, name) != declared()[name].default:
+            raise ConfigError(f"{name} has a meaning only with until stable: add --until stable")
 
 
 def check_value(name: str, value: Any) -> Any:

@@ -46,16 +46,23 @@ def runs_code(kind: str, recipe: Any, registry: Registry) -> bool:
 TRUST = "If you trust whoever made it, add --trust-policy"
 
 
-def refuse_code(
-    kind: str, text: str, registry: Registry, named_by: str, remedy: str = TRUST
-) -> Any:
-    """Return the recipe of a spec that a file names, unless it may run code."""
-    registration = registry.find(kind, registry.name_in(kind, text))
+def refuse_code(kind: str, text: str, registry: Registry, named_by: str, instead: str = "") -> Any:
+    """Return the recipe of a spec that a file names, unless it may run code.
+
+    `instead` says what can be done without it.
+    """
+    try:
+        registration = registry.find(kind, registry.name_in(kind, text))
+    except SpecError as error:
+        raise SpecError(
+            f"{error} It is named by {named_by}: install the plugin that offers it"
+            f"{f', or {instead}' if instead else ''}"
+        ) from error
     if not registration.component.runs_code:
         recipe = registry.make(kind, text)
         if not runs_code(kind, recipe, registry):
             return recipe
     raise SpecError(
         f"{named_by} names the {kind} {text!r}, which may run code that came with it: refused. "
-        f"{remedy}"
+        f"{f'{instead[0].upper()}{instead[1:]}' if instead else TRUST}"
     )

@@ -12,6 +12,7 @@ from rpd_core.plugin.specs import shortened
 from rpd_core.report.listing import list_notes, reached_words
 from rpd_core.report.results import Decision, Summary
 from rpd_core.report.screen import headline
+from rpd_core.report.words import most_often
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,8 +86,8 @@ def _row(row: Decision, low: float, high: float) -> str:
     texts: tuple[Any, ...] = (
         row.rank,
         shortened(row.state, _LONGEST_STATE),
-        shortened(row.policy_action),
-        shortened(row.default_action),
+        shortened(most_often(row.policy_action)),
+        shortened(most_often(row.default_action)),
         _percent(row.risk_mutated),
         _percent(row.risk_kept),
         f"{row.effect:+.2f}",

@@ -141,8 +141,8 @@ class Run:
             chosen = choose(registry, "condition", condition)
             recipe, condition = chosen.recipe, chosen.text
         else:
-            remedy = "Name a condition yourself, with --condition"
-            recipe = refuse_code("condition", condition, registry, named_by, remedy)
+            instead = "name a condition yourself, with --condition"
+            recipe = refuse_code("condition", condition, registry, named_by, instead)
         if first_episodes is None:
             wanted, parts = self.progress[1], self.directory.suite().covered()
             first_episodes = wanted if parts and parts[-1][1] >= wanted else None
@@ -185,9 +185,9 @@ class Run:
             return self.analysis.rank_by(name, self.setup.measures[name])
         if trust:
             return self.ranked(name)
-        return self.analysis.rank_by(
-            name, refuse_code("measure", name, registry, named_by, "Name a measure yourself")
-        )
+        instead = "name a measure or another analysis yourself"
+        recipe = refuse_code("measure", name, registry, named_by, instead)
+        return self.analysis.rank_by(name, recipe)
 
     def top(self, count: int = 10, measure: Any = None) -> TopDecisions:
         """Return the most important decisions in words, by a measure or as the list shown."""

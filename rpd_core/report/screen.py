@@ -169,10 +169,12 @@ def growth_words(growth: Growth | None) -> str:
     taken = f"after {looks} (at {sizes} episodes)"
     if growth.stable:
         return f"Stable {taken}: each of the first {growth.top} has a verdict."
-    ranks = ", ".join(map(str, growth.open_ranks))
+    many = len(growth.open_ranks) > 1
+    ranks = f"{'ranks' if many else 'rank'} {', '.join(map(str, growth.open_ranks))}"
+    have = "have" if many else "has"
     reached = growth.looks[-1] >= growth.max_episodes
     remedy = "raise --max-episodes" if reached else "rpd run --until stable would go on"
-    return f"Not stable {taken}: rank {ranks} of the first {growth.top} has no verdict; {remedy}."
+    return f"Not stable {taken}: {ranks} of the first {growth.top} {have} no verdict; {remedy}."
 
 
 def _about(summary: Summary) -> str:
@@ -253,7 +255,8 @@ def headline(summary: Summary, failures: bool = True) -> str:
         )
     before = _failures(policy) if failures else ""
     found = f"{before}{_policy_sentence(summary, policy, wanted)}"
-    return found if _is_whole(policy) else f"{found} {_compared(chance)}"
+    alone = policy.kept == 0 and policy.met
+    return found if alone or _is_whole(policy) else f"{found} {_compared(chance)}"
 
 
 def _is_whole(policy: Policy) -> bool:
@@ -339,11 +342,8 @@ def _print_where(
     beside = [name for name in others if name != summary.analysis]
     chosen = f" --analysis {summary.analysis}" if beside else ""
     more, typed = "" if full else " --full", shell_word(path)
-    say(
-        console,
-        f"More: rpd show {typed}{chosen}{more}; one decision: rpd explain {typed} 1{chosen}",
-        copied=True,
-    )
+    one = f"; one decision: rpd explain {typed} 1{chosen}" if summary.decisions else ""
+    say(console, f"More: rpd show {typed}{chosen}{more}{one}", copied=True)
     if beside:
         say(console, _others(beside, _MANY if full else console.width), copied=True)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from rpd_core.config.resolve import Chosen
-from rpd_core.config.settings import declared
+from rpd_core.config.settings import as_tuple, declared
 from rpd_core.config.trust import refuse_code
-from rpd_core.errors import StoreError
+from rpd_core.errors import SpecError, StoreError
 from rpd_core.plugin.registry import installed
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.objects import found_again
@@ -41,10 +41,32 @@ def stored_request(
         for name, one in declared().items()
         if one.kind and values.get(name) not in one.words
     }
+    kept = values.keys() - typed.keys()
+    _refuse_unknown({name: values[name] for name in kinds if name in kept}, directory)
     for name, kind in {"env": "environment", "policy": "policy", **kinds}.items():
         if name in values and name not in typed and not trust:
             values[name] = _checked(kind, values[name], named_by)
     return {**values, **typed}
+
+
+def _refuse_unknown(values: dict[str, Any], directory: RunDirectory) -> None:
+    """Refuse components that nobody offers any more, with what may be given instead."""
+    registry, lacking, first = installed(), [], None
+    for name, value in values.items():
+        setting = declared()[name]
+        for one in as_tuple(value):
+            try:
+                registry.find(setting.kind, registry.name_in(setting.kind, one))
+            except SpecError as error:
+                first = first or error
+                lacking.append(setting.flag or f"--{name.replace('_', '-')}")
+    if first is not None:
+        *others, last = dict.fromkeys(lacking)
+        options = f"{', '.join(others)} and {last}" if others else last
+        raise SpecError(
+            f"{first} The latest analysis of {str(directory.path)!r} used it: install the plugin "
+            f"that offers it, or name others with {options}"
+        ) from first
 
 
 def _checked(kind: str, value: Any, named_by: str) -> Any:

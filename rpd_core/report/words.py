@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 _SURE = 0.995
 """Share from which on an action is named alone."""
-_SHOWN = 2
-"""Actions that are named where a state holds several."""
 
 
 def policy_words(states: States, row: int, names: Sequence[str]) -> str:
@@ -40,10 +38,24 @@ def chosen(counts: IntArray, names: Sequence[str]) -> str:
     order = np.argsort(-counts, kind="stable")
     if counts[order[0]] >= _SURE * total:
         return _name(int(order[0]), names)
-    shown = [action for action in order[:_SHOWN].tolist() if counts[action]]
-    words = [f"{_name(action, names)} {counts[action] / total:.0%}" for action in shown]
-    rest = (counts > 0).sum() > len(shown)
-    return ", ".join(words) + (", ..." if rest else "")
+    words = [
+        f"{_name(action, names)} {_share(counts[action] / total)}"
+        for action in order.tolist()
+        if counts[action]
+    ]
+    return ", ".join(words)
+
+
+def _share(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.005 else "<1%"
+
+
+def most_often(words: str, count: int = 2) -> str:
+    """Return the first of several actions in words, for a place with little room."""
+    actions = words.split(", ")
+    if words.startswith("(") or len(actions) <= count:
+        return words
+    return f"{', '.join(actions[:count])}, ..."
 
 
 def spread(sums: FloatArray, squares: FloatArray, count: int) -> str:

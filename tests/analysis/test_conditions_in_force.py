@@ -30,6 +30,32 @@ def test_a_one_sided_suite_is_refused_and_kept(tmp_path: Path) -> None:
     assert session.directory.suite().count() == 60
 
 
+@pytest.mark.parametrize(
+    ("asked", "advice"),
+    [
+        ({"condition": "return>=-1"}, "try --condition auto or another --mutation-rate"),
+        (
+            {"condition": "return>=3.5", "default_action": "constant:1"},
+            "the default action never differed from the policy's: try another --default-action",
+        ),
+        (
+            {"condition": "return>=1000"},
+            "the unmutated policy itself never passes (its mean return is 3.5): try a --condition "
+            "that it meets, or a better --policy",
+        ),
+    ],
+    ids=["usual", "same actions", "poor policy"],
+)
+def test_what_the_numbers_suggest_is_advised(
+    tmp_path: Path, asked: dict[str, Any], advice: str
+) -> None:
+    session = session_at(tmp_path, corridor(**asked))
+    build(session)
+    with pytest.raises(EvidenceError) as refused:
+        analysed(session)
+    assert str(refused.value).endswith(f"no measure can rank them: {advice}")
+
+
 def test_an_automatic_cut_is_chosen_once_for_the_life_of_a_run(tmp_path: Path) -> None:
     session = session_at(tmp_path, corridor(condition="auto"))
     build(session)

@@ -10,9 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 from commands import refusal, rpd_command
 from stores import contents, corridor, finish, ready, session_at
+from strangers import WORLDS, having, plugin
 
 import rpd_core as rpd
 from rpd_core.errors import ConfigError, RpdError
+from rpd_core.plugin.protocols import Component
 
 USUAL = {"test_episodes": 20, "random_rankings": 4, "shares": (1.0,)}
 USUAL |= {"confirm_episodes": 60, "rounds": None, "chunk": 400, "confirm_tries": 8}
@@ -141,3 +143,23 @@ def test_rankings_of_each_analysis_are_its_own(run: Path) -> None:
         assert table["score"].to_pylist() == opened.ranking("ochiai").columns["score"].tolist()
     tables = [files(run, name)["rankings/ochiai.parquet"] for name in ("mine", "return-ge-2.5")]
     assert tables[0] != tables[1]
+
+
+LIFT = ("measure", Component("lift", "rpd_measures.sbfl:Ochiai", "A stranger's", runs_code=False))
+
+
+def test_a_measure_that_is_not_installed_any_more_is_named_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    with having(plugin("worlds", "1.0", (*WORLDS, LIFT))):
+        asked = corridor(env="corridor", policy="goes", list_by="lift", headline="lift")
+        finish(path, asked, analysis="lifted")
+    with having(plugin("worlds", "1.0")):
+        line = refusal("prune", path, "--objective", "states")
+        assert f"The latest analysis of {str(path)!r} used it: install the plugin" in line
+        assert line.endswith("or name others with --measure, --list-by and --headline")
+        others = ("--measure", "ochiai", "--list-by", "effect", "--headline", "best")
+        assert rpd_command("prune", path, "--workers", "1", *others).exit_code == 0
+        for command in (("rank",), ("explain", "1")):
+            line = refusal(command[0], path, *command[1:], "--analysis", "lifted")
+            assert "no measure is called 'lift'" in line
+            assert f"It is named by analysis 'lifted' of {str(path)!r}: install the plugin" in line

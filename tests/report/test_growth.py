@@ -131,7 +131,8 @@ def test_confidence_without_growth_is_the_level_of_one_look(tmp_path: Path) -> N
     ("settings", "words"),
     [
         ({"until": "stable", "max_episodes": 59}, "at least the 60 episodes"),
-        ({"max_episodes": 100}, "only with until stable"),
+        ({"max_episodes": 100}, "max_episodes has a meaning only with until stable"),
+        ({"top": 5}, "top has a meaning only with until stable"),
         ({"until": "settled"}, "until must be episodes or stable, got 'settled'"),
         ({"confidence": 95}, "Did you mean 0.95"),
         ({"until": "stable", "top": 0}, "top must be at least 1"),

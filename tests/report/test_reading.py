@@ -214,6 +214,16 @@ def test_pruning_an_incomplete_suite_is_refused_and_changes_nothing(half: Path) 
     assert tree(half) == before
 
 
+def test_a_run_without_what_is_asked_of_it_is_answered_with_an_example(tmp_path: Path) -> None:
+    run = ready(tmp_path / "run").path
+    line = refusal("explain", run)
+    assert line == (
+        f"rpd: STATE or RANK is missing after {str(run)!r}: for example rpd explain {run} 1"
+    )
+    assert refusal("plot", run).endswith(f"for example rpd plot {run} curves")
+    assert refusal("replay", run).endswith(f"for example rpd replay {run} suite:0")
+
+
 # ------------------------------------------------------------------------- files that have gone
 
 

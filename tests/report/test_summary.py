@@ -22,7 +22,7 @@ from rpd_core.errors import StoreError
 from rpd_core.pruning.curves import Curve, PrunedPoint
 from rpd_core.pruning.sweep import Pruning, Sweep
 from rpd_core.report.results import Growth, Summary, Threshold
-from rpd_core.report.screen import print_answer
+from rpd_core.report.screen import growth_words, print_answer
 from rpd_core.report.summary import _thresholds
 from rpd_core.report.text import few_digits
 from rpd_core.store.codec import from_plain, to_bytes, to_plain
@@ -89,6 +89,23 @@ def test_as_many_other_analyses_are_named_as_fit_a_line(run: rpd.Run) -> None:
     names = [f"return-ge-200_rounds-{number}" for number in range(5)]
     (line,) = (one for one in screen(run.summary, names).splitlines() if "Other" in one)
     assert line == f"Other analyses (--analysis NAME): {names[0]} and 4 more (rpd show --full)"
+
+
+@pytest.mark.parametrize(
+    ("ranks", "told"),
+    [((2,), "rank 2 of the first 5 has"), ((1, 2), "ranks 1, 2 of the first 5 have")],
+)
+def test_open_ranks_are_counted(ranks: tuple[int, ...], told: str) -> None:
+    assert f"{told} no verdict" in growth_words(Growth((600,), 5, False, ranks, 600))
+
+
+def test_where_the_default_action_is_the_finding_nothing_else_is_advised(run: rpd.Run) -> None:
+    policy = run.policy()
+    assert policy is not None
+    alone = replace(policy, kept=0, states=0.0, steps=0.0, outcome="met")
+    told = screen(replace(run.summary, decisions=(), policy=alone, policies={"0.9": alone}))
+    assert "More: rpd show run --full\n" in told
+    assert " ".join(told.split()).endswith("that is the finding.")
 
 
 def test_a_condition_is_shown_in_few_digits(run: rpd.Run) -> None:
