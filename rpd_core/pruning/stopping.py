@@ -59,12 +59,14 @@ class Rule:
 def rule_for(targets: Sequence[float], references: References) -> Rule:
     """Return the rule for some targets.
 
-    What is rare may not have been seen: one more episode counts, as good as the policy's best, or
-    as bad as its worst and the reference.
+    What is rare may not have been seen: one more episode counts, as good as the better half of the
+    policy's, or as bad as its worst and the reference. Its very best can be a stroke of luck that
+    would keep every point open.
     """
-    original = references.original.total_return
-    worst = min(references.reference, float(original.min()))
-    return Rule(tuple(targets), len(original), float(original.max()), worst)
+    original = np.sort(references.original.total_return)
+    best = float(original[len(original) // 2 :].mean())
+    worst = min(references.reference, float(original[0]))
+    return Rule(tuple(targets), len(original), best, worst)
 
 
 def undecided(curves: Sequence[Curve], rule: Rule) -> list[BoolArray]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.curves import averaged_curve, fewest_states, fewest_steps, reaching
 from rpd_core.pruning.evaluation import Evaluations, stored_table
 from rpd_core.pruning.references import References
-from rpd_core.pruning.stopping import ERROR, FIRST, Rule, is_open, look_sizes
+from rpd_core.pruning.stopping import ERROR, FIRST, Rule, is_open, look_sizes, rule_for
 from rpd_core.pruning.sweep import Sweep, sweep
 from rpd_core.report.page.sweep import sweep_lines
 from rpd_core.report.plots.data import curves_of
@@ -62,6 +64,16 @@ def test_looking_often_lets_go_of_few_that_lie_at_the_target(passed: int, target
                 wrong += (seen.mean() >= target) != (passed >= 100 * target)
                 break
     assert wrong <= 300 * ERROR
+
+
+def test_one_lucky_episode_of_the_policy_does_not_keep_every_point_open() -> None:
+    """Half of its episodes return 10 and one 1000; a pruned policy returns nothing at all."""
+    returns = np.array([0.0] * 49 + [10.0] * 50 + [1000.0])
+    played: Any = SimpleNamespace(total_return=returns)
+    rule = rule_for([5.0], References(played, played, 0.0, "given"))
+    assert (rule.best, rule.worst) == ((49 * 10 + 1000) / 50, 0.0)
+    assert not is_open(np.zeros(24), 5.0, rule)
+    assert is_open(np.zeros(24), 5.0, dataclasses.replace(rule, best=1000.0))
 
 
 # ------------------------------------------------------------- the same answer as in full
