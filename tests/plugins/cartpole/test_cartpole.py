@@ -171,24 +171,6 @@ def test_the_shipped_policy_takes_subclasses_of_spaces_and_refuses_bits() -> Non
             CartPolePolicy().load(dataclasses.replace(facts, action_space=wrong))
 
 
-def test_close_calls_are_summed_as_torch_does_it() -> None:
-    module = load_network("weak")
-    seen = np.random.default_rng(1).normal(0, 0.5, (500_000, 4)).astype(np.float32)
-    with torch.inference_mode():
-        preferences = module(torch.from_numpy(seen)).numpy()
-    close = np.flatnonzero(np.abs(preferences[:, 1] - preferences[:, 0]) < 1e-5)
-    policy = Greedy(load_weights("weak"))
-    hidden = seen[close].T
-    for weight, bias in policy.hidden:
-        hidden = np.maximum(weight @ hidden + bias, 0)
-    plain = policy.weight @ hidden + policy.bias
-    assert len(close) > 10
-    assert np.abs(policy._as_torch(hidden) - plain).max() < 1e-6
-    given: Any = SimpleNamespace(observations=seen)
-    differing = np.flatnonzero(policy(given).actions != preferences.argmax(axis=1))
-    assert len(differing) <= 1, "other processors may round otherwise, hardly ever"
-
-
 def test_playing_a_shipped_policy_does_not_import_torch() -> None:
     program = """
 import sys

@@ -1,0 +1,21 @@
+"""Numerics have one thread while episodes are played, in the user's own process, too."""
+
+from __future__ import annotations
+
+import numpy as np
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from rpd_core.play.threads import one_numeric_thread
+
+
+def threads_of_numpy() -> set[int]:
+    """Return how many threads NumPy's library of linear algebra may use."""
+    np.linalg.inv(np.eye(2))
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+def test_numpy_has_one_thread_inside_and_as_many_as_before_afterwards() -> None:
+    with threadpool_limits(2, user_api="blas"):
+        with one_numeric_thread():
+            assert threads_of_numpy() == {1}
+        assert threads_of_numpy() == {2}
