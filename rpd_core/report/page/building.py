@@ -46,6 +46,7 @@ from rpd_core.report.text import advice_on
 from rpd_core.report.validation import FILE as VALIDATION
 from rpd_core.report.validation import Validation
 from rpd_core.report.validation_text import sentences as validation_sentences
+from rpd_core.report.words import most_often
 from rpd_core.store.codec import from_plain, to_plain
 from rpd_core.store.files import write_whole
 
@@ -284,11 +285,14 @@ def _columns(listed: Listed) -> dict[str, Any]:
     def texts(name: str) -> dict[str, Any]:
         return codes([_cut(str(getattr(row, name))) for row in rows])
 
+    def actions(name: str) -> dict[str, Any]:
+        return codes([_cut(most_often(getattr(row, name))) for row in rows])
+
     return {
         "key": [f"{row.key:016x}" for row in rows],
         "state": texts("state"),
-        "policy": texts("policy_action"),
-        "default": texts("default_action"),
+        "policy": actions("policy_action"),
+        "default": actions("default_action"),
         "verdict": texts("verdict"),
         "mutated": numbers("risk_mutated"),
         "risk": numbers("risk_kept"),

@@ -11,6 +11,8 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from rpd_core.report.words import most_often
+
 _LONGEST = 4000
 """Characters of a text from outside that are shown."""
 _LONG = 50
@@ -57,6 +59,7 @@ def _environment() -> Environment:
     made.filters["signed"] = _signed
     made.filters["parts"] = _parts
     made.filters["long"] = _is_long
+    made.filters["most_often"] = most_often
     return made
 
 
