@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from rpd_core.play.chance import (
 )
 from rpd_core.play.entries import named_facts
 from rpd_core.play.heartbeat import beat
+from rpd_core.play.info import info_columns, scalar_items
 from rpd_core.play.opening import check_choice, loaded_policy, opened_default, opened_lanes
 from rpd_core.play.recipe import Recipe
 from rpd_core.play.threads import one_numeric_thread
@@ -385,25 +386,3 @@ def _rows_differ(left: Array, right: Array) -> BoolArray:
     unequal = np.asarray(left != right)
     rows = unequal if unequal.ndim == 1 else unequal.reshape(len(unequal), -1).any(axis=1)
     return np.asarray(rows)
-
-
-def scalar_items(info: Any, wanted: tuple[str, ...] | None = None) -> dict[str, float]:
-    """Keep the entries of an `info` that are single numbers or truth values."""
-    kept: dict[str, float] = {}
-    if not isinstance(info, Mapping):
-        return kept
-    for name, value in info.items():
-        if wanted is not None and name not in wanted:
-            continue
-        single = isinstance(value, bool | int | float | np.generic) or (
-            isinstance(value, np.ndarray) and value.ndim == 0
-        )
-        if single and np.asarray(value).dtype.kind in "iufb":
-            kept[str(name)] = float(value)
-    return kept
-
-
-def info_columns(rows: list[dict[str, float]]) -> dict[str, FloatArray]:
-    """Turn the final infos into columns, NaN where an episode lacks an entry."""
-    names = sorted({name for row in rows for name in row})
-    return {name: np.array([row.get(name, np.nan) for row in rows]) for name in names}
