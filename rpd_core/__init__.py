@@ -84,29 +84,29 @@ if TYPE_CHECKING:
         validate,
         vary,
     )
+    from rpd_core.chance import Draws
     from rpd_core.execute.files import contents, deliver
     from rpd_core.play.actions import first_action, in_every_lane, random_actions
-    from rpd_core.play.chance import Draws
     from rpd_core.plugin.importing import import_attribute
-    from rpd_core.pruning.predictor import PrunedPredictor
     from rpd_core.report.comparing.compare import compare
     from rpd_core.report.comparing.results import Comparison
     from rpd_core.report.grids.reproduced import Reproduction
     from rpd_core.report.grids.results import Grid
-    from rpd_core.report.opened import Run
-    from rpd_core.report.tables import RankingTable
+    from rpd_core.results.predictor import PrunedPredictor
+    from rpd_core.results.run import Run
+    from rpd_core.results.tables import RankingTable
     from rpd_core.study.bench import bench
     from rpd_core.study.grid import grid
     from rpd_core.study.reproduce import reproduce
 
 _LAZY = {
     "Comparison": "rpd_core.report.comparing.results",
-    "Draws": "rpd_core.play.chance",
+    "Draws": "rpd_core.chance",
     "Grid": "rpd_core.report.grids.results",
-    "PrunedPredictor": "rpd_core.pruning.predictor",
-    "RankingTable": "rpd_core.report.tables",
+    "PrunedPredictor": "rpd_core.results.predictor",
+    "RankingTable": "rpd_core.results.tables",
     "Reproduction": "rpd_core.report.grids.reproduced",
-    "Run": "rpd_core.report.opened",
+    "Run": "rpd_core.results.run",
     "as_environment": "rpd_core.api",
     "as_policy": "rpd_core.api",
     "bench": "rpd_core.study.bench",

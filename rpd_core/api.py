@@ -20,20 +20,20 @@ from rpd_core.config.part_range import parse_parts
 from rpd_core.config.resolve import Setup, choose, resolve
 from rpd_core.config.settings import Request, declared
 from rpd_core.errors import ConfigError, nearest
+from rpd_core.execute.progress import shown
 from rpd_core.execute.running import can_be_shipped
 from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.protocols import Environment, Executor, PolicyLoader
 from rpd_core.plugin.registry import Registry, installed
-from rpd_core.report.like import Like, learned_suffix, request_like, with_what_was_learned
-from rpd_core.report.naming import default_directory
-from rpd_core.report.opened import Run
 from rpd_core.report.pictures.stored import Pictures
-from rpd_core.report.progress import shown
 from rpd_core.report.sensitivity import Sensitivity, changes_of
 from rpd_core.report.sensitivity import vary as vary_list
-from rpd_core.report.stored import stored_request
 from rpd_core.report.validation import Validation
 from rpd_core.report.validation import validate as validate_list
+from rpd_core.results.like import Like, learned_suffix, request_like, with_what_was_learned
+from rpd_core.results.requests import stored_request
+from rpd_core.results.run import Run
+from rpd_core.results.run_names import default_directory
 from rpd_core.store import merging
 from rpd_core.store.directory import PROCESS, RunDirectory
 from rpd_core.store.profiling import Profiler

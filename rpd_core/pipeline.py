@@ -17,15 +17,14 @@ from rpd_core.analysis.reach import stored_reach
 from rpd_core.analysis.reading import StoredEpisodes
 from rpd_core.analysis.recurrence import Recurrence
 from rpd_core.analysis.spectrum import tally
+from rpd_core.chance import Phase
 from rpd_core.config.part_range import PartRange
 from rpd_core.execute.running import run_items
 from rpd_core.play import prepare
-from rpd_core.play.chance import Phase
 from rpd_core.play.jobs import SuiteJob
 from rpd_core.plugin.protocols import WorkItem
 from rpd_core.pruning.choice import candidates_for
 from rpd_core.pruning.evaluation import Evaluations
-from rpd_core.pruning.kept import KeptStates, write_kept
 from rpd_core.pruning.references import References, measure_references
 from rpd_core.pruning.refine import (
     Refining,
@@ -37,13 +36,14 @@ from rpd_core.pruning.refine import (
 )
 from rpd_core.pruning.sweep import Pruning, Sweep, prune
 from rpd_core.pruning.trials import Trials
-from rpd_core.report import summary
-from rpd_core.report.opened import Run
 from rpd_core.report.page.gathering import gather_for
 from rpd_core.report.pictures.stored import Pictures
 from rpd_core.report.pictures.taking import take_pictures, try_pictures
-from rpd_core.report.results import PassRates, SuiteFacts, Summary
-from rpd_core.report.tables import RankingTable
+from rpd_core.results import summary
+from rpd_core.results.kept import KeptStates, write_kept
+from rpd_core.results.records import PassRates, SuiteFacts, Summary
+from rpd_core.results.run import Run
+from rpd_core.results.tables import RankingTable
 from rpd_core.store.codec import to_plain
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.files import file_stem

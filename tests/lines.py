@@ -10,8 +10,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from rpd_core.chance import Phase, episode_keys
 from rpd_core.errors import LaneError
-from rpd_core.play.chance import Phase, episode_keys
 from rpd_core.play.loop import Plan, Player
 from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.protocols import (

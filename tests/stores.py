@@ -21,7 +21,7 @@ from rpd_core.config.settings import Request
 from rpd_core.execute.local import ThisProcess
 from rpd_core.plugin.protocols import Suite
 from rpd_core.plugin.registry import installed
-from rpd_core.report.opened import Run
+from rpd_core.results.run import Run
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.session import Session
 

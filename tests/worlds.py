@@ -17,7 +17,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from rpd_core.play.chance import canonical, state_keys
+from rpd_core.chance import canonical, state_keys
 from rpd_core.plugin.protocols import (
     Choice,
     DefaultActor,

@@ -11,7 +11,7 @@ from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 
 from rpd_core import open_run
-from rpd_core.report.screen import print_answer
+from rpd_core.cli.screen import print_answer
 
 
 def main(run: Path) -> None:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from rpd_atari.console import FIRE, Console, ConsoleSettings, Starts
 from rpd_atari.pictures import Pictures
+from rpd_core.chance import combine, to_unit, word
 from rpd_core.errors import FitError, LaneError, SpecError
-from rpd_core.play.chance import combine, to_unit, word
 from rpd_core.plugin.protocols import Facts, StepResult
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from rpd_atari_zoo.budget import Budget
 from rpd_atari_zoo.families import Family
 from rpd_atari_zoo.frames import Framing
 from rpd_atari_zoo.network import FrozenNetwork
+from rpd_core.chance import Draws
 from rpd_core.errors import EpisodeError, FitError
-from rpd_core.play.chance import Draws
 from rpd_core.play.threads import one_numeric_thread
 from rpd_core.plugin.protocols import Choice, Facts, PolicyInput
 

@@ -47,7 +47,9 @@ def rpd_policy_loaders() -> list[Component]:
         Component("python", "rpd_basics.policies:PythonPolicy", "A function, module:attribute"),
         Safe("random", "rpd_core.play.prepare:RandomPlay", "Plays at random"),
         Safe(
-            "pruned", "rpd_core.pruning.loading:PrunedFile", "A policy that rpd pruned and exported"
+            "pruned",
+            "rpd_core.results.pruned_policy:PrunedFile",
+            "A policy that rpd pruned and exported",
         ),
     ]
 

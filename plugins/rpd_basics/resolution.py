@@ -9,7 +9,7 @@ import numpy as np
 from rpd_basics.batches import Array
 from rpd_basics.bins import Edges, digitise, quantile_edges
 from rpd_basics.images import shrink, to_levels
-from rpd_core.play.chance import state_keys
+from rpd_core.chance import state_keys
 
 COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 100)
 """Bins per entry that are tried."""

@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from rpd_core.chance import Draws
 from rpd_core.errors import EpisodeError, RpdError
 from rpd_core.play.actions import random_actions
-from rpd_core.play.chance import Draws
 from rpd_core.plugin.protocols import Choice, Facts, PolicyInput
 from rpd_torchscript.limits import last_line
 from rpd_torchscript.meaning import Meaning, Output

@@ -15,11 +15,11 @@ from rpd_core.analysis.balance import (
     pilot_rates,
     pilot_words,
 )
+from rpd_core.chance import Phase
 from rpd_core.config.resolve import Setup, with_rate
 from rpd_core.config.settings import check_value
 from rpd_core.execute.running import run_items
 from rpd_core.play import prepare
-from rpd_core.play.chance import Phase
 from rpd_core.play.jobs import SuiteChunk, SuiteJob, perform_suite
 from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.protocols import Episodes, WorkItem

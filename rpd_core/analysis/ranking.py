@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpd_core.analysis.spectrum import Tally
+from rpd_core.chance import Domain, combine, to_unit, word
 from rpd_core.errors import ComponentError, RpdError, one_line
-from rpd_core.play.chance import Domain, combine, to_unit, word
 from rpd_core.plugin.blame import whose
 from rpd_core.plugin.protocols import Evidence, Measure, Scores, Suite
 

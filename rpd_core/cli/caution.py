@@ -12,8 +12,8 @@ from rpd_core.cli.stopping import Interrupted
 from rpd_core.errors import ExecutionError, RpdError
 
 if TYPE_CHECKING:
+    from rpd_core.cli.cost import Cost, Work
     from rpd_core.cli.progress import Display
-    from rpd_core.report.cost import Cost, Work
     from rpd_core.store.session import Session
 
 DECLINED = 130
@@ -25,7 +25,7 @@ def consider(session: Session, work: Work, workers: int, display: Display) -> No
 
     Whatever is wrong with the episodes is found, and said, by the run itself.
     """
-    from rpd_core.report.cost import foresee, reasons
+    from rpd_core.cli.cost import foresee, reasons
 
     if not work.suite and not work.pruned:
         return

@@ -50,7 +50,7 @@ def compare_command(
         raise ConfigError(f"--fail-under must lie in [0, 1], got {fail_under:g}")
     from rpd_core.report.comparing.compare import compare
     from rpd_core.report.comparing.text import print_comparison
-    from rpd_core.report.opened import opened_run
+    from rpd_core.results.run import opened_run
     from rpd_core.store.codec import to_plain
 
     runs = opened_run(a, analysis_a), opened_run(b, analysis_b)

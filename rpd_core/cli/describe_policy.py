@@ -68,7 +68,7 @@ def play(environment: Any, loader: Any, episodes: int, seed: int) -> dict[str, A
     """Load the policy for an environment and play it."""
     import numpy as np
 
-    from rpd_core.play.chance import Phase, episode_keys
+    from rpd_core.chance import Phase, episode_keys
     from rpd_core.play.deciders import always
     from rpd_core.play.loop import Plan, Player
     from rpd_core.play.recipe import policy_alone

@@ -133,7 +133,7 @@ def show_grid(found: Grid, as_json: bool) -> None:
 
 def show_files(*paths: Path) -> None:
     """Print where the tables are, in a line to copy from."""
-    from rpd_core.report.text import say
+    from rpd_core.cli.text import say
 
     say(shared.answers(), f"Tables: {', '.join(map(str, paths))}", copied=True)
 

@@ -46,8 +46,8 @@ def merge_command(
 
 
 def _print(out: Path, found: Merged) -> None:
-    from rpd_core.report.text import say
-    from rpd_core.report.words import ranges_in_words
+    from rpd_core.cli.text import say
+    from rpd_core.results.words import ranges_in_words
 
     console = shared.answers()
     held = f" ({found.held} {'was' if found.held == 1 else 'were'} there already)"

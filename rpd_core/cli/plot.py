@@ -36,9 +36,9 @@ def plot_command(
     entries = None if pair is None else tuple(pair.split(","))
     if entries is not None and len(entries) != 2:
         raise ConfigError(f"--pair takes two entries with a comma between, got {pair!r}")
-    from rpd_core.report.opened import opened_run
     from rpd_core.report.plots.asking import PlotOptions
     from rpd_core.report.plots.catalogue import draw, kind_of, save_figure
+    from rpd_core.results.run import opened_run
 
     where, wanted = shared.run_and(run, plot, "PLOT", "rpd plot RUN curves")
     path = out or Path(f"{wanted}.png")

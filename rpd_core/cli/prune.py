@@ -14,7 +14,7 @@ from rpd_core.cli.suite import stored_config
 from rpd_core.errors import ConfigError, StoreError, counted, shell_word
 
 if TYPE_CHECKING:
-    from rpd_core.report.opened import Run
+    from rpd_core.results.run import Run
 
 
 @shared.reporting
@@ -41,7 +41,7 @@ def prune_command(
     """Prune the policy by the rankings of a stored suite; plays no mutant episode."""
     check_early(options.given(settings))
     from rpd_core.config.configuration import THRESHOLDS
-    from rpd_core.pruning.export import export_pruned
+    from rpd_core.results.export import export_pruned
     from rpd_core.store.directory import RunDirectory
 
     run = shared.chosen_run(run)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from rpd_core.analysis.stability import Stability
     from rpd_core.config.resolve import Chosen
     from rpd_core.plugin.protocols import BoolArray, Measure
-    from rpd_core.report.opened import Run
-    from rpd_core.report.results import Decision, ListFacts
+    from rpd_core.results.records import Decision, ListFacts
+    from rpd_core.results.run import Run
 
 
 @shared.reporting
@@ -52,10 +52,10 @@ def rank_command(
     """List the decisions of a stored suite by a measure; plays nothing."""
     check_early(options.given({"measures": measure, "condition": condition}))
     from rpd_core.analysis.ranking import ranking_columns
+    from rpd_core.cli.text import print_question
     from rpd_core.config.resolve import choose
     from rpd_core.plugin.registry import installed
-    from rpd_core.report.tables import RankingTable
-    from rpd_core.report.text import print_question
+    from rpd_core.results.tables import RankingTable
     from rpd_core.store.codec import to_plain
 
     if top < 1:
@@ -163,7 +163,7 @@ def made_lists(
     """Return the list by each ranking, and what it holds."""
     from rpd_core.analysis.decisions import decide
     from rpd_core.analysis.looks import judge_in_looks
-    from rpd_core.report.decisions import decision_rows, list_facts
+    from rpd_core.results.decisions import decision_rows, list_facts
 
     names = opened.directory.names()
     planned = opened.asked.episodes if opened.name else None
@@ -190,8 +190,8 @@ def comes_back(
 
 def show_stability(stability: Stability | None, listed: Listed) -> None:
     """Print whether a list comes back."""
-    from rpd_core.report.listing import stability_words
-    from rpd_core.report.text import say
+    from rpd_core.cli.listing import stability_words
+    from rpd_core.cli.text import say
 
     facts = replace(listed.facts, listed=listed.facts.listed - listed.unreached)
     say(shared.answers(), stability_words(stability, facts))
@@ -199,8 +199,8 @@ def show_stability(stability: Stability | None, listed: Listed) -> None:
 
 def show_list(name: str, listed: Listed, condition: str) -> None:
     """Print the list by one measure, or why there is none."""
-    from rpd_core.report.listing import legend, list_notes, list_title, print_list
-    from rpd_core.report.text import say
+    from rpd_core.cli.listing import legend, list_notes, list_title, print_list
+    from rpd_core.cli.text import say
 
     console = shared.answers()
     console.print()
@@ -219,7 +219,7 @@ def show_list(name: str, listed: Listed, condition: str) -> None:
 def analysed(opened: Run, condition: str | None) -> Analysis:
     """Analyse the stored suite; first show on how much of it the answer stands."""
     if condition is not None:
-        from rpd_core.report.opened import incomplete
+        from rpd_core.results.run import incomplete
 
         if told := incomplete(opened):
             shared.show_note(told)

@@ -14,7 +14,7 @@ from rpd_core.cli.suite import stored_config
 from rpd_core.errors import ConfigError, counted, shell_word
 
 if TYPE_CHECKING:
-    from rpd_core.report.opened import Run
+    from rpd_core.results.run import Run
 
 
 @shared.reporting

@@ -12,7 +12,7 @@ from rpd_core.cli.streams import output_for_the_answer
 from rpd_core.errors import counted
 
 if TYPE_CHECKING:
-    from rpd_core.report.replaying import Replay
+    from rpd_core.results.replay import Replay
 
 DIFFERS = 3
 """Exit code where the return is not the stored one."""
@@ -63,7 +63,7 @@ def _plain(played: Replay) -> dict[str, object]:
 def _print(played: Replay) -> None:
     from rich.table import Table  # `rpd list-plugins` does not need it
 
-    from rpd_core.report.shortening import cut
+    from rpd_core.cli.shortening import cut
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("step", "state", "decided by", "action", "the other", "reward"):

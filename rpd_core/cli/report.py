@@ -20,8 +20,8 @@ def report_command(
     as_json: options.Json = False,
 ) -> None:
     """Write the page of a run: one file that needs no network."""
+    from rpd_core.cli.text import say
     from rpd_core.report.page.building import write_page
-    from rpd_core.report.text import say
 
     opened = shared.opened_run(shared.chosen_run(run), analysis)
     written = write_page(opened, out)

@@ -17,10 +17,10 @@ from rpd_core.errors import ConfigError, RpdError, StoreError
 
 if TYPE_CHECKING:
     from rpd_core.api import Call
+    from rpd_core.cli.cost import Cost
     from rpd_core.cli.progress import Display
     from rpd_core.config.resolve import Setup
-    from rpd_core.report.cost import Cost
-    from rpd_core.report.opened import Run
+    from rpd_core.results.run import Run
     from rpd_core.store.profiling import Profile, Profiler
     from rpd_core.store.session import Session
 
@@ -138,7 +138,7 @@ def executor_for(text: str, stall_timeout: float | None) -> Any:
 
 def based_on(config: Path, trust: bool, typed: dict[str, Any]) -> dict[str, Any]:
     """Return what was typed over the settings of a stored run, with what was asked of it last."""
-    from rpd_core.report.stored import stored_request
+    from rpd_core.results.requests import stored_request
     from rpd_core.store.directory import RunDirectory
 
     if config.name != "run.json" or not config.is_file():
@@ -184,8 +184,8 @@ def carry_out(
 def consider_run(session: Session, call: Call, display: Display) -> None:
     """Ask before a whole run that takes long, unless its answer is there already."""
     from rpd_core.cli.caution import consider
+    from rpd_core.cli.cost import work_left
     from rpd_core.pipeline import analysis_name, prepare_run
-    from rpd_core.report.cost import work_left
 
     name = call.analysis or analysis_name(session)
     if name not in session.directory.analyses():
@@ -213,8 +213,8 @@ def show(
     profile: Profile | None = None,
 ) -> None:
     """Print the answer, where its page is if one was just written, and where the time went."""
-    from rpd_core.report.profile_text import profile_lines
-    from rpd_core.report.screen import print_answer
+    from rpd_core.cli.profile_text import profile_lines
+    from rpd_core.cli.screen import print_answer
     from rpd_core.store.codec import to_plain
 
     if as_json:
@@ -231,7 +231,7 @@ def estimate_of(call: Call) -> tuple[dict[str, Any], Cost]:
     """Return the resolved configuration and what the run would cost."""
     from rpd_core.analysis.pilot import known_rate
     from rpd_core.api import directory_for
-    from rpd_core.report.cost import estimate, work_left
+    from rpd_core.cli.cost import estimate, work_left
 
     setup = resolved(call)
     directory = directory_for(call, setup)
@@ -249,7 +249,7 @@ def estimate_of(call: Call) -> tuple[dict[str, Any], Cost]:
 
 def show_estimate(plain: dict[str, Any], cost: Cost, as_json: bool) -> None:
     """Print a configuration and its cost."""
-    from rpd_core.report.text import print_estimate
+    from rpd_core.cli.text import print_estimate
 
     if as_json:
         shared.print_json({**plain, "estimate": dataclasses.asdict(cost)})

@@ -26,7 +26,7 @@ from rpd_core.cli.streams import flush_answer, reader_has_left
 from rpd_core.errors import ConfigError, RpdError, shell_word
 
 if TYPE_CHECKING:
-    from rpd_core.report.opened import Run
+    from rpd_core.results.run import Run
 
 __all__ = ["answers", "errors", "progress_bars"]  # from where they are made
 P = ParamSpec("P")

@@ -18,7 +18,7 @@ def show_command(
 ) -> None:
     """Print the answer of a run again, or how far an unfinished run is."""
     from rpd_core.cli.run import show
-    from rpd_core.report.text import print_progress
+    from rpd_core.cli.text import print_progress
 
     run = shared.chosen_run(run)
     opened = shared.opened_run(run, analysis)

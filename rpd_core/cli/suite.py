@@ -47,8 +47,8 @@ def suite_command(
         from rpd_core import pipeline
         from rpd_core.api import directory_for, open_run, session_for
         from rpd_core.cli.caution import consider
-        from rpd_core.report.cost import work_left
-        from rpd_core.report.text import print_suite
+        from rpd_core.cli.cost import work_left
+        from rpd_core.cli.text import print_suite
         from rpd_core.store.codec import to_plain
 
         how = {

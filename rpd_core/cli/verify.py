@@ -14,7 +14,7 @@ FAULTS = 3
 @shared.reporting
 def verify_command(run: options.RunPath = None, as_json: options.Json = False) -> None:
     """Check every file of a run; exit code 3 if one is not what it should be."""
-    from rpd_core.report.verifying import verify
+    from rpd_core.results.verification import verify
     from rpd_core.store.codec import to_plain
     from rpd_core.store.directory import RunDirectory
 

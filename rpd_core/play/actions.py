@@ -12,7 +12,7 @@ from rpd_core.errors import ComponentError, FitError
 from rpd_core.plugin.protocols import Facts
 
 if TYPE_CHECKING:
-    from rpd_core.play.chance import Draws
+    from rpd_core.chance import Draws
     from rpd_core.plugin.protocols import Array, BoolArray
 
 Complaint = tuple[int, str]

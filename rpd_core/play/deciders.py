@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.play.chance import Domain, domain_keys, mix, to_unit
+from rpd_core.chance import Domain, domain_keys, mix, to_unit
 from rpd_core.play.loop import Keep, Plan, Step
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ import cloudpickle
 import numpy as np
 from gymnasium.spaces import Discrete
 
+from rpd_core.chance import Phase, episode_keys
 from rpd_core.errors import EpisodeError
-from rpd_core.play.chance import Phase, episode_keys
 from rpd_core.play.deciders import Coin, CoinAround, TopStates
 from rpd_core.play.entries import observed_entries
 from rpd_core.play.loop import Plan, Player, Step, joined

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpd_core.errors import EpisodeError, FitError, LaneError, RpdError, one_line
-from rpd_core.play.actions import action_check, first_action, in_every_lane
-from rpd_core.play.chance import (
+from rpd_core.chance import (
     Domain,
     Draws,
     canonical,
@@ -19,6 +17,8 @@ from rpd_core.play.chance import (
     environment_seeds,
     state_keys,
 )
+from rpd_core.errors import EpisodeError, FitError, LaneError, RpdError, one_line
+from rpd_core.play.actions import action_check, first_action, in_every_lane
 from rpd_core.play.entries import named_facts
 from rpd_core.play.heartbeat import beat
 from rpd_core.play.info import info_columns, scalar_items

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rpd_core.chance import Phase, episode_keys
 from rpd_core.config.configuration import Configuration
 from rpd_core.config.identity import short_digest
 from rpd_core.errors import EpisodeError, StoreError
 from rpd_core.play.actions import random_actions
-from rpd_core.play.chance import Phase, episode_keys
 from rpd_core.play.deciders import Coin, always
 from rpd_core.play.entries import observed_entries
 from rpd_core.play.loop import Keep, Plan, Player, Step

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from rpd_core.chance import Draws
 from rpd_core.errors import FitError
 from rpd_core.play.actions import first_action, in_every_lane
-from rpd_core.play.chance import Draws
 from rpd_core.play.loop import Player
 from rpd_core.play.threads import one_numeric_thread
 from rpd_core.plugin.protocols import PolicyInput

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpd_core.analysis.suite import concat_episodes
+from rpd_core.chance import Phase
 from rpd_core.config.identity import short_digest
 from rpd_core.errors import StoreError
-from rpd_core.play.chance import Phase
 from rpd_core.play.jobs import (
     RANKED_STEPS,
     Evaluation,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rpd_core.chance import Phase
 from rpd_core.errors import EvidenceError
-from rpd_core.play.chance import Phase
 from rpd_core.play.prepare import RandomPlay
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.evaluation import Evaluations, ask

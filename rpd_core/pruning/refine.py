@@ -20,9 +20,9 @@ from rpd_core.analysis.intervals import arm_sizes
 from rpd_core.analysis.reading import StoredEpisodes
 from rpd_core.analysis.shrinkage import shrunken
 from rpd_core.analysis.spectrum import Tally, tally
+from rpd_core.chance import Phase
 from rpd_core.config.identity import short_digest
 from rpd_core.config.settings import Settings
-from rpd_core.play.chance import Phase
 from rpd_core.play.jobs import Around, SuiteJob
 from rpd_core.pruning.choice import BATCH, Chosen, choose_policy, size
 from rpd_core.pruning.confirm import Goal

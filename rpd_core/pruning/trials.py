@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rpd_core.analysis.suite import concat_episodes, take_episodes
+from rpd_core.chance import Phase
 from rpd_core.config.identity import short_digest
-from rpd_core.play.chance import Phase
 from rpd_core.play.jobs import Evaluation
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.confirm import BLOCKS, LOOKS

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from rpd_core.cli.text import say
 from rpd_core.errors import counted
 from rpd_core.report.benching import CRITERIA, SIZES
-from rpd_core.report.text import say
 
 if TYPE_CHECKING:
     from rpd_core.analysis.paired import Estimate

@@ -9,12 +9,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rpd_core.report.shortening import shortened
-from rpd_core.report.text import say
+from rpd_core.cli.shortening import shortened
+from rpd_core.cli.text import say
 
 if TYPE_CHECKING:
     from rpd_core.report.explaining import Explanation
-    from rpd_core.report.results import Decision
+    from rpd_core.results.records import Decision
 
 _VERDICTS = {
     "matters": "It matters: acting by default does harm.",

@@ -13,13 +13,13 @@ from rpd_core.analysis.decisions import Decisions
 from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.errors import RpdError, counted, shell_word
 from rpd_core.play.jobs import Names
-from rpd_core.report.decisions import decision_rows
-from rpd_core.report.finding import find_state
-from rpd_core.report.results import Decision
+from rpd_core.results.decisions import decision_rows
+from rpd_core.results.lookup import find_state
+from rpd_core.results.records import Decision
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray, IntArray
-    from rpd_core.report.opened import Run
+    from rpd_core.results.run import Run
 
 _AROUND = 2
 """Decisions above and below that are shown."""

@@ -19,7 +19,7 @@ from rpd_core.analysis.paired import Estimate, rank_agreement
 from rpd_core.config.resolve import Setup, with_default_action, with_rate
 from rpd_core.errors import ConfigError, EvidenceError, one_line
 from rpd_core.play.jobs import SuiteJob
-from rpd_core.report.opened import Run
+from rpd_core.results.run import Run
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.files import file_stem
 from rpd_core.store.session import Session

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rpd_core.report.shortening import cut
-from rpd_core.report.text import say
+from rpd_core.cli.shortening import cut
+from rpd_core.cli.text import say
 
 if TYPE_CHECKING:
     from rpd_core.report.sensitivity import Move, Sensitivity, Variant

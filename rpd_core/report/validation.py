@@ -13,13 +13,13 @@ from rpd_core.analysis.conditions import weigh
 from rpd_core.analysis.decisions import Decisions
 from rpd_core.analysis.paired import Estimate, rank_agreement, risk_difference
 from rpd_core.analysis.verdicts import Verdict
+from rpd_core.chance import Phase
 from rpd_core.errors import ConfigError, EvidenceError
-from rpd_core.play.chance import Phase
 from rpd_core.plugin.protocols import Condition
 from rpd_core.pruning.alone import Alone, play_alone
 from rpd_core.pruning.confirm import mean_bounds
 from rpd_core.pruning.evaluation import Evaluations
-from rpd_core.report.opened import Run
+from rpd_core.results.run import Run
 from rpd_core.store.session import Session
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rpd_core.report.shortening import shortened
-from rpd_core.report.text import say
+from rpd_core.cli.shortening import shortened
+from rpd_core.cli.text import say
 
 if TYPE_CHECKING:
     from rpd_core.analysis.paired import Estimate

@@ -12,6 +12,7 @@ from rpd_core.analysis.holding import Lists
 from rpd_core.api import Call, resolve_call, session_for, tidy
 from rpd_core.config.resolve import RESERVED, Setup, choose
 from rpd_core.errors import ConfigError, RpdError
+from rpd_core.execute.progress import shown, silent
 from rpd_core.execute.standing import standing
 from rpd_core.plugin.protocols import Measure
 from rpd_core.plugin.registry import installed
@@ -26,8 +27,7 @@ from rpd_core.report.benching import (
     looked_up,
     seed_figures,
 )
-from rpd_core.report.naming import base_name
-from rpd_core.report.progress import shown, silent
+from rpd_core.results.run_names import base_name
 from rpd_core.store.places import RUNS
 from rpd_core.study.sweeps import sweep_measures
 

@@ -6,12 +6,12 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from rpd_core.cli.cost import Work as Episodes
+from rpd_core.cli.cost import probe_here, scaled, sweep_work, work_left
 from rpd_core.config.identity import short_digest
 from rpd_core.config.resolve import Setup
 from rpd_core.errors import RpdError, one_line
 from rpd_core.play.probe import Probed
-from rpd_core.report.cost import Work as Episodes
-from rpd_core.report.cost import probe_here, scaled, sweep_work, work_left
 from rpd_core.study.cells import Place, stored_result
 from rpd_core.study.plan import texts
 from rpd_core.study.playing import Work

@@ -11,11 +11,11 @@ from pathlib import Path
 from rpd_core.api import Call, resolve_call
 from rpd_core.config.resolve import Setup
 from rpd_core.errors import ConfigError, one_line
+from rpd_core.execute.pace import RUNS
+from rpd_core.execute.progress import shown
 from rpd_core.report.grids.files import write_grid
 from rpd_core.report.grids.results import CellResult, Failure, Grid
 from rpd_core.report.grids.spreads import row_of
-from rpd_core.report.pace import RUNS
-from rpd_core.report.progress import shown
 from rpd_core.store.lock import locked
 from rpd_core.study.bench import heard_once, on_one_engine
 from rpd_core.study.cells import Place, place_of, play_cell, stored_result

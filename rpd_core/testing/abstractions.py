@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rpd_core.chance import Draws, canonical
 from rpd_core.errors import ComponentError, FitError, one_line
 from rpd_core.play.actions import random_actions
-from rpd_core.play.chance import Draws, canonical
 from rpd_core.play.entries import observed_entries
 from rpd_core.play.prepare import restore_fitted, stored_fields
 from rpd_core.play.relations import relation_of

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rpd_core.chance import Draws
 from rpd_core.play.actions import action_check, first_action, in_every_lane, random_actions
-from rpd_core.play.chance import Draws
 from rpd_core.plugin.blame import a_kind, gave_instead
 from rpd_core.plugin.protocols import (
     Choice,

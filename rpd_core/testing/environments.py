@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rpd_core.chance import Draws
 from rpd_core.play.actions import random_actions
-from rpd_core.play.chance import Draws
 from rpd_core.plugin.blame import gave_instead
 from rpd_core.plugin.protocols import Environment, Lanes, Opening
 from rpd_core.testing.scenes import LANES, STEPS, parts_of

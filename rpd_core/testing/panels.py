@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from rpd_core.chance import state_keys
 from rpd_core.errors import ComponentError, one_line
-from rpd_core.play.chance import state_keys
 from rpd_core.plugin.protocols import Entry, Panel, PanelFacts, PanelView, Plotter
 from rpd_core.report.page.blocks import Room, checked_blocks
 from rpd_core.testing.fitting import Unchecked

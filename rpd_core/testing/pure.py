@@ -13,8 +13,8 @@ import numpy as np
 from rpd_core.analysis.conditions import fit_condition, learned_fields, restore_condition, weigh
 from rpd_core.analysis.ranking import evidence_for
 from rpd_core.analysis.spectrum import tally
+from rpd_core.chance import state_keys
 from rpd_core.errors import EvidenceError, one_line
-from rpd_core.play.chance import state_keys
 from rpd_core.plugin.protocols import (
     Condition,
     Episodes,

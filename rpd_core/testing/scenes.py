@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from gymnasium import spaces
 
+from rpd_core.chance import Draws
 from rpd_core.play.actions import random_actions
-from rpd_core.play.chance import Draws
 from rpd_core.plugin.protocols import Environment, Facts, Opening
 
 if TYPE_CHECKING:

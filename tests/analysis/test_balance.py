@@ -17,7 +17,7 @@ from rpd_core.analysis.balance import RATES, choose_rate, pilot_episodes
 from rpd_core.config.resolve import resolve
 from rpd_core.errors import ConfigError, EvidenceError, StoreError
 from rpd_core.plugin.registry import installed
-from rpd_core.report.naming import default_directory
+from rpd_core.results.run_names import default_directory
 
 
 def test_the_rate_lies_between_those_around_one_half() -> None:

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from stable_baselines3 import PPO
 
-from rpd_core.play.chance import Draws
+from rpd_core.chance import Draws
 from rpd_core.plugin.protocols import Facts, PolicyInput
 from rpd_sb3.loader import Sb3File
 

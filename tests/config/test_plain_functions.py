@@ -9,9 +9,9 @@ import numpy as np
 import worlds
 from gymnasium import spaces
 
+from rpd_core.chance import Draws
 from rpd_core.config.resolve import Setup, resolve
 from rpd_core.config.settings import Request
-from rpd_core.play.chance import Draws
 from rpd_core.plugin.chain import opened
 from rpd_core.plugin.protocols import (
     Episodes,

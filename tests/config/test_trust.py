@@ -22,9 +22,9 @@ from rpd_core.plugin.discovery import find_plugins, load_plugins
 from rpd_core.plugin.hookspecs import hookimpl
 from rpd_core.plugin.protocols import Component
 from rpd_core.plugin.registry import Registry
-from rpd_core.pruning.export import FORMAT
-from rpd_core.pruning.loading import PrunedFile
-from rpd_core.report.stored import stored_request
+from rpd_core.results.export import FORMAT
+from rpd_core.results.pruned_policy import PrunedFile
+from rpd_core.results.requests import stored_request
 from rpd_core.store.directory import RunDirectory
 
 LOADERS = '''
@@ -86,7 +86,7 @@ def strangers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Regis
     )
     found = Registry([*find_plugins(), *load_plugins([point])])
     monkeypatch.setattr(registries, "installed", lambda: found)
-    for module in ("rpd_core.report.stored", "rpd_core.pruning.loading"):
+    for module in ("rpd_core.results.requests", "rpd_core.results.pruned_policy"):
         monkeypatch.setattr(f"{module}.installed", lambda: found)
     yield found
     sys.modules.pop("odd_loaders", None)

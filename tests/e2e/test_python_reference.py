@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import rpd_core
-from rpd_core.report.opened import Run
-from rpd_core.report.replaying import DescribedStep, Replay
+from rpd_core.results.replay import DescribedStep, Replay
+from rpd_core.results.run import Run
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs/reference/python.md").read_text("utf-8")
 

@@ -15,10 +15,10 @@ from rpd_core.play.jobs import Names
 from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Episodes, Spectrum, States, Visits
 from rpd_core.pruning.curves import PrunedPoint
-from rpd_core.report import results
 from rpd_core.report.pictures.stored import IndexedClips, PictureIndex
 from rpd_core.report.sensitivity import Move, Sensitivity, Variant
 from rpd_core.report.validation import ValidatedGroup, ValidatedState, Validation
+from rpd_core.results import records as results
 from rpd_core.store.directory import StoredAnalysis, StoredSuite
 from rpd_core.store.parts import PartRecord
 from rpd_core.store.tables import SCHEMA_VERSION

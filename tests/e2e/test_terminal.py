@@ -13,7 +13,7 @@ import pytest
 from terminal import Terminal, screen
 
 from rpd_core.cli import progress
-from rpd_core.report.pace import Pace
+from rpd_core.execute.pace import Pace
 
 LIGHT = ["--env", "gym:CartPole-v1", "--policy", "random", "--default-action", "constant:0"]
 """An environment that is opened quickly; no network."""
@@ -35,7 +35,7 @@ def terminal(tmp_path: Path) -> Iterator[Callable[..., Terminal]]:
 
 
 LONG = """
-from rpd_core.report import cost
+from rpd_core.cli import cost
 cost.LONG = 0.0
 from rpd_core.cli.main import main
 main()
@@ -123,7 +123,7 @@ def test_a_long_run_goes_on_when_that_is_wanted(
 def test_nobody_is_asked_where_nobody_can_answer(
     cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rpd_core.report.cost.LONG", 0.0)
+    monkeypatch.setattr("rpd_core.cli.cost.LONG", 0.0)
     words = ["suite", *LIGHT, "--episodes", "100", "--workers", "1", "--out", "run"]
     done = cli(*words)
     assert done.exit_code == 0, done.output

@@ -15,8 +15,8 @@ from rpd_atari_zoo.graph import DTYPES
 from rpd_atari_zoo.loader import AtariZooFile
 from rpd_atari_zoo.operators import OPERATORS
 from rpd_atari_zoo.protos import GraphDef
+from rpd_core.chance import Draws
 from rpd_core.errors import RpdError
-from rpd_core.play.chance import Draws
 from rpd_core.plugin.protocols import Facts, PolicyInput
 from tests.fuzz.mutations import flipped
 

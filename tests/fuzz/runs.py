@@ -18,15 +18,15 @@ import pyarrow.parquet as pq
 
 from rpd_core.api import open_run
 from rpd_core.cli.console import CleanConsole
+from rpd_core.cli.listing import print_list
+from rpd_core.cli.screen import print_answer
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import RpdError
 from rpd_core.plugin.registry import installed
-from rpd_core.report.listing import print_list
-from rpd_core.report.replaying import find_episode
-from rpd_core.report.screen import print_answer
-from rpd_core.report.stored import stored_request
-from rpd_core.report.verifying import verify
+from rpd_core.results.replay import find_episode
+from rpd_core.results.requests import stored_request
+from rpd_core.results.verification import verify
 from rpd_core.store.directory import RunDirectory
 from tests.fuzz import small_run
 from tests.fuzz.mutations import flipped, members, other_json, zipped

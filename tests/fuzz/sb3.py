@@ -23,8 +23,8 @@ import stable_baselines3
 import torch
 from gymnasium import spaces
 
+from rpd_core.chance import Draws
 from rpd_core.errors import RpdError
-from rpd_core.play.chance import Draws
 from rpd_core.plugin.protocols import Facts, PolicyInput
 from rpd_sb3.loader import Sb3File
 from tests.fuzz.mutations import flipped

@@ -17,8 +17,8 @@ import torch
 from gymnasium import spaces
 from torch import Tensor, nn
 
+from rpd_core.chance import Draws
 from rpd_core.errors import RpdError
-from rpd_core.play.chance import Draws
 from rpd_core.plugin.protocols import Facts, PolicyInput
 from rpd_torchscript.functions.table import ALLOWED, RANDOM
 from rpd_torchscript.loader import TorchScriptFile

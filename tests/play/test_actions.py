@@ -9,8 +9,8 @@ import pytest
 from gymnasium import spaces
 from lines import Line, always, plan, player
 
+from rpd_core.chance import Draws
 from rpd_core.play.actions import action_check, first_action, random_actions
-from rpd_core.play.chance import Draws
 from rpd_core.play.deciders import Coin
 from rpd_core.play.recording import play_suite
 from rpd_core.plugin.protocols import Facts

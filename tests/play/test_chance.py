@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from rpd_core.errors import FitError
-from rpd_core.play.chance import (
+from rpd_core.chance import (
     Domain,
     Draws,
     Phase,
@@ -25,6 +24,7 @@ from rpd_core.play.chance import (
     to_unit,
     word,
 )
+from rpd_core.errors import FitError
 
 ROWS = 200_000
 

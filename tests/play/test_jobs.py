@@ -9,10 +9,10 @@ import gymnasium
 import numpy as np
 import pytest
 
+from rpd_core.chance import Phase, episode_keys
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import EpisodeError
-from rpd_core.play.chance import Phase, episode_keys
 from rpd_core.play.deciders import Coin
 from rpd_core.play.jobs import (
     Evaluation,

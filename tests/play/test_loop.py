@@ -12,8 +12,8 @@ from gymnasium import spaces
 from lines import Cell, Does, Gives, Line, always, by_step, kept, mutated, pattern, plan, player
 
 from rpd_basics.default_actions import Constant, OtherPolicy, Random, Repeat
+from rpd_core.chance import Phase, canonical, environment_seeds, state_keys
 from rpd_core.errors import FitError
-from rpd_core.play.chance import Phase, canonical, environment_seeds, state_keys
 from rpd_core.play.deciders import Coin, TopStates
 from rpd_core.play.jobs import Evaluation, EvaluationJob, perform_evaluations
 from rpd_core.play.loop import Player, Step

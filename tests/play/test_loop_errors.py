@@ -10,8 +10,8 @@ import pytest
 from gymnasium import spaces
 from lines import Line, always, kept, plan, player
 
+from rpd_core.chance import environment_seeds
 from rpd_core.errors import EpisodeError, FitError, RpdError
-from rpd_core.play.chance import environment_seeds
 from rpd_core.plugin.protocols import Choice
 
 FIRST = 40

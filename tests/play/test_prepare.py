@@ -14,13 +14,13 @@ import worlds
 from lines import Cell, Does, Gives, Line, LineLanes, always, by_step
 
 from rpd_core import pipeline
+from rpd_core.chance import Phase, environment_seeds, episode_keys, state_keys
 from rpd_core.config.configuration import Configuration
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import StoreError
 from rpd_core.execute.local import ThisProcess
 from rpd_core.play import prepare
-from rpd_core.play.chance import Phase, environment_seeds, episode_keys, state_keys
 from rpd_core.play.deciders import Coin
 from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import Recipe

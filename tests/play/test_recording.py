@@ -9,7 +9,7 @@ import pytest
 from chunks import EPISODES, chunk
 from lines import Line, always, by_step, pattern, plan, player
 
-from rpd_core.play.chance import canonical, state_keys
+from rpd_core.chance import canonical, state_keys
 from rpd_core.play.deciders import Coin
 from rpd_core.play.recording import Recorder, entropy, grouped, play_suite, value_gap
 from rpd_core.plugin.protocols import Choice, Suite

@@ -14,7 +14,7 @@ import stores
 
 from rpd_core.errors import ComponentError, StoreError
 from rpd_core.plugin.protocols import Entry
-from rpd_core.report.replaying import replay
+from rpd_core.results.replay import replay
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ class Watch:
             raise ModuleNotFoundError(name)  # quicker than importing it
 
 sys.meta_path.insert(0, Watch())
-import rpd_core.pruning.loading  # most of the core, which is light, once for all
+import rpd_core.results.pruned_policy  # most of the core, which is light, once for all
 assert not Watch.asked
 found = {}
 for module in json.loads(sys.argv[1]):

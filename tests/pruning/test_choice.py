@@ -17,8 +17,8 @@ from lines import Cell, Does, Gives, Line, always
 from stores import session_at
 
 from rpd_core.analysis.ranking import Ranking
+from rpd_core.chance import canonical, state_keys
 from rpd_core.config.settings import Request
-from rpd_core.play.chance import canonical, state_keys
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.choice import (
     BATCH,
@@ -35,7 +35,7 @@ from rpd_core.pruning.curves import Curve, PrunedPoint
 from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.pruning.references import References, measure_references
 from rpd_core.pruning.trials import Candidate, Trials
-from rpd_core.report.summary import policy_of
+from rpd_core.results.summary import policy_of
 from rpd_core.store.session import Session
 
 KEPT = np.arange(7)

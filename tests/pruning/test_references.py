@@ -11,14 +11,14 @@ from lines import Cell, Does, Gives, Line, always
 from stores import build, corridor, session_at
 
 from rpd_core.analysis.ranking import Ranking
+from rpd_core.chance import canonical, state_keys
 from rpd_core.config.settings import Request
-from rpd_core.play.chance import canonical, state_keys
 from rpd_core.pruning import sweep
 from rpd_core.pruning.curves import Curve, PrunedPoint
 from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.pruning.references import References, measure_references
 from rpd_core.pruning.sweep import Pruning, Sweep
-from rpd_core.report.summary import _thresholds
+from rpd_core.results.summary import _thresholds
 from rpd_core.store.session import Session
 
 

@@ -15,7 +15,7 @@ from strangers import having, plugin
 
 import rpd_core as rpd
 from rpd_core.analysis.spectrum import tally
-from rpd_core.play.chance import Phase
+from rpd_core.chance import Phase
 from rpd_core.play.jobs import Around, SuiteJob, perform_suite
 from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.protocols import Component

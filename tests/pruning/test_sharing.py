@@ -12,8 +12,8 @@ import worlds
 from lines import Cell, Does, Gives, Line, always
 from stores import contents, corridor, session_at
 
+from rpd_core.chance import Phase, canonical, state_keys
 from rpd_core.execute.local import ThisProcess
-from rpd_core.play.chance import Phase, canonical, state_keys
 from rpd_core.play.jobs import Evaluation, EvaluationJob, perform_evaluations
 from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.protocols import Outcome, WorkItem

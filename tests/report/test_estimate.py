@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import worlds
 
+from rpd_core.cli import cost as estimate
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.plugin.registry import Registry
-from rpd_core.report import cost as estimate
 
 
 @pytest.mark.parametrize(

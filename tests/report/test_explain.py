@@ -16,7 +16,7 @@ from commands import refusal, rpd_command
 
 from rpd_core.api import open_run
 from rpd_core.errors import ConfigError
-from rpd_core.report.opened import Run
+from rpd_core.results.run import Run
 
 QUICK = {"confirm_episodes": 20, "rounds": 0}
 

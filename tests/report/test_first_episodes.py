@@ -13,7 +13,7 @@ from stores import contents, corridor, finish, ready
 import rpd_core as rpd
 from rpd_core.cli.prune import of_the_latest
 from rpd_core.errors import StoreError
-from rpd_core.report.verifying import verify
+from rpd_core.results.verification import verify
 
 FEWER = 50
 """Between two ends of parts: those of the corridor hold twenty episodes."""

@@ -14,7 +14,7 @@ from strangers import having, plugin
 import rpd_core as rpd
 from rpd_core.errors import ConfigError, StoreError
 from rpd_core.plugin.protocols import Component
-from rpd_core.report.opened import Run
+from rpd_core.results.run import Run
 
 PARTS: tuple[tuple[str, Component], ...] = (
     ("environment", Component("corridor", "worlds:Corridor", "A world", runs_code=False)),

@@ -17,8 +17,8 @@ from PIL import Image, ImageDraw
 from stores import contents, corridor, finish, ready, session_at
 
 import rpd_core as rpd
+from rpd_core.chance import Phase, episode_keys
 from rpd_core.errors import RpdError, StoreError
-from rpd_core.play.chance import Phase, episode_keys
 from rpd_core.play.deciders import Coin
 from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import recipe_of
@@ -29,7 +29,7 @@ from rpd_core.report.pictures.portraits import Sighting, affordable
 from rpd_core.report.pictures.scene import Scene, gathered_by
 from rpd_core.report.pictures.stored import picture_folder, read_pictures
 from rpd_core.report.pictures.taking import take_pictures, visits_of
-from rpd_core.report.verifying import verify
+from rpd_core.results.verification import verify
 
 
 @pytest.fixture(scope="module")

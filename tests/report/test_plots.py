@@ -19,7 +19,6 @@ from strangers import having, plugin
 import rpd_core as rpd
 from rpd_core.errors import ConfigError
 from rpd_core.pruning.curves import mean_curve
-from rpd_core.report.opened import Run
 from rpd_core.report.plots.balance import balance_data
 from rpd_core.report.plots.catalogue import draw
 from rpd_core.report.plots.curves import best_within, curves_data, draw_curves
@@ -28,7 +27,8 @@ from rpd_core.report.plots.map import _chosen, _in_words, map_data
 from rpd_core.report.plots.names import PLOTS
 from rpd_core.report.plots.rounds import draw_rounds, rounds_data
 from rpd_core.report.plots.style import line_styles, rendered, short_spec
-from rpd_core.report.results import RoundFacts
+from rpd_core.results.records import RoundFacts
+from rpd_core.results.run import Run
 
 
 @pytest.fixture(scope="module")

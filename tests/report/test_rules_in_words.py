@@ -11,8 +11,8 @@ import stores
 from rpd_core.analysis.rules import Bound
 from rpd_core.api import open_run
 from rpd_core.plugin.protocols import Entry
-from rpd_core.report.results import FoundRule, FoundRules
-from rpd_core.report.rules import bound_words, bounds_words, rule_lines, rules_in_words
+from rpd_core.results.records import FoundRule, FoundRules
+from rpd_core.results.rules import bound_words, bounds_words, rule_lines, rules_in_words
 
 TILT = Entry("pole tilt", "°", factor=229.1831, digits=0)
 SPEED = Entry("speed", " m/s")

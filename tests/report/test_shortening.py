@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from rpd_core.report.listing import _most_often, list_title, print_list
-from rpd_core.report.results import Decision
-from rpd_core.report.shortening import cut, shortened
+from rpd_core.cli.listing import _most_often, list_title, print_list
+from rpd_core.cli.shortening import cut, shortened
+from rpd_core.results.records import Decision
 
 RULES = [
     "speed < 1 and angle >= 0.5 and height < 2 (90 % pure)",

@@ -13,8 +13,8 @@ from commands import refusal, rpd_command
 from stores import corridor, finish, session_at
 
 import rpd_core as rpd
+from rpd_core.chance import Phase
 from rpd_core.errors import ConfigError
-from rpd_core.play.chance import Phase
 from rpd_core.pruning.alone import twins_of
 from rpd_core.pruning.evaluation import Evaluations, ask
 from rpd_core.report.validation import Validation, choose_states

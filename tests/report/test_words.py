@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rpd_core.report.words import chosen, most_often, spread
+from rpd_core.results.words import chosen, most_often, spread
 
 NAMES = ("left", "right", "wait")
 

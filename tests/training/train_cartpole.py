@@ -21,7 +21,7 @@ from stable_baselines3 import PPO
 from torch import nn
 
 import rpd_gym
-from rpd_core.play.chance import Phase, episode_keys
+from rpd_core.chance import Phase, episode_keys
 from rpd_core.play.loop import Plan, Player
 from rpd_core.play.recipe import policy_alone
 from rpd_gym.cartpole import CartPole

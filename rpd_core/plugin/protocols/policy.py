@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from rpd_core.play.chance import Draws
+    from rpd_core.chance import Draws
     from rpd_core.plugin.protocols.arrays import Array, Batch, BoolArray, FloatArray
     from rpd_core.plugin.protocols.environment import Facts
 

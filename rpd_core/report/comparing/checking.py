@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rpd_core.errors import ConfigError
-from rpd_core.report.opened import Run
+from rpd_core.results.run import Run
 from rpd_core.store.prepared import prepared_digest
 
 _REMEDY = "play one like the other, with rpd run --like"

@@ -26,9 +26,9 @@ from rpd_core.report.comparing.results import (
     PrunedCurve,
     Side,
 )
-from rpd_core.report.opened import Run, opened_run
 from rpd_core.report.plots.data import RANDOM, PlottedCurve, curves_of
-from rpd_core.report.words import policy_words
+from rpd_core.results.run import Run, opened_run
+from rpd_core.results.words import policy_words
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import BoolArray, IntArray, KeyArray

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from rpd_core.report.opened import Run
 from rpd_core.report.pictures.stored import read_pictures
+from rpd_core.results.run import Run
 
 
 def state_pictures(run: Run) -> Mapping[int, Path]:

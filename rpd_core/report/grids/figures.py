@@ -18,7 +18,7 @@ from rpd_core.report.grids.results import CurvePoint
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray
-    from rpd_core.report.results import Policy, Summary
+    from rpd_core.results.records import Policy, Summary
 
 SHARES = ("states", "steps", "episode_steps")
 """What a target takes least of; the last is the mean share over episodes, not that of totals."""

@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from rpd_core.cli.text import say
 from rpd_core.errors import counted
-from rpd_core.report.pace import in_words
-from rpd_core.report.text import say
+from rpd_core.execute.pace import in_words
 
 if TYPE_CHECKING:
     from rpd_core.study.estimate import PlannedGrid, PlannedRun

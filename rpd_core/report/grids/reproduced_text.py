@@ -9,12 +9,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from rpd_core.cli.text import say
 from rpd_core.errors import counted
 from rpd_core.report.grids.paper import COLUMNS, FRACTIONS, paper_task
 from rpd_core.report.grids.reproduced import Compared, ReproducedRow, Reproduction
 from rpd_core.report.grids.results import Spread
 from rpd_core.report.grids.text import counted_seeds, joined
-from rpd_core.report.text import say
 
 _COLUMNS = {
     "states": "states: portfolio",

@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from rpd_core.cli.text import say
 from rpd_core.errors import counted
 from rpd_core.report.grids.naming import USUAL, heading, written
 from rpd_core.report.grids.results import Grid, GridRow
-from rpd_core.report.text import say
 
 _GAP = 2
 """Blanks between columns."""

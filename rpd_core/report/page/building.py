@@ -10,11 +10,12 @@ from typing import Any
 
 from markupsafe import Markup
 
+from rpd_core.cli.listing import reached_words
+from rpd_core.cli.screen import headline
+from rpd_core.cli.text import advice_on
 from rpd_core.errors import ConfigError, RpdError, one_line
 from rpd_core.plugin.protocols import Image, Paragraph
 from rpd_core.plugin.registry import installed
-from rpd_core.report.listing import reached_words
-from rpd_core.report.opened import Run
 from rpd_core.report.page import sentences
 from rpd_core.report.page.blocks import ShownPlane
 from rpd_core.report.page.charts import curve_chart, library, plane_chart
@@ -40,13 +41,12 @@ from rpd_core.report.page.rendering import render
 from rpd_core.report.page.sweep import Line, sweep_lines
 from rpd_core.report.page.unfinished import begun_run
 from rpd_core.report.pictures.stored import Pictures, read_pictures
-from rpd_core.report.results import Summary
-from rpd_core.report.screen import headline
-from rpd_core.report.text import advice_on
 from rpd_core.report.validation import FILE as VALIDATION
 from rpd_core.report.validation import Validation
 from rpd_core.report.validation_text import sentences as validation_sentences
-from rpd_core.report.words import most_often
+from rpd_core.results.records import Summary
+from rpd_core.results.run import Run
+from rpd_core.results.words import most_often
 from rpd_core.store.codec import from_plain, to_plain
 from rpd_core.store.files import write_whole
 

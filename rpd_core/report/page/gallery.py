@@ -9,7 +9,7 @@ from pathlib import Path
 from rpd_core.errors import counted
 from rpd_core.report.page.packing import data_uri, webp
 from rpd_core.report.pictures.stored import ClipPair, Pictures
-from rpd_core.report.results import Decision
+from rpd_core.results.records import Decision
 
 MOST_PICTURES = 300
 MOST_CLIPS = 5

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from rpd_core.plugin.protocols import Gatherer, Panel, PanelFacts
 from rpd_core.plugin.registry import Registry
-from rpd_core.report.opened import Run
 from rpd_core.report.page.panels import panel_facts
 from rpd_core.report.pictures.scene import Gather, Scene, gathered_by
+from rpd_core.results.run import Run
 from rpd_core.store.session import Session
 
 

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 
 from rpd_core.analysis.decisions import Decisions
 from rpd_core.errors import RpdError, StoreError, one_line
-from rpd_core.report.decisions import decision_rows
-from rpd_core.report.opened import Run
-from rpd_core.report.results import Decision
+from rpd_core.results.decisions import decision_rows
+from rpd_core.results.records import Decision
+from rpd_core.results.run import Run
 from rpd_core.store.checking import LARGEST_TABLE, WrongTable, check_room
 from rpd_core.store.files import file_stem, read_whole
 

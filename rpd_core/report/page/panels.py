@@ -11,9 +11,9 @@ import numpy as np
 from rpd_core.errors import ComponentError, one_line
 from rpd_core.plugin.protocols import Panel, PanelFacts, PanelView
 from rpd_core.plugin.registry import Registration, Registry
-from rpd_core.report.opened import Run
 from rpd_core.report.page.blocks import ROOM, Room, ShownPlane, checked_blocks, plain_name
 from rpd_core.report.page.listed import Listed
+from rpd_core.results.run import Run
 from rpd_core.store.files import read_whole
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup, escape
 
 from rpd_core.report.page.sweep import Line
-from rpd_core.report.results import Decision
+from rpd_core.results.records import Decision
 
 COLOURS = (
     "#0072b2", "#d55e00", "#009e73", "#b0457f", "#a97800", "#2f8fc6", "#8c564b", "#6f57b8",

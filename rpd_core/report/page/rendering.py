@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from rpd_core.report.words import most_often
+from rpd_core.results.words import most_often
 
 _LONGEST = 4000
 """Characters of a text from outside that are shown."""

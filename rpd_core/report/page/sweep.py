@@ -9,7 +9,7 @@ import numpy as np
 
 from rpd_core.pruning.curves import Curve, averaged_curve
 from rpd_core.pruning.tails import quantile
-from rpd_core.report.opened import Run
+from rpd_core.results.run import Run
 
 Role = Literal["list", "measure", "baseline"]
 

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from rpd_core.analysis.conditions import weigh
+from rpd_core.chance import Phase, episode_keys
 from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.errors import ConfigError, nearest
-from rpd_core.play.chance import Phase, episode_keys
 from rpd_core.play.deciders import TopStates, always
 from rpd_core.play.loop import Keep, Plan, Player
 from rpd_core.play.recipe import Recipe
 from rpd_core.pruning.confirm import LOOKS, block_of
 from rpd_core.pruning.curves import cutoffs_for
-from rpd_core.pruning.kept import all_keys
 from rpd_core.pruning.trials import ranking_of
-from rpd_core.report.opened import Run
-from rpd_core.report.replaying import AskedEpisode, find_episode, never
+from rpd_core.results.kept import all_keys
+from rpd_core.results.replay import AskedEpisode, find_episode, never
+from rpd_core.results.run import Run
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import BoolArray, IntArray, KeyArray

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PIL import Image
 
-from rpd_core.play.chance import Phase, episode_keys
+from rpd_core.chance import Phase, episode_keys
 from rpd_core.play.deciders import Coin, OneArm
 from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import Recipe

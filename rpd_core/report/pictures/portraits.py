@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.play.chance import Phase, episode_keys
+from rpd_core.chance import Phase, episode_keys
 from rpd_core.play.deciders import Coin
 from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import Recipe

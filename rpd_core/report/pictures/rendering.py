@@ -17,8 +17,6 @@ from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import recipe_of
 from rpd_core.play.replay import Watched, watch_episodes
 from rpd_core.play.viewing import Viewer, viewing
-from rpd_core.report.finding import find_state
-from rpd_core.report.opened import Run
 from rpd_core.report.pictures import files
 from rpd_core.report.pictures.actors import acting, beside, find_outcome
 from rpd_core.report.pictures.cards import Card, draw_card, side_by_side
@@ -34,7 +32,9 @@ from rpd_core.report.pictures.clips import (
 )
 from rpd_core.report.pictures.taking import visits_of
 from rpd_core.report.pictures.tracing import draw_trace
-from rpd_core.report.replaying import find_episode, stored_setup
+from rpd_core.results.lookup import find_state
+from rpd_core.results.replay import find_episode, stored_setup
+from rpd_core.results.run import Run
 from rpd_core.store.files import file_stem, write_whole
 
 _FILMS, _PICTURES = (".webp", ".mp4"), (".png", ".webp")

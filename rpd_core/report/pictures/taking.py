@@ -13,7 +13,6 @@ from rpd_core.errors import RpdError
 from rpd_core.execute.running import run_items
 from rpd_core.play.viewing import drawing_of, viewing_late
 from rpd_core.plugin.protocols import WorkItem
-from rpd_core.report.opened import Run
 from rpd_core.report.pictures.clips import ClipJob, Clips, Visit, perform_clips
 from rpd_core.report.pictures.files import thumbnail
 from rpd_core.report.pictures.portraits import (
@@ -35,6 +34,7 @@ from rpd_core.report.pictures.stored import (
     read_index,
     read_pictures,
 )
+from rpd_core.results.run import Run
 from rpd_core.store.files import file_stem, refuse_outside, write_whole
 from rpd_core.store.session import Session
 

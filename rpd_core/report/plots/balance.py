@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 
 from rpd_core.analysis.balance import Pilot
 from rpd_core.analysis.pilot import FILE as PILOT
-from rpd_core.report.opened import Run
 from rpd_core.report.plots.style import (
     BLACK,
     BLUE,
@@ -20,6 +19,7 @@ from rpd_core.report.plots.style import (
     in_percent,
     new_figure,
 )
+from rpd_core.results.run import Run
 from rpd_core.store.codec import from_plain
 
 if TYPE_CHECKING:

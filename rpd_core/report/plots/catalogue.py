@@ -9,7 +9,6 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from rpd_core.errors import nearest
-from rpd_core.report.opened import Run
 from rpd_core.report.plots.asking import PlotError, PlotOptions
 from rpd_core.report.plots.balance import balance_data, draw_balance
 from rpd_core.report.plots.curves import curves_data, draw_curves
@@ -21,6 +20,7 @@ from rpd_core.report.plots.panels import draw_by_panel
 from rpd_core.report.plots.rounds import draw_rounds, rounds_data
 from rpd_core.report.plots.scores import draw_scores, scores_data
 from rpd_core.report.plots.style import rendered
+from rpd_core.results.run import Run
 from rpd_core.store.files import write_whole
 
 _DRAWN: dict[str, Callable[[Run, PlotOptions], Figure]] = {

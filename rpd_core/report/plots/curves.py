@@ -10,7 +10,6 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from rpd_core.errors import nearest
-from rpd_core.report.opened import Run
 from rpd_core.report.plots.asking import PlotError
 from rpd_core.report.plots.data import PlottedCurve, curves_of
 from rpd_core.report.plots.style import (
@@ -24,12 +23,13 @@ from rpd_core.report.plots.style import (
     shared_legend,
     short_spec,
 )
+from rpd_core.results.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from rpd_core.plugin.protocols import FloatArray
-    from rpd_core.report.results import Policy
+    from rpd_core.results.records import Policy
 
 
 @dataclass(frozen=True)

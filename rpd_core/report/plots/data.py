@@ -9,7 +9,7 @@ import numpy as np
 
 from rpd_core.analysis.intervals import two_sided_z
 from rpd_core.pruning.curves import Curve, mean_curve
-from rpd_core.report.opened import Run
+from rpd_core.results.run import Run
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray

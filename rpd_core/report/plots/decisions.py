@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from rpd_core.report.listing import reached_words
-from rpd_core.report.opened import Run
+from rpd_core.cli.listing import reached_words
 from rpd_core.report.plots.asking import PlotError
 from rpd_core.report.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, house_style, new_figure
+from rpd_core.results.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from rpd_core.report.results import Decision
+    from rpd_core.results.records import Decision
 
 _LONGEST = 52
 """Characters of a state."""

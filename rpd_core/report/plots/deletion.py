@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from rpd_core.report.opened import Run
 from rpd_core.report.plots.asking import PlotError
 from rpd_core.report.plots.style import (
     GREY,
@@ -18,6 +17,7 @@ from rpd_core.report.plots.style import (
     new_figure,
     shared_legend,
 )
+from rpd_core.results.run import Run
 
 if TYPE_CHECKING:
     from rpd_core.pruning.deletion import Deletion

@@ -16,9 +16,9 @@ from rpd_core.analysis.decisions import judged_states
 from rpd_core.analysis.intervals import effect
 from rpd_core.errors import nearest
 from rpd_core.plugin.protocols import Entry
-from rpd_core.report.opened import Run
 from rpd_core.report.plots.asking import PlotError
 from rpd_core.report.plots.style import LIGHT, WHOLE, house_style, new_figure
+from rpd_core.results.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,12 +9,12 @@ from matplotlib.figure import Figure
 from rpd_core.errors import one_line
 from rpd_core.plugin.protocols import Panel, PanelView, Plotter
 from rpd_core.plugin.registry import Registration, Registry, installed
-from rpd_core.report.opened import Run
 from rpd_core.report.page.listed import read_list
 from rpd_core.report.page.panels import Gathered, panel_facts, view_of
 from rpd_core.report.pictures.stored import read_pictures
 from rpd_core.report.plots.asking import PlotError
 from rpd_core.report.plots.style import house_style, new_figure
+from rpd_core.results.run import Run
 
 
 @house_style()

@@ -10,14 +10,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from rpd_core.errors import shell_word
-from rpd_core.report.opened import Run
 from rpd_core.report.plots.asking import PlotError
 from rpd_core.report.plots.style import BLUE, RED, house_style, in_percent, new_figure
+from rpd_core.results.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from rpd_core.report.results import RoundFacts
+    from rpd_core.results.records import RoundFacts
 
 
 @dataclass(frozen=True)

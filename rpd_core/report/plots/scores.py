@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from rpd_core.report.opened import Run
 from rpd_core.report.plots.style import house_style, in_whole_numbers, line_styles, new_figure
+from rpd_core.results.run import Run
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray

@@ -10,7 +10,7 @@ import numpy as np
 
 from rpd_atari_zoo.graph import DTYPES
 from rpd_atari_zoo.protos import GraphDef
-from rpd_core.play.chance import Draws
+from rpd_core.chance import Draws
 from rpd_core.plugin.protocols import Facts, PolicyInput
 
 NUMBERS = {np.dtype(dtype): number for number, dtype in DTYPES.items()}

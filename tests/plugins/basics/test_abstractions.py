@@ -8,8 +8,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from rpd_core.chance import canonical, state_keys
 from rpd_core.errors import FitError, RpdError, SpecError
-from rpd_core.play.chance import canonical, state_keys
 from rpd_core.play.loop import Recipe
 from rpd_core.play.prepare import fitted_fields, restore_fitted
 from rpd_core.plugin.chain import Chain

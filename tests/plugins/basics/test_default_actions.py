@@ -11,9 +11,9 @@ import pytest
 from gymnasium import spaces
 
 from rpd_basics.default_actions import parse_action
+from rpd_core.chance import Domain, Draws, Phase, domain_keys, episode_keys
 from rpd_core.config.trust import runs_code
 from rpd_core.errors import FitError, RpdError, SpecError
-from rpd_core.play.chance import Domain, Draws, Phase, domain_keys, episode_keys
 from rpd_core.plugin.importing import import_attribute
 from rpd_core.plugin.protocols import Choice, Facts, Moment, PolicyInput
 from rpd_core.plugin.registry import installed

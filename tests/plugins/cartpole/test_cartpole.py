@@ -14,10 +14,10 @@ import pytest
 import torch
 from gymnasium import spaces
 
+from rpd_core.chance import Phase, canonical, episode_keys, state_keys
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import FitError
-from rpd_core.play.chance import Phase, canonical, episode_keys, state_keys
 from rpd_core.play.deciders import always
 from rpd_core.play.jobs import SuiteJob, perform_suite, player_for
 from rpd_core.play.loop import Plan

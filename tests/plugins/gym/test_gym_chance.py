@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from own_worlds import Dice
 
+from rpd_core.chance import Phase, episode_keys
 from rpd_core.errors import EpisodeError, FitError, SpecError
-from rpd_core.play.chance import Phase, episode_keys
 from rpd_core.play.loop import Plan, Player
 from rpd_core.play.prepare import RandomPlay
 from rpd_core.play.recipe import policy_alone

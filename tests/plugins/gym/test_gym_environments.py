@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from own_worlds import Walk
 
+from rpd_core.chance import Phase, episode_keys
 from rpd_core.errors import ComponentError, EpisodeError, FitError, RpdError, SpecError
-from rpd_core.play.chance import Phase, episode_keys
 from rpd_core.play.loop import Plan, Player, Recipe
 from rpd_core.play.prepare import RandomPlay
 from rpd_core.plugin.chain import Chain

@@ -14,7 +14,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from rpd_core.play.chance import canonical, state_keys
+from rpd_core.chance import canonical, state_keys
 from rpd_core.plugin.protocols import Image, PanelFacts, PanelView, Paragraph, SceneStep
 from rpd_minigrid.abstraction import MiniGridView
 from rpd_minigrid.layouts import Layout, find_path, read_layout

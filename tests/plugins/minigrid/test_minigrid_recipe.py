@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from rpd_core.chance import Phase, episode_keys
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import FitError, SpecError
-from rpd_core.play.chance import Phase, episode_keys
 from rpd_core.play.loop import Plan, Player
 from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.protocols import Opening

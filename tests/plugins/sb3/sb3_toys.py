@@ -18,7 +18,7 @@ import stable_baselines3
 import torch
 from gymnasium import spaces
 
-from rpd_core.play.chance import Draws
+from rpd_core.chance import Draws
 from rpd_core.plugin.protocols import Facts, PolicyInput
 
 LANES = 6

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from sb3_toys import SETTINGS, algorithm, facts_of, saved
 
-from rpd_core.play.chance import Phase, environment_seeds, episode_keys
+from rpd_core.chance import Phase, environment_seeds, episode_keys
 from rpd_core.play.loop import Plan, Player, Recipe
 from rpd_core.plugin.registry import installed
 from rpd_core.testing import check_component

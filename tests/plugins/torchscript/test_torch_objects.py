@@ -13,9 +13,9 @@ import torch
 from gymnasium import spaces
 
 import rpd_core as rpd
+from rpd_core.chance import Draws
 from rpd_core.config.resolve import choose
 from rpd_core.errors import FitError
-from rpd_core.play.chance import Draws
 from rpd_core.plugin.protocols import Facts, PolicyInput
 from rpd_core.plugin.registry import Registry
 

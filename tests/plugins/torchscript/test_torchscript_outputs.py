@@ -13,8 +13,8 @@ from script_files import Linear, box, facts, loaded, save, seen, vectors
 from torch import Tensor, nn
 
 from rpd_basics.default_actions import Repeat
+from rpd_core.chance import Phase, episode_keys
 from rpd_core.errors import FitError, RpdError
-from rpd_core.play.chance import Phase, episode_keys
 from rpd_core.play.loop import Plan, Player, Recipe
 from rpd_core.plugin.registry import installed
 from rpd_core.testing import check_component

@@ -14,22 +14,22 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rpd_core.config.settings import PORTFOLIO
-from rpd_core.errors import counted, shell_word
-from rpd_core.pruning.refine import MEASURE
-from rpd_core.report.listing import (
+from rpd_core.cli.listing import (
     legend,
     list_notes,
     list_title,
     print_list,
     stability_words,
 )
-from rpd_core.report.rules import rule_lines
-from rpd_core.report.text import advice_on, policy_decides_elsewhere, print_question, say
+from rpd_core.cli.text import advice_on, policy_decides_elsewhere, print_question, say
+from rpd_core.config.settings import PORTFOLIO
+from rpd_core.errors import counted, shell_word
+from rpd_core.pruning.refine import MEASURE
+from rpd_core.results.rules import rule_lines
 
 if TYPE_CHECKING:
     from rpd_core.pruning.curves import PrunedPoint
-    from rpd_core.report.results import Growth, Played, Policy, Summary, SweepFacts, Threshold
+    from rpd_core.results.records import Growth, Played, Policy, Summary, SweepFacts, Threshold
 
 
 @dataclass(frozen=True)

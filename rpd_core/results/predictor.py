@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rpd_core.chance import Domain, Draws, domain_keys, episode_keys
 from rpd_core.play.actions import first_action, in_every_lane
-from rpd_core.play.chance import Domain, Draws, domain_keys, episode_keys
 from rpd_core.plugin.protocols import Facts, Opening, Policy, PolicyInput
-from rpd_core.pruning.loading import PrunedFile
+from rpd_core.results.pruned_policy import PrunedFile
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, Batch, BoolArray

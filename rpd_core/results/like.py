@@ -19,8 +19,8 @@ from rpd_core.errors import ConfigError, StoreError
 from rpd_core.play import prepare
 from rpd_core.plugin.protocols import LearnsFromEpisodes
 from rpd_core.plugin.registry import installed
-from rpd_core.report.opened import Run, opened_run
-from rpd_core.report.stored import stored_request
+from rpd_core.results.requests import stored_request
+from rpd_core.results.run import Run, opened_run
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.prepared import PREPARED
 

@@ -21,13 +21,13 @@ from rpd_core.plugin.protocols import Suite
 from rpd_core.plugin.registry import installed
 from rpd_core.plugin.specs import shortened
 from rpd_core.pruning.curves import Curve
-from rpd_core.pruning.kept import KeptStates, read_kept
 from rpd_core.pruning.swept import read_curves
-from rpd_core.report.decisions import decision_rows
 from rpd_core.report.notebook import TopDecisions, answer_as_html, unfinished_as_html
-from rpd_core.report.results import Policy, Summary, Threshold
-from rpd_core.report.tables import RankingTable
-from rpd_core.report.words import ranges_in_words
+from rpd_core.results.decisions import decision_rows
+from rpd_core.results.kept import KeptStates, read_kept
+from rpd_core.results.records import Policy, Summary, Threshold
+from rpd_core.results.tables import RankingTable
+from rpd_core.results.words import ranges_in_words
 from rpd_core.store.codec import from_plain
 from rpd_core.store.directory import RunDirectory, StoredAnalysis, check_configuration
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rpd_core.report.explaining import Explanation
     from rpd_core.report.pictures.rendering import Rendered
     from rpd_core.report.plots.catalogue import Plots
-    from rpd_core.report.replaying import Replay
+    from rpd_core.results.replay import Replay
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ class Run:
     ) -> Replay:
         """Play a stored episode again, step by step: `suite:17`, `original:3`, `default:3`,
         `pruned:3` or `MEASURE@KEPT:3`; a plain number is an episode of the suite."""
-        from rpd_core.report.replaying import replay  # it plays; reading does not need it
+        from rpd_core.results.replay import replay  # it plays; reading does not need it
 
         return replay(self, episode, frames, trust_policy)
 

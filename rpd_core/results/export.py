@@ -25,14 +25,14 @@ from rpd_core.config.resolve import Setup
 from rpd_core.errors import ConfigError
 from rpd_core.play.prepare import fitted_fields
 from rpd_core.play.recipe import Recipe, recipe_of
-from rpd_core.pruning.kept import KeptStates, all_keys
 from rpd_core.pruning.trials import ranking_of
+from rpd_core.results.kept import KeptStates, all_keys
 from rpd_core.store.codec import to_plain
 from rpd_core.store.files import write_whole
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import KeyArray
-    from rpd_core.report.opened import Run
+    from rpd_core.results.run import Run
 
 FORMAT = 2
 INPUT = "inputs/"

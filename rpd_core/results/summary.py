@@ -34,8 +34,8 @@ from rpd_core.pruning.references import References, target_return
 from rpd_core.pruning.refine import Round
 from rpd_core.pruning.sweep import Pruning
 from rpd_core.pruning.trim import step_share
-from rpd_core.report.decisions import decision_rows, list_facts
-from rpd_core.report.results import (
+from rpd_core.results.decisions import decision_rows, list_facts
+from rpd_core.results.records import (
     Coverage,
     Decision,
     FailedTry,
@@ -51,7 +51,7 @@ from rpd_core.report.results import (
     Threshold,
     Ties,
 )
-from rpd_core.report.rules import rules_in_words
+from rpd_core.results.rules import rules_in_words
 
 LISTED = 100
 """Decisions of the list that the summary holds; the rest is in the table beside it."""

@@ -10,15 +10,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from rpd_core.cli.bars import bar, scale_for
+from rpd_core.cli.shortening import cut, shortened
+from rpd_core.cli.text import say
 from rpd_core.errors import counted
-from rpd_core.report.bars import bar, scale_for
-from rpd_core.report.decisions import TOO_FEW
-from rpd_core.report.shortening import cut, shortened
-from rpd_core.report.text import say
+from rpd_core.results.decisions import TOO_FEW
 
 if TYPE_CHECKING:
     from rpd_core.analysis.stability import Stability
-    from rpd_core.report.results import Decision, ListFacts
+    from rpd_core.results.records import Decision, ListFacts
 
 _MARKS = {"matters": "*", "default-better": "!", "harmless": "=", "undecided": "?"}
 _LEGEND = {

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpd_core.analysis.reading import StoredEpisodes
+from rpd_core.chance import Phase, episode_keys
 from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.config.resolve import Setup, resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import ConfigError
-from rpd_core.play.chance import Phase, episode_keys
 from rpd_core.play.deciders import Coin, TopStates, always
 from rpd_core.play.jobs import Names
 from rpd_core.play.loop import Keep, Plan
@@ -24,15 +24,15 @@ from rpd_core.play.replay import PlayedAgain, play_again
 from rpd_core.plugin.registry import installed
 from rpd_core.pruning.confirm import LOOKS, block_of
 from rpd_core.pruning.evaluation import stored_table
-from rpd_core.pruning.kept import all_keys
 from rpd_core.pruning.swept import stored_return
 from rpd_core.pruning.trials import confirm_name, ranking_of
-from rpd_core.report.stored import stored_request
+from rpd_core.results.kept import all_keys
+from rpd_core.results.requests import stored_request
 from rpd_core.store.prepared import prepared_chain
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array
-    from rpd_core.report.opened import Run
+    from rpd_core.results.run import Run
 
 _NAME = re.compile(r"(?:(?P<what>[^:]+(?::[^@:]+)?(?:@\d+)?):)?(?P<index>\d{1,15})")
 

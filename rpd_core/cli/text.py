@@ -12,13 +12,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from rpd_core.errors import counted, shell_word
-from rpd_core.report.pace import in_words
-from rpd_core.report.runs import size_in_words
-from rpd_core.report.words import ranges_in_words
+from rpd_core.execute.pace import in_words
+from rpd_core.results.runs import size_in_words
+from rpd_core.results.words import ranges_in_words
 
 if TYPE_CHECKING:
-    from rpd_core.report.cost import Cost
-    from rpd_core.report.results import (
+    from rpd_core.cli.cost import Cost
+    from rpd_core.results.records import (
         Coverage,
         SuiteFacts,
         Summary,

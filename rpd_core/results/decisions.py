@@ -11,8 +11,8 @@ import numpy as np
 from rpd_core.analysis.decisions import Decisions
 from rpd_core.analysis.reading import StoredEpisodes
 from rpd_core.play.jobs import Names
-from rpd_core.report.results import Decision, ListFacts
-from rpd_core.report.words import default_words, policy_words
+from rpd_core.results.records import Decision, ListFacts
+from rpd_core.results.words import default_words, policy_words
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray, IntArray

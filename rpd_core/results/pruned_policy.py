@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rpd_core.chance import Draws, canonical, state_keys
 from rpd_core.config.resolve import choose
 from rpd_core.config.trust import refuse_code, with_trust
 from rpd_core.errors import RpdError, SpecError, counted, one_line
 from rpd_core.execute.files import moved
-from rpd_core.play.chance import Draws, canonical, state_keys
 from rpd_core.play.deciders import TopStates
 from rpd_core.play.prepare import restore_fitted
 from rpd_core.plugin.chain import Chain, needs_of, opened
@@ -34,7 +34,7 @@ from rpd_core.plugin.protocols import (
     permission,
 )
 from rpd_core.plugin.registry import installed
-from rpd_core.pruning.export import FORMAT, Certificate
+from rpd_core.results.export import FORMAT, Certificate
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, KeyArray

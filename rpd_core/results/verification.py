@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 from rpd_core.analysis.reading import StoredEpisodes
 from rpd_core.errors import StoreError, one_line, shell_word
 from rpd_core.play.prepare import unsealed
-from rpd_core.report.opened import Run
 from rpd_core.report.pictures.stored import named_file, picture_folder, read_index
 from rpd_core.report.sensitivity import FOLDER
+from rpd_core.results.run import Run
 from rpd_core.store.checking import LARGEST_TABLE
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.files import read_whole

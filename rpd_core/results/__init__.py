@@ -1,0 +1,1 @@
+"""What a run found: typed, in words, read from its directory."""
