@@ -1,83 +1,102 @@
-"""The program behind `rpd`: one module per command, put together here."""
+"""The program behind `rpd`: the commands of all plugins, each imported when it is called."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Iterable
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from rpd_core.cli import (
-    bench,
-    compare,
-    complaints,
-    describe,
-    describe_policy,
-    explain,
-    grid,
-    merge,
-    new_plugin,
-    pictures,
-    plot,
-    plugin_commands,
-    prune,
-    rank,
-    refine,
-    render,
-    replay,
-    report,
-    reproduce,
-    run,
-    runs,
-    shared,
-    show,
-    suite,
-    validate,
-    verify,
-)
+from rpd_core.cli import complaints, shared
 from rpd_core.cli.bash_words import whole_words
+from rpd_core.cli.catalogue import GROUPS
 from rpd_core.cli.streams import reader_has_left
+from rpd_core.errors import RpdError
+from rpd_core.plugin.registry import Registration, installed
+
+_HELP = {"help_option_names": ["-h", "--help"]}
+_OTHER = "Other"
+"""Heading of commands whose plugin names none."""
+
+
+class Commands(TyperGroup):
+    """The commands that plugins offer; their names and summaries are known without them."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands, in the order of the help."""
+        return [one.component.name for one in _in_order(installed().of_kind("command"))]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
+        """Import a command; None where there is none of that name."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        registry = installed()
+        function = registry.resolve("command", cmd_name)
+        made = typer.Typer(add_completion=False, rich_markup_mode=None)
+        summary = registry.find("command", cmd_name).component.summary
+        made.command(cmd_name, cls=GroupedOptions, short_help=summary, context_settings=_HELP)(
+            function
+        )
+        command = typer.main.get_command(made)
+        assert isinstance(command, TyperCommand), "it has one command"
+        return command
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands under their headings."""
+        found = _in_order(installed().of_kind("command"))
+        width = max(len(one.component.name) for one in found)
+        for heading in dict.fromkeys(map(_heading, found)):
+            with formatter.section(heading):
+                formatter.write_dl([
+                    (one.component.name.ljust(width), _summary(one))
+                    for one in found
+                    if _heading(one) == heading
+                ])  # fmt: skip
+
+
+class GroupedOptions(TyperCommand):
+    """A command whose options stand under the headings that they name as their panel."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options, those without a heading first."""
+        rows: dict[str, list[tuple[str, str]]] = {}
+        for option in self.get_params(ctx):
+            record = option.get_help_record(ctx)
+            if record is not None:
+                heading = getattr(option, "rich_help_panel", None) or "Options"
+                rows.setdefault(heading, []).append(record)
+        for heading, records in rows.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+def _heading(one: Registration) -> str:
+    return one.component.group or _OTHER
+
+
+def _summary(one: Registration) -> str:
+    return one.component.summary if one.ready else f"[{one.status}] {one.reason}"
+
+
+def _in_order(found: Iterable[Registration]) -> list[Registration]:
+    """Return commands by heading; of a name that is taken twice, only who can be called."""
+    usable = [one for one in found if one.status != "clash"]
+    known = {heading: place for place, heading in enumerate(GROUPS)}
+    return sorted(usable, key=lambda one: known.get(_heading(one), len(known)))
+
 
 app = typer.Typer(
     name="rpd",
+    cls=Commands,
     help="Which decisions of a trained reinforcement-learning policy matter?",
     no_args_is_help=True,
     invoke_without_command=True,
     pretty_exceptions_show_locals=False,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=_HELP,
 )
-COMMANDS: dict[str, Callable[..., None]] = {
-    "run": run.run_command,
-    "suite": suite.suite_command,
-    "merge": merge.merge_command,
-    "rank": rank.rank_command,
-    "prune": prune.prune_command,
-    "refine": refine.refine_command,
-    "validate": validate.validate_command,
-    "bench": bench.bench_command,
-    "grid": grid.grid_command,
-    "reproduce": reproduce.reproduce_command,
-    "compare": compare.compare_command,
-    "runs": runs.runs_command,
-    "show": show.show_command,
-    "report": report.report_command,
-    "explain": explain.explain_command,
-    "plot": plot.plot_command,
-    "replay": replay.replay_command,
-    "pictures": pictures.pictures_command,
-    "render": render.render_command,
-    "verify": verify.verify_command,
-    "list-plugins": plugin_commands.list_plugins_command,
-    "describe": describe.describe_command,
-    "describe-policy": describe_policy.describe_policy_command,
-    "check-plugin": plugin_commands.check_plugin_command,
-    "new-plugin": new_plugin.new_plugin_command,
-}
-for name, command in COMMANDS.items():
-    summary = (command.__doc__ or "").partition("\n")[0]
-    app.command(name, short_help=summary)(command)  # Typer would cut it
 
 
 @app.callback()
@@ -105,15 +124,19 @@ def start() -> int:
         if not reader_has_left(end):
             raise
         return 0
+    except RpdError as error:  # of a command that cannot be imported
+        return _complain(str(error))
     except OSError as error:
         if error.errno not in shared.OUTSIDE:
             raise
-        told = shared.of_the_outside(error)
-        shared.errors().print(f"rpd: {told}", style="red", markup=False)
-        return shared.BAD_INPUT
+        return _complain(shared.of_the_outside(error))
     except Exception as error:
         if not hasattr(error, "format_message"):  # which a wrong option or argument has
             raise
-        shared.errors().print(f"rpd: {shared.tidied(complaints.sentence(error))}", markup=False)
-        return shared.BAD_INPUT
+        return _complain(complaints.sentence(error))
     return code if isinstance(code, int) else 0
+
+
+def _complain(text: str) -> int:
+    shared.errors().print(f"rpd: {shared.tidied(text)}", style="red", markup=False)
+    return shared.BAD_INPUT

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import sys
 
-SLOW = frozenset({
-    "run", "suite", "rank", "prune", "refine", "validate", "bench", "show", "explain", "replay",
-    "verify", "runs", "describe-policy", "check-plugin",
-})  # fmt: skip
-"""Commands that import what takes long."""
+QUICK = frozenset({"list-plugins", "describe", "new-plugin"})
+"""Commands that import nothing that takes long."""
 _shown: list[str] = []
 
 
 def show_status(words: list[str]) -> None:
     """Show a line on a terminal, if a command takes long to begin; it is written over later."""
-    slow = bool(words) and words[0] in SLOW and not {"-h", "--help"} & set(words)
+    first = words[0] if words else "-"
+    slow = first not in QUICK and first[0] != "-" and not {"-h", "--help"} & set(words)
     if slow and sys.stderr is not None and sys.stderr.isatty():
         _shown.append("rpd: loading ...")
         sys.stderr.write(f"{_shown[0]}\r")

@@ -13,7 +13,8 @@ from typing import Any, Protocol
 import pluggy
 
 from rpd_core.errors import ComponentError, nearest, one_line
-from rpd_core.plugin.hookspecs import API_VERSION, ENTRY_POINT_GROUP, specifications
+from rpd_core.plugin import hookspecs
+from rpd_core.plugin.hookspecs import API_VERSION, ENTRY_POINT_GROUP
 from rpd_core.plugin.kinds import KINDS
 from rpd_core.plugin.protocols import Component
 from rpd_core.plugin.specs import NAME
@@ -111,7 +112,7 @@ def _origin(entry_point: EntryPoint) -> tuple[str, str]:
 def _collect(module: ModuleType, name: str) -> Iterator[tuple[str, Component]]:
     """Call the module's hooks through a manager of its own, so that faults stay its own."""
     manager = pluggy.PluginManager("rpd")
-    manager.add_hookspecs(specifications())
+    manager.add_hookspecs(hookspecs)
     manager.register(module, name)
     for kind in KINDS.values():
         for returned in getattr(manager.hook, kind.hook)():
@@ -133,7 +134,7 @@ def _check_component(hook: str, component: Component) -> None:
     """Refuse a record that no spec string could select or that is typed wrongly."""
     if not isinstance(component.name, str) or not NAME.fullmatch(component.name):
         raise ComponentError(f"{hook} offers a component whose name is {component.name!r}")
-    for field_name in ("target", "summary", "install", "looks_like"):
+    for field_name in ("target", "summary", "install", "looks_like", "group", "after_run"):
         value = getattr(component, field_name)
         if not isinstance(value, str):
             raise ComponentError(

@@ -1,17 +1,25 @@
-"""The hooks: one for each kind of component, made from the table of kinds.
+"""The hooks: what a plugin may offer.
 
-A plugin is a module named by an entry point of group `rpd`. It implements any of the hooks with
-`hookimpl`; each takes no argument and returns a list of `Component` records. It may state
-`RPD_API`, the version of this contract that it was written for; without it, version 1 is meant.
+A plugin is a module named by an entry point of group `rpd`. It implements any of these hooks with
+`hookimpl`; each takes no argument and returns a list of `Component` records: a name, the lazy
+`module:attribute` of its target, a summary in one line, and what must be installed for it.
+
+    from rpd_core import Component, hookimpl
+
+    @hookimpl
+    def rpd_measures() -> list[Component]:
+        return [Component("lift", "rpd_lift_measure:Lift", "How much mutation lifts failure")]
+
+A target is a frozen dataclass whose fields are its parameters (a command's is a function). What it
+must be able to do is the protocol named with each hook, in `rpd_core.plugin.protocols`. A plugin
+may state `RPD_API`, the version of this contract that it was written for; without it, version 1 is
+meant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pluggy
 
-from rpd_core.plugin.kinds import KINDS
 from rpd_core.plugin.protocols import Component
 
 API_VERSION = 1
@@ -23,16 +31,55 @@ hookspec = pluggy.HookspecMarker("rpd")
 hookimpl = pluggy.HookimplMarker("rpd")
 
 
-def specifications() -> type:
-    """Return a class that holds the hook specifications, one for each kind."""
-    hooks = {kind.hook: staticmethod(hookspec(_hook(kind.hook))) for kind in KINDS.values()}
-    return type("Hooks", (), dict(hooks))
+@hookspec
+def rpd_environments() -> list[Component]:
+    """Return environments: each describes its task and opens a batch of lanes (`Environment`)."""
+    return []
 
 
-def _hook(name: str) -> Callable[[], list[Component]]:
-    def hook() -> list[Component]:
-        """Return the components that the plugin offers."""
-        return []
+@hookspec
+def rpd_policy_loaders() -> list[Component]:
+    """Return policy loaders: from a file or a name to a policy of a batch (`PolicyLoader`)."""
+    return []
 
-    hook.__name__ = hook.__qualname__ = name
-    return hook
+
+@hookspec
+def rpd_abstractions() -> list[Component]:
+    """Return abstractions: from a batch of observations to abstract states (`Abstraction`)."""
+    return []
+
+
+@hookspec
+def rpd_default_actions() -> list[Component]:
+    """Return default actions: what is done instead of the policy's action (`DefaultAction`)."""
+    return []
+
+
+@hookspec
+def rpd_measures() -> list[Component]:
+    """Return measures: from evidence to one score per state (`Measure`)."""
+    return []
+
+
+@hookspec
+def rpd_conditions() -> list[Component]:
+    """Return conditions: from episodes to weights, 1 for passed and 0 for failed (`Condition`)."""
+    return []
+
+
+@hookspec
+def rpd_executors() -> list[Component]:
+    """Return executors: who does items of work, on this machine or on others (`Executor`)."""
+    return []
+
+
+@hookspec
+def rpd_panels() -> list[Component]:
+    """Return panels: what only one environment can show on the page of a run (`Panel`)."""
+    return []
+
+
+@hookspec
+def rpd_commands() -> list[Component]:
+    """Return commands of `rpd`: Typer functions, each with the group it is listed in (`Command`)."""
+    return []

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rpd_core.plugin.protocols import (
     Abstraction,
+    Command,
     Condition,
     DefaultAction,
     Environment,
@@ -41,6 +42,7 @@ _ROWS = (
     Kind("condition", "rpd_conditions", Condition, "__call__(episodes)", short_form=True),
     Kind("executor", "rpd_executors", Executor, "open(workers)"),
     Kind("panel", "rpd_panels", Panel, "title, applies(about) and draw(view)"),
+    Kind("command", "rpd_commands", Command, "a call with its options as keywords"),
 )
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _ROWS}
 """Every kind by its name, in the order in which they are listed."""

@@ -38,6 +38,14 @@ class Component:
     """
     takes: tuple[str, ...] = ()
     """Classes, as `module.Class`, whose objects its target's `from_object` makes recipes of."""
+    group: str = ""
+    """Of a command: the heading that `rpd --help` lists it under; none: Other."""
+    after_run: str = ""
+    """Of a command: `module:attribute` of a function called when a run has its answer.
+
+    It is given the `Session` of the run, still open, and the `Run`. `rpd run` gets an option to do
+    without it, named after the command; where it fails, a note is shown and the answer stands.
+    """
 
 
 def learned(default: T) -> T:

@@ -1,0 +1,57 @@
+"""The commands of the frame, offered through the same hook as everybody's."""
+
+from __future__ import annotations
+
+from rpd_core.plugin.hookspecs import hookimpl
+from rpd_core.plugin.protocols import Component
+
+ANALYSE, LOOK, STUDY, RUNS, PLUGINS = "Analyse", "Look", "Compare and study", "Runs", "Plugins"
+GROUPS = (ANALYSE, LOOK, STUDY, RUNS, PLUGINS)
+"""Headings of `rpd --help`, in order; others follow."""
+
+
+def _command(name: str, target: str, summary: str, group: str) -> Component:
+    return Component(name, f"rpd_core.cli.{target}", summary, group=group, runs_code=False)
+
+
+@hookimpl
+def rpd_commands() -> list[Component]:
+    return [
+        _command("run", "run:run_command", "Analyse a policy: episodes, ranking, answer", ANALYSE),
+        _command("prune", "prune:prune_command", "Ask something else of a stored suite", ANALYSE),
+        _command("refine", "refine:refine_command", "Make the pruned policy smaller", ANALYSE),
+        _command("suite", "suite:suite_command", "Play mutant episodes and nothing else", ANALYSE),
+        _command("show", "show:show_command", "Print the answer of a run again", LOOK),
+        _command("rank", "rank:rank_command", "List decisions by any measure", LOOK),
+        _command("replay", "replay:replay_command", "Play a stored episode step by step", LOOK),
+        _command("report", "report:report_command", "Write the page of a run", LOOK),
+        _command("explain", "explain:explain_command", "Show all about one decision", LOOK),
+        _command("plot", "plot:plot_command", "Draw a figure of a run", LOOK),
+        _command("pictures", "pictures:pictures_command", "Draw the first decisions", LOOK),
+        _command("render", "render:render_command", "Draw an episode as a film", LOOK),
+        _command("compare", "compare:compare_command", "Compare two runs", STUDY),
+        _command("validate", "validate:validate_command", "Check a list by experiment", STUDY),
+        _command("bench", "bench:bench_command", "Compare measures over seeds", STUDY),
+        _command("grid", "grid:grid_command", "Play many runs into one table", STUDY),
+        _command("reproduce", "reproduce:reproduce_command", "Play the paper's tables", STUDY),
+        _command("runs", "runs:runs_command", "List runs and what differs between them", RUNS),
+        _command("merge", "merge:merge_command", "Join parts of a suite built elsewhere", RUNS),
+        _command("verify", "verify:verify_command", "Check every file of a run", RUNS),
+        _command(
+            *("list-plugins", "plugin_commands:list_plugins_command"),
+            *("List every component, and whether it can be used", PLUGINS),
+        ),
+        _command(
+            *("describe", "describe:describe_command"),
+            *("Show a component, or what a policy file holds", PLUGINS),
+        ),
+        _command(
+            *("describe-policy", "describe_policy:describe_policy_command"),
+            *("Show what a policy file holds", PLUGINS),
+        ),
+        _command("new-plugin", "new_plugin:new_plugin_command", "Lay out a plugin", PLUGINS),
+        _command(
+            *("check-plugin", "plugin_commands:check_plugin_command"),
+            *("Run the conformance kit over a plugin", PLUGINS),
+        ),
+    ]
