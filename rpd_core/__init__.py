@@ -81,52 +81,32 @@ if TYPE_CHECKING:
         merge_runs,
         open_run,
         run,
-        take_pictures,
-        validate,
-        vary,
     )
     from rpd_core.chance import Draws
     from rpd_core.execute.files import contents, deliver
     from rpd_core.play.actions import first_action, in_every_lane, random_actions
     from rpd_core.plugin.importing import import_attribute
-    from rpd_core.report.comparing.compare import compare
-    from rpd_core.report.comparing.results import Comparison
-    from rpd_core.report.grids.reproduced import Reproduction
-    from rpd_core.report.grids.results import Grid
     from rpd_core.results.predictor import PrunedPredictor
     from rpd_core.results.run import Run
     from rpd_core.results.tables import RankingTable
-    from rpd_core.study.bench import bench
-    from rpd_core.study.grid import grid
-    from rpd_core.study.reproduce import reproduce
 
 _LAZY = {
-    "Comparison": "rpd_core.report.comparing.results",
     "Draws": "rpd_core.chance",
-    "Grid": "rpd_core.report.grids.results",
     "PrunedPredictor": "rpd_core.results.predictor",
     "RankingTable": "rpd_core.results.tables",
-    "Reproduction": "rpd_core.report.grids.reproduced",
     "Run": "rpd_core.results.run",
     "as_environment": "rpd_core.api",
     "as_policy": "rpd_core.api",
-    "bench": "rpd_core.study.bench",
     "build_suite": "rpd_core.api",
-    "compare": "rpd_core.report.comparing.compare",
     "contents": "rpd_core.execute.files",
     "deliver": "rpd_core.execute.files",
     "first_action": "rpd_core.play.actions",
-    "grid": "rpd_core.study.grid",
     "import_attribute": "rpd_core.plugin.importing",
     "in_every_lane": "rpd_core.play.actions",
     "merge_runs": "rpd_core.api",
     "open_run": "rpd_core.api",
     "random_actions": "rpd_core.play.actions",
-    "reproduce": "rpd_core.study.reproduce",
     "run": "rpd_core.api",
-    "take_pictures": "rpd_core.api",
-    "validate": "rpd_core.api",
-    "vary": "rpd_core.api",
 }
 
 __all__ = [
@@ -136,7 +116,6 @@ __all__ = [
     "Block",
     "Choice",
     "Command",
-    "Comparison",
     "Component",
     "ComponentError",
     "Condition",
@@ -154,7 +133,6 @@ __all__ = [
     "FitError",
     "FitSample",
     "Gatherer",
-    "Grid",
     "Image",
     "InputFile",
     "LaneError",
@@ -175,7 +153,6 @@ __all__ = [
     "PolicyLoader",
     "PrunedPredictor",
     "RankingTable",
-    "Reproduction",
     "Returns",
     "RpdError",
     "Run",
@@ -194,14 +171,11 @@ __all__ = [
     "WrongAnswerError",
     "as_environment",
     "as_policy",
-    "bench",
     "build_suite",
-    "compare",
     "contents",
     "deliver",
     "first_action",
     "further",
-    "grid",
     "hookimpl",
     "import_attribute",
     "in_every_lane",
@@ -210,11 +184,7 @@ __all__ = [
     "open_run",
     "permission",
     "random_actions",
-    "reproduce",
     "run",
-    "take_pictures",
-    "validate",
-    "vary",
 ]
 
 

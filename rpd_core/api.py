@@ -14,22 +14,17 @@ from typing import Any, ParamSpec
 import numpy as np
 
 from rpd_core import pipeline
-from rpd_core.analysis.pilot import find_rate, known_rate
 from rpd_core.config.objects import taken, with_parameters
 from rpd_core.config.part_range import parse_parts
 from rpd_core.config.resolve import Setup, choose, resolve
 from rpd_core.config.settings import Request, declared
-from rpd_core.errors import ConfigError, nearest
-from rpd_core.execute.progress import shown
+from rpd_core.errors import ConfigError, RpdError, nearest
+from rpd_core.execute.progress import Note, Progress, shown
 from rpd_core.execute.running import can_be_shipped
+from rpd_core.pilot import find_rate, known_rate
 from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.protocols import Environment, Executor, PolicyLoader
 from rpd_core.plugin.registry import Registry, installed
-from rpd_core.report.pictures.stored import Pictures
-from rpd_core.report.sensitivity import Sensitivity, changes_of
-from rpd_core.report.sensitivity import vary as vary_list
-from rpd_core.report.validation import Validation
-from rpd_core.report.validation import validate as validate_list
 from rpd_core.results.like import Like, learned_suffix, request_like, with_what_was_learned
 from rpd_core.results.requests import stored_request
 from rpd_core.results.run import Run
@@ -37,7 +32,7 @@ from rpd_core.results.run_names import default_directory
 from rpd_core.store import merging
 from rpd_core.store.directory import PROCESS, RunDirectory
 from rpd_core.store.profiling import Profiler
-from rpd_core.store.session import Note, Progress, Session, writing
+from rpd_core.store.session import Session, writing
 
 P = ParamSpec("P")
 LONGEST_NAME = 150
@@ -65,8 +60,8 @@ class Call(Request):
     """Name of the analysis; none: one that says what is asked."""
     like: Like | None = field(default=None, kw_only=True)
     """A run to be compared with: its task, states, default action, rate and condition are used."""
-    pictures: bool = field(default=True, kw_only=True)
-    """Draw the first decisions and film a few of them at the end, where it can be done."""
+    finish: tuple[str, ...] = field(default=("pictures",), kw_only=True)
+    """Commands whose own work at the end of a run is done, where they are installed."""
     progress: Progress | bool = field(default=True, kw_only=True)
     """Bars in notebooks and terminals, or not; or a function told (stage, done, total)."""
     note: Note = field(default=_logged, kw_only=True)
@@ -95,7 +90,7 @@ def run(*args: Any, **keywords: Any) -> Run:
     abstract states, from a `Moment` to actions, from `Evidence` to scores, from `Episodes` to
     weights. Recipes do everywhere.
     """
-    return carry_out(Call(*args, **tidy("run", keywords)))
+    return carry_out(Call(*args, **tidy("run", keywords)))[0]
 
 
 def as_policy(policy: Any, **parameters: Any) -> PolicyLoader:
@@ -139,10 +134,41 @@ def _tidied(name: str, value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def carry_out(call: Call) -> Run:
-    """Do a whole run."""
-    with session_for(call) as session:
-        return pipeline.finish_run(session, call.analysis, pictures=call.pictures)
+def carry_out(
+    call: Call,
+    setup: Setup | None = None,
+    grow: bool = True,
+    before: Callable[[Session], None] | None = None,
+    profiler: Profiler | None = None,
+) -> tuple[Run, dict[str, Path]]:
+    """Do a whole run; return it, and the files to look at by the command that made them.
+
+    A suite that is to be stable grows, unless nothing but what is stored may be asked. `before` is
+    called when the run is open, and may end it.
+    """
+    with session_for(call, setup, profiler) as session:
+        if before is not None:
+            before(session)
+        answer = pipeline.run(session, call.analysis, grow)
+        finished = Run(session.directory.path, answer.analysis, session.setup)
+        return finished, finish_run(session, finished, call.finish)
+
+
+def finish_run(session: Session, run: Run, names: Sequence[str]) -> dict[str, Path]:
+    """Do what commands add to a finished run, which has its answer whatever becomes of it."""
+    made = {}
+    for one in session.registry.of_kind("command"):
+        name = one.component.name
+        if not (one.ready and one.component.after_run and name in names):
+            continue
+        with session.stage(name):
+            try:
+                file = session.registry.after_run(one)(session, run)
+            except RpdError as error:
+                session.note(f"the run has its answer, but no {name}: {error}")
+            else:
+                made |= {} if file is None else {name: file}
+    return made
 
 
 def build_suite(env: Any = None, policy: Any = None, *, parts: Any = None, **more: Any) -> Run:
@@ -152,7 +178,7 @@ def build_suite(env: Any = None, policy: Any = None, *, parts: Any = None, **mor
     elsewhere. The rest is as for `run`.
     """
     chosen = None if parts is None else parse_parts(parts)
-    call = Call(env=env, policy=policy, **tidy("build_suite", more, "analysis", "pictures"))
+    call = Call(env=env, policy=policy, **tidy("build_suite", more, "analysis", "finish"))
     with session_for(call) as session:
         pipeline.prepare_run(session)
         pipeline.build_suite(session, chosen)
@@ -231,93 +257,22 @@ def stored_call(
     return Call(**stored, **how, out=directory.path, analysis=name, trust_policy=trust)
 
 
-@dataclass(frozen=True)
-class Varied:
-    """What of a suite is varied."""
-
-    rates: bool = False
-    """Half and double the mutation rate."""
-    default_actions: tuple[str, ...] = ()
-    """Other default actions."""
-
-
-def vary(
-    run: Run | str | os.PathLike[str],
-    rates: bool = False,
-    default_actions: Sequence[str] = (),
-    trust_policy: bool = False,
-    **how: Any,
-) -> Sensitivity:
-    """Compare a stored list with those of suites at other mutation rates and default actions.
-
-    `rates` asks for half and double the rate. `workers`, `executor`, `progress` and `note` are as
-    for `run`.
-    """
-    asked = Varied(rates, tuple(default_actions))
-    with _continued(run, trust_policy, how) as (session, call):
-        return vary_session(session, call, asked)
-
-
-def vary_session(session: Session, call: Call, asked: Varied) -> Sensitivity:
-    """Vary the suite of the analysis that a call goes on with."""
-    if not asked.rates and not asked.default_actions:
-        raise ConfigError("nothing is varied: ask for rates, default actions or both")
-    pipeline.prepare_run(session)
-    opened = Run(session.directory.path, call.analysis, session.setup)
-    changes = changes_of(session, asked.rates, asked.default_actions, call.trust_policy)
-    return vary_list(session, opened, changes)
-
-
 @contextmanager
-def _continued(
-    run: Run | str | os.PathLike[str], trust: bool, how: dict[str, Any]
-) -> Iterator[tuple[Session, Call]]:
-    """Open a stored run for more playing, with the components of this process if it made them."""
+def continued(
+    run: Run | str | os.PathLike[str], trust_policy: bool, how: dict[str, Any]
+) -> Iterator[tuple[Session, Run]]:
+    """Open a stored run for more playing, with the components of this process if it made them.
+
+    `how` is what `Call` takes of `workers`, `executor`, `progress` and `note`.
+    """
     opened = run if isinstance(run, Run) else open_run(run)
     if opened.setup is not None:
         call = Call(opened.setup.config.env, out=opened.path, analysis=opened.name, **how)
     else:
-        call = stored_call(opened.path, opened.name, trust, **how)
+        call = stored_call(opened.path, opened.name, trust_policy, **how)
     with session_for(call, opened.setup) as session:
-        yield session, call
-
-
-def validate(
-    run: Run | str | os.PathLike[str],
-    states: int = 10,
-    episodes: int = 400,
-    reached: bool = False,
-    trust_policy: bool = False,
-    **how: Any,
-) -> Validation:
-    """Mutate single states of a stored list alone, and compare with what the suite says of them.
-
-    `states` per group (top, middle, harmless, random), tried on `episodes` unmutated episodes;
-    `reached` chooses only what these reach. `workers`, `executor`, `progress` and `note` are as
-    for `run`.
-    """
-    with _continued(run, trust_policy, how) as (session, call):
-        return validate_session(session, call, states, episodes, reached)
-
-
-def validate_session(
-    session: Session, call: Call, states: int, episodes: int, reached: bool
-) -> Validation:
-    """Validate the list of the analysis that a call goes on with."""
-    opened = Run(session.directory.path, call.analysis, session.setup)
-    pipeline.prepare_run(session)
-    return validate_list(session, opened, states, episodes, reached)
-
-
-def take_pictures(
-    run: Run | str | os.PathLike[str], trust_policy: bool = False, **how: Any
-) -> Pictures:
-    """Draw the first decisions of a stored list, film a few, and store that with the run.
-
-    The policy and the environment must be there; `how` is as for `validate`.
-    """
-    with _continued(run, trust_policy, how) as (session, call):
-        return pipeline.picture_run(session, call.analysis)
+        pipeline.prepare_run(session)
+        yield session, Run(session.directory.path, call.analysis, session.setup)
 
 
 def check_name(name: str) -> str:

@@ -36,13 +36,9 @@ from rpd_core.pruning.refine import (
 )
 from rpd_core.pruning.sweep import Pruning, Sweep, prune
 from rpd_core.pruning.trials import Trials
-from rpd_core.report.page.gathering import gather_for
-from rpd_core.report.pictures.stored import Pictures
-from rpd_core.report.pictures.taking import take_pictures, try_pictures
 from rpd_core.results import summary
 from rpd_core.results.kept import KeptStates, write_kept
 from rpd_core.results.records import PassRates, SuiteFacts, Summary
-from rpd_core.results.run import Run
 from rpd_core.results.tables import RankingTable
 from rpd_core.store.codec import to_plain
 from rpd_core.store.directory import RunDirectory
@@ -91,23 +87,6 @@ def run(session: Session, name: str | None = None, grow: bool = True) -> Summary
         store_kept(directory, answer.analysis, pruning)
         finish_answer(directory, answer)
     return answer
-
-
-def finish_run(session: Session, name: str | None, grow: bool = True, pictures: bool = True) -> Run:
-    """Do it all, and take pictures where they are wanted; the answer stands without them."""
-    answer = run(session, name, grow)
-    finished = Run(session.directory.path, answer.analysis, session.setup)
-    if pictures:
-        with session.stage("pictures"):
-            try_pictures(session, finished, gather_for(session, finished))
-    return finished
-
-
-def picture_run(session: Session, name: str | None) -> Pictures:
-    """Take the pictures of a finished analysis, again where there are some."""
-    prepare_run(session)
-    finished = Run(session.directory.path, name, session.setup)
-    return take_pictures(session, finished, again=True, gather=gather_for(session, finished))
 
 
 def rank_suite(

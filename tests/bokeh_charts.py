@@ -19,9 +19,9 @@ from bokeh.models.annotations import Band, ColorBar, Span, Whisker
 from bokeh.palettes import Cividis256
 from bokeh.plotting import figure
 
-from rpd_core.report.page.packing import rounded
-from rpd_core.report.page.printed import DASHES, colours_of, frame_for
-from rpd_core.report.page.sweep import Line
+from rpd_report.packing import rounded
+from rpd_report.printed import DASHES, colours_of, frame_for
+from rpd_report.sweep import Line
 
 _TOOLS = "pan,box_zoom,reset"
 _OWN_ID = re.compile(r"p\d+")

@@ -1,24 +1,60 @@
 """rpd: which decisions of a trained policy matter.
 
-`import rpd` is `import rpd_core` under the name of the command: the same objects, imported when
-first used.
+What people import: the core's interface and what the bundled applications add to it, each imported
+when first used.
 """
 
+# ruff: noqa: F401  (names for type checkers)
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 import rpd_core
 
 if TYPE_CHECKING:
+    from rpd.run import Run, build_suite, merge_runs, open_run, report, run
+    from rpd_compare.compare import compare
+    from rpd_compare.results import Comparison
     from rpd_core import *  # noqa: F403
+    from rpd_pictures.taking import draw_run as take_pictures
+    from rpd_studies.bench import bench
+    from rpd_studies.grid import grid
+    from rpd_studies.grids.reproduced import Reproduction
+    from rpd_studies.grids.results import Grid
+    from rpd_studies.reproduce import reproduce
+    from rpd_studies.sensitivity import vary
+    from rpd_studies.validation import validate
 
     __version__: str
 
-__all__ = rpd_core.__all__
+_OWN = {
+    "Comparison": "rpd_compare.results:Comparison",
+    "Grid": "rpd_studies.grids.results:Grid",
+    "Reproduction": "rpd_studies.grids.reproduced:Reproduction",
+    "Run": "rpd.run:Run",
+    "bench": "rpd_studies.bench:bench",
+    "build_suite": "rpd.run:build_suite",
+    "compare": "rpd_compare.compare:compare",
+    "grid": "rpd_studies.grid:grid",
+    "merge_runs": "rpd.run:merge_runs",
+    "open_run": "rpd.run:open_run",
+    "report": "rpd.run:report",
+    "reproduce": "rpd_studies.reproduce:reproduce",
+    "run": "rpd.run:run",
+    "take_pictures": "rpd_pictures.taking:draw_run",
+    "validate": "rpd_studies.validation:validate",
+    "vary": "rpd_studies.sensitivity:vary",
+}
+"""Names that are not the core's, or more than the core's."""
+
+__all__ = sorted({*rpd_core.__all__, *_OWN})
 
 
 def __getattr__(name: str) -> Any:
+    if name in _OWN:
+        module, _, attribute = _OWN[name].partition(":")
+        return getattr(importlib.import_module(module), attribute)
     try:
         return getattr(rpd_core, name)
     except AttributeError:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rpd_core.config.identity import learned_as_tuples, stored_fields
 from rpd_core.errors import ComponentError, EvidenceError, RpdError, one_line
-from rpd_core.play.prepare import learned_as_tuples, stored_fields
 from rpd_core.plugin.blame import whose
 from rpd_core.plugin.protocols import Condition, Episodes, LearnsFromEpisodes, ShowsCondition
 

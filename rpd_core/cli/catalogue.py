@@ -24,21 +24,11 @@ def rpd_commands() -> list[Component]:
         _command("show", "show:show_command", "Print the answer of a run again", LOOK),
         _command("rank", "rank:rank_command", "List decisions by any measure", LOOK),
         _command("replay", "replay:replay_command", "Play a stored episode step by step", LOOK),
-        _command("report", "report:report_command", "Write the page of a run", LOOK),
-        _command("explain", "explain:explain_command", "Show all about one decision", LOOK),
-        _command("plot", "plot:plot_command", "Draw a figure of a run", LOOK),
-        _command("pictures", "pictures:pictures_command", "Draw the first decisions", LOOK),
-        _command("render", "render:render_command", "Draw an episode as a film", LOOK),
-        _command("compare", "compare:compare_command", "Compare two runs", STUDY),
-        _command("validate", "validate:validate_command", "Check a list by experiment", STUDY),
-        _command("bench", "bench:bench_command", "Compare measures over seeds", STUDY),
-        _command("grid", "grid:grid_command", "Play many runs into one table", STUDY),
-        _command("reproduce", "reproduce:reproduce_command", "Play the paper's tables", STUDY),
         _command("runs", "runs:runs_command", "List runs and what differs between them", RUNS),
         _command("merge", "merge:merge_command", "Join parts of a suite built elsewhere", RUNS),
         _command("verify", "verify:verify_command", "Check every file of a run", RUNS),
         _command(
-            *("list-plugins", "plugin_commands:list_plugins_command"),
+            *("list-plugins", "list_plugins:list_plugins_command"),
             *("List every component, and whether it can be used", PLUGINS),
         ),
         _command(
@@ -48,10 +38,5 @@ def rpd_commands() -> list[Component]:
         _command(
             *("describe-policy", "describe_policy:describe_policy_command"),
             *("Show what a policy file holds", PLUGINS),
-        ),
-        _command("new-plugin", "new_plugin:new_plugin_command", "Lay out a plugin", PLUGINS),
-        _command(
-            *("check-plugin", "plugin_commands:check_plugin_command"),
-            *("Run the conformance kit over a plugin", PLUGINS),
         ),
     ]

@@ -11,10 +11,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from rpd_core.cli.bars import bar, scale_for
-from rpd_core.cli.shortening import cut, shortened
 from rpd_core.cli.text import say
 from rpd_core.errors import counted
 from rpd_core.results.decisions import TOO_FEW
+from rpd_core.results.shortening import cut, shortened
 
 if TYPE_CHECKING:
     from rpd_core.analysis.stability import Stability

@@ -17,6 +17,7 @@ from rpd_core.cli.config_file import read_config
 from rpd_core.cli.numbers import number_option, whole_option
 from rpd_core.config.settings import Scope, Setting, Settings, declared
 from rpd_core.errors import ConfigError
+from rpd_core.plugin.registry import installed
 
 
 def spec_option(flag: str, kind: str, help: str) -> Any:
@@ -57,9 +58,6 @@ AnalysisName = Annotated[
 ]
 Seed = Annotated[int | None, whole_option("--seed", "Seed of everything; default 0.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
-Pictures = Annotated[
-    bool, typer.Option("--pictures/--no-pictures", help="Draw the first decisions at the end.")
-]
 Yes = Annotated[
     bool, typer.Option("--yes", help="Do not ask before a run that takes long or much room.")
 ]
@@ -106,6 +104,44 @@ def with_settings(
         return command
 
     return decorate
+
+
+def with_finish(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a command with an option for each command that does something after a run."""
+    own = inspect.signature(command, eval_str=True)
+    options = [
+        inspect.Parameter(
+            f"{_FINISH}{name}",
+            inspect.Parameter.KEYWORD_ONLY,
+            default=True,
+            annotation=Annotated[
+                bool, typer.Option(f"--{name}/--no-{name}", help=f"At the end: {summary}.")
+            ],
+        )
+        for name, summary in _finishing().items()
+    ]
+    command.__signature__ = own.replace(  # type: ignore[attr-defined]
+        parameters=[
+            *(p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD),
+            *options,
+            *(p for p in own.parameters.values() if p.kind is p.VAR_KEYWORD),
+        ]
+    )
+    return command
+
+
+def taken_finish(settings: dict[str, Any]) -> tuple[str, ...]:
+    """Take what is to be done after a run out of the keywords of a command."""
+    return tuple(name for name in _finishing() if settings.pop(f"{_FINISH}{name}"))
+
+
+_FINISH = "finish_"
+
+
+def _finishing() -> dict[str, str]:
+    """Return the commands that do something after a run, each with what it does."""
+    found = [one.component for one in installed().of_kind("command") if one.ready]
+    return {one.name: one.summary for one in found if one.after_run}
 
 
 @functools.cache

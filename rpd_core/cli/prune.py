@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 @shared.reporting
 @options.with_settings("analysis")
+@options.with_finish
 def prune_command(
     run: options.RunPath = None,
     workers: options.Workers = None,
@@ -34,11 +35,11 @@ def prune_command(
     fraction: Annotated[
         float, number_option("--fraction", "Fraction of the return that it is to keep.")
     ] = 0.9,
-    pictures: options.Pictures = True,
     as_json: options.Json = False,
     **settings: Any,
 ) -> None:
     """Prune the policy by the rankings of a stored suite; plays no mutant episode."""
+    finish = options.taken_finish(settings)
     check_early(options.given(settings))
     from rpd_core.config.configuration import THRESHOLDS
     from rpd_core.results.export import export_pruned
@@ -59,7 +60,7 @@ def prune_command(
         known = ", ".join(f"{one:g}" for one in THRESHOLDS)
         raise ConfigError(f"no policy is pruned for a fraction of {fraction:g}: there are {known}")
     how = {"executor": executor, "stall": stall_timeout, "workers": workers, "analysis": analysis}
-    how["pictures"] = pictures
+    how["finish"] = finish
     finished = asked_again(run, options.given(settings), trust_policy, how)
     if export is not None:
         certificate = export_pruned(finished, export, fraction)
@@ -76,7 +77,7 @@ def asked_again(run: Path, typed: dict[str, Any], trust: bool, how: dict[str, An
     with shared.progress_bars() as progress:
         wanted = {**how, "out": run, "progress": progress}
         typed = {**of_the_latest(run), **typed}
-        return carry_out(call_for(typed, stored_config(run), trust, wanted), grow=False)
+        return carry_out(call_for(typed, stored_config(run), trust, wanted), grow=False)[0]
 
 
 def of_the_latest(run: Path) -> dict[str, int]:

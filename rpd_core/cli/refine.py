@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 
 @shared.reporting
+@options.with_settings()
+@options.with_finish
 def refine_command(
     run: options.RunPath = None,
     rounds: Annotated[int, whole_option("--rounds", "Rounds at most.")] = 3,
@@ -32,8 +34,8 @@ def refine_command(
     analysis: Annotated[
         str | None, typer.Option("--analysis", help="Name of the new analysis; default: readable.")
     ] = None,
-    pictures: options.Pictures = True,
     as_json: options.Json = False,
+    **finish: Any,
 ) -> None:
     """Refine the pruned policy: mutants around it tell which states it can do without."""
     from rpd_core.store.directory import RunDirectory
@@ -48,7 +50,7 @@ def refine_command(
         )
     typed = options.given({"rounds": rounds, "refine_episodes": refine_episodes})
     how = {"executor": executor, "stall": stall_timeout, "workers": workers, "analysis": analysis}
-    how["pictures"] = pictures
+    how["finish"] = options.taken_finish(finish)
     finished = asked_again(run, typed, trust_policy, how)
     show(finished, as_json)
     if not any(one.shrunk for one in finished.summary.rounds):

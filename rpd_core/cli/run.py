@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +12,7 @@ import typer
 
 from rpd_core.cli import options, shared
 from rpd_core.cli.config_file import is_toml
-from rpd_core.errors import ConfigError, RpdError, StoreError
+from rpd_core.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
     from rpd_core.api import Call
@@ -30,6 +29,7 @@ ISOLATE = True
 
 @shared.reporting
 @options.with_settings("suite", "size", "analysis", "growth")
+@options.with_finish
 def run_command(
     env: options.Env = None,
     policy: options.Policy = None,
@@ -50,10 +50,6 @@ def run_command(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the configuration and an estimate, then stop.")
     ] = False,
-    report: Annotated[
-        bool, typer.Option("--report/--no-report", help="Write report.html at the end.")
-    ] = True,
-    pictures: options.Pictures = True,
     profile: Annotated[
         bool, typer.Option("--profile", help="Show where the time went, on standard error.")
     ] = False,
@@ -61,6 +57,7 @@ def run_command(
     **settings: Any,
 ) -> None:
     """Rank a policy's decisions and prove the ranking by pruning the policy."""
+    finish = options.taken_finish(settings)
     typed = options.given({"env": env, "policy": policy, **settings})
     how = {
         "executor": executor,
@@ -69,21 +66,20 @@ def run_command(
         "out": out,
         "analysis": analysis,
         "like": like,
-        "pictures": pictures,
+        "finish": finish,
     }
     with shared.progress_bars("estimating" if dry_run else "starting") as progress:
         call = call_for(typed, config, trust_policy, {**how, "progress": progress})
         estimated = estimate_of(call) if dry_run else None
         profiler = profiler_for(profile and not dry_run)
         asking = None if yes else progress
-        finished = None if dry_run else carry_out(call, ask=asking, profiler=profiler)
+        done = None if dry_run else carry_out(call, ask=asking, profiler=profiler)
     if estimated is not None:
         show_estimate(*estimated, as_json)
-    elif finished is not None:
-        with nullcontext() if profiler is None else profiler.stage("report"):
-            page = page_of(finished) if report else None
+    elif done is not None:
+        finished, made = done
         found = None if profiler is None else profiler.found()
-        show(finished, as_json, page=page, profile=found)
+        show(finished, as_json, page=made.get("report"), profile=found)
 
 
 def profiler_for(wanted: bool) -> Profiler | None:
@@ -163,22 +159,21 @@ def carry_out(
     grow: bool = True,
     ask: Display | None = None,
     profiler: Profiler | None = None,
-) -> Run:
+) -> tuple[Run, dict[str, Path]]:
     """Do a whole run; when interrupted, show how to go on.
 
-    A suite that is to be stable grows, unless nothing but what is stored may be asked. With `ask`,
-    somebody is asked before work that takes long.
+    With `ask`, somebody is asked before work that takes long.
     """
-    from rpd_core.api import directory_for, session_for
-    from rpd_core.pipeline import finish_run
+    from rpd_core import api
 
-    setup = resolved(call)
-    directory = directory_for(call, setup)
-    with shared.resumable(directory.path), session_for(call, setup, profiler) as session:
+    def before(session: Session) -> None:
         if ask is not None:
             with session.stage("estimating"):
                 consider_run(session, call, ask)
-        return finish_run(session, call.analysis, grow, call.pictures)
+
+    setup = resolved(call)
+    with shared.resumable(api.directory_for(call, setup).path):
+        return api.carry_out(call, setup, grow, before, profiler)
 
 
 def consider_run(session: Session, call: Call, display: Display) -> None:
@@ -194,15 +189,6 @@ def consider_run(session: Session, call: Call, display: Display) -> None:
         prepare_run(session)
         work = work_left(session.setup.config.settings, session.directory)
         consider(session, work, call.workers, display)
-
-
-def page_of(finished: Run) -> Path | None:
-    """Write the page of a run; where that fails, the answer is shown all the same."""
-    try:
-        return finished.report()
-    except RpdError as error:
-        shared.show_note(f"no report.html was written: {error}")
-        return None
 
 
 def show(
@@ -229,9 +215,9 @@ def show(
 
 def estimate_of(call: Call) -> tuple[dict[str, Any], Cost]:
     """Return the resolved configuration and what the run would cost."""
-    from rpd_core.analysis.pilot import known_rate
     from rpd_core.api import directory_for
     from rpd_core.cli.cost import estimate, work_left
+    from rpd_core.pilot import known_rate
 
     setup = resolved(call)
     directory = directory_for(call, setup)

@@ -147,3 +147,18 @@ def differences(stored: Any, asked: Any, at: str = "") -> list[str]:
     if name in _CONTENTS and stored and asked:
         return [f"{owner}: {_CONTENTS[name]} has changed"]
     return [f"{at}: stored {stored!r}, asked {asked!r}"]
+
+
+def stored_fields(link: Any) -> dict[str, Any]:
+    """Return the fields of a fitted abstraction that are stored: all but the files it reads."""
+    fields = {item.name: getattr(link, item.name) for item in dataclasses.fields(link)}
+    return {name: value for name, value in fields.items() if not isinstance(value, Path)}
+
+
+def learned_as_tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return stored fields as a component has them: tuples where JSON has lists."""
+    return {name: _tuples(value) for name, value in fields.items()}
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value

@@ -11,7 +11,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from rpd_core.errors import ConfigError
-from rpd_core.store.session import Progress
+
+Progress = Callable[[str, int, int], None]
+"""Told (stage, done, total) as work is finished."""
+Note = Callable[[str], None]
+"""Told what the user should know."""
 
 _EVERY = 0.2
 """Seconds between two pictures of the bars in a notebook."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from rpd_core.chance import Phase, episode_keys
 from rpd_core.config.configuration import Configuration
-from rpd_core.config.identity import short_digest
+from rpd_core.config.identity import learned_as_tuples, short_digest, stored_fields
 from rpd_core.errors import EpisodeError, StoreError
 from rpd_core.play.actions import random_actions
 from rpd_core.play.deciders import Coin, always
@@ -162,21 +162,6 @@ def _restored(link: Any, fields: Mapping[str, Any] | None) -> Any:
         return link
     recipe: Any = link
     return dataclasses.replace(recipe, **learned_as_tuples(fields))
-
-
-def stored_fields(link: Any) -> dict[str, Any]:
-    """Return the fields of a fitted abstraction that are stored: all but the files it reads."""
-    fields = {item.name: getattr(link, item.name) for item in dataclasses.fields(link)}
-    return {name: value for name, value in fields.items() if not isinstance(value, Path)}
-
-
-def learned_as_tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return stored fields as a component has them: tuples where JSON has lists."""
-    return {name: _tuples(value) for name, value in fields.items()}
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
 
 
 @dataclass

@@ -81,5 +81,5 @@ def rpd_panels() -> list[Component]:
 
 @hookspec
 def rpd_commands() -> list[Component]:
-    """Return commands of `rpd`: Typer functions, each with the group it is listed in (`Command`)."""
+    """Return commands of `rpd`: Typer functions, each listed in a group of the help (`Command`)."""
     return []

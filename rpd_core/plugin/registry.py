@@ -224,7 +224,14 @@ class Registry:
     def resolve(self, kind: str, name: str) -> Any:
         """Import the target of a component."""
         registration = self.find(kind, name)
-        module, _, attribute = registration.component.target.partition(":")
+        return self._import(registration, registration.component.target)
+
+    def after_run(self, registration: Registration) -> Any:
+        """Import what a command does at the end of a run."""
+        return self._import(registration, registration.component.after_run)
+
+    def _import(self, registration: Registration, target: str) -> Any:
+        module, _, attribute = target.partition(":")
         try:
             return getattr(importlib.import_module(module), attribute)
         except (Exception, SystemExit) as error:  # a stranger's module may raise anything

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,19 +22,15 @@ from rpd_core.plugin.registry import installed
 from rpd_core.plugin.specs import shortened
 from rpd_core.pruning.curves import Curve
 from rpd_core.pruning.swept import read_curves
-from rpd_core.report.notebook import TopDecisions, answer_as_html, unfinished_as_html
 from rpd_core.results.decisions import decision_rows
 from rpd_core.results.kept import KeptStates, read_kept
-from rpd_core.results.records import Policy, Summary, Threshold
+from rpd_core.results.records import Decision, Policy, Summary, Threshold
 from rpd_core.results.tables import RankingTable
 from rpd_core.results.words import ranges_in_words
 from rpd_core.store.codec import from_plain
 from rpd_core.store.directory import RunDirectory, StoredAnalysis, check_configuration
 
 if TYPE_CHECKING:
-    from rpd_core.report.explaining import Explanation
-    from rpd_core.report.pictures.rendering import Rendered
-    from rpd_core.report.plots.catalogue import Plots
     from rpd_core.results.replay import Replay
 
 
@@ -51,12 +47,6 @@ class Run:
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r}, analysis={shortened(self.name or 'none yet', 40)!r})"
-
-    def _repr_html_(self) -> str:
-        if self.name is None:
-            done, asked = self.progress
-            return unfinished_as_html(self.path, done, asked)
-        return answer_as_html(self.summary, self.path)
 
     @property
     def directory(self) -> RunDirectory:
@@ -189,19 +179,16 @@ class Run:
         recipe = refuse_code("measure", name, registry, named_by, instead)
         return self.analysis.rank_by(name, recipe)
 
-    def top(self, count: int = 10, measure: Any = None) -> TopDecisions:
+    def top(self, count: int = 10, measure: Any = None) -> tuple[Decision, ...]:
         """Return the most important decisions in words, by a measure or as the list shown."""
         if count < 1:
             raise ConfigError(f"count must be a whole number of at least 1, got {count!r}")
         stored = self.summary.decisions
         if measure is None and count <= len(stored):
-            return TopDecisions(stored[:count])
+            return tuple(stored[:count])
         found = self.decided(measure)
-        return TopDecisions(
-            decision_rows(
-                found, found.listed()[:count], self.analysis.stored, self.directory.names()
-            )
-        )
+        rows = found.listed()[:count]
+        return tuple(decision_rows(found, rows, self.analysis.stored, self.directory.names()))
 
     def decided(self, measure: Any = None) -> Decisions:
         """Judge every state; the list is sorted by a measure, or by the analysis's own."""
@@ -238,25 +225,6 @@ class Run:
             raise ConfigError(f"{name!r} was not pruned.{nearest(name, entries)}")
         return entries[name]
 
-    @property
-    def plot(self) -> Plots:
-        """Figures: `run.plot.curves()` returns a matplotlib figure."""
-        from rpd_core.report.plots.catalogue import Plots  # matplotlib takes a while to import
-
-        return Plots(self)
-
-    def explain(self, state: str | int) -> Explanation:
-        """Return everything known about one decision: by rank, key or a part of its words."""
-        from rpd_core.report.explaining import explain  # it needs this module
-
-        return explain(self, state)
-
-    def report(self, path: str | Path | None = None) -> Path:
-        """Write the page of the run, into its directory or elsewhere, and return where it is."""
-        from rpd_core.report.page.building import write_page  # it takes a while to import
-
-        return write_page(self, None if path is None else Path(path))
-
     def replay(
         self, episode: str | int, frames: bool = False, trust_policy: bool = False
     ) -> Replay:
@@ -265,24 +233,6 @@ class Run:
         from rpd_core.results.replay import replay  # it plays; reading does not need it
 
         return replay(self, episode, frames, trust_policy)
-
-    def render(
-        self,
-        episode: str | None = None,
-        out: str | os.PathLike[str] | None = None,
-        trust_policy: bool = False,
-        **more: Any,
-    ) -> Rendered:
-        """Draw an episode, or with `decision` a decision, as a film; the policy and the environment
-        must be there. `keep`, `find`, `against`, `trace` and `frames` are those of `rpd render`."""
-        from rpd_core.report.pictures.rendering import Wanted, render  # it plays and draws
-
-        known = {item.name for item in fields(Wanted)} - {"episode"}
-        for name in more:
-            if name not in known:
-                raise ConfigError(f"render() has no argument {name!r}.{nearest(name, known)}")
-        path = None if out is None else Path(out)
-        return render(self, Wanted(episode, **more), path, trust_policy)
 
 
 def incomplete(run: Run) -> str:

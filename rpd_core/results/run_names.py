@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rpd_core.analysis.pilot import known_rate
 from rpd_core.config.identity import component_identity
 from rpd_core.config.resolve import Setup, choose
 from rpd_core.config.settings import AUTO, Settings, as_tuple, recommended
 from rpd_core.errors import RpdError, StoreError
+from rpd_core.pilot import known_rate
 from rpd_core.plugin.registry import installed
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.places import RUNS

@@ -14,11 +14,10 @@ import pyarrow.parquet as pq
 from rpd_core.analysis.reading import StoredEpisodes
 from rpd_core.errors import StoreError, one_line, shell_word
 from rpd_core.play.prepare import unsealed
-from rpd_core.report.pictures.stored import named_file, picture_folder, read_index
-from rpd_core.report.sensitivity import FOLDER
+from rpd_core.results.pictures import named_file, picture_folder, read_index
 from rpd_core.results.run import Run
 from rpd_core.store.checking import LARGEST_TABLE
-from rpd_core.store.directory import RunDirectory
+from rpd_core.store.directory import VARIANTS, RunDirectory
 from rpd_core.store.files import read_whole
 from rpd_core.store.parts import Parts
 from rpd_core.store.tables import read_episodes
@@ -65,10 +64,10 @@ def verify(directory: RunDirectory) -> Verdict:
     names = directory.analyses()
     for name in names:
         attempt(partial(_check_analysis, directory, name))
-    for folder in sorted((directory.path / FOLDER).glob("*/")):  # runs below this one
+    for folder in sorted((directory.path / VARIANTS).glob("*/")):  # runs below this one
         found = verify(RunDirectory(folder))
         parts += found.parts
-        faults += [f"{FOLDER}/{folder.name}: {fault}" for fault in found.faults]
+        faults += [f"{VARIANTS}/{folder.name}: {fault}" for fault in found.faults]
     return Verdict(parts, len(names), tuple(faults))
 
 

@@ -26,6 +26,8 @@ SHOWN = 5
 """Differences between two configurations that a message names."""
 PROCESS = os.urandom(8).hex()
 """This Python process: the only one that knows the functions a live run is made of."""
+VARIANTS = "variants"
+"""Folder of runs that vary one, below it."""
 OBJECTS = "objects"
 """Folder of what was handed over as an object of Python."""
 _OURS = re.compile(rf"\.lock|\.owner|pilot\.json|{OBJECTS}|\..+\.\d+\.tmp")

@@ -15,6 +15,7 @@ from rpd_core.config.identity import input_paths
 from rpd_core.config.resolve import Setup
 from rpd_core.errors import StoreError
 from rpd_core.execute.files import input_files
+from rpd_core.execute.progress import Note, Progress
 from rpd_core.execute.running import run_items
 from rpd_core.play.recipe import Recipe, recipe_of
 from rpd_core.plugin.blame import gave_instead, lacks_of_kind, require
@@ -26,11 +27,6 @@ from rpd_core.store.objects import move_in
 from rpd_core.store.parts import Parts
 from rpd_core.store.profiling import Profiler
 from rpd_core.store.provenance import Provenance
-
-Progress = Callable[[str, int, int], None]
-"""Told (stage, done, total) as work is finished."""
-Note = Callable[[str], None]
-"""Told what the user should know."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ def project() -> dict[str, Any]:
 
 def test_every_plugin_is_an_entry_point_a_package_and_covered(project: dict[str, Any]) -> None:
     names = [path.name for path in PLUGINS]
-    assert project["project"]["entry-points"]["rpd"] == {name: name for name in names}
+    offered = {"rpd_core": "rpd_core.cli.catalogue", **{name: name for name in names}}
+    assert project["project"]["entry-points"]["rpd"] == offered
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
     assert wheel == ["rpd_core", "plugins/rpd", *(f"plugins/{name}" for name in names)]
     assert project["tool"]["coverage"]["run"]["source_pkgs"] == ["rpd_core", "rpd", *names]

@@ -15,7 +15,7 @@ from rpd_core.config.objects import is_staged, stage
 from rpd_core.config.resolve import choose
 from rpd_core.errors import ComponentError
 from rpd_core.plugin.protocols import Component, Facts, Policy
-from rpd_core.testing import check_component
+from rpd_kit import check_component
 
 
 class Tables:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from rpd_core.plugin.registry import installed
-from rpd_core.testing import check_component, check_recipe, check_registration
+from rpd_kit import check_component, check_recipe, check_registration
 
 CLUSTERS = {"dask", "ray"}
 """Executors that take long to start; the tests of each share one cluster and check it."""

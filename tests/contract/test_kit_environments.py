@@ -8,7 +8,7 @@ import pytest
 import worlds
 
 from rpd_core.plugin.protocols import StepResult
-from rpd_core.testing import check_recipe
+from rpd_kit import check_recipe
 
 
 class Rewarding(worlds.CorridorLanes):

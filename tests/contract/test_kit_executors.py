@@ -13,8 +13,8 @@ import pytest
 from rpd_core.execute.local import LocalProcesses, ThisProcess
 from rpd_core.execute.processes import Crew
 from rpd_core.plugin.protocols import Outcome, WorkQueue
-from rpd_core.testing import check_recipe, runners
-from rpd_core.testing.hostile import Fault, Hostile
+from rpd_kit import check_recipe, runners
+from rpd_kit.hostile import Fault, Hostile
 
 HARMLESS = {"copies"}
 """What only looks like a fault."""

@@ -12,7 +12,7 @@ from gymnasium import spaces
 
 from rpd_core.errors import FitError
 from rpd_core.plugin.protocols import Choice, Entry, learned
-from rpd_core.testing import Imagined, check_component, check_recipe
+from rpd_kit import Imagined, check_component, check_recipe
 
 
 def flat(values: Any) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rpd_core.plugin.protocols import Axis, Image, Layer, Paragraph, Plane
-from rpd_core.testing import check_recipe
+from rpd_kit import check_recipe
 
 COUNTER = itertools.count()
 

@@ -14,8 +14,8 @@ from commands import refusal, rpd_command
 import rpd_core
 from rpd_core.errors import RpdError
 from rpd_core.plugin.registry import installed
-from rpd_core.testing import check_registration
-from rpd_core.testing.pure import corner_suite
+from rpd_kit import check_registration
+from rpd_kit.pure import corner_suite
 
 HOOKS = """
 from rpd_core import Component, hookimpl

@@ -57,7 +57,7 @@ def test_the_example_in_the_how_to_is_the_example_that_is_tested(page, example, 
 
 PAGES = sorted([*DOCS.rglob("*.md"), DOCS.parent / "README.md"])
 _PYTHON = r"^ *```python\n(.*?)^ *```"
-PUBLIC = {"rpd", "rpd_core", "rpd_core.testing"}
+PUBLIC = {"rpd", "rpd_core", "rpd_kit"}
 
 
 def snippets(page: Path) -> list[str]:
@@ -93,7 +93,7 @@ def test_what_a_page_imports_is_public_and_there(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_what_a_page_names_of_rpd_is_there(page):
-    """In running text: `rpd_core.run`, `rpd_core.testing.check_component`."""
+    """In running text: `rpd_core.run`, `rpd_kit.check_component`."""
     if "decisions" in page.parts:
         return  # written once, of the code as it was
     for dotted in re.findall(r"`(rpd_core(?:\.\w+)+)", page.read_text()):

@@ -14,7 +14,7 @@ SMALL = ["--episodes", "300", "--test-episodes", "10", "--workers", "2", "--json
 CHECK = """
 from rpd_core import Opening
 from rpd_core.plugin.registry import installed
-from rpd_core.testing import check_component
+from rpd_kit import check_component
 
 for spec in ("lake:8", "lake:slip=0", "lake:8,slip=0.9"):
     assert check_component("environment", spec) == [], spec

@@ -17,8 +17,8 @@ from rpd_core.play.loop import Plan, Player
 from rpd_core.play.recipe import policy_alone
 from rpd_core.plugin.protocols import Opening
 from rpd_core.results.pruned_policy import PrunedFile
-from rpd_core.testing import check_component
 from rpd_gym.cartpole import CartPole
+from rpd_kit import check_component
 
 RUN = [
     "--env", "cartpole", "--episodes", "400", "--test-episodes", "6", "--workers", "1",

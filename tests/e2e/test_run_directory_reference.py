@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 
 from rpd_core.analysis.balance import Pilot
-from rpd_core.analysis.paired import Estimate
 from rpd_core.config.settings import ASKED, declared
 from rpd_core.play.jobs import Names
 from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Episodes, Spectrum, States, Visits
 from rpd_core.pruning.curves import PrunedPoint
-from rpd_core.report.pictures.stored import IndexedClips, PictureIndex
-from rpd_core.report.sensitivity import Move, Sensitivity, Variant
-from rpd_core.report.validation import ValidatedGroup, ValidatedState, Validation
 from rpd_core.results import records as results
+from rpd_core.results.pictures import IndexedClips, PictureIndex
 from rpd_core.store.directory import StoredAnalysis, StoredSuite
 from rpd_core.store.parts import PartRecord
 from rpd_core.store.tables import SCHEMA_VERSION
+from rpd_studies.paired import Estimate
+from rpd_studies.sensitivity import Move, Sensitivity, Variant
+from rpd_studies.validation import ValidatedGroup, ValidatedState, Validation
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 TEXT = (DOCS / "reference/run-directory.md").read_text("utf-8")

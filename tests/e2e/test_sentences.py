@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 
+from rpd_core.cli.list_plugins import blocks_of
 from rpd_core.cli.listing import list_notes
-from rpd_core.cli.plugin_commands import blocks_of
 from rpd_core.errors import ComponentError, counted
 from rpd_core.plugin.discovery import Plugin
 from rpd_core.plugin.protocols import Component

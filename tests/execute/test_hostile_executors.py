@@ -10,7 +10,7 @@ import pytest
 from rpd_core.errors import ExecutionError
 from rpd_core.execute.running import RETRIES, run_items
 from rpd_core.plugin.protocols import WorkItem
-from rpd_core.testing.hostile import Fault, Hostile
+from rpd_kit.hostile import Fault, Hostile
 
 NOT_RELIABLE = "its results cannot be relied on; use another executor"
 NOT_GIVEN = f"which it was not given or had returned before: {NOT_RELIABLE}"

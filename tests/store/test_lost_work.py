@@ -11,7 +11,7 @@ from stores import build, contents, corridor, finish, ready, session_at, tree
 
 import rpd_core as rpd
 from rpd_core.errors import ExecutionError, RpdError, StoreError
-from rpd_core.testing.hostile import Hostile
+from rpd_kit.hostile import Hostile
 
 
 @pytest.fixture(scope="module")

@@ -43,8 +43,9 @@ class Component:
     after_run: str = ""
     """Of a command: `module:attribute` of a function called when a run has its answer.
 
-    It is given the `Session` of the run, still open, and the `Run`. `rpd run` gets an option to do
-    without it, named after the command; where it fails, a note is shown and the answer stands.
+    It is given the `Session` of the run, still open, and the `Run`, and returns a file to look at
+    or None. `rpd run` gets an option to do without it, named after the command; where it fails, a
+    note is shown and the answer stands.
     """
 
 

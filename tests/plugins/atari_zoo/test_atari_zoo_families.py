@@ -21,7 +21,7 @@ from zoo_graphs import (
 from rpd_atari_zoo.layers import same_padding
 from rpd_atari_zoo.loader import AtariZooFile
 from rpd_core.plugin.registry import installed
-from rpd_core.testing import check_component
+from rpd_kit import check_component
 
 
 def softmax(numbers: np.ndarray) -> np.ndarray:

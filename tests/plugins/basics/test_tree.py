@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from rpd_basics.tree import Tree
 from rpd_basics.tree_nodes import Nodes, Walk, rules
+from rpd_core.config.identity import stored_fields
 from rpd_core.errors import ComponentError, FitError, RpdError, SpecError
-from rpd_core.play.prepare import restore_fitted, stored_fields
+from rpd_core.play.prepare import restore_fitted
 from rpd_core.plugin.chain import Chain
 from rpd_core.plugin.protocols import Facts, FitSample
 from rpd_core.plugin.registry import installed

@@ -43,8 +43,8 @@ from rpd_core.api import Call, carry_out
 from rpd_core.errors import ComponentError, ExecutionError
 from rpd_core.execute.running import run_items
 from rpd_core.plugin.protocols import Engine
-from rpd_core.testing import check_recipe, runners
 from rpd_dask.executor import Dask, Joined
+from rpd_kit import check_recipe, runners
 
 
 @pytest.fixture(scope="module")

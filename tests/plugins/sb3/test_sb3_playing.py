@@ -15,7 +15,7 @@ from sb3_toys import SETTINGS, algorithm, facts_of, saved
 from rpd_core.chance import Phase, environment_seeds, episode_keys
 from rpd_core.play.loop import Plan, Player, Recipe
 from rpd_core.plugin.registry import installed
-from rpd_core.testing import check_component
+from rpd_kit import check_component
 
 INDEX = np.arange(5)
 KEYS = episode_keys(2, Phase.PROBE, INDEX)

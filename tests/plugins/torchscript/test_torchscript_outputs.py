@@ -17,10 +17,10 @@ from rpd_core.chance import Phase, episode_keys
 from rpd_core.errors import FitError, RpdError
 from rpd_core.play.loop import Plan, Player, Recipe
 from rpd_core.plugin.registry import installed
-from rpd_core.testing import check_component
 from rpd_gym.cartpole import CartPole, CartPoleGrid
 from rpd_gym.cartpole_module import load_network
 from rpd_gym.cartpole_policy import CartPolePolicy
+from rpd_kit import check_component
 from rpd_torchscript.loader import TorchScriptFile
 
 

@@ -1,0 +1,77 @@
+"""A comparison as one page of HTML that needs nothing else: no script, no request."""
+
+from __future__ import annotations
+
+import base64
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment, StrictUndefined
+
+from rpd_compare.text import headline
+from rpd_core.store.files import write_whole
+from rpd_pictures.plots.agreement import draw_agreement, draw_both_prunings
+from rpd_pictures.plots.style import rendered
+from rpd_report.packing import webp
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from rpd_compare.results import Comparison, Side
+
+_SHARES = (0.01, 0.05, 0.1, 0.2, 0.5, 1.0)
+_TEMPLATE = "page.html.txt"
+
+
+def write_page(path: Path, found: Comparison) -> None:
+    """Write the page of a comparison; the same comparison always gives the same bytes."""
+    write_whole(path, page_of(found).encode())
+
+
+def page_of(found: Comparison) -> str:
+    """Return the page of a comparison; everything from outside is escaped."""
+    environment = Environment(autoescape=True, undefined=StrictUndefined)
+    environment.filters["percent"] = _percent
+    text = files(__package__).joinpath(_TEMPLATE).read_text("utf-8")
+    return environment.from_string(text).render(
+        found=found,
+        headline=headline(found),
+        alike=_settings(found.a) == _settings(found.b),
+        sides=(("A", found.a), ("B", found.b)),
+        shares=_SHARES,
+        agreements=[
+            (curve.measure, [point for point in curve.points if point.share in _SHARES])
+            for curve in found.agreement
+        ],
+        agreement=_embedded(draw_agreement(found)),
+        pruning=_embedded(draw_both_prunings(found)),
+        pictures=_pictures(found),
+    )
+
+
+def _settings(side: Side) -> tuple[float, str]:
+    return side.mutation_rate, side.condition
+
+
+def _embedded(figure: Figure) -> str:
+    return _data("image/svg+xml", rendered(figure, "svg"))
+
+
+def _pictures(found: Comparison) -> dict[int, str]:
+    """Return the pictures of the states that are shown, by key, inside the page."""
+    rows = (*found.changes, *found.disagreeing)
+    paths = {row.key: Path(row.picture) for row in rows if row.picture is not None}
+    return {
+        key: _data("image/webp", content)
+        for key, path in paths.items()
+        if (content := webp(path, path.parent)) is not None
+    }
+
+
+def _data(kind: str, content: bytes) -> str:
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+
+
+def _percent(share: float) -> str:
+    return "<1%" if 0 < share < 0.005 else f"{100 * share:.0f}%"

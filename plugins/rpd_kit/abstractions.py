@@ -1,0 +1,228 @@
+"""Checks of abstractions, those that must be fitted and those that need views included."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rpd_core.chance import Draws, canonical
+from rpd_core.config.identity import stored_fields
+from rpd_core.errors import ComponentError, FitError, one_line
+from rpd_core.play.actions import random_actions
+from rpd_core.play.entries import observed_entries
+from rpd_core.play.prepare import restore_fitted
+from rpd_core.play.relations import relation_of
+from rpd_core.plugin.blame import a_kind
+from rpd_core.plugin.chain import Chain, opened
+from rpd_core.plugin.protocols import Abstraction, FitSample
+from rpd_kit.fitting import (
+    Faulty,
+    attempt,
+    check_in_scenes,
+    check_pickling,
+    require_views,
+)
+from rpd_kit.scenes import LANES, NEIGHBOURS, Rows, Scene
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import Array
+
+FIT_EPISODES, FIT_STEPS = 6, 3
+"""Size of the sample that abstractions are fitted on."""
+
+
+def check_abstraction(abstraction: Abstraction, scenes: Sequence[Scene]) -> Iterator[str]:
+    """Check an abstraction on observations and views of every scene that it fits."""
+    return check_in_scenes(lambda scene: _check_in(abstraction, scene), scenes)
+
+
+def _check_in(abstraction: Abstraction, scene: Scene) -> Iterator[str]:
+    needs = require_views(abstraction, scene)
+    fitted = abstraction
+    if hasattr(abstraction, "fit"):
+        sample = fit_sample(scene, needs)
+        fitted = _fitted(abstraction, sample)
+        yield from _check_fitted(abstraction, fitted, sample)
+    with attempt("its open()"):
+        at_work = opened(fitted, scene.facts)
+    values = _Values(at_work)
+    yield from _check_values(values, scene, needs)
+    given = scene.rows(LANES, 1, needs)
+    shown = values(given)
+    yield from _check_relations(at_work, given, scene)
+    yield from _check_show(fitted, shown)
+    yield from _check_draw(fitted, shown)
+    yield from _check_names(fitted, shown, scene)
+
+
+# --------------------------------------------------------------------- fitting
+
+
+def fit_sample(scene: Scene, needs: tuple[str, ...]) -> FitSample:
+    """Return a small sample as `fit` gets it."""
+    count = FIT_EPISODES * FIT_STEPS
+    rows = scene.rows(count, 3, needs)
+    draws = Draws(np.arange(count, dtype=np.uint64), np.zeros(count))
+    return FitSample(
+        values=rows.values,
+        views=rows.views,
+        episodes=np.repeat(np.arange(FIT_EPISODES), FIT_STEPS),
+        actions=random_actions(scene.facts.action_space, draws),
+        facts=scene.facts,
+        seed=5,
+        planned_episodes=1000,
+        mutation_rate=0.2,
+    )
+
+
+def _fitted(abstraction: Any, sample: FitSample) -> Any:
+    with attempt("its fit()"):
+        fitted = abstraction.fit(sample)
+    if type(fitted) is not type(abstraction):
+        kind = type(abstraction).__name__
+        raise Faulty(f"its fit() gave a {type(fitted).__name__} where a {kind} is needed")
+    return fitted
+
+
+def _check_fitted(abstraction: Any, fitted: Any, sample: FitSample) -> Iterator[str]:
+    """Check that what was learned is kept with a run as it is, and learned again the same."""
+    try:
+        stored = json.loads(json.dumps(stored_fields(fitted)))
+        same = restore_fitted(Chain((fitted,)), [stored]).links[0] == fitted
+    except Exception as error:
+        raise Faulty(
+            f"its fields cannot be stored as JSON after fit(): {one_line(error)}"
+        ) from error
+    if not same:
+        yield "its fields are not the same after they were stored as JSON"
+    if fitted != _fitted(abstraction, sample):
+        yield "its fit() learned something else from the same sample"
+    yield from check_pickling(fitted, "fit()")
+
+
+# ---------------------------------------------------------------------- values
+
+
+@dataclass(frozen=True)
+class _Values:
+    """The abstraction at work, called on a batch and checked for what all the rest relies on."""
+
+    abstraction: Any
+
+    def __call__(self, rows: Rows) -> Array:
+        with attempt("the call"):
+            values = self.abstraction(rows.values, rows.views)
+        if not isinstance(values, np.ndarray):
+            raise Faulty(f"gave {a_kind(values)} where an array is needed")
+        if values.shape[:1] != (LANES,):
+            count = f"{len(values)} values" if values.ndim else "a single number"
+            raise Faulty(f"gave {count} for {LANES} observations")
+        try:
+            return canonical(values).copy()
+        except FitError as error:
+            raise Faulty(one_line(error)) from error
+
+
+def _check_values(values: _Values, scene: Scene, needs: tuple[str, ...]) -> Iterator[str]:
+    given, other = (scene.rows(LANES, seed, needs) for seed in (1, 2))
+    before = given.take(np.arange(LANES))
+    first, second = values(given), values(other)
+    if not given.equals(before):
+        yield "changed the observations or views it was given"
+        return
+    if (first.dtype, first.shape) != (second.dtype, second.shape):
+        yield (
+            f"gave values of {first.dtype} {first.shape[1:]} and then of "
+            f"{second.dtype} {second.shape[1:]}"
+        )
+        return
+    if not _same(first, values(given)):
+        yield "gave other values when asked twice"
+        return
+    turned = values(given.take(np.arange(LANES)[::-1]))
+    if not _same(turned, first[::-1]) or _rows_mix(values, given, scene, needs):
+        yield "lets one row of the batch depend on the others"
+
+
+def _rows_mix(values: _Values, given: Rows, scene: Scene, needs: tuple[str, ...]) -> bool:
+    """Return whether a row's value changes with what stands beside it."""
+    odd = np.arange(LANES) % 2 == 1
+    kept = values(given)[~odd]
+    others = (scene.rows(LANES, seed, needs) for seed in range(2, 2 + NEIGHBOURS))
+    return not all(_same(values(given.mixed(other, odd))[~odd], kept) for other in others)
+
+
+def _same(left: Array, right: Array) -> bool:
+    return np.array_equal(left, right, equal_nan=left.dtype.kind == "f")
+
+
+def _check_show(fitted: Any, values: Array) -> Iterator[str]:
+    show = getattr(fitted, "show", None)
+    if show is None:
+        return
+    texts: dict[str, bytes] = {}
+    for value in values:
+        try:
+            shown = show(value)
+        except Exception as error:
+            yield f"its show() raised {one_line(error)}"
+            return
+        if not isinstance(shown, str):
+            yield "has a show() that does not give text"
+            return
+        if texts.setdefault(shown, value.tobytes()) != value.tobytes():
+            yield f"its show() gives {shown!r:.60} for different values"
+            return
+
+
+def _check_names(fitted: Any, values: Array, scene: Scene) -> Iterator[str]:
+    if not hasattr(fitted, "name_entries"):
+        return
+    try:
+        named = Chain((fitted,)).name_entries(observed_entries(scene.facts))
+    except ComponentError as error:
+        yield str(error).partition(": ")[2]
+        return
+    size = values[0].size
+    if len(named) not in (0, size):
+        yield f"its name_entries() names {len(named)} entries of values that have {size}"
+    wrong = [one for one in named if not (one.name.isprintable() and one.name and one.factor > 0)]
+    if wrong:
+        yield f"its name_entries() gave {wrong[0]!r}: names are printable, factors above 0"
+
+
+def _check_relations(fitted: Any, given: Rows, scene: Scene) -> Iterator[str]:
+    links, space = (fitted,), scene.facts.action_space
+    try:
+        relation = relation_of(links, space)
+        if relation is not None:
+            for action in range(int(space.start), int(space.start) + int(space.n)):
+                relation(given.values, np.full(LANES, action))
+    except ComponentError as error:
+        yield str(error).partition(": ")[2]
+
+
+def _check_draw(fitted: Any, values: Array) -> Iterator[str]:
+    draw = getattr(fitted, "draw", None)
+    if draw is None:
+        return
+    for value in values:
+        try:
+            drawn = draw(value)
+        except Exception as error:
+            yield f"its draw() raised {one_line(error)}"
+            return
+        if not isinstance(drawn, np.ndarray):
+            yield f"has a draw() that gives a {type(drawn).__name__} where an array is needed"
+            return
+        picture = drawn.ndim == 3 and drawn.shape[2] == 3 and drawn.size > 0
+        if drawn.dtype != np.uint8 or not picture:
+            yield (
+                f"has a draw() that gives {drawn.dtype} {drawn.shape}, where a picture is uint8 "
+                "(height, width, 3)"
+            )
+            return

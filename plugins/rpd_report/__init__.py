@@ -1,0 +1,26 @@
+"""The page of a run, and everything known about one decision."""
+
+from __future__ import annotations
+
+from rpd_core import Component, hookimpl
+
+
+@hookimpl
+def rpd_commands() -> list[Component]:
+    return [
+        Component(
+            "report",
+            "rpd_report.report_command:report_command",
+            "Write the page of a run: one file to mail",
+            group="Look",
+            after_run="rpd_report.report_command:write_after_run",
+            runs_code=False,
+        ),
+        Component(
+            "explain",
+            "rpd_report.explain_command:explain_command",
+            "Show everything known about one decision",
+            group="Look",
+            runs_code=False,
+        ),
+    ]

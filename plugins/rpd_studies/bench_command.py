@@ -1,0 +1,109 @@
+"""`rpd bench`: measures against each other, on the same suites and the same episodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rpd_core.cli import options, shared
+from rpd_core.cli.run import call_for, check_early, resolved
+from rpd_core.errors import ConfigError, counted
+
+if TYPE_CHECKING:
+    from rpd_studies.bench_results import Bench
+
+NOT_FOR_BENCH = (
+    "seed", "list_by", "rounds", "refine_episodes", "headline", "objective", "confirm_episodes",
+    "confirm_tries", "confirm_margin", "margin", "confidence", "sweep",
+)  # fmt: skip
+"""Settings of what comes after the sweep, which is full, or that `--seeds` decides."""
+
+
+@shared.reporting
+@options.with_settings("suite", "size", "analysis", leave_out=NOT_FOR_BENCH)
+def bench_command(
+    env: options.Env = None,
+    policy: options.Policy = None,
+    all_measures: Annotated[
+        bool, typer.Option("--all-measures", help="Try every installed measure.")
+    ] = False,
+    seeds: Annotated[
+        str, typer.Option("--seeds", help="Seeds, one suite each, for example 0,1,2,3,4.")
+    ] = "0,1,2,3,4",
+    choose_on: Annotated[
+        str | None,
+        typer.Option(
+            "--choose-on",
+            help="Seeds that choose the best measure; default: the first two in five; none: all.",
+        ),
+    ] = None,
+    base: Annotated[
+        str, typer.Option("--base", help="Measure that the others are compared with.")
+    ] = "tarantula",
+    criterion: Annotated[
+        str,
+        typer.Option(
+            "--criterion",
+            help="What decides: both (states + steps of one policy), states, steps, area_states, "
+            "area_steps, top10, top50, holds or effect.",
+        ),
+    ] = "both",
+    workers: options.Workers = None,
+    executor: options.ExecutorName = "local",
+    stall_timeout: options.StallTimeout = None,
+    trust_policy: options.TrustPolicy = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder of the run directories; default: runs/bench_..."),
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option("--markdown", help="Write the table to this file, too.")
+    ] = None,
+    as_json: options.Json = False,
+    **settings: Any,
+) -> None:
+    """Compare measures on the same suites and test episodes, over several seeds."""  # fmt: skip
+    if markdown is not None and not markdown.absolute().parent.is_dir():
+        raise ConfigError(f"cannot write {str(markdown)!r}: there is no folder {markdown.parent}")
+    numbers = seeds_in("seeds", seeds)
+    judges = None if choose_on is None else seeds_in("choose-on", choose_on)
+    typed = options.given({"env": env, "policy": policy, **settings})
+    with shared.progress_bars() as progress:
+        check_early(typed, {"executor": executor, "workers": workers})
+        from rpd_studies.bench import bench_folder, compare_measures, heard_once
+        from rpd_studies.bench_results import BenchQuestion, choosing_seeds
+
+        judges = choosing_seeds(numbers) if judges is None else judges
+        asked = BenchQuestion(numbers, judges, base, criterion, all_measures)  # type: ignore[arg-type]
+        how = {"executor": executor, "stall": stall_timeout, "workers": workers, "out": out}
+        call = heard_once(call_for(typed, None, trust_policy, {**how, "progress": progress}))
+        folder = bench_folder(call, resolved(call))
+        with shared.resumable(folder, same_command=True):
+            found = compare_measures(call, asked, folder, resolved)
+    show_bench(found, markdown, as_json)
+
+
+def seeds_in(name: str, text: str) -> tuple[int, ...]:
+    """Read numbers with commas between them; `none` is none."""
+    try:
+        return () if text == "none" else tuple(int(one) for one in text.split(","))
+    except ValueError:
+        raise ConfigError(f"{name} must be numbers such as 0,1,2, got {text!r}") from None
+
+
+def show_bench(found: Bench, markdown: Path | None, as_json: bool) -> None:
+    """Print the answer, and write it where that was asked for."""
+    from rpd_core.store.codec import to_plain
+    from rpd_core.store.files import write_whole
+    from rpd_studies import bench_text
+
+    if markdown is not None:
+        write_whole(markdown.absolute(), bench_text.markdown(found).encode())
+        rows = counted(len(found.rows), "measure")
+        shared.errors().print(f"rpd: wrote the table of {rows} to {markdown}", markup=False)
+    if as_json:
+        shared.print_json(to_plain(found))
+    else:
+        bench_text.print_bench(shared.answers(), found)

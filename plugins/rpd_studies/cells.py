@@ -1,0 +1,128 @@
+"""One cell with one seed: which run it is, and what that run finds."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rpd_core import pipeline
+from rpd_core.api import Call, session_for
+from rpd_core.config.configuration import THRESHOLDS
+from rpd_core.config.identity import short_digest
+from rpd_core.config.resolve import Setup
+from rpd_core.results.run import Run
+from rpd_core.results.run_names import base_name
+from rpd_core.store.codec import from_plain, parse_object, to_bytes
+from rpd_core.store.directory import PROCESS, RunDirectory
+from rpd_core.store.files import read_whole, write_whole
+from rpd_core.store.session import Session
+from rpd_studies.grids.figures import Figures, add_answer, add_thresholds, curve_points
+from rpd_studies.grids.results import SCHEMA, CellResult, CurvePoint
+from rpd_studies.plan import Finish
+from rpd_studies.sweeps import sweep_rankings
+
+RESULTS = "cells"
+"""Folder of the stored results."""
+_DIGITS = 8
+_LARGEST = 2**26
+Points = Mapping[str, tuple[CurvePoint, ...]]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a cell with a seed belongs in the folder of its grid."""
+
+    folder: Path
+    run: str
+    """Name of the run directory, which is the same for all cells with the same episodes."""
+    result: str
+    """Name of the file of the result, which no other question has."""
+
+    @property
+    def directory(self) -> RunDirectory:
+        """The run directory."""
+        return RunDirectory(self.folder / self.run)
+
+
+def place_of(setup: Setup, folder: Path, finish: Finish, rankings: Sequence[str] = ()) -> Place:
+    """Return where the run of a cell and its result lie."""
+    config = setup.config
+    identity = config.digest()
+    if config.live:  # a function of this process: no other one may go on with it
+        identity = short_digest([identity, PROCESS])
+    asked = [
+        identity, config.settings.episodes, config.settings.unmutated_episodes,
+        config.analysis_json(), finish, list(rankings),
+    ]  # fmt: skip
+    run = f"{base_name(setup)}_{identity[:_DIGITS]}"
+    return Place(folder, run, f"{RESULTS}/{short_digest(asked)}.json")
+
+
+def stored_result(place: Place) -> CellResult | None:
+    """Read what a cell found before; None if it was not finished, or by another rpd."""
+    path = place.folder / place.result
+    content = read_whole(path, place.folder, _LARGEST)
+    if content is None:
+        return None
+    found = parse_object(content, repr(str(path)))
+    if found.get("schema") != SCHEMA:
+        return None
+    return from_plain(CellResult, found, repr(str(path)))
+
+
+def play_cell(
+    call: Call, setup: Setup, place: Place, finish: Finish, rankings: Sequence[str] = ()
+) -> CellResult:
+    """Do what is missing of a run and store what it found, whole or not at all."""
+    here = dataclasses.replace(call, out=place.directory.path)
+    with session_for(here, setup) as session:
+        found = _swept(session, place, rankings) if finish == "sweep" else _answered(session, place)
+    write_whole(place.folder / place.result, to_bytes(found), place.folder)
+    return found
+
+
+def _answered(session: Session, place: Place) -> CellResult:
+    """Go the whole line, as `rpd run` does."""
+    answer = pipeline.run(session)
+    run = Run(session.directory.path, answer.analysis, session.setup)
+    found, curves, randoms = Figures(), run.curves, run.random_curves
+    add_answer(found, answer)
+    add_thresholds(found, curves, randoms, answer.targets)
+    points = curve_points(curves, randoms, answer.original.reference, answer.original.return_mean)
+    return _result(session, place, found, points, answer.condition)
+
+
+def _swept(session: Session, place: Place, rankings: Sequence[str]) -> CellResult:
+    """Go as far as the curves; nothing is chosen, confirmed or refined."""
+    done = sweep_rankings(session, rankings)
+    found, references, swept = Figures(), done.references, done.sweep
+    rates = pipeline.pass_rates(done.analysis, references)
+    found.add("return", references.original_mean)
+    found.add("default_everywhere", float(references.default_everywhere.total_return.mean()))
+    found.add("reference", references.reference)
+    found.add("passed", rates.suite)
+    found.add("states", len(done.analysis.counted.states))
+    found.add("mutation_rate", session.setup.config.settings.mutation_rate)
+    targets = {f"{q:g}": references.target(q) for q in THRESHOLDS}
+    add_thresholds(found, swept.curves, swept.random_curves, targets)
+    points = curve_points(
+        swept.curves, swept.random_curves, references.reference, references.original_mean
+    )
+    result = _result(session, place, found, points, done.analysis.condition_text)
+    return dataclasses.replace(result, ranking_seconds=done.seconds)
+
+
+def _result(
+    session: Session, place: Place, found: Figures, points: Points, condition: str
+) -> CellResult:
+    return CellResult(
+        session.setup.config.settings.seed,
+        os.path.relpath(session.directory.path, place.folder),
+        found.values,
+        tuple(found.never),
+        points,
+        condition,
+    )

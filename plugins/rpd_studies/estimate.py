@@ -1,0 +1,116 @@
+"""What a grid would do and cost, from a few episodes of each kind; nothing is stored."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rpd_core.cli.cost import Work as Episodes
+from rpd_core.cli.cost import probe_here, scaled, sweep_work, work_left
+from rpd_core.config.identity import short_digest
+from rpd_core.config.resolve import Setup
+from rpd_core.errors import RpdError, one_line
+from rpd_core.play.probe import Probed
+from rpd_studies.cells import Place, stored_result
+from rpd_studies.plan import texts
+from rpd_studies.playing import Work
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One cell with one seed."""
+
+    cell: int
+    seed: int
+    settings: Mapping[str, str]
+    """What tells the cell apart."""
+    path: str
+    """The run directory; cells with the same one share a suite."""
+    finished: bool
+    suite_episodes: int
+    """Mutant episodes that are still to be played for it."""
+    pruning_episodes: int
+    """Episodes of pruned policies, at most: equal ones are played once."""
+    seconds: float | None
+    """About how long that takes; null where no episode could be tried."""
+    problem: str = ""
+    """Why it would fail."""
+
+
+@dataclass(frozen=True)
+class PlannedGrid:
+    """What a grid would do."""
+
+    name: str
+    folder: str
+    runs: tuple[PlannedRun, ...]
+    suites: int
+    """Run directories: each holds one suite, whatever number of cells asks it something."""
+    seconds: float
+    """About how long all that is left takes; rough, since it stands on a few episodes."""
+    megabytes: float
+
+    @property
+    def failing(self) -> int:
+        """Number of runs that would fail."""
+        return sum(bool(run.problem) for run in self.runs)
+
+
+@dataclass
+class _Probes:
+    """A few episodes of each kind of cell, played once for all its seeds."""
+
+    found: dict[str, Probed] = field(default_factory=dict)
+
+    def of(self, setup: Setup) -> Probed:
+        """Return what a few episodes cost."""
+        settings = dataclasses.replace(setup.config.settings, seed=0)
+        config = dataclasses.replace(setup.config, settings=settings)
+        name = short_digest(config.identity())
+        if name not in self.found:
+            self.found[name] = probe_here(setup)
+        return self.found[name]
+
+
+def estimate_grid(work: Work) -> PlannedGrid:
+    """List every run with what is left of it, and estimate the whole."""
+    probes, runs, megabytes = _Probes(), [], 0.0
+    suites: dict[str, int] = {}
+    for number, cell in enumerate(work.plan.cells, 1):
+        own = texts({name: cell.settings[name] for name in cell.own})
+        for seed in work.plan.seeds:
+            try:
+                setup, place = work.placed(cell, seed)
+                left = _left(work, setup, place, suites)
+                cost = (
+                    scaled(setup, probes.of(setup), left, work.call.workers)
+                    if any(dataclasses.astuple(left))
+                    else None
+                )
+            except RpdError as error:
+                runs.append(PlannedRun(number, seed, own, "", False, 0, 0, None, one_line(error)))
+                continue
+            megabytes += cost.megabytes if cost else 0.0
+            seconds = cost.seconds if cost else 0.0
+            done = stored_result(place) is not None
+            counts = left.suite, left.pruned
+            runs.append(PlannedRun(number, seed, own, place.run, done, *counts, seconds))
+    seconds = sum(one.seconds or 0.0 for one in runs)
+    folder = str(work.folder)
+    return PlannedGrid(work.plan.name, folder, tuple(runs), len(suites), seconds, megabytes)
+
+
+def _left(work: Work, setup: Setup, place: Place, suites: dict[str, int]) -> Episodes:
+    """Return the episodes that a run still takes, given what others will have played before it."""
+    settings = setup.config.settings
+    left = work_left(settings, place.directory)
+    if work.plan.finish == "sweep":
+        rankings = len(work.rankings or settings.measures)
+        left = dataclasses.replace(left, pruned=sweep_work(settings, rankings).pruned)
+    if stored_result(place) is not None:
+        suites.setdefault(place.run, settings.most_episodes)
+        return Episodes(0, 0)
+    before = suites.get(place.run, 0)
+    suites[place.run] = max(before, settings.most_episodes)
+    return dataclasses.replace(left, suite=max(min(left.suite, settings.most_episodes - before), 0))

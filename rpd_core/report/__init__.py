@@ -1,1 +1,0 @@
-"""What a run found, typed, and how it is shown."""

@@ -1,1 +1,0 @@
-"""The page `report.html`: one file, made from the run directory alone."""

@@ -1,1 +1,0 @@
-"""Pictures of states and clips of episodes: drawn while the environment is at hand, and stored."""

@@ -1,1 +1,0 @@
-"""Many runs: measures compared, grids of settings and seeds, the paper's evaluation."""

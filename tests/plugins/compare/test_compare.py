@@ -1,0 +1,274 @@
+"""Two runs side by side: where the policies agree, and what gained or lost effect."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import worlds
+from commands import refusal, rpd_command
+from page_worlds import PICTURE
+from report_worlds import Wavers
+from stores import corridor, finish, tree
+from strangers import having
+
+import rpd_core as rpd
+from rpd_compare.differences import Change
+from rpd_compare.page import page_of
+from rpd_core.errors import ConfigError, EvidenceError, StoreError
+
+WAVERING = 2
+"""The one state of the corridor in which the second policy does something else."""
+KEYS = [int(key) for key in worlds.corridor_keys()]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of a policy that goes, and of one that drifts in one state."""
+    path = tmp_path_factory.mktemp("compared")
+    live = finish(path / "a", corridor(episodes=300, chunk=300, random_rankings=1, confirm_tries=1))
+    rpd.run(policy=Wavers(WAVERING), like=live, out=path / "b")
+    finish(path / "rate", corridor(mutation_rate=0.5, random_rankings=1, confirm_tries=1))
+    return path
+
+
+@pytest.fixture(scope="module")
+def found(folder: Path) -> rpd.Comparison:
+    return rpd.compare(folder / "a", folder / "b")
+
+
+def test_they_agree_in_all_states_but_the_one(found: rpd.Comparison, folder: Path) -> None:
+    met = [rpd.open_run(folder / name).analysis.counted.states.key for name in "ab"]
+    common = {*met[0].tolist()} & {*met[1].tolist()}
+    assert (found.common, found.disagreements, found.unclear) == (len(common), 1, 0)
+    assert (found.only_a, found.only_b) == (len(met[0]) - len(common), len(met[1]) - len(common))
+    assert [curve.measure for curve in found.agreement] == (
+        ["impact:shrunken", "tarantula", "freqvis"]
+    )
+    every = found.agreement_in_first(1.0)
+    assert (every.states, every.same) == (len(common), len(common) - 1)
+
+
+@pytest.mark.parametrize("measure", ["impact:shrunken", "tarantula", "freqvis"])
+def test_agreement_falls_where_the_ranking_of_the_first_run_has_that_state(
+    found: rpd.Comparison, folder: Path, measure: str
+) -> None:
+    run = rpd.open_run(folder / "a")
+    common = {*rpd.open_run(folder / "b").analysis.counted.states.key.tolist()}
+    ranked = [key for key in run.ranked(measure).ranked_keys.tolist() if key in common]
+    place = ranked.index(KEYS[WAVERING])
+    (curve,) = (one for one in found.agreement if one.measure == measure)
+    for point in curve.points:
+        assert point.same == point.states - (point.states > place)
+
+
+def test_the_disagreement_is_named_with_what_each_policy_does(found: rpd.Comparison) -> None:
+    (row,) = found.disagreeing
+    assert (row.key, row.state, row.same, row.overlap) == (KEYS[WAVERING], "2", False, 0.0)
+    assert (row.a.action, row.b.action) == ("go", "drift")
+    assert row.b.rank is None, "there the default action never differs"
+    assert row.a.rank is not None
+
+
+def test_the_same_run_agrees_with_itself_and_no_effect_changed(folder: Path) -> None:
+    same = rpd.compare(folder / "a", folder / "a", ["ochiai"])
+    assert [curve.measure for curve in same.agreement] == ["ochiai", "freqvis"]
+    assert {p.agreement for curve in same.agreement for p in curve.points} == {1.0}
+    assert (same.gained, same.lost, same.disagreements) == (0, 0, 0)
+    assert same.judged > 3
+    assert same.notes == ("Both are the same run.",)
+
+
+def test_effects_are_the_ones_of_the_runs_and_differences_run_from_a_to_b(
+    found: rpd.Comparison, folder: Path
+) -> None:
+    """Where the policy itself drifts, being mutated there changes nothing any more."""
+    runs = [rpd.open_run(folder / name) for name in "ab"]
+    for row in (*found.changes, *found.disagreeing):
+        for side, run in zip((row.a, row.b), runs, strict=True):
+            judged = run.decided()
+            at = judged.counted.states.key.tolist().index(row.key)
+            assert side.effect == judged.effects.estimate[at]
+        assert row.difference == pytest.approx(row.b.effect - row.a.effect)
+        assert row.low < row.difference < row.high
+    assert all(row.change in (Change.GAINED, Change.LOST) for row in found.changes)
+    assert len(found.changes) == found.gained + found.lost
+
+
+def test_both_pruning_curves_are_those_of_the_runs(found: rpd.Comparison, folder: Path) -> None:
+    for name, curves in (("a", found.curves_a), ("b", found.curves_b)):
+        own = rpd.open_run(folder / name).curves
+        assert {*curves} == {*own, "random"}
+        assert curves["ochiai"].returns == tuple(own["ochiai"].mean_return.tolist())
+        assert curves["ochiai"].steps == tuple(own["ochiai"].step_shares.tolist())
+
+
+# ------------------------------------------------------------------- what cannot be compared
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("default_action", "random", "different default actions (constant:0 and random)"),
+        ("abstraction", ["round:0"], "different abstractions (identity and round:0)"),
+        ("env", "cartpole", "different tasks (worlds.Corridor and cartpole)"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_line(
+    folder: Path, tmp_path: Path, name: str, value: str | list[str], told: str
+) -> None:
+    other = shutil.copytree(folder / "b", tmp_path / "b")
+    stored = json.loads((other / "run.json").read_text())
+    (stored if name == "env" else stored["settings"])[name] = value
+    stored["components"][name] = {"name": value}
+    (other / "run.json").write_text(json.dumps(stored))
+    assert told in refusal("compare", folder / "a", other)
+    assert "is not a run directory" in refusal("compare", folder / "a", folder / "nowhere")
+
+
+def test_tasks_and_learned_states_must_be_the_same(folder: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(folder / "b", tmp_path / "b")
+    stored = json.loads((other / "run.json").read_text())
+    (other / "run.json").write_text(json.dumps({**stored, "max_steps": 99}))
+    assert "different tasks (episodes of at most 24 and 99 steps)" in (
+        refusal("compare", folder / "a", other)
+    )
+    (other / "run.json").write_text(json.dumps(stored))
+    (other / "prepared.json").write_text(json.dumps({"fitted": [None], "digest": "0"}))
+    assert "identity has learned other states in each" in refusal("compare", folder / "a", other)
+
+
+def test_other_rates_leave_the_choices_comparable_but_not_the_effects(folder: Path) -> None:
+    found = rpd.compare(folder / "a", folder / "rate")
+    assert found.agreement_in_first(1.0).agreement == 1.0
+    assert (found.judged, found.changes) == (0, ())
+    assert found.notes[0].startswith(
+        "Effects are not compared, because the runs have different mutation rates 0.3 and 0.5"
+    )
+
+
+def test_an_unfinished_run_and_an_unknown_measure_are_one_line(
+    folder: Path, tmp_path: Path
+) -> None:
+    half = shutil.copytree(folder / "b", tmp_path / "half")
+    shutil.rmtree(half / "analyses")
+    assert "has no finished analysis" in refusal("compare", folder / "a", half)
+    assert "Did you mean 'tarantula'?" in (
+        refusal("compare", folder / "a", folder / "b", "--measure", "tarantul")
+    )
+    with pytest.raises(ConfigError, match="has no analysis 'x'"):
+        rpd.compare(rpd.open_run(folder / "a", "x"), folder / "b")
+
+
+def test_suites_without_a_common_state_are_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = rpd.open_run(folder / "a"), rpd.open_run(folder / "b")
+    counted = b.analysis.counted
+    states = dataclasses.replace(counted.states, key=counted.states.key + 1)
+    moved = dataclasses.replace(b.analysis, counted=dataclasses.replace(counted, states=states))
+    monkeypatch.setitem(vars(b), "analysis", dataclasses.replace(moved, rankings={}))
+    with pytest.raises(EvidenceError, match="no state in common"):
+        rpd.compare(a, b)
+
+
+# -------------------------------------------------------------------------- how it is shown
+
+
+@pytest.fixture
+def bare() -> Iterator[None]:
+    """Neither the environment nor the policies are installed."""
+    with having(but=lambda one: one.name in ("rpd_gym", "rpd_minigrid", "rpd_atari")):
+        yield
+
+
+@pytest.mark.usefixtures("bare")
+def test_reading_two_runs_plays_nothing_and_fits_a_screen(folder: Path, tmp_path: Path) -> None:
+    before = tree(folder)
+    page = tmp_path / "page.html"
+    shown = rpd_command("compare", folder / "a", folder / "b", "--page", page)
+    assert shown.exit_code == 0, shown.output
+    lines = shown.stdout.splitlines()
+    assert len(lines) <= 45
+    assert lines[-2].startswith("The policies choose the same action in ")
+    assert lines[-1].endswith("page.html")
+    plain = json.loads(rpd_command("compare", folder / "a", folder / "b", "--json").stdout)
+    assert plain["disagreeing"][0]["a"]["action"] == "go"
+    assert tree(folder) == before
+
+
+def test_ci_is_told_with_exit_code_3_where_the_lower_bound_is_too_low(
+    folder: Path, found: rpd.Comparison
+) -> None:
+    low = found.agreement_in_first(0.1).low
+    words = ("compare", folder / "a", folder / "b", "--fail-under")
+    assert rpd_command(*words, low - 1e-6).exit_code == 0
+    failed = rpd_command(*words, low + 1e-6, "--json")
+    assert failed.exit_code == 3
+    assert json.loads(failed.stdout)["common"] == found.common
+    assert "which is below" in failed.stderr
+    assert "--fail-under must lie in [0, 1], got 80" in refusal(*words, "80")
+
+
+def test_the_page_needs_nothing_else_and_escapes_what_comes_from_outside(
+    found: rpd.Comparison,
+) -> None:
+    hostile = "<script>alert(1)</script>\"'{{ 1 + 1 }}"
+    side = dataclasses.replace(found.a, policy=hostile, path=hostile, condition=hostile)
+    rows = tuple(
+        dataclasses.replace(row, state=hostile, a=dataclasses.replace(row.a, action=hostile))
+        for row in found.disagreeing
+    )
+    curves = tuple(dataclasses.replace(one, measure=hostile + str(n))
+                   for n, one in enumerate(found.agreement))  # fmt: skip
+    page = page_of(
+        dataclasses.replace(found, env=hostile, abstraction=(hostile,), default_action=hostile,
+                            a=side, disagreeing=rows, agreement=curves, notes=(hostile,))
+    )  # fmt: skip
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;") >= 10
+    assert "{{ 1 + 1 }}" in page
+    assert "default-src 'none'" in page
+    assert not re.search(r"(src|href)=\"(?!data:)", page)
+    assert page_of(found) == page_of(found)
+
+
+def test_pictures_that_a_run_stores_are_inside_the_page(
+    found: rpd.Comparison, tmp_path: Path
+) -> None:
+    picture = tmp_path / "state.webp"
+    picture.write_bytes(PICTURE)
+    assert "data:image/webp;base64,UklGRhoAAABXRUJQ" in page_of(with_picture(found, picture))
+
+
+def test_what_is_no_picture_is_not_in_the_page(found: rpd.Comparison, tmp_path: Path) -> None:
+    picture = tmp_path / "state.webp"
+    picture.write_bytes(b"RIFF <script>")
+    assert "UklGRiA8" not in page_of(with_picture(found, picture)), "its first bytes"
+
+
+@pytest.mark.parametrize("kind", ["large", "link"])
+def test_a_file_that_a_picture_cannot_be_is_refused(
+    found: rpd.Comparison, tmp_path: Path, kind: str
+) -> None:
+    (tmp_path / "a").mkdir()
+    picture, other = tmp_path / "a" / "state.webp", tmp_path / "other.webp"
+    other.write_bytes(PICTURE)
+    make = {
+        "large": lambda: picture.write_bytes(PICTURE + bytes(2**22)),
+        "link": lambda: picture.symlink_to(other),
+    }
+    make[kind]()
+    with pytest.raises(StoreError, match=r"state\.webp'"):
+        page_of(with_picture(found, picture))
+
+
+def with_picture(found: rpd.Comparison, picture: Path) -> rpd.Comparison:
+    (row,) = found.disagreeing
+    rows = (dataclasses.replace(row, picture=str(picture)),)
+    return dataclasses.replace(found, disagreeing=rows)

@@ -1,0 +1,382 @@
+"""Pictures and clips that are stored with a run: of the right steps, bounded, the same again."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import worlds
+from films import SMALL, cartpole_run, plain_frames
+from PIL import Image, ImageDraw
+from stores import contents, corridor, finish, ready, session_at
+
+import rpd_core as rpd
+from rpd_core.chance import Phase, episode_keys
+from rpd_core.errors import RpdError, StoreError
+from rpd_core.play.deciders import Coin
+from rpd_core.play.loop import Plan
+from rpd_core.play.recipe import recipe_of
+from rpd_core.play.viewing import viewing, viewing_late
+from rpd_core.results.pictures import picture_folder, read_pictures
+from rpd_core.results.verification import verify
+from rpd_pictures import cards, files
+from rpd_pictures.clips import ClipJob, choose_pairs, film_pairs
+from rpd_pictures.portraits import Sighting, affordable
+from rpd_pictures.scene import Scene, gathered_by
+from rpd_pictures.taking import take_pictures, visits_of
+
+
+@pytest.fixture(scope="module")
+def run() -> rpd.Run:
+    """A small run of CartPole with its pictures, which nobody changes."""
+    return cartpole_run()
+
+
+def frames_of(path: Path) -> list[np.ndarray]:
+    """Return the frames of an animated file."""
+    film = Image.open(path)
+    found = []
+    for number in range(getattr(film, "n_frames", 1)):
+        film.seek(number)
+        found.append(np.asarray(film.convert("RGB")))
+    return found
+
+
+def playing_time(path: Path) -> int:
+    """Return how long an animated file takes, in milliseconds."""
+    film, total = Image.open(path), 0
+    for number in range(getattr(film, "n_frames", 1)):
+        film.seek(number)
+        film.load()
+        total += int(film.info["duration"])
+    return total
+
+
+def test_a_state_is_drawn_as_it_was_first_seen(run: rpd.Run) -> None:
+    found = run.decided()
+    rows = found.listed()[:300]
+    states = found.counted.states
+    pictures = read_pictures(run.path, str(run.name))
+    assert pictures is not None
+    assert pictures.missing == ""
+    assert set(pictures.states) == set(states.key[rows].tolist())
+    for row in rows[:4].tolist():
+        step = int(states.first_step[row])
+        again = run.replay(int(states.first_episode[row]))
+        actions = [{"left": 0, "right": 1}[one.action] for one in again.steps[:step]]
+        assert again.steps[step].key == states.key[row]
+        expected = files.thumbnail([plain_frames(again.seed, actions)[-1]])
+        assert pictures.states[int(states.key[row])].read_bytes() == expected
+        assert Image.open(io.BytesIO(expected)).size == (192, 128)
+
+
+def test_clips_are_of_the_first_five_in_the_order_of_the_list(run: rpd.Run) -> None:
+    pictures = read_pictures(run.path, str(run.name))
+    assert pictures is not None
+    first = [decision.key for decision in run.top(5)]
+    assert [pair.key for pair in pictures.clips] == first
+    for pair in pictures.clips:
+        policy, default = frames_of(pair.policy), frames_of(pair.default)
+        shared = min(pair.step, 10)
+        for before, after in zip(policy[:shared], default[:shared], strict=True):
+            np.testing.assert_array_equal(before, after)
+        assert (policy[shared] != default[shared]).any(), "red, and blue"
+        assert max(pair.policy.stat().st_size, pair.default.stat().st_size) <= files.LARGEST_CLIP
+        assert len(policy) <= 10 + 31 + 12 + 1
+        assert playing_time(pair.policy) == playing_time(pair.default), "they stay in step"
+        assert (pair.policy_return != pair.default_return) == (pair.differing > 0)
+
+
+def test_only_the_arm_of_the_state_differs_between_clips(run: rpd.Run) -> None:
+    setup = run.setup
+    assert setup is not None
+    settings = setup.config.settings
+    keys = np.array([decision.key for decision in run.top(3)], dtype=np.uint64)
+    recipe = recipe_of(setup)
+    job = ClipJob(recipe, settings.seed, settings.mutation_rate, visits_of(run, keys), ())
+    with viewing(recipe) as viewer:
+        pairs = choose_pairs(job, viewer)
+        seen = film_pairs(job, viewer, pairs)
+    for place, pair in enumerate(pairs):
+        index = np.array([pair.visit.episode])
+        coin = Coin(Plan(index, episode_keys(settings.seed, Phase.SUITE, index)), 0.4)
+        for arm in (True, False):
+            for step in seen.steps[2 * place + (not arm)]:
+                one = np.array([step.key], dtype=np.uint64)
+                tossed = bool(coin(one, np.zeros(1, dtype=np.int64))[0])
+                assert step.policy_decided == (arm if step.key == pair.visit.key else tossed)
+        both = seen.steps[2 * place : 2 * place + 2]
+        policy, default = ({step.number: step for step in steps} for steps in both)
+        assert policy[pair.visit.step].key == default[pair.visit.step].key == pair.visit.key
+        for number in range(max(pair.visit.step - 10, 0), pair.visit.step):
+            assert policy[number].action == default[number].action
+        stored = run.replay(pair.visit.episode)
+        visited = next(one for one in stored.steps if one.key == pair.visit.key)
+        mine = visited.decided_by == "default"
+        assert pair.returns[mine] == stored.total_return
+
+
+@pytest.mark.slow
+def test_pictures_have_the_same_bytes_again(run: rpd.Run, tmp_path: Path) -> None:
+    copy = shutil.copytree(run.path, tmp_path / "run")
+    before = contents(copy, "pictures/**/*")
+    assert any(name.endswith("index.json") for name in before)
+    stray = picture_folder(copy, str(run.name)) / "states" / "17.webp"
+    stray.write_bytes(b"old")
+    rpd.take_pictures(copy)
+    assert contents(copy, "pictures/**/*") == before
+
+
+@pytest.mark.slow
+def test_pictures_that_are_there_are_not_taken_again(run: rpd.Run, tmp_path: Path) -> None:
+    copy = shutil.copytree(run.path, tmp_path / "run")
+    index = picture_folder(copy, str(run.name)) / "index.json"
+    written = index.stat().st_mtime_ns
+    rpd.run("cartpole", out=copy, **SMALL)
+    assert index.stat().st_mtime_ns == written
+    next(index.parent.glob("states/*.webp")).unlink()
+    rpd.run("cartpole", out=copy, **SMALL)
+    assert index.stat().st_mtime_ns != written
+
+
+def test_states_that_cost_too_many_steps_go_without() -> None:
+    seen = [Sighting(1, 0, 9), Sighting(2, 1, 99), Sighting(3, 0, 19), Sighting(4, 2, 4)]
+    assert [one.key for one in affordable(seen, 25)] == [1, 3, 4]
+    assert affordable(seen, 1000) == seen
+
+
+@pytest.mark.parametrize("text", ["jolly fjord, (y)", "…°·", "W" * 33, "policy: left"])
+def test_text_is_drawn_once_and_then_copied_pixel_by_pixel(text: str) -> None:
+    plain = Image.new("RGB", (cards.NARROWEST - 2 * cards.BORDER, cards.SMALLEST), (238, 238, 238))
+    pen = ImageDraw.Draw(plain)
+    pen.fontmode = "1"
+    pen.text((8, 8), cards.shortened(text, plain.width - 16), (33, 33, 33), cards._font())
+    before = cards._letters.cache_info().misses
+    for _ in range(2):
+        assert np.array_equal(cards.word_frame(text), plain)
+    assert cards._letters.cache_info().misses <= before + 1
+
+
+def test_large_pictures_are_made_smaller() -> None:
+    noise = np.random.default_rng(0).integers(0, 256, (200, 200, 3), dtype=np.uint8)
+    content = files.thumbnail([noise])
+    assert len(content) <= files.LARGEST_THUMBNAIL
+    assert max(Image.open(io.BytesIO(content)).size) < files.THUMBNAILS[0]
+    assert files.reduced(noise, 200) is noise
+    assert files.reduced(noise, 100).shape == (100, 100, 3)
+
+
+# ------------------------------------------------------------------ without rendering
+
+
+class BlindLanes(worlds.CorridorLanes):
+    """Lanes that draw nothing."""
+
+    def render(self, lane: int) -> Any:
+        raise NotImplementedError("no screen")
+
+
+@dataclass(frozen=True)
+class Blind(worlds.Corridor):
+    """The corridor without pictures."""
+
+    def open(self, opening: Any) -> Any:
+        return BlindLanes(opening.lanes)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The cell, which this abstraction can draw."""
+
+    def __call__(self, values: Any, views: Any) -> Any:
+        return values
+
+    def draw(self, value: Any) -> Any:
+        return np.full((8, 4, 3), int(value[0]), dtype=np.uint8)
+
+
+def test_words_stand_in_where_nothing_is_drawn(tmp_path: Path) -> None:
+    done = finish(tmp_path / "run", corridor(env=Blind(), evidence=2), pictures=True)
+    pictures = read_pictures(done.path, str(done.name))
+    assert pictures is not None
+    assert pictures.states == {}
+    assert len(pictures.clips) == 5
+    assert "draws no pictures (NotImplementedError: no screen)" in pictures.missing
+    assert pictures.missing.endswith("states are shown in words")
+    assert verify(done.directory).faults == ()
+
+
+def test_the_abstraction_draws_where_the_environment_does_not(tmp_path: Path) -> None:
+    asked = corridor(env=Blind(), abstraction=(Drawn(),), evidence=2)
+    done = finish(tmp_path / "run", asked, pictures=True)
+    pictures = read_pictures(done.path, str(done.name))
+    assert pictures is not None
+    assert pictures.missing.endswith("states are drawn by the abstraction")
+    states = done.suite.states
+    cells = dict(zip(states.key.tolist(), states.value[:, 0].tolist(), strict=True))
+    assert pictures.states
+    for key, path in pictures.states.items():
+        (frame,) = frames_of(path)
+        assert frame.shape == (192, 96, 3)
+        assert (frame == cells[key]).all()
+
+
+def test_the_drawing_stands_beside_the_frame(tmp_path: Path) -> None:
+    done = finish(tmp_path / "run", corridor(abstraction=(Drawn(),), evidence=2), pictures=True)
+    pictures = read_pictures(done.path, str(done.name))
+    assert pictures is not None
+    (frame,) = frames_of(next(iter(pictures.states.values())))
+    assert frame.shape == (192, 192 + 4 + 96, 3)
+
+
+def test_a_run_without_a_place_for_pictures_has_its_answer(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    heard: list[str] = []
+    ready(tmp_path / "run")
+    (tmp_path / "run" / "pictures").symlink_to(tmp_path / "elsewhere")
+    done = finish(tmp_path / "run", pictures=True, note=heard.append)
+    assert done.summary.decisions is not None
+    assert [text for text in heard if "no pictures were taken" in text]
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+# -------------------------------------------------------------------------- reading
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> rpd.Run:
+    """A run on the corridor with pictures."""
+    path = tmp_path_factory.mktemp("drawn") / "run"
+    return finish(path, corridor(evidence=2), pictures=True)
+
+
+@pytest.fixture
+def pictured(drawn: rpd.Run, tmp_path: Path) -> rpd.Run:
+    """A copy of it, to be spoilt."""
+    return rpd.Run(shutil.copytree(drawn.path, tmp_path / "run"), drawn.name)
+
+
+def test_a_run_without_pictures_has_none(tmp_path: Path) -> None:
+    done = ready(tmp_path / "run")
+    assert read_pictures(done.path, str(done.name)) is None
+
+
+def test_pictures_that_have_gone_are_left_out_and_named_by_verify(pictured: rpd.Run) -> None:
+    folder = picture_folder(pictured.path, str(pictured.name))
+    before = read_pictures(pictured.path, str(pictured.name))
+    assert before is not None
+    assert verify(pictured.directory).faults == ()
+    gone, spoilt = list(before.states.values())[:2]
+    gone.unlink()
+    before.clips[0].default.unlink()
+    after = read_pictures(pictured.path, str(pictured.name))
+    assert after is not None
+    assert len(after.states) == len(before.states) - 1
+    assert after.clips == before.clips[1:]
+    assert "is missing: make the pictures again" in verify(pictured.directory).faults[0]
+    gone.write_bytes(spoilt.read_bytes())
+    before.clips[0].default.write_bytes(before.clips[0].policy.read_bytes())
+    spoilt.write_bytes(b"<script>")
+    assert "is not a WebP picture" in verify(pictured.directory).faults[0]
+    assert folder.is_dir()
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"states": {"1": "../../../run.json"}}, "names '../../../run.json', which is outside"),
+        ({"states": {"1": "/etc/passwd"}}, "delete the index and run rpd pictures"),
+        ({"states": {"1" * 5001: "states/1.webp"}}, "index.json': '11111"),
+        ({"clips": [{}] * 10_001}, "entries, at most 10000 can be: delete the file"),
+        ({"panels": {"a": dict.fromkeys(map(str, range(10_001)), "b")}}, "at most 10000 can be"),
+        ({"states": {"one": "states/1.webp"}}, "'one' is not the key of a state"),
+        ({"states": {"1": "a\0b"}}, "a\\x00b"),
+        ({"schema": 2}, "has schema 2, this rpd reads 1"),
+        ({"clips": [{"key": 1}]}, "clips[0].episode is missing"),
+    ],
+)
+def test_a_strange_index_is_refused_in_one_line(
+    pictured: rpd.Run, change: dict[str, Any], told: str
+) -> None:
+    path = picture_folder(pictured.path, str(pictured.name)) / "index.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(StoreError) as caught:
+        read_pictures(pictured.path, str(pictured.name))
+    assert told in str(caught.value)
+    assert "index.json'" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert told in verify(pictured.directory).faults[0]
+
+
+def test_a_name_that_no_file_can_have_is_a_picture_that_has_gone(pictured: rpd.Run) -> None:
+    path = picture_folder(pictured.path, str(pictured.name)) / "index.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "states": {"1": "a" * 5000}}))
+    found = read_pictures(pictured.path, str(pictured.name))
+    assert found is not None
+    assert found.states == {}
+
+
+# --------------------------------------------------------------------------- panels
+
+
+class Gathers:
+    """A panel that keeps the keys of an episode, and whether they were mutated."""
+
+    def gather(self, scene: Scene) -> dict[str, bytes]:
+        name, number = scene.seen(scene.first[0])
+        steps = scene.replay(name)
+        assert steps[number].key == scene.first[0]
+        assert steps[number].frame is not None
+        observed = np.stack([step.observation for step in steps])
+        assert scene.keys(observed).tolist() == [step.key for step in steps]
+        return {"fates.txt": " ".join(str(step.mutated) for step in steps).encode()}
+
+
+class Raises:
+    def gather(self, scene: Scene) -> dict[str, bytes]:
+        raise ValueError("out of\nfilm")
+
+
+class Junk:
+    def gather(self, scene: Scene) -> dict[str, bytes]:
+        return {"../run.json": b""}
+
+
+def test_policy_and_environment_are_opened_once_and_only_where_a_panel_looks(
+    run: rpd.Run,
+) -> None:
+    not_to_be_opened: Any = object()
+    with viewing_late(not_to_be_opened):
+        pass
+    assert run.setup is not None
+    with viewing_late(recipe_of(run.setup)) as view:
+        assert view() is view()
+        assert view().draws
+
+
+def test_what_panels_gather_is_stored_and_a_broken_one_is_noted(pictured: rpd.Run) -> None:
+    heard: list[str] = []
+    session = session_at(pictured.path, corridor(evidence=2))
+    done = rpd.Run(pictured.path, pictured.name, session.setup)
+    panels = {"good": Gathers(), "raises": Raises(), "junk": Junk()}
+    pictures = take_pictures(
+        session, done, again=True, gather=lambda scene: gathered_by(panels, scene, heard.append)
+    )
+    assert set(pictures.panels) == {"good"}
+    assert pictures.panels["good"]["fates.txt"].read_bytes()[:4] in (b"True", b"Fals")
+    assert [text.split(":")[0] for text in heard] == [
+        "panel 'raises' gathers nothing", "panel 'junk' gathers nothing",
+    ]  # fmt: skip
+    assert not any("\n" in text for text in heard)
+
+
+def test_pictures_of_an_unfinished_run_are_refused(tmp_path: Path) -> None:
+    session_at(tmp_path / "run", corridor())
+    with pytest.raises(RpdError, match="has no finished analysis"):
+        take_pictures(session_at(tmp_path / "run", corridor()), rpd.Run(tmp_path / "run", None))

@@ -1,0 +1,239 @@
+"""Figures show what the run holds, and the same run gives the same bytes."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from commands import refusal, rpd_command
+from matplotlib.figure import Figure
+from page_worlds import panel
+from stores import ready, tree
+from strangers import having, plugin
+
+import rpd_core as rpd
+from rpd_core.errors import ConfigError
+from rpd_core.pruning.curves import mean_curve
+from rpd_core.results.records import RoundFacts
+from rpd_core.results.run import Run
+from rpd_pictures.plots.balance import balance_data
+from rpd_pictures.plots.catalogue import draw
+from rpd_pictures.plots.curves import best_within, curves_data, draw_curves
+from rpd_pictures.plots.data import PlottedCurve, plotted
+from rpd_pictures.plots.map import _chosen, _in_words, map_data
+from rpd_pictures.plots.names import PLOTS
+from rpd_pictures.plots.rounds import draw_rounds, rounds_data
+from rpd_pictures.plots.style import line_styles, rendered, short_spec
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return ready(tmp_path_factory.mktemp("plotted") / "run")
+
+
+def lines(figure: Figure, panel: int) -> dict[str, tuple[list[float], list[float]]]:
+    """Return the lines of a panel by their labels."""
+    found = figure.axes[panel].get_lines()
+    return {str(one.get_label()): (list(one.get_xdata()), list(one.get_ydata())) for one in found}
+
+
+def test_the_curves_are_the_stored_ones_in_shares_of_the_policys_return(run: Run) -> None:
+    figure = run.plot.curves()
+    assert isinstance(figure, Figure)
+    drawn = lines(figure, 0)
+    assert {*run.curves, "random (mean)"} <= {*drawn}
+    stored = run.curves["ochiai"]
+    assert drawn["ochiai"][0] == stored.shares.tolist()
+    assert drawn["ochiai"][1] == pytest.approx((stored.mean_return / 3.5).tolist())
+    pooled = mean_curve("random", run.random_curves)
+    assert drawn["random (mean)"][1] == pytest.approx((pooled.mean_return / 3.5).tolist())
+    confirmed = run.summary.policy
+    assert confirmed is not None
+    assert drawn["confirmed policy"] == ([confirmed.states], [confirmed.share])
+    assert {*lines(run.plot.curves("wong2"), 0)} >= {"wong2", "random (mean)"}
+    assert "ochiai" not in lines(run.plot.curves("wong2"), 0)
+
+
+def test_bands_are_intervals_of_the_mean_over_test_episodes(run: Run) -> None:
+    curve = run.curves["ochiai"]
+    found = plotted(curve)
+    error = curve.returns.std(axis=1, ddof=1) / np.sqrt(curve.returns.shape[1])
+    assert found.high - found.mean == pytest.approx(1.959964 * error)
+    assert found.mean - found.low == pytest.approx(1.959964 * error)
+
+
+def test_over_steps_only_what_is_best_so_far_is_drawn() -> None:
+    steps, mean = np.array([0.0, 0.3, 0.2, 0.6, 0.3]), np.array([0.1, 0.5, 0.6, 0.9, 0.55])
+    curve = PlottedCurve("m", np.linspace(0, 1, 5), steps, mean, mean - 0.1, mean + 0.1)
+    best = best_within(curve)
+    assert best.steps.tolist() == [0.0, 0.2, 0.6]
+    assert best.mean.tolist() == [0.1, 0.6, 0.9]
+    assert best.low == pytest.approx([0.0, 0.5, 0.8])
+
+
+def test_scores_are_in_rank_order_with_a_panel_each(run: Run) -> None:
+    figure = run.plot.scores("ochiai", "freqvis")
+    assert [axes.get_title("left").partition(" ")[0] for axes in figure.axes] == (
+        ["ochiai", "freqvis"]
+    )
+    ranking = run.ranked("ochiai")
+    (line,) = figure.axes[0].get_lines()
+    assert list(line.get_ydata()) == ranking.scores[ranking.order].tolist()
+
+
+def test_decisions_are_those_of_the_list_first_on_top(run: Run) -> None:
+    figure = run.plot.decisions(3)
+    axes = figure.axes[0]
+    rows = run.top(3)
+    labels = [one.get_text() for one in axes.get_yticklabels()]
+    assert labels == [f"{row.state}  {row.rank}" for row in rows]
+    ends = [tuple(line.get_xdata()) for line in axes.get_lines() if len(line.get_xdata()) == 2]
+    assert [(row.low, row.high) for row in rows] == ends[1:4], "after the line at 0"
+    assert axes.get_ylim()[0] > axes.get_ylim()[1]
+
+
+def test_the_balance_counts_every_episode_once(run: Run) -> None:
+    data = balance_data(run)
+    assert data.passed.sum() == run.analysis.weights.sum()
+    assert data.passed.sum() + data.failed.sum() == run.summary.suite.episodes
+    assert draw(run, "balance").axes[0].get_xlabel() == "return of a mutant episode"
+
+
+def test_a_map_sums_up_the_states_by_two_entries(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The corridor has one entry: a second one, whether it is even, makes a plane of it."""
+    counted = run.analysis.counted
+    place = counted.states.value[:, 0]
+    states = dataclasses.replace(counted.states, value=np.stack([place, place % 2], axis=1))
+    opened = rpd.open_run(run.path)
+    analysis = dataclasses.replace(
+        run.analysis, counted=dataclasses.replace(counted, states=states)
+    )
+    monkeypatch.setitem(vars(opened), "analysis", analysis)
+    found = map_data(opened, ("1", "entry 0"))
+    assert found.names == ("entry 1", "entry 0")
+    assert found.columns == ("0", "1")
+    assert found.visits.shape == (len(place), 2)
+    assert np.nansum(found.visits) == states.visits.sum()
+    judged = opened.decided().evidence & (counted.differed > 0)
+    assert (~np.isnan(found.effects)).sum() == judged.sum()
+    assert len(draw(opened, "map").axes) == 4, "two panels, each with its scale"
+    for pair, told in (((" 1", "1"), "two different entries"), (("1", "x"), "no entry 'x'")):
+        with pytest.raises(ConfigError, match=told):
+            map_data(opened, pair)
+
+
+def test_a_panel_that_draws_figures_draws_the_map(run: Run, tmp_path: Path) -> None:
+    """The corridor has no plane, but a panel of a stranger's may draw it."""
+    with having(plugin("rpd-drawn", "1", (panel("drawn", "Plots"),))):
+        figure = draw(rpd.open_run(run.path), "map")
+        assert figure.axes[0].get_title() == f"{run.summary.suite.states} states"
+        told = refusal("plot", run.path, "map", "--pair", "1,2", "--out", tmp_path / "a.png")
+        assert "are one number each" in told
+    with having(plugin("rpd-drawn", "1", (panel("drawn", "PlotsNot"),))):
+        told = refusal("plot", run.path, "map", "--out", tmp_path / "a.png")
+    assert "the panel 'drawn' could not draw a map: KeyError: 'no map'" in told
+
+
+def test_a_plane_is_made_of_the_entries_with_most_values_and_shows_them_in_units() -> None:
+    entries = tuple(rpd.Entry(name) for name in "abc")
+    values = np.array([[0, 1, 1], [0, 2, 2], [0, 3, 1]])
+    assert _chosen(None, entries, values) == (1, 2)
+    angle = rpd.Entry("angle", "°", factor=10.0, digits=1)
+    assert _in_words(np.array([0.05, 1.0]), angle) == ("0.5", "10.0")
+    assert _in_words(np.array([0, 1, 2]), rpd.Entry("x", edges=(0.5, 2.0))) == (
+        ("≥ -inf", "≥ 0.5", "≥ 2")
+    )
+
+
+def test_rounds_are_hollow_where_they_were_not_confirmed(run: Run) -> None:
+    facts = [
+        RoundFacts(1, 40, 60, "x", 20, 0.2, 0.5, "met", True),
+        RoundFacts(2, 20, 60, "x", 10, 0.1, 0.4, "missed", False),
+        RoundFacts(3, 20, 60, "x", None, None, None, None, False),
+    ]
+    opened = rpd.open_run(run.path)
+    vars(opened)["summary"] = dataclasses.replace(run.summary, rounds=tuple(facts))
+    data = rounds_data(opened)
+    assert (data.centre, data.silent) == (40, (3,))
+    drawn = lines(draw_rounds(data), 0)
+    assert drawn["begun with"] == ([0], [40])
+    assert drawn["confirmed"] == ([1], [20.0])
+    assert drawn["not confirmed"] == ([2], [10.0])
+
+
+# --------------------------------------------------------------------------------- as files
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+def test_the_same_run_gives_the_same_bytes_whatever_the_users_settings(
+    run: Run, tmp_path: Path, kind: str
+) -> None:
+    before = tree(run.path)
+    first, second = tmp_path / f"one.{kind}", tmp_path / f"two.{kind}"
+    shown = rpd_command("plot", run.path, "curves", "--out", first)
+    assert (shown.exit_code, shown.stdout.strip()) == (0, str(first))
+    with mpl.rc_context({"font.size": 30, "svg.hashsalt": "other", "axes.grid": False}):
+        assert rpd_command("plot", run.path, "curves", "--out", second).exit_code == 0
+        assert mpl.rcParams["font.size"] == 30
+    assert first.read_bytes() == second.read_bytes()
+    assert first.read_bytes()[:4] == {"png": b"\x89PNG", "svg": b"<?xm", "pdf": b"%PDF"}[kind]
+    assert tree(run.path) == before
+
+
+def test_figures_need_no_pyplot_and_reading_a_run_needs_no_matplotlib(run: Run) -> None:
+    program = (
+        "import sys, rpd_core; run = rpd_core.open_run(sys.argv[1]); run.top(3);"
+        "assert 'matplotlib' not in sys.modules;"
+        "png = run.plot.decisions()._repr_png_();"
+        "assert png[:4] == bytes([0x89]) + b'PNG';"
+        "assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program, run.path], check=True)
+
+
+def test_a_name_with_signs_of_formulas_is_drawn_as_it_is(run: Run) -> None:
+    data = curves_data(run, ("ochiai",))
+    hostile = dataclasses.replace(data, title=r"$\frac{1}{$ <b> & \alpha_{")
+    assert rendered(draw_curves(hostile), "svg")
+    assert short_spec("sb3:/home/me/a/policy.zip") == "sb3:policy.zip"
+    assert len(short_spec("x" * 500)) == 60
+
+
+def test_every_measure_has_a_line_of_its_own() -> None:
+    names = ["tarantula", "ochiai", "zoltar", "wong2", "effect", "effect:shrunken", "freqvis",
+             "effect-return:shrunken",
+             "impact:shrunken", "differ", "random", "one", "two", "three"]  # fmt: skip
+    styles = line_styles(names)
+    assert len({(one.color, one.dashes, one.width) for one in styles.values()}) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("curvs",), "there is no plot 'curvs'. Did you mean 'curves'? There are: curves, scores"),
+        (("curves", "--out", "a.jpg"), "must end in .png, .svg or .pdf"),
+        (
+            ("curves", "--measure", "ochia"),
+            "was not pruned in this analysis. Did you mean 'ochiai'",
+        ),
+        (("decisions", "--count", "0"), "at least 1 decision, got 0"),
+        (("map",), "are one number each, not vectors"),
+        (("map", "--pair", "x"), "--pair takes two entries"),
+        (("rounds",), "no round of refining was played"),
+        (("scores", "--analysis", "no"), "has no analysis 'no'"),
+    ],
+)
+def test_what_cannot_be_drawn_is_one_line(run: Run, words: tuple[str, ...], told: str) -> None:
+    assert told in refusal("plot", run.path, *words)
+
+
+def test_every_plot_has_a_method_and_a_summary() -> None:
+    from rpd_pictures.plots.catalogue import _DRAWN, Plots
+
+    assert [*PLOTS] == [*_DRAWN]
+    assert all(callable(getattr(Plots, name)) for name in PLOTS)
