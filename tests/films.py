@@ -11,7 +11,7 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 
-import rpd_core as rpd
+import rpd
 
 SMALL = {
     "episodes": 60, "chunk": 60, "lanes": 10, "test_episodes": 2, "unmutated_episodes": 4,

@@ -13,9 +13,9 @@ from typing import Any
 import worlds
 from strangers import having
 
+from rpd import open_run, run
 from rpd_core import pipeline
 from rpd_core.analysis.reading import StoredEpisodes
-from rpd_core.api import Call, carry_out, open_run
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.execute.local import ThisProcess
@@ -72,8 +72,8 @@ def contents(path: Path, pattern: str = "*.parquet") -> dict[str, bytes]:
 
 def finish(path: Path, request: Request | None = None, **how: Any) -> Run:
     """Do a whole small run on the corridor, or the one that is asked for; without pictures."""
-    how = {"pictures": False, **how}
-    return carry_out(Call(**vars(request or corridor()), out=path, **how))
+    how = {"finish": (), **how}
+    return run(**vars(request or corridor()), out=path, **how)
 
 
 def ready(path: Path) -> Run:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import rpd_core
 
 if TYPE_CHECKING:
-    from rpd.run import Run, build_suite, merge_runs, open_run, report, run
+    from rpd.face import Run, build_suite, merge_runs, open_run, report, run
     from rpd_compare.compare import compare
     from rpd_compare.results import Comparison
     from rpd_core import *  # noqa: F403
@@ -32,16 +32,16 @@ _OWN = {
     "Comparison": "rpd_compare.results:Comparison",
     "Grid": "rpd_studies.grids.results:Grid",
     "Reproduction": "rpd_studies.grids.reproduced:Reproduction",
-    "Run": "rpd.run:Run",
+    "Run": "rpd.face:Run",
     "bench": "rpd_studies.bench:bench",
-    "build_suite": "rpd.run:build_suite",
+    "build_suite": "rpd.face:build_suite",
     "compare": "rpd_compare.compare:compare",
     "grid": "rpd_studies.grid:grid",
-    "merge_runs": "rpd.run:merge_runs",
-    "open_run": "rpd.run:open_run",
-    "report": "rpd.run:report",
+    "merge_runs": "rpd.face:merge_runs",
+    "open_run": "rpd.face:open_run",
+    "report": "rpd.face:report",
     "reproduce": "rpd_studies.reproduce:reproduce",
-    "run": "rpd.run:run",
+    "run": "rpd.face:run",
     "take_pictures": "rpd_pictures.taking:draw_run",
     "validate": "rpd_studies.validation:validate",
     "vary": "rpd_studies.sensitivity:vary",

@@ -14,7 +14,7 @@ from rpd_core.errors import ConfigError, RpdError
 from rpd_core.execute.progress import shown, silent
 from rpd_core.plugin.protocols import Measure
 from rpd_core.plugin.registry import installed
-from rpd_core.results.run_names import base_name
+from rpd_core.run_names import base_name
 from rpd_core.store.places import RUNS
 from rpd_studies.bench_results import (
     BENCHED,

@@ -14,7 +14,7 @@ from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.config.identity import short_digest
 from rpd_core.config.resolve import Setup
 from rpd_core.results.run import Run
-from rpd_core.results.run_names import base_name
+from rpd_core.run_names import base_name
 from rpd_core.store.codec import from_plain, parse_object, to_bytes
 from rpd_core.store.directory import PROCESS, RunDirectory
 from rpd_core.store.files import read_whole, write_whole

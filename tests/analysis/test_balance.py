@@ -12,12 +12,12 @@ import worlds
 from commands import refusal
 from stores import corridor, finish
 
-import rpd_core as rpd
+import rpd
 from rpd_core.analysis.balance import RATES, choose_rate, pilot_episodes
 from rpd_core.config.resolve import resolve
 from rpd_core.errors import ConfigError, EvidenceError, StoreError
 from rpd_core.plugin.registry import installed
-from rpd_core.results.run_names import default_directory
+from rpd_core.run_names import default_directory
 
 
 def test_the_rate_lies_between_those_around_one_half() -> None:

@@ -12,7 +12,7 @@ from commands import rpd_command
 from stores import corridor, finish
 from strangers import having, plugin
 
-import rpd_core as rpd
+import rpd
 from rpd_core.analysis.ranking import rank
 from rpd_core.errors import ComponentError
 from rpd_core.plugin.protocols import Component, Evidence, Scores, Spectrum

@@ -24,7 +24,7 @@ HEAVY |= {"ray", "sklearn"}
 NUMERICAL = HEAVY | {"numpy", "gymnasium", "pandas", "pyarrow", "scipy", "matplotlib", "jinja2"}
 LAYERS = (
     *("plugin", "chance", "config", "play", "execute", "store", "analysis", "pruning", "results"),
-    *("pilot", "pipeline", "api", "cli"),
+    *("pilot", "pipeline", "run_names", "api", "cli"),
 )
 """What `rpd_core` is made of; each may use those before it, and `errors`."""
 APPLICATIONS = {

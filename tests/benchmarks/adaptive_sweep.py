@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-import rpd_core as rpd
+import rpd
 
 FRACTIONS = (0.9, 0.5)
 AXES = ("states", "steps")
@@ -54,7 +54,7 @@ def compared(
     """Run one seed in both ways; the second run uses the suite of the first."""
     full, adaptive = (
         rpd.run(
-            env, policy, seed=seed, out=place, sweep=sweep, rounds=0, pictures=False,
+            env, policy, seed=seed, out=place, sweep=sweep, rounds=0, finish=(),
             progress=False, **settings,
         )
         for sweep in ("full", "adaptive")

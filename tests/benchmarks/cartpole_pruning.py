@@ -11,7 +11,7 @@ import resource
 import tempfile
 from pathlib import Path
 
-import rpd_core as rpd
+import rpd
 
 SEEDS = range(5)
 NAMES = ("portfolio", "random", "random_best")

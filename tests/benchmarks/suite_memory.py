@@ -21,7 +21,7 @@ SIZES = (1_000, 10_000, 100_000, 1_000_000)
 
 def build(folder: Path, episodes: int) -> None:
     """Play the mutant episodes of a suite."""
-    import rpd_core as rpd
+    import rpd
 
     rpd.build_suite("cartpole", episodes=episodes, out=folder, progress=False)
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-import rpd_core as rpd
+import rpd
 
 ABSTRACTIONS = ("tree", "auto")
 
@@ -85,7 +85,7 @@ def play(task: str, seed: int, abstraction: str, folder: Path) -> Found:
             episodes=trial.episodes,
             **SIZES,
             out=Path(place) / "run",
-            pictures=False,
+            finish=(),
             progress=False,
         )
         chosen, total = run.policy(0.9), run.summary.suite.states

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,14 @@ import pytest
 import worlds
 from lines import Line
 
-import rpd_core as rpd
+import rpd
 from rpd_core import api
 from rpd_core.config.configuration import Configuration
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import STANDARD_MEASURES, Request
 from rpd_core.errors import ConfigError, RpdError
 from rpd_core.plugin.registry import Registry
+from rpd_core.results.run import Run
 from rpd_core.store.directory import RunDirectory
 
 
@@ -106,9 +108,19 @@ def test_an_unknown_setting_offers_the_nearest() -> None:
         rpd.run("cartpole", episode=3)
 
 
+def _noting(calls: list[api.Call]) -> Callable[[api.Call], Any]:
+    """Return what stands in for a whole run and keeps what it was asked."""
+
+    def carry_out(call: api.Call) -> Any:
+        calls.append(call)
+        return Run(Path(), None), {}
+
+    return carry_out
+
+
 def test_one_choice_and_a_list_of_them_become_tuples(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[api.Call] = []
-    monkeypatch.setattr(api, "carry_out", calls.append)
+    monkeypatch.setattr(api, "carry_out", _noting(calls))
     rpd.run("cartpole", measures="random", abstraction=["abs", "round"])
     rpd.run("cartpole", abstraction=worlds.Itself(), shares=0.5)
     assert [call.measures for call in calls[:1]] == [("random",)]
@@ -120,7 +132,7 @@ def test_numbers_of_numpy_are_as_good_as_pythons(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[api.Call] = []
-    monkeypatch.setattr(api, "carry_out", calls.append)
+    monkeypatch.setattr(api, "carry_out", _noting(calls))
     given = {"seed": np.int64(3), "mutation_rate": np.float32(0.25), "episodes": np.int32(40)}
     rpd.run(worlds.Corridor(), worlds.Goes(), **given)
     found = resolve(calls[0], registry).config

@@ -12,7 +12,7 @@ import pytest
 import typer.testing
 import worlds
 
-import rpd_core as rpd
+import rpd
 from rpd_core.api import Call
 from rpd_core.cli.app import app
 from rpd_core.config.resolve import resolve
@@ -96,7 +96,7 @@ sys.modules[name] = module
 exec(compile(source.replace(anchor, line + chr(10) + anchor), spec.origin, "exec"), vars(module))
 
 import typer.testing, worlds
-import rpd_core as rpd
+import rpd
 from rpd_core.cli.app import app
 from rpd_core.config.resolve import resolve
 from rpd_core.errors import ConfigError

@@ -11,7 +11,7 @@ import pytest
 import typer
 from commands import QUICK
 
-from rpd_core.api import open_run
+from rpd import open_run
 from rpd_core.cli import shared
 from rpd_core.cli.screen import headline
 from rpd_core.cli.text import advice as advice_for

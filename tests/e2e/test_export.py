@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from commands import rpd_command
 
-import rpd_core as rpd
+import rpd
 from rpd_core.chance import Phase, episode_keys
 from rpd_core.errors import SpecError
 from rpd_core.play.loop import Plan, Player

@@ -11,7 +11,7 @@ from browser import chromium, opened
 from page_worlds import HOSTILE, panel, spoil_everything, store_pictures
 from strangers import having, plugin
 
-from rpd_core.api import open_run
+from rpd import open_run
 
 PHONE = {"width": 390, "height": 844}
 

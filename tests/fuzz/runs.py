@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rpd_core.api import open_run
+from rpd import open_run
 from rpd_core.cli.console import CleanConsole
 from rpd_core.cli.listing import print_list
 from rpd_core.cli.screen import print_answer

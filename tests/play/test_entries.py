@@ -12,7 +12,7 @@ import worlds
 from commands import refusal
 from gymnasium import spaces
 
-from rpd_core.api import open_run
+from rpd import open_run
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import ConfigError, FitError, StoreError

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from worlds import Corridor
 
-import rpd_core as rpd
+import rpd
 from rpd_core.errors import FitError
 
 

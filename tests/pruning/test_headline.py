@@ -11,7 +11,7 @@ from commands import refusal
 from stores import corridor, finish, ready
 from strangers import WORLDS, having, plugin
 
-import rpd_core as rpd
+import rpd
 from rpd_core.config.resolve import resolve
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.registry import installed

@@ -13,7 +13,7 @@ from commands import refusal, rpd_command
 from stores import contents, corridor, finish
 from strangers import having, plugin
 
-import rpd_core as rpd
+import rpd
 from rpd_core.analysis.spectrum import tally
 from rpd_core.chance import Phase
 from rpd_core.play.jobs import Around, SuiteJob, perform_suite

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from stores import contents, corridor, finish, session_at
 
-import rpd_core as rpd
+import rpd
 from rpd_core.analysis.ranking import Ranking, random_ranking
 from rpd_core.config.settings import STANDARD_MEASURES, check_value
 from rpd_core.errors import ConfigError, StoreError

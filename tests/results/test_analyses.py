@@ -12,7 +12,7 @@ from commands import refusal, rpd_command
 from stores import contents, corridor, finish, ready, session_at
 from strangers import WORLDS, having, plugin
 
-import rpd_core as rpd
+import rpd
 from rpd_core.errors import ConfigError, RpdError
 from rpd_core.plugin.protocols import Component
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 import worlds
 
-import rpd_core as rpd
+import rpd
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import RpdError

@@ -10,7 +10,7 @@ import pytest
 from commands import QUICK, refusal, rpd_command
 from stores import contents, corridor, finish, ready
 
-import rpd_core as rpd
+import rpd
 from rpd_core.cli.prune import of_the_latest
 from rpd_core.errors import StoreError
 from rpd_core.results.verification import verify

@@ -11,7 +11,7 @@ import pytest
 from commands import refusal
 from stores import corridor, finish
 
-import rpd_core as rpd
+import rpd
 from rpd_core.analysis.looks import look_sizes
 from rpd_core.cli.screen import growth_words
 from rpd_core.errors import ConfigError

@@ -11,7 +11,7 @@ from report_worlds import Wavers
 from stores import corridor, finish, tree
 from strangers import having, plugin
 
-import rpd_core as rpd
+import rpd
 from rpd_core.errors import ConfigError, StoreError
 from rpd_core.plugin.protocols import Component
 from rpd_core.results.run import Run

@@ -16,7 +16,7 @@ from commands import refusal, rpd_command
 from stores import build, corridor, finish, ready, session_at, tree
 from strangers import having, plugin
 
-import rpd_core as rpd
+import rpd
 from rpd_core.errors import RpdError, StoreError
 from rpd_core.plugin.protocols import Component
 from rpd_core.pruning.evaluation import read_evaluation

@@ -15,7 +15,7 @@ from commands import refusal, rpd_command
 from stores import build, corridor, finish, session_at, tree
 from strangers import WORLDS, having, plugin
 
-import rpd_core as rpd
+import rpd
 from rpd_core.errors import RpdError
 from rpd_core.pruning.evaluation import stored_table
 from rpd_core.store.parts import Parts

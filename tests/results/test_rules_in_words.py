@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import stores
 
+from rpd import open_run
 from rpd_core.analysis.rules import Bound
-from rpd_core.api import open_run
 from rpd_core.plugin.protocols import Entry
 from rpd_core.results.records import FoundRule, FoundRules
 from rpd_core.results.rules import bound_words, bounds_words, rule_lines, rules_in_words

@@ -18,8 +18,8 @@ from rpd_core.config.resolve import Setup, resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import StoreError
 from rpd_core.plugin.registry import installed
-from rpd_core.results.run_names import LONGEST, base_name, default_directory
 from rpd_core.results.runs import age_in_words, list_runs, size_in_words
+from rpd_core.run_names import LONGEST, base_name, default_directory
 from rpd_core.store.places import latest_run
 
 # ------------------------------------------------------------------------------- names
@@ -100,7 +100,7 @@ def test_a_directory_that_holds_something_else_is_left_alone() -> None:
 def test_the_same_settings_go_on_in_the_same_directory() -> None:
     """Also where a pilot found the rate, and beside a run of the same name but other defaults."""
     call = Call(**vars(corridor(mutation_rate="auto")))
-    first, again = carry_out(call), carry_out(call)
+    (first, _), (again, _) = carry_out(call), carry_out(call)
     assert first.path == again.path
     assert len(list(Path("runs").iterdir())) == 1
     stored = json.loads((first.path / "run.json").read_text())

@@ -17,7 +17,7 @@ from commands import refusal, rpd_command
 from rich.console import Console
 from stores import corridor, finish, ready
 
-import rpd_core as rpd
+import rpd
 from rpd_core.cli.screen import growth_words, print_answer
 from rpd_core.cli.text import few_digits
 from rpd_core.errors import StoreError

@@ -16,7 +16,7 @@ import pytest
 from commands import refusal, rpd_command
 from stores import ready, tree
 
-from rpd_core.api import open_run
+from rpd import open_run
 from rpd_core.cli.console import without_controls
 from rpd_core.errors import StoreError
 from rpd_core.store import checking

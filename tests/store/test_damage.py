@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from stores import build, contents, corridor, finish, ready, session_at
 
-import rpd_core as rpd
+import rpd
 from rpd_core.errors import StoreError
 
 PART = "part-000000020-000000039"

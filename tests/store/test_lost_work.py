@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from stores import build, contents, corridor, finish, ready, session_at, tree
 
-import rpd_core as rpd
+import rpd
 from rpd_core.errors import ExecutionError, RpdError, StoreError
 from rpd_kit.hostile import Hostile
 

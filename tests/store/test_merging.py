@@ -15,7 +15,7 @@ import worlds
 from commands import refusal, rpd_command
 from stores import contents, corridor, finish, tree
 
-import rpd_core as rpd
+import rpd
 from rpd_core.config.part_range import PartRange, parse_parts
 from rpd_core.config.settings import Settings
 from rpd_core.errors import ConfigError, RpdError, StoreError

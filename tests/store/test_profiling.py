@@ -102,7 +102,7 @@ def test_the_command_line_tells_on_standard_error_and_in_json(
 
     def carry_out(call: Any, ask: Any, profiler: Profiler | None) -> Any:
         profilers.append(profiler)
-        return finished
+        return finished, {}
 
     monkeypatch.setattr("rpd_core.cli.run.carry_out", carry_out)
     result = rpd_command("run", "--env", "cartpole", "--profile", "--json")

@@ -12,7 +12,7 @@ from commands import rpd_command
 from stores import build, contents, corridor, finish, session_at
 from strangers import WORLDS, having, plugin
 
-import rpd_core as rpd
+import rpd
 from rpd_core.errors import StoreError
 from rpd_core.plugin.origins import Origin
 from rpd_core.store.provenance import version_changes

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from rpd import run
 from rpd_atari.grid import AREAS
-from rpd_core.api import run
 
 
 def run_end_to_end(game: str, folder: Path, steps: int) -> None:
@@ -25,7 +25,7 @@ def run_end_to_end(game: str, folder: Path, steps: int) -> None:
         confirm_episodes=4,
         rounds=0,
         lanes=4,
-        pictures=False,
+        finish=(),
     )
     suite = finished.suite
     assert len(suite.episodes.total_return) == 24

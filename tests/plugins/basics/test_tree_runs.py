@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from commands import refusal, rpd_command
 
-import rpd_core as rpd
+import rpd
 from rpd_core.play import prepare
 
 RUN = ("--env", "cartpole", "--abstraction", "tree", "--episodes", "250", "--workers", "1")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import rpd_core as rpd
+import rpd
 from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.pruning.evaluation import stored_table
 

@@ -17,7 +17,7 @@ from report_worlds import Wavers
 from stores import corridor, finish, tree
 from strangers import having
 
-import rpd_core as rpd
+import rpd
 from rpd_compare.differences import Change
 from rpd_compare.page import page_of
 from rpd_core.errors import ConfigError, EvidenceError, StoreError

@@ -16,7 +16,7 @@ from films import SMALL, cartpole_run, plain_frames
 from PIL import Image, ImageDraw
 from stores import contents, corridor, finish, ready, session_at
 
-import rpd_core as rpd
+import rpd
 from rpd_core.chance import Phase, episode_keys
 from rpd_core.errors import RpdError, StoreError
 from rpd_core.play.deciders import Coin
@@ -202,7 +202,7 @@ class Drawn:
 
 
 def test_words_stand_in_where_nothing_is_drawn(tmp_path: Path) -> None:
-    done = finish(tmp_path / "run", corridor(env=Blind(), evidence=2), pictures=True)
+    done = finish(tmp_path / "run", corridor(env=Blind(), evidence=2), finish=("pictures",))
     pictures = read_pictures(done.path, str(done.name))
     assert pictures is not None
     assert pictures.states == {}
@@ -214,7 +214,7 @@ def test_words_stand_in_where_nothing_is_drawn(tmp_path: Path) -> None:
 
 def test_the_abstraction_draws_where_the_environment_does_not(tmp_path: Path) -> None:
     asked = corridor(env=Blind(), abstraction=(Drawn(),), evidence=2)
-    done = finish(tmp_path / "run", asked, pictures=True)
+    done = finish(tmp_path / "run", asked, finish=("pictures",))
     pictures = read_pictures(done.path, str(done.name))
     assert pictures is not None
     assert pictures.missing.endswith("states are drawn by the abstraction")
@@ -228,7 +228,9 @@ def test_the_abstraction_draws_where_the_environment_does_not(tmp_path: Path) ->
 
 
 def test_the_drawing_stands_beside_the_frame(tmp_path: Path) -> None:
-    done = finish(tmp_path / "run", corridor(abstraction=(Drawn(),), evidence=2), pictures=True)
+    done = finish(
+        tmp_path / "run", corridor(abstraction=(Drawn(),), evidence=2), finish=("pictures",)
+    )
     pictures = read_pictures(done.path, str(done.name))
     assert pictures is not None
     (frame,) = frames_of(next(iter(pictures.states.values())))
@@ -240,7 +242,7 @@ def test_a_run_without_a_place_for_pictures_has_its_answer(tmp_path: Path) -> No
     heard: list[str] = []
     ready(tmp_path / "run")
     (tmp_path / "run" / "pictures").symlink_to(tmp_path / "elsewhere")
-    done = finish(tmp_path / "run", pictures=True, note=heard.append)
+    done = finish(tmp_path / "run", finish=("pictures",), note=heard.append)
     assert done.summary.decisions is not None
     assert [text for text in heard if "no pictures were taken" in text]
     assert list((tmp_path / "elsewhere").iterdir()) == []
@@ -253,7 +255,7 @@ def test_a_run_without_a_place_for_pictures_has_its_answer(tmp_path: Path) -> No
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> rpd.Run:
     """A run on the corridor with pictures."""
     path = tmp_path_factory.mktemp("drawn") / "run"
-    return finish(path, corridor(evidence=2), pictures=True)
+    return finish(path, corridor(evidence=2), finish=("pictures",))
 
 
 @pytest.fixture

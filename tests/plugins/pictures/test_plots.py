@@ -16,7 +16,7 @@ from page_worlds import panel
 from stores import ready, tree
 from strangers import having, plugin
 
-import rpd_core as rpd
+import rpd
 from rpd_core.errors import ConfigError
 from rpd_core.pruning.curves import mean_curve
 from rpd_core.results.records import RoundFacts

@@ -16,7 +16,7 @@ from PIL import Image
 from stores import corridor, finish, tree
 from strangers import WORLDS, having, plugin
 
-import rpd_core as rpd
+import rpd
 from rpd_core.errors import RpdError
 from rpd_pictures.cards import COLOURS, GAP, picture_in, shortened, wrapped, writable
 

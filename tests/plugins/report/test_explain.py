@@ -14,7 +14,7 @@ import stores
 import worlds
 from commands import refusal, rpd_command
 
-from rpd_core.api import open_run
+from rpd import open_run
 from rpd_core.errors import ConfigError
 from rpd_core.results.run import Run
 

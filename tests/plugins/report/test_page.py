@@ -19,8 +19,8 @@ from page_worlds import edit, panel, spoil_everything, store_pictures
 from stores import ready, tree
 from strangers import having, plugin
 
-import rpd_core as rpd
-from rpd_core.api import open_run
+import rpd
+from rpd import open_run
 from rpd_core.errors import ComponentError, StoreError
 from rpd_core.plugin.protocols import Axis, Layer, Paragraph, Plane
 from rpd_core.plugin.registry import installed
@@ -234,7 +234,7 @@ def test_a_hundred_thousand_states_take_less_than_twenty_seconds(tmp_path: Path)
     small = {"test_episodes": 2, "confirm_episodes": 20, "confirm_tries": 1, "rounds": 0}
     rpd.run(
         "cartpole", abstraction="round:digits=2", episodes=1000, unmutated_episodes=20, evidence=1,
-        random_rankings=1, pictures=False, out=tmp_path / "run", workers=1, **small,
+        random_rankings=1, finish=(), out=tmp_path / "run", workers=1, **small,
     )  # fmt: skip
     began = time.process_time()
     page = building.build_page(open_run(tmp_path / "run"))

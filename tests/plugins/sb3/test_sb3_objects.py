@@ -28,7 +28,7 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
-import rpd_core as rpd
+import rpd
 from rpd_core.config.resolve import choose
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.registry import Registry

@@ -12,7 +12,7 @@ import pytest
 from commands import refusal, rpd_command
 from stores import contents, corridor
 
-import rpd_core as rpd
+import rpd
 from rpd_core.analysis.stability import Stability
 from rpd_core.api import Call
 from rpd_core.errors import ConfigError, EvidenceError

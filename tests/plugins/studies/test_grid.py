@@ -16,7 +16,7 @@ from browser import chromium
 from scipy import stats
 from stores import corridor, tree
 
-import rpd_core as rpd
+import rpd
 from rpd_core.config.settings import STANDARD_MEASURES
 from rpd_core.errors import ConfigError, StoreError
 from rpd_core.execute.local import LocalProcesses, ThisProcess

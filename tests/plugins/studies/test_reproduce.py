@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from commands import refusal
 
-import rpd_core as rpd
+import rpd
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.protocols import Opening
 from rpd_core.plugin.registry import installed

@@ -10,7 +10,7 @@ import pytest
 from commands import rpd_command
 from stores import corridor, finish
 
-import rpd_core as rpd
+import rpd
 from rpd_core.errors import ConfigError
 from rpd_studies.sensitivity import Sensitivity, other_rates
 

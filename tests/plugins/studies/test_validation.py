@@ -12,7 +12,7 @@ import worlds
 from commands import refusal, rpd_command
 from stores import corridor, finish, session_at
 
-import rpd_core as rpd
+import rpd
 from rpd_core.chance import Phase
 from rpd_core.errors import ConfigError
 from rpd_core.pruning.alone import twins_of

@@ -12,7 +12,7 @@ import pytest
 import torch
 from gymnasium import spaces
 
-import rpd_core as rpd
+import rpd
 from rpd_core.chance import Draws
 from rpd_core.config.resolve import choose
 from rpd_core.errors import FitError
