@@ -13,15 +13,15 @@ from typing import Any
 import worlds
 from strangers import having
 
-from rpd import open_run, run
+from rpd import Run, open_run
 from rpd_core import pipeline
 from rpd_core.analysis.reading import StoredEpisodes
+from rpd_core.api import Call, carry_out
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.execute.local import ThisProcess
 from rpd_core.plugin.protocols import Suite
 from rpd_core.plugin.registry import installed
-from rpd_core.results.run import Run
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.session import Session
 
@@ -73,7 +73,8 @@ def contents(path: Path, pattern: str = "*.parquet") -> dict[str, bytes]:
 def finish(path: Path, request: Request | None = None, **how: Any) -> Run:
     """Do a whole small run on the corridor, or the one that is asked for; without pictures."""
     how = {"finish": (), **how}
-    return run(**vars(request or corridor()), out=path, **how)
+    finished, _ = carry_out(Call(**vars(request or corridor()), out=path, **how))
+    return Run(finished.path, finished.name, finished.setup)
 
 
 def ready(path: Path) -> Run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from rpd_core import Component, hookimpl
@@ -40,7 +41,5 @@ def rpd_commands() -> list[Component]:
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        from rpd_kit import kit  # it imports NumPy; the catalogue must not
-
-        return getattr(kit, name)
+        return getattr(importlib.import_module("rpd_kit.kit"), name)  # it imports NumPy
     raise AttributeError(f"module 'rpd_kit' has no attribute {name!r}")

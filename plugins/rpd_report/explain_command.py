@@ -23,11 +23,12 @@ def explain_command(
 ) -> None:
     """Show everything known about one decision; plays nothing."""
     from rpd_core.store.codec import to_plain
+    from rpd_report.explanation import explain
     from rpd_report.explanation_text import print_explanation
 
     path, wanted = shared.run_and(run, state, "STATE or RANK", "rpd explain RUN 1")
     opened = shared.opened_run(path, analysis)
-    explanation = opened.explain(wanted)
+    explanation = explain(opened, wanted)
     if opened.standing:
         shared.show_note(opened.standing)
     if as_json:

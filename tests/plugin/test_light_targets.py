@@ -31,6 +31,8 @@ class Watch:
             self.asked.append(name.partition(".")[0])
             raise ModuleNotFoundError(name)  # quicker than importing it
 
+from rpd_core.plugin.registry import installed
+installed()  # it looks for what components need, and imports none of that
 sys.meta_path.insert(0, Watch())
 import rpd_core.results.pruned_policy  # most of the core, which is light, once for all
 assert not Watch.asked
