@@ -21,7 +21,6 @@ from rpd_core.errors import (
 from rpd_core.plugin.hookspecs import hookimpl
 from rpd_core.plugin.protocols import (
     Abstraction,
-    Answer,
     Axis,
     Block,
     Choice,
@@ -83,7 +82,7 @@ if TYPE_CHECKING:
         run,
     )
     from rpd_core.chance import Draws
-    from rpd_core.execute.files import contents, deliver
+    from rpd_core.execute.files import contents, deliver, perform
     from rpd_core.play.actions import first_action, in_every_lane, random_actions
     from rpd_core.plugin.importing import import_attribute
     from rpd_core.results.predictor import PrunedPredictor
@@ -100,6 +99,7 @@ _LAZY = {
     "build_suite": "rpd_core.api",
     "contents": "rpd_core.execute.files",
     "deliver": "rpd_core.execute.files",
+    "perform": "rpd_core.execute.files",
     "first_action": "rpd_core.play.actions",
     "import_attribute": "rpd_core.plugin.importing",
     "in_every_lane": "rpd_core.play.actions",
@@ -111,7 +111,6 @@ _LAZY = {
 
 __all__ = [
     "Abstraction",
-    "Answer",
     "Axis",
     "Block",
     "Choice",
@@ -182,6 +181,7 @@ __all__ = [
     "learned",
     "merge_runs",
     "open_run",
+    "perform",
     "permission",
     "random_actions",
     "run",

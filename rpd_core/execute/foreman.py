@@ -108,8 +108,7 @@ class _Hand:
                 return Reply(lacking=True)
             first = WorkItem(errand.identity, _prepare, (errand.path, dict(shipped)))
             reply = self._ask(errand, packed(first))
-            answer = outcome_of(first, reply).answer
-            if answer is None or answer.error is not None:  # a disk may be full
+            if outcome_of(first, reply).error is not None:  # a disk may be full
                 return reply
             self.files = (self.files or set()) | {*shipped}
         return self._ask(errand, errand.content)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rpd_core.errors import SpecError
-from rpd_core.execute.files import answer_to
+from rpd_core.execute.files import perform
 from rpd_core.execute.processes import Crew
 from rpd_core.execute.stalls import STALL_TIMEOUT, Watch, watched
 from rpd_core.play import heartbeat
@@ -58,5 +58,5 @@ class ThisProcess:
         while (item := queue.take()) is not None:
             watch = Watch(heartbeat.numbers(), float("inf"))  # it cannot be ended from here
             with watched(watch, item.label or item.identity, str):
-                answer = answer_to(item, portable=False)
-            yield Outcome(item.identity, answer)
+                outcome = perform(item, portable=False)
+            yield outcome

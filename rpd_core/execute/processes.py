@@ -10,6 +10,7 @@ import time
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import wait
 
@@ -307,15 +308,13 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
 
 
 def unpacked(item: WorkItem, content: bytes) -> Outcome:
-    """Return the outcome of an item whose answer came back as bytes."""
+    """Return the outcome of an item that came back as bytes."""
     try:
-        answer = pickle.loads(content)
+        outcome: Outcome = pickle.loads(content)
     except Exception as error:  # a class that exists only in the worker
         told = f"the answer of {item.label or item.identity} cannot be read ({one_line(error)})"
         return Outcome(item.identity, error=ExecutionError(told))
-    if answer.identity == UNREAD:
-        return Outcome(item.identity, error=answer.error)
-    return Outcome(item.identity, answer)
+    return replace(outcome, identity=item.identity) if outcome.identity == UNREAD else outcome
 
 
 @contextmanager

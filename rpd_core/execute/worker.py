@@ -15,12 +15,13 @@ from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 
 from rpd_core.errors import ExecutionError, one_line
+from rpd_core.execute.files import perform
 from rpd_core.execute.offspring import bear, end_marked
 from rpd_core.play.heartbeat import share
-from rpd_core.plugin.protocols import Answer, WorkItem
+from rpd_core.plugin.protocols import Outcome, WorkItem
 
 UNREAD = ""
-"""Identity of the answer to an item that could not be read."""
+"""Identity of the outcome of an item that could not be read."""
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 GRACE = 5.0
 """Seconds that a worker gets to close its environments before it is killed."""
@@ -106,14 +107,14 @@ def _unreadable(error: Exception) -> ExecutionError:
 
 
 def _do(packed: bytes) -> bytes:
-    """Do a packed item and pack its answer."""
+    """Do a packed item and pack its outcome."""
     try:
         item: WorkItem = pickle.loads(packed)
     except Exception as error:  # a module that only its maker has, or other versions
-        return pickle.dumps(Answer(UNREAD, error=_unreadable(error)))
-    answer = item()
+        return pickle.dumps(Outcome(UNREAD, error=_unreadable(error)))
+    outcome = perform(item)
     try:
-        return pickle.dumps(answer)
+        return pickle.dumps(outcome)
     except Exception as error:  # a stranger's environment may put anything into its answer
         told = ExecutionError(f"the answer cannot be sent back ({one_line(error)})")
-        return pickle.dumps(Answer(item.identity, error=told))
+        return pickle.dumps(Outcome(item.identity, error=told))

@@ -25,7 +25,7 @@ from rpd_core.config.settings import Request
 from rpd_core.execute.running import run_items
 from rpd_core.play.jobs import SuiteChunk, SuiteJob, perform_suite
 from rpd_core.play.recipe import recipe_of
-from rpd_core.plugin.protocols import Answer, Outcome, WorkItem, WorkQueue
+from rpd_core.plugin.protocols import Outcome, WorkItem, WorkQueue
 from rpd_core.plugin.registry import installed
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.merging import merge_runs
@@ -56,7 +56,7 @@ class Pretending:
             if self.loses and item.attempt == 0 and count % self.loses == 0:
                 yield Outcome(item.identity, lost=True)
             else:
-                yield Outcome(item.identity, Answer(item.identity, self.answer(item)))
+                yield Outcome(item.identity, self.answer(item))
 
 
 @dataclass

@@ -10,6 +10,7 @@ from typing import get_args
 
 import pytest
 
+from rpd_core.execute.files import perform
 from rpd_core.execute.local import LocalProcesses, ThisProcess
 from rpd_core.execute.processes import Crew
 from rpd_core.plugin.protocols import Outcome, WorkQueue
@@ -63,13 +64,13 @@ def taken(queue: WorkQueue) -> list:
 
 def drain_once(inner, queue):
     for item in taken(queue):
-        yield Outcome(item.identity, item())
+        yield perform(item)
 
 
 def lose_the_last_that_is_late(inner, queue):
     for _ in range(2):
         for item in taken(queue):
-            yield Outcome(item.identity, item())
+            yield perform(item)
 
 
 def repeat(inner, queue):
@@ -84,29 +85,28 @@ def repeat_forever(inner, queue):
             yield outcome
 
 
-def swap_answers(inner, queue):
+def swap_values(inner, queue):
     last = None
     for outcome in inner.execute(queue):
-        yield replace(outcome, answer=last or outcome.answer)
-        last = outcome.answer
+        yield replace(outcome, value=last or outcome.value)
+        last = outcome.value
 
 
 def call_failures_lost(inner, queue):
     for outcome in inner.execute(queue):
-        failed = outcome.answer is not None and outcome.answer.error is not None
-        yield Outcome(outcome.identity, lost=True) if failed else outcome
+        yield Outcome(outcome.identity, lost=True) if outcome.error is not None else outcome
 
 
 def keep_failures(inner, queue):
     for outcome in inner.execute(queue):
-        if outcome.answer is None or outcome.answer.error is None:
+        if outcome.error is None:
             yield outcome
 
 
 def stop_at_a_failure(inner, queue):
     for outcome in inner.execute(queue):
         yield outcome
-        if outcome.answer is not None and outcome.answer.error is not None:
+        if outcome.error is not None:
             return
 
 
@@ -123,7 +123,7 @@ def take_elsewhere(inner, queue):
         thread.join()
         if (item := items.pop()) is None:
             return
-        yield Outcome(item.identity, item())
+        yield perform(item)
 
 
 @pytest.mark.parametrize(
@@ -133,9 +133,9 @@ def take_elsewhere(inner, queue):
         (lose_the_last_that_is_late, "lost the item square of 200, which came late"),
         (repeat, "returned the item square of 1 2 times"),
         (repeat_forever, "returned the item square of 1 50 times"),
-        (swap_answers, "where an answer is needed"),
+        (swap_values, "gave 1 for square of 2"),
         (call_failures_lost, "called a failing item lost; lost means that the worker died"),
-        (keep_failures, "did not bring the error of a failing item back in its answer"),
+        (keep_failures, "did not bring the error of a failing item back in its outcome"),
         (stop_at_a_failure, "did not go on after an item that failed"),
         (take_elsewhere, "takes work in another thread than the one that asks for outcomes"),
     ],

@@ -33,7 +33,6 @@ RECORDS = (
     rpd_core.States,
     rpd_core.Suite,
     rpd_core.WorkItem,
-    rpd_core.Answer,
     rpd_core.Outcome,
     rpd_core.InputFile,
     rpd_core.PanelFacts,

@@ -29,8 +29,8 @@ def foreman() -> Iterator[Foreman]:
 
 def value(item: WorkItem, reply: Reply):
     outcome = outcome_of(item, reply)
-    assert outcome.answer is not None, outcome
-    return outcome.answer.value
+    assert outcome.error is None, outcome
+    return outcome.value
 
 
 def test_a_run_keeps_its_process_and_another_gets_its_own(foreman):
@@ -108,7 +108,7 @@ from rpd_core.execute.foreman import Sender, foreman, outcome_of
 if __name__ != "__main__":
     raise SystemExit("the program was imported by its process")
 (item,) = items(where, 0)
-print(outcome_of(item, foreman.do(Sender(60).errand(item))).answer.value[0])
+print(outcome_of(item, foreman.do(Sender(60).errand(item))).value[0])
 """
 
 

@@ -8,6 +8,7 @@ import errands
 import pytest
 
 from rpd_core.errors import ExecutionError
+from rpd_core.execute.files import perform
 from rpd_core.execute.running import RETRIES, run_items
 from rpd_core.plugin.protocols import WorkItem
 from rpd_kit.hostile import Fault, Hostile
@@ -47,10 +48,9 @@ def test_what_the_contract_permits_or_a_retry_mends_gives_every_result(fault: Fa
         ("repeats", f"the executor returned 'run/0', {NOT_GIVEN}"),
         ("invents", f"the executor returned 'run/0-or-so', {NOT_GIVEN}"),
         (
-            "swaps",
-            f"the executor returned the result of 'run/1' for 'run/0': {NOT_RELIABLE}",
+            "answers with anything",
+            "the executor returned 'done', which is not an Outcome: use another executor",
         ),
-        ("answers with anything", f"the executor returned 'done' for 'run/0': {NOT_RELIABLE}"),
         (
             "dies always",
             f"the worker process died, {RETRIES + 1} times, while doing episodes 0",
@@ -69,6 +69,12 @@ def test_every_fault_is_tried_here() -> None:
         "swaps", "answers with anything", "dies always",
     }  # fmt: skip
     assert set(get_args(Fault)) == tried
+
+
+def test_values_that_are_exchanged_are_for_whoever_stores_them_to_refuse() -> None:
+    """An engine that yields outcomes as they came cannot exchange them; parts know their range."""
+    with pytest.raises(AssertionError, match="a wrong result"):
+        doubled("swaps")
 
 
 def test_of_many_that_are_lost_three_are_named() -> None:
@@ -98,7 +104,7 @@ def test_an_executor_that_takes_nothing_is_not_asked_for_ever() -> None:
 def test_what_is_not_an_outcome_at_all_is_one_line() -> None:
     class Plain:
         def execute(self, queue: Any) -> Any:
-            yield queue.take()().value
+            yield perform(queue.take()).value
 
     with pytest.raises(ExecutionError) as caught:
         run_items(Plain(), [WorkItem("a", errands.double, 1)], lambda item, value: None)

@@ -63,16 +63,14 @@ def outcomes(gang: Crew, function: Callable[[Any], Any], *arguments: Any) -> lis
 
 
 def value(outcome: Outcome) -> Any:
-    assert outcome.answer is not None
-    assert outcome.answer.error is None
-    return outcome.answer.value
+    assert outcome.error is None
+    return outcome.value
 
 
 def only_error(gang: Crew, function: Callable[[Any], Any], argument: Any) -> BaseException:
     (outcome,) = outcomes(gang, function, argument)
-    assert outcome.answer is not None
-    assert outcome.answer.error is not None
-    return outcome.answer.error
+    assert outcome.error is not None
+    return outcome.error
 
 
 def test_workers_that_end_in_the_middle_of_an_answer_hold_nobody_up() -> None:
@@ -317,7 +315,7 @@ if __name__ == "__main__":
     gang = Crew(2)
     try:
         for outcome in gang.execute(Queue(errands.process_id, 1)):
-            print(outcome.answer.value, flush=True)
+            print(outcome.value, flush=True)
         print("busy", flush=True)
         list(gang.execute(Queue(errands.sleep, 600.0)))
     finally:
@@ -430,7 +428,7 @@ if __name__ == "__main__":
     gang = Crew(2)
     try:
         for outcome in gang.execute(Queue()):
-            print(outcome.answer.value, flush=True)
+            print(outcome.value, flush=True)
         raise KeyboardInterrupt
     finally:
         gang.dismiss()

@@ -21,6 +21,7 @@ from faults import (
 from lines import Does, always
 
 from rpd_core.errors import EpisodeError, ExecutionError, SpecError
+from rpd_core.execute.files import perform
 from rpd_core.execute.local import LocalProcesses, ThisProcess
 from rpd_core.execute.running import (
     RETRIES,
@@ -123,7 +124,7 @@ class Losing:
             if item.attempt < self.losses:
                 yield Outcome(item.identity, lost=True)
             else:
-                yield Outcome(item.identity, item())
+                yield perform(item)
 
 
 def test_lost_work_is_tried_again_a_few_times_and_handed_on_once() -> None:
