@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import worlds
 
-from rpd_core.play.jobs import SuiteJob, perform_suite
+from rpd_core.play.chunks import SuiteJob, perform_suite
 from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.protocols import Choice, Suite
 

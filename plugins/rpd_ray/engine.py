@@ -13,8 +13,8 @@ from ray import exceptions
 
 from rpd_core import Outcome, WorkItem, WorkQueue, contents
 from rpd_core.errors import ExecutionError, one_line
-from rpd_core.execute.foreman import Errand, Reply, Sender, foreman, outcome_of
-from rpd_core.execute.running import CannotShip
+from rpd_core.execute.cluster import Errand, Reply, Sender, foreman, outcome_of
+from rpd_core.execute.items import CannotShip
 
 _LOOK_EVERY = 1.0
 """Seconds between two looks at the cluster while nothing comes back."""

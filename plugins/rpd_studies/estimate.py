@@ -11,7 +11,7 @@ from rpd_core.cli.cost import probe_here, scaled, sweep_work, work_left
 from rpd_core.config.identity import short_digest
 from rpd_core.config.resolve import Setup
 from rpd_core.errors import RpdError, one_line
-from rpd_core.play.probe import Probed
+from rpd_core.play.chunks import Probed
 from rpd_studies.cells import Place, stored_result
 from rpd_studies.plan import texts
 from rpd_studies.playing import Work

@@ -11,8 +11,7 @@ from pathlib import Path
 from rpd_core.api import Call, resolve_call
 from rpd_core.config.resolve import Setup
 from rpd_core.errors import ConfigError, one_line
-from rpd_core.execute.pace import RUNS
-from rpd_core.execute.progress import shown
+from rpd_core.execute.progress import RUNS, shown
 from rpd_core.store.lock import locked
 from rpd_studies.bench import heard_once, on_one_engine
 from rpd_studies.cells import Place, place_of, play_cell, stored_result

@@ -1,17 +1,26 @@
-"""How parts of a suite merge into one."""
+"""The stored suite, read part by part and merged; which states the unmutated policy reaches.
+
+Nothing here plays, locks or writes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.errors import EvidenceError
+from rpd_core.errors import EvidenceError, StoreError, shell_word
 from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
+from rpd_core.store.directory import RunDirectory
+from rpd_core.store.parts import Parts
+from rpd_core.store.tables import read_episodes, read_suite
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array, IntArray
+    from pyarrow import Table
+
+    from rpd_core.plugin.protocols import Array, FloatArray, IntArray, KeyArray
 
 
 def merge(parts: Sequence[Suite]) -> Suite:
@@ -106,3 +115,121 @@ def redrawn(suite: Suite, counts: IntArray) -> Suite:
     return Suite(
         episodes, Visits(**{**visits, "episode": np.repeat(number, lengths)}), suite.states
     )
+
+
+Piece = tuple[Parts, int, int]
+"""Where a part is stored, its first and its last episode."""
+
+
+class StoredEpisodes:
+    """The mutant episodes of a run, as they lie on disk."""
+
+    def __init__(self, parts: Parts, first_episodes: int | None = None) -> None:
+        self.parts = parts
+        self.pieces = [(parts, *range_) for range_ in parts.disjoint()]
+        if first_episodes is not None:
+            self.pieces = list(_first(self.pieces, first_episodes))
+        if not self.pieces:
+            run = str(parts.root)
+            raise StoreError(
+                f"{run!r} holds no episodes yet: run rpd suite {shell_word(run)} first"
+            )
+
+    def __len__(self) -> int:
+        return sum(last - first + 1 for _, first, last in self.pieces)
+
+    def tables(self, *names: str) -> Iterator[dict[str, Table]]:
+        """Read some tables, or all, one part at a time."""
+        for parts, first, last in self.pieces:
+            yield parts.read(first, last, names or None)
+
+    def episodes(self) -> Episodes:
+        """Read the table of episodes."""
+        tables = self.tables("episodes")
+        return concat_episodes([read_episodes(table["episodes"]) for table in tables])
+
+    def chunks(self) -> Iterator[Suite]:
+        """Read the suite one part at a time."""
+        yield from map(read_suite, self.tables())
+
+    def whole(self) -> Suite:
+        """Read all of the suite at once."""
+        return merge(list(self.chunks()))
+
+    def words(self, keys: KeyArray | Iterable[int]) -> dict[int, str]:
+        """Read some states in words, by key."""
+        wanted = {int(key) for key in keys}
+        found: dict[int, str] = {}
+        for parts, first, last in self.pieces:
+            if not wanted - set(found):
+                break
+            states = parts.read(first, last, tables=("states",))["states"]
+            columns = states["key"].to_pylist(), states["words"].to_pylist()
+            found |= {key: text for key, text in zip(*columns, strict=True) if key in wanted}
+        return found
+
+
+def _first(pieces: list[Piece], count: int) -> Iterator[Piece]:
+    """Yield the parts that hold the first episodes, one of them cut where that is needed."""
+    for parts, first, last in pieces:
+        if last < count:
+            yield parts, first, last
+        elif first < count:
+            cut = parts.cut(count)
+            if (first, count - 1) not in cut.covered():
+                run = str(parts.root)
+                raise StoreError(
+                    f"{run!r} stores the episodes {first} to {last} together, and not those below "
+                    f"{count} alone: run rpd suite {shell_word(run)} --episodes {count} first"
+                )
+            yield cut, first, count - 1
+
+
+@dataclass(frozen=True)
+class Reach:
+    """States that some episodes visited, in order of their keys."""
+
+    keys: KeyArray
+    episodes: IntArray
+    """Episodes that visited each."""
+    steps: IntArray
+    """Steps spent in each."""
+    total_episodes: int
+    total_steps: int
+
+    def share_of_episodes(self, keys: KeyArray) -> FloatArray:
+        """Return the share of the episodes that visit each state."""
+        return self._look_up(keys, self.episodes) / max(self.total_episodes, 1)
+
+    def share_of_steps(self, keys: KeyArray) -> FloatArray:
+        """Return the share of all steps that are spent in each state."""
+        return self._look_up(keys, self.steps) / max(self.total_steps, 1)
+
+    def _look_up(self, keys: KeyArray, column: IntArray) -> IntArray:
+        if not len(self.keys):
+            return np.zeros(len(keys), dtype=np.int64)
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[at] == keys, column[at], 0)
+
+
+def reach_of(chunks: Iterable[Suite]) -> Reach:
+    """Count the visits of episodes, part by part."""
+    keys, counts = [np.zeros(0, dtype=np.uint64)], [np.zeros((0, 2), dtype=np.int64)]
+    episodes = steps = 0
+    for chunk in chunks:
+        at, size = chunk.state_of_visit(), len(chunk.states)
+        keys.append(chunk.states.key)
+        visiting = np.bincount(at, minlength=size)
+        counts.append(np.stack([visiting, chunk.states.visits], axis=1))
+        episodes += len(chunk.episodes)
+        steps += int(chunk.episodes.length.sum())
+    unique, place = np.unique(np.concatenate(keys), return_inverse=True)
+    summed = np.zeros((len(unique), 2), dtype=np.int64)
+    np.add.at(summed, place, np.concatenate(counts))
+    return Reach(unique, summed[:, 0], summed[:, 1], episodes, steps)
+
+
+def stored_reach(directory: RunDirectory) -> Reach:
+    """Count what the stored episodes of the policy as it is have visited."""
+    parts = directory.unmutated()
+    return reach_of(StoredEpisodes(parts).chunks() if parts.covered() else [])

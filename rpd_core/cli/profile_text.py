@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rpd_core.errors import counted
-from rpd_core.store.profiling import Profile
+from rpd_core.play.profile import Profile
 
 _SMALL = 0.005
 """Share below which nothing is named."""

@@ -66,7 +66,7 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
             if reader_has_left(error):
                 flush_answer()
                 raise typer.Exit(0) from error
-            from rpd_core.execute.running import as_rpd_error
+            from rpd_core.execute.items import as_rpd_error
 
             errors().print(f"rpd: {tidied(str(as_rpd_error(error)))}", style="red", markup=False)
             raise typer.Exit(BAD_INPUT) from error
@@ -165,7 +165,6 @@ def show_note(text: str) -> None:
 @contextmanager
 def watched(label: str, stall_timeout: float | None) -> Iterator[None]:
     """End rpd when what it does itself, not a worker of its own, makes no progress."""
-    from rpd_core.execute import stalls
     from rpd_core.play import heartbeat
 
     def give_up(report: str) -> None:
@@ -173,8 +172,8 @@ def watched(label: str, stall_timeout: float | None) -> Iterator[None]:
         errors().print(f"rpd: {tidied(report)}", style="red", markup=False)
         os._exit(BAD_INPUT)  # whoever hangs would not hear of an exception
 
-    watch = stalls.Watch(heartbeat.numbers(), stall_timeout or stalls.STALL_TIMEOUT)
-    with stalls.watched(watch, label, give_up):
+    watch = heartbeat.Watch(heartbeat.numbers(), stall_timeout or heartbeat.STALL_TIMEOUT)
+    with heartbeat.watched(watch, label, give_up):
         yield
 
 

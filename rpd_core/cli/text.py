@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from rpd_core.errors import counted, shell_word
-from rpd_core.execute.pace import in_words
+from rpd_core.execute.progress import in_words
 from rpd_core.results.runs import size_in_words
 from rpd_core.results.words import ranges_in_words
 

@@ -15,11 +15,10 @@ from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import wait
 
 from rpd_core.errors import ExecutionError, one_line
-from rpd_core.execute.offspring import end_group, end_marked
-from rpd_core.execute.running import CannotShip, packed
-from rpd_core.execute.stalls import STALL_TIMEOUT, Watch
-from rpd_core.execute.worker import GRACE, UNREAD, serve
+from rpd_core.execute.items import CannotShip, packed
+from rpd_core.execute.worker import GRACE, UNREAD, end_group, end_marked, serve
 from rpd_core.play import heartbeat
+from rpd_core.play.heartbeat import STALL_TIMEOUT, Watch
 from rpd_core.plugin.protocols import Outcome, WorkItem, WorkQueue
 
 LOOK_EVERY = 1.0

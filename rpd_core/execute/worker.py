@@ -1,4 +1,9 @@
-"""The other end of the pipe: what a worker process does, and how it ends."""
+"""The other end of the pipe: what a worker process does, and how it ends.
+
+What its environments have started and not closed is found by a mark, and ended: programs inherit
+the environment variables of who starts them, also those that move to a session of their own or
+whose starter has ended.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +14,14 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import MutableSequence
+from collections.abc import Iterator, MutableSequence
 from contextlib import suppress
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 from rpd_core.errors import ExecutionError, one_line
 from rpd_core.execute.files import perform
-from rpd_core.execute.offspring import bear, end_marked
 from rpd_core.play.heartbeat import share
 from rpd_core.plugin.protocols import Outcome, WorkItem
 
@@ -75,7 +80,7 @@ def _dismissed(number: int, frame: object) -> None:
 
 def _tidy_up() -> None:
     """Close environments: they may have started programs of their own."""
-    jobs = sys.modules.get("rpd_core.play.jobs")
+    jobs = sys.modules.get("rpd_core.play.chunks")
     if jobs is not None:
         with suppress(Exception):
             jobs.close_players()
@@ -118,3 +123,31 @@ def _do(packed: bytes) -> bytes:
     except Exception as error:  # a stranger's environment may put anything into its answer
         told = ExecutionError(f"the answer cannot be sent back ({one_line(error)})")
         return pickle.dumps(Outcome(item.identity, error=told))
+
+
+_MARK = "RPD_WORKER"
+
+
+def bear(mark: str) -> None:
+    """Mark whatever this process starts from now on."""
+    os.environ[_MARK] = mark
+
+
+def end_group(number: int) -> None:
+    """End what is left of a worker's process group."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(number, signal.SIGKILL)
+
+
+def end_marked(mark: str) -> None:
+    """End all other processes that bear a mark; where there is no /proc, none is found."""
+    for number in _bearing(f"{_MARK}={mark}".encode()):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(number, signal.SIGKILL)
+
+
+def _bearing(entry: bytes) -> Iterator[int]:
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):  # it is somebody else's, or has ended
+            if entry in path.read_bytes().split(b"\0") and path.parent.name != str(os.getpid()):
+                yield int(path.parent.name)

@@ -17,7 +17,7 @@ from rpd_core.config.identity import learned_as_tuples, short_digest, stored_fie
 from rpd_core.errors import EpisodeError, StoreError
 from rpd_core.play.actions import random_actions
 from rpd_core.play.deciders import Coin, always
-from rpd_core.play.entries import observed_entries
+from rpd_core.play.entry_names import observed_entries
 from rpd_core.play.loop import Keep, Plan, Player, Step
 from rpd_core.play.recipe import OneState, Recipe
 from rpd_core.plugin.chain import Chain, needs_of, opened

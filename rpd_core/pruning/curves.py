@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.play.jobs import RANKED_STEPS
+from rpd_core.play.chunks import RANKED_STEPS
 from rpd_core.plugin.protocols import Episodes
 
 if TYPE_CHECKING:

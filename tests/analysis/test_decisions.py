@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import worlds
 
-from rpd_core.analysis.conditions import weigh
+from rpd_core.analysis.analysis import weigh
 from rpd_core.analysis.decisions import Decisions, Rules, decide
 from rpd_core.analysis.ranking import Ranking, rank
-from rpd_core.analysis.reach import Reach, reach_of
 from rpd_core.analysis.spectrum import tally
+from rpd_core.analysis.suite import Reach, reach_of
 from rpd_core.chance import Phase
-from rpd_core.play.jobs import SuiteJob, perform_suite
+from rpd_core.play.chunks import SuiteJob, perform_suite
 from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.protocols import Suite
 from rpd_core.plugin.registry import Registry

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 import worlds
 
-from rpd_core.analysis.conditions import weigh
+from rpd_core.analysis.analysis import weigh
 from rpd_core.analysis.ranking import evidence_for, rank
 from rpd_core.analysis.spectrum import count_spectrum, tally
-from rpd_core.play.jobs import SuiteJob, perform_suite
+from rpd_core.play.chunks import SuiteJob, perform_suite
 from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.protocols import Spectrum, Suite
 from rpd_core.plugin.registry import Registry

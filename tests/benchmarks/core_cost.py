@@ -22,15 +22,14 @@ from typing import Any
 
 from rpd_core.config.resolve import Setup, resolve
 from rpd_core.config.settings import Request
-from rpd_core.execute.running import run_items
-from rpd_core.play.jobs import SuiteChunk, SuiteJob, perform_suite
+from rpd_core.execute.items import run_items
+from rpd_core.play.chunks import SuiteChunk, SuiteJob, perform_suite
 from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.protocols import Outcome, WorkItem, WorkQueue
 from rpd_core.plugin.registry import installed
 from rpd_core.store.directory import RunDirectory
-from rpd_core.store.merging import merge_runs
-from rpd_core.store.session import Session
-from rpd_core.store.suites import play_parts
+from rpd_core.store.merge import merge_runs
+from rpd_core.store.session import Session, play_parts
 
 WORKERS, ITEMS = 1_000, 100_000
 LOSES = 1_000

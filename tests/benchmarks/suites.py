@@ -7,7 +7,7 @@ import time
 from rpd_core.analysis.suite import merge
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
-from rpd_core.play.jobs import SuiteJob, perform_suite, player_for
+from rpd_core.play.chunks import SuiteJob, perform_suite, player_for
 from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.registry import installed
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rpd_core.analysis.balance import Pilot
 from rpd_core.config.settings import ASKED, declared
-from rpd_core.play.jobs import Names
+from rpd_core.pilot import Pilot
+from rpd_core.play.chunks import Names
 from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Episodes, Spectrum, States, Visits
 from rpd_core.pruning.curves import PrunedPoint

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-import errands
+import itemwork
 import pytest
 
 from rpd_core.errors import ExecutionError
 from rpd_core.execute.files import perform
-from rpd_core.execute.running import RETRIES, run_items
+from rpd_core.execute.items import RETRIES, run_items
 from rpd_core.plugin.protocols import WorkItem
 from rpd_kit.hostile import Fault, Hostile
 
@@ -21,7 +21,7 @@ TRY_AGAIN = "what came back is stored; run the same command again, maybe with an
 def doubled(fault: Fault, count: int = 5) -> dict[str, Any]:
     """Return what comes back from a hostile executor, in spite of what it raises."""
     found: dict[str, Any] = {}
-    items = [WorkItem(f"run/{n}", errands.double, n, f"episodes {n}") for n in range(count)]
+    items = [WorkItem(f"run/{n}", itemwork.double, n, f"episodes {n}") for n in range(count)]
 
     def handle(item: WorkItem, value: Any) -> None:
         assert item.identity not in found, "handed on twice"
@@ -84,7 +84,7 @@ def test_of_many_that_are_lost_three_are_named() -> None:
                 pass
             return iter(())
 
-    items = [WorkItem(f"run/{n}", errands.double, n, f"episodes {n}") for n in range(5)]
+    items = [WorkItem(f"run/{n}", itemwork.double, n, f"episodes {n}") for n in range(5)]
     with pytest.raises(ExecutionError) as caught:
         run_items(Idle(), items, lambda item, value: None)
     assert str(caught.value) == (
@@ -98,7 +98,7 @@ def test_an_executor_that_takes_nothing_is_not_asked_for_ever() -> None:
             return iter(())
 
     with pytest.raises(ExecutionError, match=r"^the executor ended without episodes 0: "):
-        run_items(Deaf(), [WorkItem("a", errands.double, 1, "episodes 0")], lambda *told: None)
+        run_items(Deaf(), [WorkItem("a", itemwork.double, 1, "episodes 0")], lambda *told: None)
 
 
 def test_what_is_not_an_outcome_at_all_is_one_line() -> None:
@@ -107,7 +107,7 @@ def test_what_is_not_an_outcome_at_all_is_one_line() -> None:
             yield perform(queue.take()).value
 
     with pytest.raises(ExecutionError) as caught:
-        run_items(Plain(), [WorkItem("a", errands.double, 1)], lambda item, value: None)
+        run_items(Plain(), [WorkItem("a", itemwork.double, 1)], lambda item, value: None)
     assert str(caught.value) == (
         "the executor returned 2, which is not an Outcome: use another executor"
     )

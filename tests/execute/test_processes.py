@@ -15,15 +15,15 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
-import errands
+import itemwork
 import pytest
 from watching import heed_signals, is_running, wait_until
 
 from rpd_core.errors import ExecutionError
 from rpd_core.execute import processes
+from rpd_core.execute.items import packed, run_items
 from rpd_core.execute.local import LocalProcesses
 from rpd_core.execute.processes import Crew
-from rpd_core.execute.running import packed, run_items
 from rpd_core.plugin.protocols import Outcome, WorkItem
 
 
@@ -77,7 +77,7 @@ def test_workers_that_end_in_the_middle_of_an_answer_hold_nobody_up() -> None:
     """Answers of 5 MB are on their way when the listener leaves, as with Ctrl-C."""
     for _ in range(2):
         with crew(2) as gang:
-            answers = gang.execute(Items(errands.much, *[5_000_000] * 6))
+            answers = gang.execute(Items(itemwork.much, *[5_000_000] * 6))
             next(answers)
             started = time.monotonic()
             answers.close()  # type: ignore[attr-defined]
@@ -86,24 +86,24 @@ def test_workers_that_end_in_the_middle_of_an_answer_hold_nobody_up() -> None:
 
 
 def test_only_as_many_workers_start_as_there_are_items_and_they_stay(gang: Crew) -> None:
-    (first,) = outcomes(gang, errands.process_id, 1)
+    (first,) = outcomes(gang, itemwork.process_id, 1)
     assert len(gang.workers) == 1
-    (second,) = outcomes(gang, errands.process_id, 1)
+    (second,) = outcomes(gang, itemwork.process_id, 1)
     assert value(first) == value(second)
-    outcomes(gang, errands.double, *range(9))
+    outcomes(gang, itemwork.double, *range(9))
     assert len(gang.workers) == 2
 
 
 def test_work_that_is_done_sooner_than_a_worker_starts_starts_no_other() -> None:
     with crew(2, eager=False) as gang:
-        assert [value(one) for one in outcomes(gang, errands.play, *range(20))] == list(range(20))
+        assert [value(one) for one in outcomes(gang, itemwork.play, *range(20))] == list(range(20))
         assert len(gang.workers) == 1
 
 
 def test_work_that_waits_for_as_long_as_a_start_takes_gets_another_worker(tmp_path: Path) -> None:
     """Both items end only when both are under way."""
     with crew(3, eager=False) as gang:
-        assert [value(one) for one in outcomes(gang, errands.meet, *[str(tmp_path)] * 2)] == [2, 2]
+        assert [value(one) for one in outcomes(gang, itemwork.meet, *[str(tmp_path)] * 2)] == [2, 2]
         assert len(gang.workers) == 2
 
 
@@ -127,14 +127,14 @@ def test_work_without_signs_of_life_is_not_waited_for_for_ever(
 ) -> None:
     monkeypatch.setattr(processes, "_LONGEST_START", 0.3)
     with crew(2, eager=False) as gang:
-        outcomes(gang, errands.sleep, 1.0, 0.0)
+        outcomes(gang, itemwork.sleep, 1.0, 0.0)
         assert len(gang.workers) == 2
 
 
 def test_a_worker_that_dies_takes_only_its_own_item_along(gang: Crew) -> None:
-    queue = Items(errands.process_id, 1)
-    queue.add(errands.sleep, 0.5)
-    queue.add(errands.die, 1)
+    queue = Items(itemwork.process_id, 1)
+    queue.add(itemwork.sleep, 0.5)
+    queue.add(itemwork.die, 1)
     found = {outcome.identity: outcome for outcome in gang.execute(queue)}
     assert [name for name, outcome in found.items() if outcome.lost] == ["2 die"]
     assert value(found["1 sleep"]) == 0.5
@@ -142,10 +142,10 @@ def test_a_worker_that_dies_takes_only_its_own_item_along(gang: Crew) -> None:
 
 
 def test_a_worker_that_died_while_idle_is_replaced(gang: Crew) -> None:
-    (before,) = outcomes(gang, errands.process_id, 1)
+    (before,) = outcomes(gang, itemwork.process_id, 1)
     os.kill(value(before), signal.SIGKILL)
     assert wait_until(gang.workers[0].pipe.poll)  # its end of the pipe is closed
-    (after,) = outcomes(gang, errands.process_id, 1)
+    (after,) = outcomes(gang, itemwork.process_id, 1)
     assert not after.lost
     assert value(after) not in (None, value(before))
 
@@ -154,7 +154,7 @@ def test_a_dead_worker_is_noticed_though_a_process_it_forked_lives_on(
     gang: Crew, tmp_path: Path
 ) -> None:
     """The child inherits the worker's end of the pipe and keeps it open."""
-    (outcome,) = outcomes(gang, errands.fork_and_die, str(tmp_path / "forked"))
+    (outcome,) = outcomes(gang, itemwork.fork_and_die, str(tmp_path / "forked"))
     assert outcome.lost
     assert "ended with exit code 9" in str(outcome.error)
     forked = int((tmp_path / "forked").read_text())
@@ -162,8 +162,8 @@ def test_a_dead_worker_is_noticed_though_a_process_it_forked_lives_on(
 
 
 def test_a_program_that_a_dead_worker_started_does_not_hold_its_pipe_open(gang: Crew) -> None:
-    (program,) = outcomes(gang, errands.start_program, 60.0)
-    (asked,) = outcomes(gang, errands.process_id, 1)
+    (program,) = outcomes(gang, itemwork.start_program, 60.0)
+    (asked,) = outcomes(gang, itemwork.process_id, 1)
     os.kill(value(asked), signal.SIGKILL)
     try:
         assert wait_until(gang.workers[0].pipe.poll)
@@ -173,25 +173,25 @@ def test_a_program_that_a_dead_worker_started_does_not_hold_its_pipe_open(gang: 
 
 
 def test_how_a_worker_died_is_told(gang: Crew) -> None:
-    (killed,) = outcomes(gang, errands.die_of, int(signal.SIGKILL))
+    (killed,) = outcomes(gang, itemwork.die_of, int(signal.SIGKILL))
     assert killed.lost
     assert "was killed by SIGKILL (memory may have run out" in str(killed.error)
-    (crashed,) = outcomes(gang, errands.die_of, int(signal.SIGSEGV))
+    (crashed,) = outcomes(gang, itemwork.die_of, int(signal.SIGSEGV))
     assert "was killed by SIGSEGV (the environment or the policy" in str(crashed.error)
 
 
 def test_errors_come_home_with_the_place_where_they_arose(gang: Crew) -> None:
-    error = only_error(gang, errands.refuse, 7)
+    error = only_error(gang, itemwork.refuse, 7)
     assert isinstance(error, ValueError)
-    assert "errands.py" in "".join(error.__notes__)
-    assert isinstance(only_error(gang, errands.leave, 3), SystemExit)
+    assert "itemwork.py" in "".join(error.__notes__)
+    assert isinstance(only_error(gang, itemwork.leave, 3), SystemExit)
 
 
 def test_errors_and_values_that_cannot_be_sent_are_told(gang: Crew, tmp_path: Path) -> None:
-    error = only_error(gang, errands.fail_peculiarly, 1)
+    error = only_error(gang, itemwork.fail_peculiarly, 1)
     assert isinstance(error, ExecutionError)
     assert str(error) == "Peculiar: fault 1 in the cellar"
-    told = str(only_error(gang, errands.open_file, str(tmp_path / "open")))
+    told = str(only_error(gang, itemwork.open_file, str(tmp_path / "open")))
     assert told.startswith("the answer cannot be sent back (TypeError: cannot pickle ")
 
 
@@ -200,7 +200,7 @@ def test_a_worker_that_refuses_to_end_is_killed(
 ) -> None:
     monkeypatch.setattr(processes, "GRACE", 0.2)
     marker = tmp_path / "marker"
-    (asked,) = outcomes(gang, errands.process_id, 1)
+    (asked,) = outcomes(gang, itemwork.process_id, 1)
     ask_to_stay(gang.workers[0], marker)
     assert wait_until(marker.exists)
     gang.dismiss()
@@ -212,7 +212,7 @@ def test_workers_that_refuse_to_end_are_waited_for_all_at_once(
 ) -> None:
     monkeypatch.setattr(processes, "GRACE", 1.0)
     with crew(3) as gang:
-        asked = outcomes(gang, errands.process_id, 1, 2, 3)
+        asked = outcomes(gang, itemwork.process_id, 1, 2, 3)
         for number, worker in enumerate(gang.workers):
             marker = tmp_path / str(number)
             ask_to_stay(worker, marker)
@@ -228,7 +228,7 @@ def test_who_does_not_wait_at_exit_has_the_workers_killed(monkeypatch: pytest.Mo
         raise KeyboardInterrupt
 
     with crew(2) as gang:
-        (asked,) = outcomes(gang, errands.process_id, 1)
+        (asked,) = outcomes(gang, itemwork.process_id, 1)
         with monkeypatch.context() as patch:
             patch.setattr(Crew, "dismiss", interrupted)
             processes._dismiss_all()
@@ -244,11 +244,11 @@ def test_a_worker_that_cannot_be_started_is_told(monkeypatch: pytest.MonkeyPatch
         pytest.raises(ExecutionError, match=r"another worker .*Too many .*try fewer --workers"),
         crew(2) as gang,
     ):
-        outcomes(gang, errands.process_id, 1)
+        outcomes(gang, itemwork.process_id, 1)
 
 
 def test_a_copy_of_this_process_leaves_the_workers_to_it(gang: Crew) -> None:
-    (asked,) = outcomes(gang, errands.process_id, 1)
+    (asked,) = outcomes(gang, itemwork.process_id, 1)
     copy = os.fork()
     if not copy:
         processes._dismiss_all()
@@ -259,7 +259,7 @@ def test_a_copy_of_this_process_leaves_the_workers_to_it(gang: Crew) -> None:
 
 def test_a_request_to_end_that_is_swallowed_is_heeded_after_the_item(gang: Crew) -> None:
     """As in an environment with a bare `except`."""
-    (asked,) = outcomes(gang, errands.swallow_request, 1)
+    (asked,) = outcomes(gang, itemwork.swallow_request, 1)
     assert value(asked) == 1
     assert wait_until(lambda: gang.workers[0].speaks())
 
@@ -267,8 +267,8 @@ def test_a_request_to_end_that_is_swallowed_is_heeded_after_the_item(gang: Crew)
 def test_two_that_are_opened_at_once_have_workers_of_their_own() -> None:
     local = LocalProcesses()
     with local.open(2) as one, local.open(2) as other:
-        (first,) = one.execute(Items(errands.process_id, 1))
-        (second,) = other.execute(Items(errands.process_id, 1))
+        (first,) = one.execute(Items(itemwork.process_id, 1))
+        (second,) = other.execute(Items(itemwork.process_id, 1))
         assert value(first) != value(second)
         assert is_running(value(first))
     assert not is_running(value(first))
@@ -279,7 +279,7 @@ def test_workers_stay_from_one_stage_of_a_run_to_the_next() -> None:
     with LocalProcesses().open(2) as engine:
         found: list[int] = []
         for stage in ("suite", "test"):
-            item = WorkItem(stage, errands.process_id, 1)
+            item = WorkItem(stage, itemwork.process_id, 1)
             run_items(engine, [item], lambda item, answer: found.append(answer))
     assert found[0] == found[1]
     assert not is_running(found[0])
@@ -290,17 +290,17 @@ def test_a_stage_that_breaks_off_ends_its_workers() -> None:
         raise RuntimeError(str(answer))
 
     with pytest.raises(RuntimeError) as caught, LocalProcesses().open(2) as engine:
-        run_items(engine, [WorkItem("1", errands.process_id, 1)], handle)
+        run_items(engine, [WorkItem("1", itemwork.process_id, 1)], handle)
     assert not is_running(int(str(caught.value)))
 
 
 def ask_to_stay(worker: processes.Worker, marker: Path) -> None:
-    item = WorkItem("stay", errands.stay, str(marker))
+    item = WorkItem("stay", itemwork.stay, str(marker))
     worker.give(item, packed(item))
 
 
 PARENT = """
-import errands
+import itemwork
 from rpd_core.execute.processes import Crew
 from rpd_core.plugin.protocols import WorkItem
 
@@ -314,18 +314,18 @@ if __name__ == "__main__":
     print("starting", flush=True)
     gang = Crew(2)
     try:
-        for outcome in gang.execute(Queue(errands.process_id, 1)):
+        for outcome in gang.execute(Queue(itemwork.process_id, 1)):
             print(outcome.value, flush=True)
         print("busy", flush=True)
-        list(gang.execute(Queue(errands.sleep, 600.0)))
+        list(gang.execute(Queue(itemwork.sleep, 600.0)))
     finally:
         gang.dismiss()
 """
 
 
 def with_errands() -> dict[str, str]:
-    """Return an environment in which processes find the errands, and the project as here."""
-    found = [str(Path(errands.__file__).parent), os.environ.get("PYTHONPATH", "")]
+    """Return an environment in which processes find the work, and the project as here."""
+    found = [str(Path(itemwork.__file__).parent), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, found))}
 
 
@@ -389,7 +389,7 @@ def test_a_worker_whose_start_is_interrupted_ends(
     monkeypatch.setattr(SpawnProcess, "start", start_and_interrupt)
     try:
         with pytest.raises(KeyboardInterrupt), crew(2) as gang:
-            outcomes(gang, errands.sleep, 600.0, 600.0)
+            outcomes(gang, itemwork.sleep, 600.0, 600.0)
     finally:
         signal.signal(signal.SIGINT, before)
     assert not gang.workers
@@ -408,12 +408,12 @@ def test_workers_that_nobody_could_end_are_ended_at_exit(tmp_path: Path) -> None
 
 
 IMPATIENT = """
-import errands
+import itemwork
 from rpd_core.execute.processes import Crew
 from rpd_core.plugin.protocols import WorkItem
 
 class Queue:
-    items = [WorkItem("a", errands.process_id, 1)]
+    items = [WorkItem("a", itemwork.process_id, 1)]
     def take(self):
         return self.items.pop() if self.items else None
 

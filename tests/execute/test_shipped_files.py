@@ -8,13 +8,13 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import errands
+import itemwork
 import pytest
 
 from rpd_core.errors import ExecutionError
 from rpd_core.execute.files import contents, deliver, input_files, missing, moved, perform
+from rpd_core.execute.items import run_items
 from rpd_core.execute.local import LocalProcesses
-from rpd_core.execute.running import run_items
 from rpd_core.plugin.protocols import WorkItem
 
 
@@ -31,8 +31,8 @@ def home(tmp_path: Path) -> Path:
 
 def reading(*paths: Path) -> WorkItem:
     """Return an item that reads files, made while they are in place."""
-    argument = errands.Reader(paths)
-    return WorkItem("read", errands.read_all, argument, "reading", input_files(paths))
+    argument = itemwork.Reader(paths)
+    return WorkItem("read", itemwork.read_all, argument, "reading", input_files(paths))
 
 
 def error_of(item: WorkItem) -> BaseException:
@@ -94,7 +94,7 @@ def elsewhere(folder: Path, item: WorkItem, deliver_first: bool) -> str:
         file.path.unlink()
     script = (
         "import pickle, sys\n"
-        f"sys.path.insert(0, {str(Path(errands.__file__).parent)!r})\n"
+        f"sys.path.insert(0, {str(Path(itemwork.__file__).parent)!r})\n"
         f"item, shipped = pickle.loads(open({str(folder / 'shipment')!r}, 'rb').read())\n"
         "from rpd_core.execute.files import deliver, missing, perform\n"
         "deliver(shipped)\n"

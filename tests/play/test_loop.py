@@ -14,11 +14,11 @@ from lines import Cell, Does, Gives, Line, always, by_step, kept, mutated, patte
 from rpd_basics.default_actions import Constant, OtherPolicy, Random, Repeat
 from rpd_core.chance import Phase, canonical, environment_seeds, state_keys
 from rpd_core.errors import FitError
+from rpd_core.play.chunks import Evaluation, EvaluationJob, perform_evaluations
 from rpd_core.play.deciders import Coin, TopStates
-from rpd_core.play.jobs import Evaluation, EvaluationJob, perform_evaluations
 from rpd_core.play.loop import Player, Step
 from rpd_core.play.recipe import Recipe
-from rpd_core.play.recording import play_suite
+from rpd_core.play.recorder import play_suite
 from rpd_core.plugin.protocols import ENDINGS, Choice
 
 WANDERS = by_step([1, 1, 2, 2, 0, 1, 2])

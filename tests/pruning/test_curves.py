@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rpd_core.errors import EvidenceError
-from rpd_core.play.jobs import RANKED_STEPS
+from rpd_core.play.chunks import RANKED_STEPS
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.curves import (
     Curve,

@@ -16,7 +16,7 @@ from strangers import having, plugin
 import rpd
 from rpd_core.analysis.spectrum import tally
 from rpd_core.chance import Phase
-from rpd_core.play.jobs import Around, SuiteJob, perform_suite
+from rpd_core.play.chunks import Around, SuiteJob, perform_suite
 from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.protocols import Component
 from rpd_core.pruning.refine import ORDERS, Order, return_effects, scores_of

@@ -14,11 +14,10 @@ from stores import contents, corridor, session_at
 
 from rpd_core.chance import Phase, canonical, state_keys
 from rpd_core.execute.local import ThisProcess
-from rpd_core.play.jobs import Evaluation, EvaluationJob, perform_evaluations
+from rpd_core.play.chunks import Evaluation, EvaluationJob, perform_evaluations
 from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.protocols import Outcome, WorkItem
-from rpd_core.pruning.evaluation import Evaluations, ask
-from rpd_core.pruning.sharing import number_of_items
+from rpd_core.pruning.evaluation import Evaluations, ask, number_of_items
 
 CELLS = state_keys(canonical(np.arange(6.0)[:, None]))
 

@@ -11,7 +11,7 @@ import pytest
 import worlds
 from stores import corridor, session_at
 
-from rpd_core.analysis.reading import StoredEpisodes
+from rpd_core.analysis.suite import StoredEpisodes
 from rpd_core.api import Call, session_for
 from rpd_core.config.configuration import Configuration
 from rpd_core.config.identity import differences

@@ -14,7 +14,7 @@ from lines import Does, Line, plan, player
 
 from rpd_core.analysis.suite import merge
 from rpd_core.play.deciders import Coin
-from rpd_core.play.recording import play_suite
+from rpd_core.play.recorder import play_suite
 from rpd_core.plugin.origins import origin_of
 from rpd_core.plugin.protocols import Suite
 from rpd_core.store.parts import Parts

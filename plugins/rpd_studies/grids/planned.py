@@ -10,7 +10,7 @@ from rich.table import Table
 
 from rpd_core.cli.text import say
 from rpd_core.errors import counted
-from rpd_core.execute.pace import in_words
+from rpd_core.execute.progress import in_words
 
 if TYPE_CHECKING:
     from rpd_studies.estimate import PlannedGrid, PlannedRun

@@ -1,4 +1,4 @@
-"""Work items -> results: that each comes back exactly once, and that lost work is tried again."""
+"""Work items -> results: each comes back exactly once, and lost work is tried again."""
 
 from __future__ import annotations
 

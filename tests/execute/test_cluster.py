@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from multiprocessing import get_context, process
 from pathlib import Path
 
-import errands
+import itemwork
 import pytest
 from clusters import items, where
 from watching import is_running, wait_until
 
-from rpd_core.execute import foreman as module
-from rpd_core.execute.foreman import Foreman, Reply, Sender, outcome_of
+from rpd_core.execute import cluster as module
+from rpd_core.execute.cluster import Foreman, Reply, Sender, outcome_of
 from rpd_core.plugin.protocols import WorkItem
 
 
@@ -35,7 +35,7 @@ def value(item: WorkItem, reply: Reply):
 
 def test_a_run_keeps_its_process_and_another_gets_its_own(foreman):
     first, second = Sender(60), Sender(60)
-    one, two, three = items(errands.process_id, 1, 2, 3)
+    one, two, three = items(itemwork.process_id, 1, 2, 3)
     kept = value(one, foreman.do(first.errand(one)))
     assert value(two, foreman.do(first.errand(two))) == kept
     assert value(three, foreman.do(second.errand(three))) != kept
@@ -44,7 +44,7 @@ def test_a_run_keeps_its_process_and_another_gets_its_own(foreman):
 def test_files_that_have_not_come_are_asked_for(foreman, tmp_path):
     path = tmp_path / "model"
     path.write_text("weights")
-    (item,) = items(errands.read_all, errands.Reader((path,)), files=(path,))
+    (item,) = items(itemwork.read_all, itemwork.Reader((path,)), files=(path,))
     sender = Sender(60)
     assert foreman.do(sender.errand(item)) == Reply(lacking=True)
     path.unlink()
@@ -54,7 +54,7 @@ def test_files_that_have_not_come_are_asked_for(foreman, tmp_path):
 
 
 def test_a_process_that_died_while_idle_is_replaced(foreman):
-    one, two = items(errands.process_id, 1, 2)
+    one, two = items(itemwork.process_id, 1, 2)
     sender = Sender(60)
     first = value(one, foreman.do(sender.errand(one)))
     subprocess.run(["kill", "-9", str(first)], check=True)
@@ -79,7 +79,7 @@ def test_dismissal_ends_an_item_in_the_middle(foreman):
 def test_processes_of_a_run_that_sends_no_more_are_ended(foreman, monkeypatch):
     monkeypatch.setattr(module, "IDLE", 0.2)
     monkeypatch.setattr(module, "_LOOKS", 0.1)
-    (item,) = items(errands.process_id, 1)
+    (item,) = items(itemwork.process_id, 1)
     process_number = value(item, foreman.do(Sender(60).errand(item)))
     assert wait_until(lambda: not is_running(process_number))
     assert foreman._staffs == {}
@@ -104,7 +104,7 @@ PROGRAM = """
 import sys
 sys.path.insert(0, {tests!r})
 from clusters import items, where
-from rpd_core.execute.foreman import Sender, foreman, outcome_of
+from rpd_core.execute.cluster import Sender, foreman, outcome_of
 if __name__ != "__main__":
     raise SystemExit("the program was imported by its process")
 (item,) = items(where, 0)
@@ -114,7 +114,7 @@ print(outcome_of(item, foreman.do(Sender(60).errand(item))).value[0])
 
 def test_a_worker_that_ends_takes_its_processes_along_and_is_not_imported_by_them(tmp_path):
     program = tmp_path / "program.py"
-    program.write_text(PROGRAM.format(tests=str(Path(errands.__file__).parent)))
+    program.write_text(PROGRAM.format(tests=str(Path(itemwork.__file__).parent)))
     done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert wait_until(lambda: not is_running(int(done.stdout)))

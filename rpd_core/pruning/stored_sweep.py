@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpd_core.errors import StoreError
-from rpd_core.play.jobs import RANKED_STEPS
+from rpd_core.play.chunks import RANKED_STEPS
 from rpd_core.pruning.curves import Curve
 from rpd_core.pruning.evaluation import stored_table
 from rpd_core.store.directory import RunDirectory, StoredAnalysis, SweptPoint

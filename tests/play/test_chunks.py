@@ -13,14 +13,14 @@ from rpd_core.chance import Phase, episode_keys
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import EpisodeError
-from rpd_core.play.deciders import Coin
-from rpd_core.play.jobs import (
+from rpd_core.play.chunks import (
     Evaluation,
     EvaluationJob,
     SuiteJob,
     perform_evaluations,
     perform_suite,
 )
+from rpd_core.play.deciders import Coin
 from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import recipe_of
 from rpd_core.play.replay import play_again

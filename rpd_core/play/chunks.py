@@ -1,10 +1,11 @@
-"""The two kinds of work a worker does: a chunk of a suite, a chunk of pruned episodes."""
+"""What a worker does: a chunk of a suite, a chunk of pruned episodes, a few against the clock."""
 
 from __future__ import annotations
 
 import atexit
 import os
 import pickle
+import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -18,13 +19,12 @@ from gymnasium.spaces import Discrete
 from rpd_core.chance import Phase, episode_keys
 from rpd_core.errors import EpisodeError
 from rpd_core.play.deciders import Coin, CoinAround, TopStates
-from rpd_core.play.entries import observed_entries
+from rpd_core.play.entry_names import observed_entries, related_names, relations_note
 from rpd_core.play.loop import Plan, Player, Step, joined
+from rpd_core.play.profile import instrument, timing
 from rpd_core.play.recipe import Recipe
-from rpd_core.play.recording import play_suite, recorder_for
-from rpd_core.play.relations import related_names, relations_note
+from rpd_core.play.recorder import play_suite, recorder_for
 from rpd_core.play.repeatable import refuse_moody_policy
-from rpd_core.play.timing import instrument, timing
 from rpd_core.plugin.chain import Chain
 from rpd_core.plugin.origins import Origin, origin_of
 from rpd_core.plugin.protocols import Entry, Episodes, Facts, Suite, Visits
@@ -338,3 +338,20 @@ def close_players() -> None:
 
 if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
     os.register_at_fork(after_in_child=_open.clear)  # they are its parent's
+
+
+@dataclass(frozen=True)
+class Probed:
+    """Some mutant episodes, and how long they took."""
+
+    chunk: SuiteChunk
+    seconds: float
+    """Time of playing them, without that of opening what plays them."""
+
+
+def perform_probe(job: SuiteJob) -> Probed:
+    """Play mutant episodes and take the time."""
+    player_for(job.recipe)  # opening costs time only once, so it stays outside the clock
+    start = time.perf_counter()
+    chunk = perform_suite(job)
+    return Probed(chunk, time.perf_counter() - start)
