@@ -7,12 +7,12 @@ import dataclasses
 import pytest
 
 from rpd_core.cli.list_plugins import blocks_of
-from rpd_core.cli.listing import list_notes
 from rpd_core.errors import ComponentError, counted
 from rpd_core.plugin.discovery import Plugin
 from rpd_core.plugin.protocols import Component
 from rpd_core.plugin.registry import Registry
 from rpd_core.results.records import ListFacts
+from rpd_core.results.sentences import list_notes
 
 
 def test_one_of_a_kind_is_not_several() -> None:
