@@ -96,8 +96,8 @@ def take_after_run(session: Session, run: Run) -> None:
 def draw_run(run: Run | str | os.PathLike[str], **how: Any) -> Pictures:
     """Draw the first decisions of a stored list, film a few, and store that with the run.
 
-    The policy and the environment must be there; `workers`, `executor`, `trust_policy`, `progress` and
-    `note` are as for `run`.
+    The policy and the environment must be there; `workers`, `executor`, `trust_policy`, `progress`
+    and `note` are as for `run`.
     """
     with continued(run, **how) as (session, opened):
         return take_pictures(session, opened, again=True, gather=gather_for(session, opened))

@@ -13,12 +13,12 @@ from commands import QUICK, invoke
 from shown import PAGES, ROOT, SHELL, Block, all_commands, blocks, name_of
 
 from rpd_core.cli import options
-from rpd_core.cli.app import all_commands
+from rpd_core.cli.app import all_commands as program_commands
 from rpd_core.plugin.kinds import KINDS
 from rpd_core.plugin.registry import installed
 
 Shown = tuple[Block, str]
-COMMANDS = all_commands()
+COMMANDS = program_commands()
 REASONS = {"long", "slow", "yours"}
 SPECS = {
     "env": "environment",
