@@ -57,7 +57,7 @@ def show_component(kind: str, name: str, as_json: bool) -> None:
     from rpd_core.plugin.registry import check_kind, installed
 
     registry = installed()
-    found = registry.find(check_kind(kind), name)
+    found = registry.find_described(check_kind(kind), name)
     description = registry.describe(kind, name)
     if as_json:
         parameters = [vars(parameter) for parameter in description.parameters]
@@ -66,6 +66,8 @@ def show_component(kind: str, name: str, as_json: bool) -> None:
     console = shared.answers()
     console.print(f"{kind} {name}", style="bold", markup=False)
     console.print(f"from {found.plugin} ({found.distribution} {found.version})", markup=False)
+    if found.lacking:
+        console.print(f"{found.status}: {found.reason}", markup=False)
     console.print(f"\n{description.doc}\n", markup=False)
     if not description.parameters:
         console.print("It takes no parameters.")
