@@ -13,6 +13,7 @@ import numpy as np
 
 from rpd_core.errors import EvidenceError, StoreError, shell_word
 from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
+from rpd_core.plugin.protocols.suite import columns_of
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.parts import Parts
 from rpd_core.store.tables import read_episodes, read_suite
@@ -71,21 +72,11 @@ def merge_with_sums(parts: Sequence[States], sums: Sequence[Array]) -> tuple[Sta
         summed: Array = np.add.reduceat(column[order], starts, axis=0)
         return summed
 
-    states = States(
-        key=stacked.key[first],
-        value=stacked.value[first],
-        first_episode=stacked.first_episode[first],
-        first_step=stacked.first_step[first],
-        visits=total(stacked.visits),
-        choices=total(stacked.choices),
-        default_choices=total(stacked.default_choices),
-        action_sum=total(stacked.action_sum),
-        action_squares=total(stacked.action_squares),
-        default_sum=total(stacked.default_sum),
-        default_squares=total(stacked.default_squares),
-        value_gap=total(stacked.value_gap),
-        entropy=total(stacked.entropy),
-    )
+    columns = {
+        name: total(getattr(stacked, name)) if column.adds_up else getattr(stacked, name)[first]
+        for name, column in columns_of(States).items()
+    }
+    states = States(**columns)
     return states, total(np.concatenate(sums)) if sums else None
 
 

@@ -28,12 +28,10 @@ from rpd_core.play.repeatable import refuse_moody_policy
 from rpd_core.plugin.chain import Chain
 from rpd_core.plugin.origins import Origin, origin_of
 from rpd_core.plugin.protocols import Entry, Episodes, Facts, Suite, Visits
+from rpd_core.plugin.protocols.suite import RANKED_STEPS
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import IntArray, KeyArray
-
-RANKED_STEPS = "rpd.ranked_steps"
-"""Column of an evaluation's episodes: steps spent in states of the ranking."""
 
 _MANY = 1000
 """Actions beyond which their numbers are not stored."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.play.chunks import RANKED_STEPS
 from rpd_core.plugin.protocols import Episodes
+from rpd_core.plugin.protocols.suite import RANKED_STEPS
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, FloatArray, IntArray

@@ -22,23 +22,23 @@ from rpd_core.config.identity import short_digest
 from rpd_core.config.settings import Settings
 from rpd_core.errors import StoreError
 from rpd_core.play.chunks import (
-    RANKED_STEPS,
     Evaluation,
     EvaluationChunks,
     EvaluationJob,
     perform_evaluations,
 )
 from rpd_core.plugin.protocols import Episodes, WorkItem
-from rpd_core.store import tables
+from rpd_core.plugin.protocols.suite import INFO, RANKED_STEPS, PrunedColumns, columns_of
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.files import file_stem
 from rpd_core.store.parts import Parts
 from rpd_core.store.session import Missing, PartWork, Session
+from rpd_core.store.tables import read_episodes, table_of
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import KeyArray
 
-_OWN_COLUMNS = {"ranking", "kept", "test_episode", f"info.{RANKED_STEPS}"}
+_OWN_COLUMNS = {*columns_of(PrunedColumns), f"{INFO}{RANKED_STEPS}"}
 """Columns that episodes of pruned policies have beside those of others."""
 
 
@@ -139,22 +139,21 @@ def _to_tables(gaps: Sequence[Gap], answer: EvaluationChunks) -> list[dict[str, 
     for gap, chunk in zip(gaps, answer.chunks, strict=True):
         found.append({"episodes": evaluation_table(gap.asked, chunk.episodes)})
         if chunk.visits is not None:
-            found[-1]["visits"] = tables.visits_table(chunk.visits)
+            found[-1]["visits"] = table_of(chunk.visits)
     return found
 
 
 def evaluation_table(asked: Evaluation, episodes: Episodes) -> Any:
     """Return the episodes with the pruned policy and the test episode that each belongs to."""
-    table = tables.episodes_table(episodes)
     points = np.array(asked.points, dtype=np.int64)[episodes.index // asked.test_episodes]
-    table = table.append_column("ranking", [points[:, 0]]).append_column("kept", [points[:, 1]])
-    return table.append_column("test_episode", [asked.test_numbers(episodes.index)])
+    numbers = asked.test_numbers(episodes.index)
+    return table_of(episodes, PrunedColumns(points[:, 0], points[:, 1], numbers))
 
 
 def read_evaluation(parts: Parts, total: int) -> Episodes:
     """Read the `total` episodes of an evaluation; refuse one that is not complete."""
     read = _read_parts(parts)
-    episodes = concat_episodes([tables.read_episodes(table) for table in read])
+    episodes = concat_episodes([read_episodes(table) for table in read])
     if len(episodes) != total or not np.array_equal(episodes.index, np.arange(total)):
         raise StoreError(
             f"{str(parts.path)!r} holds {len(episodes)} of {total} episodes: run rpd prune again"

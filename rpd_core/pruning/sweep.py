@@ -12,8 +12,9 @@ import numpy as np
 from rpd_core.analysis.ranking import Ranking, random_ranking
 from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.config.settings import BASELINES, PORTFOLIO, STANDARD_MEASURES
-from rpd_core.play.chunks import RANKED_STEPS, Evaluation
+from rpd_core.play.chunks import Evaluation
 from rpd_core.plugin.protocols import Episodes
+from rpd_core.plugin.protocols.suite import RANKED_STEPS
 from rpd_core.pruning.choice import Chosen, choose_policies
 from rpd_core.pruning.curves import Curve, averaged_curve, curve_from, cutoffs_for
 from rpd_core.pruning.deletion import Deletion, measure_deletion

@@ -16,9 +16,10 @@ from rpd_core.analysis.spectrum import Tally, identified
 from rpd_core.analysis.stability import RankIntervals
 from rpd_core.config.configuration import THRESHOLDS, Configuration
 from rpd_core.config.settings import EVIDENCE, PORTFOLIO, Settings
-from rpd_core.play.chunks import RANKED_STEPS, Names
+from rpd_core.play.chunks import Names
 from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Episodes
+from rpd_core.plugin.protocols.suite import RANKED_STEPS
 from rpd_core.pruning.choice import Chosen, Tried
 from rpd_core.pruning.confirm import CONFIDENCE, kept_share, mean_bounds
 from rpd_core.pruning.curves import (

@@ -25,7 +25,7 @@ from rpd_core.store.tables import (
     check_table,
     check_together,
     texts_in,
-    with_plain_words,
+    with_plain_texts,
 )
 
 _RECORD = re.compile(r"part-(\d{9,15})-(\d{9,15})\.json")
@@ -200,7 +200,7 @@ class Parts:
             check_columns(name, file.schema_arrow, file.metadata.num_rows)
             table = read_parquet(file)
             check_table(name, table, record.first, record.last)
-            return with_plain_words(table)
+            return with_plain_texts(name, table)
         except (pa.ArrowException, OSError) as error:
             raise StoreError(f"cannot read {str(path)!r}: {error}; {_PLAY_AGAIN}") from error
         except WrongTable as wrong:

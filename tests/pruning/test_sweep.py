@@ -17,8 +17,9 @@ import rpd
 from rpd_core.analysis.ranking import Ranking, random_ranking
 from rpd_core.config.settings import STANDARD_MEASURES, check_value
 from rpd_core.errors import ConfigError, StoreError
-from rpd_core.play.chunks import RANKED_STEPS, Evaluation
+from rpd_core.play.chunks import Evaluation
 from rpd_core.plugin.protocols import Episodes
+from rpd_core.plugin.protocols.suite import RANKED_STEPS
 from rpd_core.pruning.curves import averaged_curve, fewest_states, fewest_steps, reaching
 from rpd_core.pruning.evaluation import Evaluations, stored_table
 from rpd_core.pruning.references import References
