@@ -6,8 +6,8 @@ Nothing here plays, locks or writes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,14 +45,13 @@ def concat_episodes(parts: Sequence[Episodes]) -> Episodes:
         name: np.concatenate([part.info.get(name, np.full(len(part), np.nan)) for part in parts])
         for name in names
     }
-    columns = _stack(parts, skip=("info",))
-    return Episodes(**columns, info=info)
+    return Episodes(**_stack(parts), info=info)
 
 
 def take_episodes(episodes: Episodes, rows: IntArray) -> Episodes:
     """Return some rows of a table of episodes."""
-    columns = {name: column[rows] for name, column in vars(episodes).items() if name != "info"}
-    return Episodes(**columns, info={name: column[rows] for name, column in episodes.info.items()})
+    info = {name: column[rows] for name, column in episodes.info.items()}
+    return Episodes(**_taken(episodes, rows), info=info)
 
 
 def merge_states(parts: Sequence[States]) -> States:
@@ -73,16 +72,28 @@ def merge_with_sums(parts: Sequence[States], sums: Sequence[Array]) -> tuple[Sta
         return summed
 
     columns = {
-        name: total(getattr(stacked, name)) if column.adds_up else getattr(stacked, name)[first]
+        name: total(getattr(stacked, name))
         for name, column in columns_of(States).items()
+        if column.adds_up and getattr(stacked, name) is not None
     }
-    states = States(**columns)
+    states = States(**{**_taken(stacked, first), **columns})
     return states, total(np.concatenate(sums)) if sums else None
 
 
-def _stack(parts: Sequence[object], skip: tuple[str, ...] = ()) -> dict[str, Array]:
-    names = [name for name in vars(parts[0]) if name not in skip]
-    return {name: np.concatenate([vars(part)[name] for part in parts]) for name in names}
+def _stack(parts: Sequence[Any]) -> dict[str, Array]:
+    """Return the columns of tables, one after the other; without those that some do not have."""
+    columns = {name: [getattr(part, name) for part in parts] for name in columns_of(type(parts[0]))}
+    return {
+        name: np.concatenate(values)
+        for name, values in columns.items()
+        if all(one is not None for one in values)
+    }
+
+
+def _taken(table: Any, rows: IntArray) -> dict[str, Array]:
+    """Return some rows of the columns that a table has."""
+    columns = {name: getattr(table, name) for name in columns_of(type(table))}
+    return {name: values[rows] for name, values in columns.items() if values is not None}
 
 
 def redrawn(suite: Suite, counts: IntArray) -> Suite:
@@ -97,15 +108,9 @@ def redrawn(suite: Suite, counts: IntArray) -> Suite:
     begins = np.cumsum(lengths) - lengths
     place = np.arange(lengths.sum()) + np.repeat(starts[drawn] - begins, lengths)
     number = np.arange(len(drawn))
-    columns = {
-        name: column[drawn] for name, column in vars(suite.episodes).items() if name != "info"
-    }
-    info = {name: column[drawn] for name, column in suite.episodes.info.items()}
-    episodes = Episodes(**{**columns, "index": number, "info": info})
-    visits = {name: column[place] for name, column in vars(suite.visits).items()}
-    return Suite(
-        episodes, Visits(**{**visits, "episode": np.repeat(number, lengths)}), suite.states
-    )
+    episodes = replace(take_episodes(suite.episodes, drawn), index=number)
+    visits = Visits(**{**_taken(suite.visits, place), "episode": np.repeat(number, lengths)})
+    return Suite(episodes, visits, suite.states)
 
 
 Piece = tuple[Parts, int, int]

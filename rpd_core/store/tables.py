@@ -69,6 +69,8 @@ def table_of(*records: Any) -> pa.Table:
     for record in records:
         for name, column in columns_of(type(record)).items():
             values = getattr(record, name)
+            if values is None:
+                continue
             if column.type == "number":
                 noted["value_shape"] = ",".join(map(str, values.shape[1:]))
                 noted["value_dtype"] = values.dtype.str
@@ -124,7 +126,9 @@ def _read(kind: type[T], table: pa.Table, **more: Any) -> T:
     return kind(**{name: _unpacked(column, table, name) for name, column in columns}, **more)
 
 
-def _unpacked(column: Column, table: pa.Table, name: str) -> Array:
+def _unpacked(column: Column, table: pa.Table, name: str) -> Array | None:
+    if column.added and name not in table.column_names:
+        return None
     if column.type == "number":
         return _values(table, name)
     if column.each and name not in table.column_names:
@@ -179,7 +183,7 @@ def check_columns(name: str, schema: pa.Schema, rows: int) -> None:
         if column in schema.names:
             _check_type(column, declared, schema.field(column).type)
         else:
-            left_out = declared.each and declared.type != "number"
+            left_out = declared.added or (declared.each and declared.type != "number")
             _demand(bool(left_out), f"the column {column!r} is missing")
     pruned = columns_of(PrunedColumns)
     for one in schema:
