@@ -22,7 +22,7 @@ from rpd_core.config.settings import check_value
 from rpd_core.errors import EvidenceError
 from rpd_core.execute.items import run_items
 from rpd_core.play import prepare
-from rpd_core.play.chunks import SuiteChunk, SuiteJob, perform_suite
+from rpd_core.play.chunks import PlayedSuite, SuiteChunk, perform_suite
 from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.protocols import Condition, Episodes, LearnsFromEpisodes, WorkItem
 from rpd_core.store.codec import from_plain
@@ -65,7 +65,7 @@ def _play(session: Session, rates: Sequence[float], count: int) -> dict[float, E
     """Play some episodes at each rate; none of them is stored."""
     settings, recipe = session.setup.config.settings, _fitted(session)
     digest, files = session.setup.config.digest(), session.files(recipe)
-    whole = SuiteJob(recipe, settings.seed, 0.0, 0, count - 1, Phase.PILOT)
+    whole = SuiteChunk(recipe, settings.seed, 0.0, 0, count - 1, Phase.PILOT)
     items = [
         WorkItem(
             f"{digest}/pilot/{rate:g}",
@@ -80,7 +80,7 @@ def _play(session: Session, rates: Sequence[float], count: int) -> dict[float, E
     total = len(items) * count
     session.progress("pilot", 0, total)
 
-    def keep(item: WorkItem, answer: SuiteChunk) -> None:
+    def keep(item: WorkItem, answer: PlayedSuite) -> None:
         played[item.argument.mutation_rate] = answer.suite.episodes
         session.progress("pilot", len(played) * count, total)
 

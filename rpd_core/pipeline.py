@@ -26,7 +26,7 @@ from rpd_core.chance import Phase
 from rpd_core.config.part_range import PartRange
 from rpd_core.execute.items import run_items
 from rpd_core.play import prepare
-from rpd_core.play.chunks import SuiteJob
+from rpd_core.play.chunks import SuiteChunk
 from rpd_core.plugin.protocols import WorkItem
 from rpd_core.pruning.choice import candidates_for
 from rpd_core.pruning.evaluation import Evaluations
@@ -237,7 +237,7 @@ def build_suite(session: Session, parts: PartRange | None = None) -> None:
     """
     settings, directory = session.setup.config.settings, session.directory
     chosen = (parts or PartRange()).episodes(settings)
-    whole = SuiteJob(
+    whole = SuiteChunk(
         session.recipe, settings.seed, settings.mutation_rate, chosen.start, chosen.stop - 1
     )
     ends = chosen.stop == settings.episodes

@@ -19,7 +19,7 @@ from rpd_core.analysis.decisions import Decisions, decide, rules_of
 from rpd_core.api import continued
 from rpd_core.config.resolve import Setup, with_default_action, with_rate
 from rpd_core.errors import ConfigError, EvidenceError, one_line
-from rpd_core.play.chunks import SuiteJob
+from rpd_core.play.chunks import SuiteChunk
 from rpd_core.results.run import Run
 from rpd_core.store.directory import VARIANTS, RunDirectory
 from rpd_core.store.files import file_stem
@@ -175,7 +175,7 @@ def _variant(
         directory.create(setup.config)
         _take_over(session.directory, directory)
         inner = dataclasses.replace(session, setup=setup, directory=directory)
-        whole = SuiteJob(inner.recipe, settings.seed, settings.mutation_rate, 0, size - 1)
+        whole = SuiteChunk(inner.recipe, settings.seed, settings.mutation_rate, 0, size - 1)
         play_parts(inner, name, directory.suite(), whole)
     measure = {settings.list_by: setup.measures[settings.list_by]}
     try:

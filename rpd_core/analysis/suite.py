@@ -15,7 +15,7 @@ from rpd_core.errors import EvidenceError, StoreError, shell_word
 from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
 from rpd_core.plugin.protocols.suite import columns_of
 from rpd_core.store.directory import RunDirectory
-from rpd_core.store.parts import Parts
+from rpd_core.store.parts import Part, Parts
 from rpd_core.store.tables import read_episodes, read_suite
 
 if TYPE_CHECKING:
@@ -113,16 +113,12 @@ def redrawn(suite: Suite, counts: IntArray) -> Suite:
     return Suite(episodes, visits, suite.states)
 
 
-Piece = tuple[Parts, int, int]
-"""Where a part is stored, its first and its last episode."""
-
-
 class StoredEpisodes:
     """The mutant episodes of a run, as they lie on disk."""
 
     def __init__(self, parts: Parts, first_episodes: int | None = None) -> None:
         self.parts = parts
-        self.pieces = [(parts, *range_) for range_ in parts.disjoint()]
+        self.pieces = [Part(parts, *range_) for range_ in parts.disjoint()]
         if first_episodes is not None:
             self.pieces = list(_first(self.pieces, first_episodes))
         if not self.pieces:
@@ -132,7 +128,7 @@ class StoredEpisodes:
             )
 
     def __len__(self) -> int:
-        return sum(last - first + 1 for _, first, last in self.pieces)
+        return sum(part.size for part in self.pieces)
 
     def tables(self, *names: str) -> Iterator[dict[str, Table]]:
         """Read some tables, or all, one part at a time."""
@@ -165,11 +161,11 @@ class StoredEpisodes:
         return found
 
 
-def _first(pieces: list[Piece], count: int) -> Iterator[Piece]:
+def _first(pieces: list[Part], count: int) -> Iterator[Part]:
     """Yield the parts that hold the first episodes, one of them cut where that is needed."""
     for parts, first, last in pieces:
         if last < count:
-            yield parts, first, last
+            yield Part(parts, first, last)
         elif first < count:
             cut = parts.cut(count)
             if (first, count - 1) not in cut.covered():
@@ -178,7 +174,7 @@ def _first(pieces: list[Piece], count: int) -> Iterator[Piece]:
                     f"{run!r} stores the episodes {first} to {last} together, and not those below "
                     f"{count} alone: run rpd suite {shell_word(run)} --episodes {count} first"
                 )
-            yield cut, first, count - 1
+            yield Part(cut, first, count - 1)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ from rpd_core.errors import ExecutionError, RpdError
 from rpd_core.execute.items import run_items
 from rpd_core.execute.progress import in_words
 from rpd_core.play import prepare
-from rpd_core.play.chunks import Probed, SuiteJob, close_players, perform_probe
+from rpd_core.play.chunks import Probed, SuiteChunk, perform_probe
+from rpd_core.play.players import close_players
 from rpd_core.play.recipe import Recipe, recipe_of
 from rpd_core.plugin.protocols import WorkItem
 from rpd_core.pruning.choice import BATCH
@@ -142,12 +143,12 @@ def foresee(session: Session, work: Work, workers: int) -> Cost:
     return cost
 
 
-def _job(recipe: Recipe, settings: Settings, count: int) -> SuiteJob:
+def _job(recipe: Recipe, settings: Settings, count: int) -> SuiteChunk:
     last = min(count, settings.episodes) - 1
-    return SuiteJob(recipe, settings.seed, settings.mutation_rate, 0, last)
+    return SuiteChunk(recipe, settings.seed, settings.mutation_rate, 0, last)
 
 
-def _probe(session: Session, job: SuiteJob) -> Probed:
+def _probe(session: Session, job: SuiteChunk) -> Probed:
     answers: list[Any] = []
     identity = f"{session.setup.config.digest()}/probe/{job.last}"
     item = WorkItem(

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from rpd_core.errors import SpecError
 from rpd_core.execute.files import perform
-from rpd_core.execute.processes import Crew
+from rpd_core.execute.processes import LocalWorkers
 from rpd_core.play import heartbeat
-from rpd_core.play.chunks import close_players
 from rpd_core.play.heartbeat import STALL_TIMEOUT, Watch, watched
+from rpd_core.play.players import close_players
 from rpd_core.plugin.protocols import Engine, Outcome, WorkQueue
 
 
@@ -43,11 +43,11 @@ class LocalProcesses:
             finally:
                 close_players()
             return
-        crew = Crew(workers, self.stall_timeout, eager=False)
+        started = LocalWorkers(workers, self.stall_timeout, eager=False)
         try:
-            yield crew
+            yield started
         finally:
-            crew.dismiss()
+            started.dismiss()
 
 
 class ThisProcess:

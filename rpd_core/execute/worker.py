@@ -80,10 +80,10 @@ def _dismissed(number: int, frame: object) -> None:
 
 def _tidy_up() -> None:
     """Close environments: they may have started programs of their own."""
-    jobs = sys.modules.get("rpd_core.play.chunks")
-    if jobs is not None:
+    players = sys.modules.get("rpd_core.play.players")
+    if players is not None:
         with suppress(Exception):
-            jobs.close_players()
+            players.close_players()
 
 
 def _end_with_parent(mark: str) -> None:

@@ -12,14 +12,18 @@ from gymnasium import spaces
 from gymnasium.spaces import Discrete
 
 from rpd_core.errors import ComponentError, FitError, one_line
+from rpd_core.play.names import Names
+from rpd_core.plugin.chain import Chain
 from rpd_core.plugin.parts import order_of_parts
 from rpd_core.plugin.protocols import Entry, Facts, RelatesActions
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Abstraction, Array, Batch
 
-_MANY = 10_000
+_MOST_ENTRIES = 10_000
 """Entries beyond which no names are made up."""
+_MOST_ACTIONS = 1000
+"""Actions beyond which their numbers are not stored."""
 _LISTED = 3
 """Names that a message repeats."""
 
@@ -69,7 +73,7 @@ def _names_of_parts(space: Any) -> Iterator[str]:
     """Yield names for the numbers of a dict, in the order in which abstractions join them."""
     parts = _parts(space)
     pictures = any(len(shape) > 1 for _, shape in parts)
-    if pictures or sum(math.prod(shape) for _, shape in parts) > _MANY:
+    if pictures or sum(math.prod(shape) for _, shape in parts) > _MOST_ENTRIES:
         return
     for path, shape in parts:
         name = f"part {path}" if path.isdecimal() else path
@@ -134,3 +138,19 @@ def relation_of(links: Sequence[Abstraction], space: Any) -> Relation | None:
         return related + start if start else related
 
     return relate
+
+
+def names_of(facts: Facts, links: Sequence[Abstraction]) -> Names:
+    """Return the names that an environment, and what abstracts from it, have for things."""
+    actions = tuple(facts.action_names) or _numbers(facts.action_space)
+    entries = Chain(links).name_entries(observed_entries(facts))
+    relations = related_names(links, facts.action_space)
+    note = relations_note(links) if relations else ""
+    return Names(facts.description, actions, tuple(facts.entry_names), entries, relations, note)
+
+
+def _numbers(space: Any) -> tuple[str, ...]:
+    """Return the numbers of discrete actions that have no names."""
+    if not isinstance(space, Discrete) or space.n > _MOST_ACTIONS:
+        return ()
+    return tuple(str(int(space.start) + place) for place in range(int(space.n)))

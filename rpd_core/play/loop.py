@@ -56,7 +56,7 @@ class Plan:
 
     index: IntArray
     identity: KeyArray
-    """From `hashing.episode_keys`."""
+    """From `chance.episode_keys`."""
     limits: IntArray | None = None
     """Steps after which each episode is broken off, where only its beginning is wanted."""
 

@@ -105,17 +105,9 @@ def with_links(recipe: Recipe, links: Sequence[Any]) -> Recipe:
     return dataclasses.replace(recipe, abstraction=Chain(tuple(links)))
 
 
-@dataclass(frozen=True)
-class FitJob:
-    """What must be fitted before the first mutant episode."""
-
-    recipe: Recipe
-    config: Configuration
-
-
-def perform_fit(job: FitJob) -> list[dict[str, Any] | None]:
+def perform_fit(asked: tuple[Recipe, Configuration]) -> list[dict[str, Any] | None]:
     """Fit a recipe's abstractions and return what they have learned, as it is stored."""
-    return fitted_fields(fit(job.recipe, job.config))
+    return fitted_fields(fit(*asked))
 
 
 def fitted_fields(recipe: Recipe) -> list[dict[str, Any] | None]:

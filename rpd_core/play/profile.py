@@ -64,22 +64,22 @@ class Timed:
 
 
 @dataclass(frozen=True)
-class TimedAnswer:
+class TimedValue:
     """What an item gave, and the seconds it spent on what."""
 
     value: Any
     spent: dict[str, float]
 
 
-def perform_timed(job: Timed) -> TimedAnswer:
+def perform_timed(timed: Timed) -> TimedValue:
     """Do the work of an item with a stopwatch."""
     watch = _present.watch = Stopwatch()
     try:
-        value = job.function(job.argument)
+        value = timed.function(timed.argument)
     finally:
         _present.watch = None
     watch.switch("")
-    return TimedAnswer(value, watch.spent)
+    return TimedValue(value, watch.spent)
 
 
 def timing() -> bool:
@@ -198,7 +198,7 @@ class Profiler:
         """Return an item that times itself where it is done; its identity stays."""
         return replace(item, function=perform_timed, argument=Timed(item.function, item.argument))
 
-    def unwrapped(self, answer: TimedAnswer) -> object:
+    def unwrapped(self, answer: TimedValue) -> object:
         """Return what an item gave; its times are added up."""
         self.items += 1
         for what, seconds in answer.spent.items():

@@ -21,18 +21,13 @@ from rpd_core.chance import Phase
 from rpd_core.config.identity import short_digest
 from rpd_core.config.settings import Settings
 from rpd_core.errors import StoreError
-from rpd_core.play.chunks import (
-    Evaluation,
-    EvaluationChunks,
-    EvaluationJob,
-    perform_evaluations,
-)
+from rpd_core.play.chunks import Evaluation, EvaluationChunk, PlayedEvaluations, perform_evaluations
 from rpd_core.plugin.protocols import Episodes, WorkItem
 from rpd_core.plugin.protocols.suite import INFO, RANKED_STEPS, PrunedColumns, columns_of
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.files import file_stem
-from rpd_core.store.parts import Parts
-from rpd_core.store.session import Missing, PartWork, Session
+from rpd_core.store.parts import Part, Parts
+from rpd_core.store.session import Session, StoredItem
 from rpd_core.store.tables import read_episodes, table_of
 
 if TYPE_CHECKING:
@@ -95,12 +90,12 @@ class Evaluations:
             session.repair(parts)
             session.remember_origins(parts)
         missing = [
-            Gap(name, one, Missing(stored[name], first, last))
+            _Missing(name, one, Part(stored[name], first, last))
             for name, one in asked.items()
             for first, last in stored[name].each_gap(one.total, session.setup.config.settings.chunk)
         ]
         total = before + sum(one.total for one in asked.values())
-        done = total - sum(len(gap.missing) for gap in missing)
+        done = total - sum(one.part.size for one in missing)
         session.progress(stage, done, total)
         session.play(stage, self._work(missing), done, total)
         found = {name: read_evaluation(stored[name], asked[name].total) for name in asked}
@@ -118,26 +113,26 @@ class Evaluations:
                 found.append(visits["key"].to_numpy()[(episode >= first) & (episode <= last)])
         return np.unique(np.concatenate(found))
 
-    def _work(self, gaps: Sequence[Gap]) -> Iterator[PartWork]:
+    def _work(self, missing: Sequence[_Missing]) -> Iterator[StoredItem]:
         """Yield items of work; parts of the same recipe share lanes."""
         base = self.session.setup.config.digest()
-        for alike in by_recipe(gaps):
+        for alike in _by_recipe(missing):
             files = self.session.files(alike[0].asked.recipe)
-            for some in shared(alike, self.session.setup.config.settings, self.session.workers):
+            for some in _shared(alike, self.session.setup.config.settings, self.session.workers):
                 item = WorkItem(
-                    f"{base}/{identity_of(some)}",
+                    f"{base}/{_identity_of(some)}",
                     perform_evaluations,
-                    tuple(gap.job for gap in some),
-                    label_of(some),
+                    tuple(one.chunk for one in some),
+                    _label_of(some),
                     files,
                 )
-                yield PartWork(tuple(gap.missing for gap in some), item, partial(_to_tables, some))
+                yield StoredItem(tuple(one.part for one in some), item, partial(_to_tables, some))
 
 
-def _to_tables(gaps: Sequence[Gap], answer: EvaluationChunks) -> list[dict[str, Any]]:
+def _to_tables(missing: Sequence[_Missing], answer: PlayedEvaluations) -> list[dict[str, Any]]:
     found = []
-    for gap, chunk in zip(gaps, answer.chunks, strict=True):
-        found.append({"episodes": evaluation_table(gap.asked, chunk.episodes)})
+    for one, chunk in zip(missing, answer.chunks, strict=True):
+        found.append({"episodes": evaluation_table(one.asked, chunk.episodes)})
         if chunk.visits is not None:
             found[-1]["visits"] = table_of(chunk.visits)
     return found
@@ -200,38 +195,40 @@ FILLS = 2
 
 
 @dataclass(frozen=True)
-class Gap:
+class _Missing:
     """A part of an evaluation that is to be played."""
 
     name: str
     """Of the evaluation."""
     asked: Evaluation
-    missing: Missing
+    part: Part
 
     @property
-    def job(self) -> EvaluationJob:
+    def chunk(self) -> EvaluationChunk:
         """What a worker is told."""
-        first, last = self.missing.first, self.missing.last
-        return EvaluationJob(self.asked.narrowed(first, last), first, last)
+        _, first, last = self.part
+        return EvaluationChunk(self.asked.narrowed(first, last), first, last)
 
 
-def by_recipe(gaps: Sequence[Gap]) -> Iterable[Sequence[Gap]]:
+def _by_recipe(missing: Sequence[_Missing]) -> Iterable[Sequence[_Missing]]:
     """Return parts that can share lanes."""
-    found: dict[tuple[int, ...], list[Gap]] = {}
-    for gap in gaps:
-        components = tuple(id(one) for _, one in gap.asked.recipe.components())
-        found.setdefault(components, []).append(gap)
+    found: dict[tuple[int, ...], list[_Missing]] = {}
+    for one in missing:
+        components = tuple(id(part) for _, part in one.asked.recipe.components())
+        found.setdefault(components, []).append(one)
     return found.values()
 
 
-def shared(gaps: Sequence[Gap], settings: Settings, workers: int) -> Iterator[Sequence[Gap]]:
+def _shared(
+    missing: Sequence[_Missing], settings: Settings, workers: int
+) -> Iterator[Sequence[_Missing]]:
     """Yield the parts of each item of work: neighbours, of about the same size together."""
-    lengths = np.array([len(gap.missing) for gap in gaps])
+    lengths = np.array([one.part.size for one in missing])
     middles = np.cumsum(lengths) - lengths / 2
     items = number_of_items(int(lengths.sum()), settings.chunk, settings.lanes, workers)
     numbers = (middles * items // lengths.sum()).tolist()
-    for _, some in groupby(zip(numbers, gaps, strict=True), key=itemgetter(0)):
-        yield [gap for _, gap in some]
+    for _, some in groupby(zip(numbers, missing, strict=True), key=itemgetter(0)):
+        yield [one for _, one in some]
 
 
 def number_of_items(episodes: int, chunk: int, lanes: int, workers: int) -> int:
@@ -244,15 +241,15 @@ def number_of_items(episodes: int, chunk: int, lanes: int, workers: int) -> int:
     return min(-(-fewest // workers) * workers, -(-episodes // lanes))
 
 
-def identity_of(gaps: Sequence[Gap]) -> str:
+def _identity_of(missing: Sequence[_Missing]) -> str:
     """Return what tells an item of work from all others of its run."""
-    parts = [gap.missing for gap in gaps]
+    parts = [one.part for one in missing]
     places = [f"{one.parts.path.name}/{one.first}-{one.last}" for one in parts]
     return places[0] if len(places) == 1 else f"{len(places)}-parts/{short_digest(places)}"
 
 
-def label_of(gaps: Sequence[Gap]) -> str:
+def _label_of(missing: Sequence[_Missing]) -> str:
     """Return what people call an item of work."""
-    first = gaps[0]
-    label = f"episodes {first.missing.first} to {first.missing.last} of {first.name}"
-    return label if len(gaps) == 1 else f"{label} and {len(gaps) - 1} more"
+    first = missing[0]
+    label = f"episodes {first.part.first} to {first.part.last} of {first.name}"
+    return label if len(missing) == 1 else f"{label} and {len(missing) - 1} more"

@@ -23,7 +23,7 @@ from rpd_core.analysis.suite import StoredEpisodes
 from rpd_core.chance import Phase
 from rpd_core.config.identity import short_digest
 from rpd_core.config.settings import Settings
-from rpd_core.play.chunks import Around, SuiteJob
+from rpd_core.play.chunks import Around, SuiteChunk
 from rpd_core.pruning.choice import BATCH, Chosen, choose_policy, size
 from rpd_core.pruning.confirm import Goal
 from rpd_core.pruning.curves import curve_from
@@ -227,7 +227,7 @@ def _play(refining: Refining, centre: Candidate, folder: str, number: int) -> Ta
     """Play the mutants of a centre and count what they say of each state."""
     session = refining.trials.evaluations.session
     parts = session.directory.round_parts(folder)
-    job = SuiteJob(
+    whole = SuiteChunk(
         session.recipe,
         refining.settings.seed,
         KEPT_RATE,
@@ -237,7 +237,7 @@ def _play(refining: Refining, centre: Candidate, folder: str, number: int) -> Ta
         number,
         Around(centre.kept, OTHER_RATE),
     )
-    play_parts(session, f"round {number}", parts, job)
+    play_parts(session, f"round {number}", parts, whole)
     stored = StoredEpisodes(parts)
     return tally(stored.chunks(), np.zeros(len(stored)))
 

@@ -16,9 +16,9 @@ from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.config.resolve import Setup, resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import ConfigError
-from rpd_core.play.chunks import Names
 from rpd_core.play.deciders import Coin, TopStates, always
 from rpd_core.play.loop import Keep, Plan
+from rpd_core.play.names import Names
 from rpd_core.play.recipe import recipe_of
 from rpd_core.play.replay import PlayedAgain, play_again
 from rpd_core.plugin.registry import installed

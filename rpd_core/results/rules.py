@@ -9,7 +9,7 @@ from rpd_core.analysis.decisions import Decisions
 from rpd_core.analysis.rules import Bound, Rule, find_rules
 from rpd_core.analysis.suite import StoredEpisodes
 from rpd_core.errors import counted
-from rpd_core.play.chunks import Names
+from rpd_core.play.names import Names
 from rpd_core.plugin.protocols import Entry
 from rpd_core.plugin.wording import edge_texts
 from rpd_core.results.records import FoundRule, FoundRules

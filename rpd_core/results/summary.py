@@ -16,7 +16,7 @@ from rpd_core.analysis.spectrum import Tally, identified
 from rpd_core.analysis.stability import RankIntervals
 from rpd_core.config.configuration import THRESHOLDS, Configuration
 from rpd_core.config.settings import EVIDENCE, PORTFOLIO, Settings
-from rpd_core.play.chunks import Names
+from rpd_core.play.names import Names
 from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.plugin.protocols.suite import RANKED_STEPS

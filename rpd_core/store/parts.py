@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -214,6 +215,19 @@ class Parts:
         if hashlib.sha256(content).hexdigest() != record.digests.get(name):
             raise StoreError(f"{str(path)!r} was changed after it was written: {_PLAY_AGAIN}")
         return content
+
+
+class Part(NamedTuple):
+    """A part, finished or not, and where it is stored."""
+
+    parts: Parts
+    first: int
+    last: int
+
+    @property
+    def size(self) -> int:
+        """Number of episodes."""
+        return self.last - self.first + 1
 
 
 def packed_table(table: pa.Table) -> bytes:

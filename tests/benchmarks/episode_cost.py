@@ -16,7 +16,8 @@ from typing import Any
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.execute.local import ThisProcess
-from rpd_core.play.chunks import SuiteJob, player_for
+from rpd_core.play.chunks import SuiteChunk
+from rpd_core.play.players import player_for
 from rpd_core.play.prepare import RandomPlay
 from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.registry import installed
@@ -39,7 +40,7 @@ def measure(env: str, **asked: Any) -> dict[str, float]:
         directory = RunDirectory(Path(folder) / "run")
         directory.create(setup.config)
         session = Session(setup, directory, installed(), ThisProcess())
-        whole = SuiteJob(recipe, settings.seed, settings.mutation_rate, 0, settings.episodes - 1)
+        whole = SuiteChunk(recipe, settings.seed, settings.mutation_rate, 0, settings.episodes - 1)
         start = time.process_time()
         play_parts(session, "suite", directory.suite(), whole)
         spent = time.process_time() - start

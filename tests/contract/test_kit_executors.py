@@ -12,7 +12,7 @@ import pytest
 
 from rpd_core.execute.files import perform
 from rpd_core.execute.local import LocalProcesses, ThisProcess
-from rpd_core.execute.processes import Crew
+from rpd_core.execute.processes import LocalWorkers
 from rpd_core.plugin.protocols import Outcome, WorkQueue
 from rpd_kit import check_recipe, runners
 from rpd_kit.hostile import Fault, Hostile
@@ -34,24 +34,24 @@ def test_the_kit_finds_every_hostile_executor(fault):
 
 @dataclass(frozen=True)
 class Faulty:
-    """An executor in this process, or in a crew, with a way of its own to deal with a queue."""
+    """An executor in this process, or in others, that deals with a queue in a way of its own."""
 
     behaviour: Callable[..., Iterator[Outcome]]
-    crew: bool = False
+    processes: bool = False
 
     @contextmanager
     def open(self, workers):
-        crew = Crew(workers)
+        processes = LocalWorkers(workers)
         try:
-            yield Engine(self.behaviour, crew if self.crew else ThisProcess())
+            yield Engine(self.behaviour, processes if self.processes else ThisProcess())
         finally:
-            crew.dismiss()
+            processes.dismiss()
 
 
 @dataclass(frozen=True)
 class Engine:
     behaviour: Callable[..., Iterator[Outcome]]
-    inner: ThisProcess | Crew
+    inner: ThisProcess | LocalWorkers
 
     def execute(self, queue: WorkQueue) -> Iterator[Outcome]:
         return self.behaviour(self.inner, queue)
@@ -146,7 +146,7 @@ def test_the_kit_finds_the_fault_of_an_executor(behaviour, fault):
 
 
 def test_an_item_whose_worker_died_must_be_called_lost():
-    (fault,) = check_recipe("executor", Faulty(call_lost_items_failed, crew=True))
+    (fault,) = check_recipe("executor", Faulty(call_lost_items_failed, processes=True))
     assert fault.startswith("did not report an item whose worker died as lost")
 
 
@@ -156,7 +156,7 @@ def test_an_executor_that_hangs_on_a_dead_worker_is_given_up(monkeypatch):
     monkeypatch.setattr(runners, "PATIENCE", 6.0)
     monkeypatch.setattr(runners, "WORKERS", (2,))
     try:
-        (fault,) = check_recipe("executor", Faulty(hang_on_a_dead_worker, crew=True))
+        (fault,) = check_recipe("executor", Faulty(hang_on_a_dead_worker, processes=True))
     finally:
         released.set()
     assert fault.startswith("did not come back within 6 seconds after a worker died")

@@ -16,73 +16,75 @@ from clusters import items, where
 from watching import is_running, wait_until
 
 from rpd_core.execute import cluster as module
-from rpd_core.execute.cluster import Foreman, Reply, Sender, outcome_of
+from rpd_core.execute.cluster import ClusterWorkers, PackedOutcome, Sender, outcome_of
 from rpd_core.plugin.protocols import WorkItem
 
 
 @pytest.fixture
-def foreman() -> Iterator[Foreman]:
-    foreman = Foreman()
-    yield foreman
-    foreman.close()
+def cluster_workers() -> Iterator[ClusterWorkers]:
+    cluster_workers = ClusterWorkers()
+    yield cluster_workers
+    cluster_workers.close()
 
 
-def value(item: WorkItem, reply: Reply):
-    outcome = outcome_of(item, reply)
+def value(item: WorkItem, packed: PackedOutcome):
+    outcome = outcome_of(item, packed)
     assert outcome.error is None, outcome
     return outcome.value
 
 
-def test_a_run_keeps_its_process_and_another_gets_its_own(foreman):
+def test_a_run_keeps_its_process_and_another_gets_its_own(cluster_workers):
     first, second = Sender(60), Sender(60)
     one, two, three = items(itemwork.process_id, 1, 2, 3)
-    kept = value(one, foreman.do(first.errand(one)))
-    assert value(two, foreman.do(first.errand(two))) == kept
-    assert value(three, foreman.do(second.errand(three))) != kept
+    kept = value(one, cluster_workers.do(first.pack(one)))
+    assert value(two, cluster_workers.do(first.pack(two))) == kept
+    assert value(three, cluster_workers.do(second.pack(three))) != kept
 
 
-def test_files_that_have_not_come_are_asked_for(foreman, tmp_path):
+def test_files_that_have_not_come_are_asked_for(cluster_workers, tmp_path):
     path = tmp_path / "model"
     path.write_text("weights")
     (item,) = items(itemwork.read_all, itemwork.Reader((path,)), files=(path,))
     sender = Sender(60)
-    assert foreman.do(sender.errand(item)) == Reply(lacking=True)
+    assert cluster_workers.do(sender.pack(item)) == PackedOutcome(lacking=True)
     path.unlink()
-    foreman.keep(sender.owner, {item.files[0].digest: b"weights"})
-    ((_, text),) = value(item, foreman.do(sender.errand(item)))
+    cluster_workers.keep(sender.owner, {item.files[0].digest: b"weights"})
+    ((_, text),) = value(item, cluster_workers.do(sender.pack(item)))
     assert text == "weights"
 
 
-def test_a_process_that_died_while_idle_is_replaced(foreman):
+def test_a_process_that_died_while_idle_is_replaced(cluster_workers):
     one, two = items(itemwork.process_id, 1, 2)
     sender = Sender(60)
-    first = value(one, foreman.do(sender.errand(one)))
+    first = value(one, cluster_workers.do(sender.pack(one)))
     subprocess.run(["kill", "-9", str(first)], check=True)
-    (staff,) = foreman._staffs.values()
-    assert wait_until(lambda: staff.idle[0].worker.speaks())  # its last thread has ended, too
-    assert value(two, foreman.do(sender.errand(two))) != first
+    (run,) = cluster_workers._runs.values()
+    assert wait_until(lambda: run.idle[0].process.speaks())  # its last thread has ended, too
+    assert value(two, cluster_workers.do(sender.pack(two))) != first
 
 
-def test_dismissal_ends_an_item_in_the_middle(foreman):
-    sender, replies = Sender(60), []
+def test_dismissal_ends_an_item_in_the_middle(cluster_workers):
+    sender, outcomes = Sender(60), []
     (item,) = items(where, 600)
-    working = threading.Thread(target=lambda: replies.append(foreman.do(sender.errand(item))))
+    working = threading.Thread(
+        target=lambda: outcomes.append(cluster_workers.do(sender.pack(item)))
+    )
     working.start()
-    assert wait_until(lambda: any(staff.busy for staff in foreman._staffs.values()))
+    assert wait_until(lambda: any(run.busy for run in cluster_workers._runs.values()))
     time.sleep(0.2)
-    foreman.dismiss(sender.owner)
+    cluster_workers.dismiss(sender.owner)
     working.join(30)
-    assert replies[0].lost
-    assert "was killed by SIGKILL" in replies[0].error
+    assert outcomes[0].lost
+    assert "was killed by SIGKILL" in outcomes[0].error
 
 
-def test_processes_of_a_run_that_sends_no_more_are_ended(foreman, monkeypatch):
+def test_processes_of_a_run_that_sends_no_more_are_ended(cluster_workers, monkeypatch):
     monkeypatch.setattr(module, "IDLE", 0.2)
     monkeypatch.setattr(module, "_LOOKS", 0.1)
     (item,) = items(itemwork.process_id, 1)
-    process_number = value(item, foreman.do(Sender(60).errand(item)))
+    process_number = value(item, cluster_workers.do(Sender(60).pack(item)))
     assert wait_until(lambda: not is_running(process_number))
-    assert foreman._staffs == {}
+    assert cluster_workers._runs == {}
 
 
 def start_a_child(number: int) -> bool:
@@ -93,10 +95,10 @@ def start_a_child(number: int) -> bool:
     return process.current_process().daemon
 
 
-def test_a_daemonic_worker_may_have_processes_and_they_theirs(foreman, monkeypatch):
+def test_a_daemonic_worker_may_have_processes_and_they_theirs(cluster_workers, monkeypatch):
     monkeypatch.setitem(process.current_process()._config, "daemon", True)
     (item,) = items(start_a_child, 1)
-    assert value(item, foreman.do(Sender(60).errand(item))) is False
+    assert value(item, cluster_workers.do(Sender(60).pack(item))) is False
     assert process.current_process().daemon
 
 
@@ -104,11 +106,11 @@ PROGRAM = """
 import sys
 sys.path.insert(0, {tests!r})
 from clusters import items, where
-from rpd_core.execute.cluster import Sender, foreman, outcome_of
+from rpd_core.execute.cluster import Sender, cluster_workers, outcome_of
 if __name__ != "__main__":
     raise SystemExit("the program was imported by its process")
 (item,) = items(where, 0)
-print(outcome_of(item, foreman.do(Sender(60).errand(item))).value[0])
+print(outcome_of(item, cluster_workers.do(Sender(60).pack(item))).value[0])
 """
 
 

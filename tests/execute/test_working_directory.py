@@ -15,7 +15,7 @@ import pytest
 SCRIPT = """
 import json
 import itemwork
-from rpd_core.execute.processes import Crew
+from rpd_core.execute.processes import LocalWorkers
 from rpd_core.execute.items import run_items
 from rpd_core.plugin.protocols import WorkItem
 
@@ -23,9 +23,9 @@ if __name__ == "__main__":
     work = (itemwork.module_files, itemwork.module_files, itemwork.safe_path)
     items = [WorkItem(str(number), function, number) for number, function in enumerate(work)]
     found = {}
-    crew = Crew(2)
-    run_items(crew, items, lambda item, value: found.setdefault(item.identity, value))
-    crew.dismiss()
+    workers = LocalWorkers(2)
+    run_items(workers, items, lambda item, value: found.setdefault(item.identity, value))
+    workers.dismiss()
     print(json.dumps(found))
 """
 SHADOWS = ("pickle", "random", "numpy", "rpd_basics", "socket")

@@ -101,5 +101,5 @@ def test_a_column_that_was_added_later_may_be_missing_and_is_checked_where_it_is
     assert newer.schema.field("last_step").type == "int32"
     np.testing.assert_array_equal(tables._read(YoungerVisits, newer).last_step, steps)
     wrong = table_of(YoungerVisits(**vars(whole.visits), last_step=steps - 1000))
-    with pytest.raises(WrongTable, match="^a step is below 0$"):
+    with pytest.raises(WrongTable, match=r"^a step is below 0$"):
         tables.check_table("visits", wrong, 0, last)
