@@ -15,8 +15,21 @@ import typer
 
 from rpd_core.cli.app import app
 from rpd_core.config.settings import declared
+from rpd_core.plugin.discovery import BUNDLED
+from rpd_core.plugin.registry import installed
 
-COMMANDS: dict[str, Any] = typer.main.get_command(app).commands
+
+def bundled_commands() -> dict[str, Any]:
+    """Return the commands that come with rpd, in the order of its help."""
+    group: Any = typer.main.get_command(app)
+    offers = {
+        one.component.name: one.distribution for one in installed().of_kind("command") if one.ready
+    }
+    names = [name for name in group.list_commands(None) if offers.get(name) == BUNDLED]
+    return {name: group.get_command(None, name) for name in names}
+
+
+COMMANDS: dict[str, Any] = bundled_commands()
 GROUPS = {
     "suite": "Which episodes are played",
     "size": "How many",

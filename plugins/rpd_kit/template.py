@@ -27,10 +27,11 @@ def lay_out(kind: str, name: str, out: Path | None = None) -> Path:
         raise ConfigError(f"{str(folder)!r} is there already: choose another --out")
     words = _words(kind, name, folder)
     package = words["package"]
+    catalogue = "catalogue-command.py.txt" if kind == "command" else "catalogue.py.txt"
     contents = {
         "pyproject.toml": "pyproject.toml.txt",
         "README.md": "README.md.txt",
-        f"{package}/__init__.py": "catalogue.py.txt",
+        f"{package}/__init__.py": catalogue,
         f"{package}/{words['module']}.py": f"{kind}.py.txt",
         f"tests/test_{words['word']}.py": f"test-{kind}.py.txt",
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import typer
@@ -13,7 +13,8 @@ from rpd_core.cli import complaints, shared
 from rpd_core.cli.bash_words import whole_words
 from rpd_core.cli.catalogue import GROUPS
 from rpd_core.cli.streams import reader_has_left
-from rpd_core.errors import RpdError
+from rpd_core.errors import ComponentError, RpdError, one_line
+from rpd_core.plugin.protocols import Component
 from rpd_core.plugin.registry import Registration, installed
 
 _HELP = {"help_option_names": ["-h", "--help"]}
@@ -34,14 +35,14 @@ class Commands(TyperGroup):
             return None
         registry = installed()
         function = registry.resolve("command", cmd_name)
-        made = typer.Typer(add_completion=False, rich_markup_mode=None)
-        summary = registry.find("command", cmd_name).component.summary
-        made.command(cmd_name, cls=GroupedOptions, short_help=summary, context_settings=_HELP)(
-            function
-        )
-        command = typer.main.get_command(made)
-        assert isinstance(command, TyperCommand), "it has one command"
-        return command
+        found = registry.find("command", cmd_name)
+        try:
+            return as_typer_command(found.component, function)
+        except Exception as error:  # a stranger's function may have any parameters
+            raise ComponentError(
+                f"command {cmd_name!r} of plugin {found.plugin!r} ({found.distribution}) is "
+                f"broken: {one_line(error)}"
+            ) from error
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the commands under their headings."""
@@ -70,6 +71,17 @@ class GroupedOptions(TyperCommand):
         for heading, records in rows.items():
             with formatter.section(heading):
                 formatter.write_dl(records)
+
+
+def as_typer_command(component: Component, function: Callable[..., Any]) -> TyperCommand:
+    """Return a function as a command of Typer; whatever it raises is shown as we show it."""
+    made = typer.Typer(add_completion=False, rich_markup_mode=None)
+    made.command(
+        component.name, cls=GroupedOptions, short_help=component.summary, context_settings=_HELP
+    )(shared.reporting(function))
+    command = typer.main.get_command(made)
+    assert isinstance(command, TyperCommand), "it has one command"
+    return command
 
 
 def _heading(one: Registration) -> str:

@@ -44,6 +44,9 @@ def describe_command(
     console.print(f"{kind} {name}", style="bold", markup=False)
     console.print(f"from {found.plugin} ({found.distribution} {found.version})", markup=False)
     console.print(f"\n{description.doc}\n", markup=False)
+    if kind == "command":
+        console.print(f"Its arguments and options: rpd {name} --help", markup=False)
+        return
     if not description.parameters:
         console.print("It takes no parameters.")
         return

@@ -19,7 +19,8 @@ from rpd_core.plugin.kinds import KINDS
 from rpd_core.plugin.registry import installed
 
 Shown = tuple[Block, str]
-COMMANDS = typer.main.get_command(app).commands
+PROGRAM = typer.main.get_command(app)
+COMMANDS = {name: PROGRAM.get_command(None, name) for name in PROGRAM.list_commands(None)}
 REASONS = {"long", "slow", "yours"}
 SPECS = {
     "env": "environment",
