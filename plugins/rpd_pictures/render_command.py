@@ -9,6 +9,7 @@ import typer
 
 from rpd_core.cli import options, shared
 from rpd_core.cli.streams import output_for_the_answer
+from rpd_core.cli.work import guarded
 
 if TYPE_CHECKING:
     from rpd_pictures.rendering import Rendered
@@ -52,7 +53,7 @@ def render_command(
 
     wanted: dict[str, Any] = {"decision": decision, "keep": keep, "find": find}
     wanted |= {"against": against, "trace": trace, "frames": frames}
-    with output_for_the_answer(), shared.watched(episode or "a decision", stall_timeout):
+    with output_for_the_answer(), guarded(episode or "a decision", stall_timeout):
         opened = open_run(shared.chosen_run(run), analysis)
         made = render_run(opened, episode, out, trust_policy, **wanted)
     for note in made.notes:

@@ -93,13 +93,13 @@ def take_after_run(session: Session, run: Run) -> None:
     take_pictures(session, run, gather=gather_for(session, run))
 
 
-def draw_run(run: Run | str | os.PathLike[str], trust_policy: bool = False, **how: Any) -> Pictures:
+def draw_run(run: Run | str | os.PathLike[str], **how: Any) -> Pictures:
     """Draw the first decisions of a stored list, film a few, and store that with the run.
 
-    The policy and the environment must be there; `workers`, `executor`, `progress` and `note` are
-    as for `run`.
+    The policy and the environment must be there; `workers`, `executor`, `trust_policy`, `progress`
+    and `note` are as for `run`.
     """
-    with continued(run, trust_policy, how) as (session, opened):
+    with continued(run, **how) as (session, opened):
         return take_pictures(session, opened, again=True, gather=gather_for(session, opened))
 
 

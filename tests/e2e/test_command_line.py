@@ -13,10 +13,10 @@ from commands import QUICK
 
 from rpd import open_run
 from rpd_core.cli import shared
-from rpd_core.cli.screen import headline
-from rpd_core.cli.text import advice as advice_for
 from rpd_core.config.settings import PORTFOLIO
 from rpd_core.results.records import Coverage, SuiteFacts
+from rpd_core.results.sentences import advice as advice_for
+from rpd_core.results.sentences import headline
 
 
 def test_run_ends_with_the_answer(finished):

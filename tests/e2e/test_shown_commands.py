@@ -9,18 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from commands import QUICK, invoke
 from shown import PAGES, ROOT, SHELL, Block, all_commands, blocks, name_of
 
 from rpd_core.cli import options
-from rpd_core.cli.app import app
+from rpd_core.cli.app import all_commands as program_commands
 from rpd_core.plugin.kinds import KINDS
 from rpd_core.plugin.registry import installed
 
 Shown = tuple[Block, str]
-PROGRAM = typer.main.get_command(app)
-COMMANDS = {name: PROGRAM.get_command(None, name) for name in PROGRAM.list_commands(None)}
+COMMANDS = program_commands()
 REASONS = {"long", "slow", "yours"}
 SPECS = {
     "env": "environment",
