@@ -1,11 +1,11 @@
-"""The network behind the CartPole policies as a torch module, for those who train or export it."""
+"""The network behind the CartPole policies as a torch module."""
 
 from __future__ import annotations
 
 import torch
 from torch import nn
 
-from rpd_gym.cartpole_network import HIDDEN, Weights, load_weights
+from rpd_gym.cartpole_network import HIDDEN, load_weights
 
 
 def network() -> nn.Sequential:
@@ -21,8 +21,3 @@ def load_network(which: str) -> nn.Sequential:
     weights = load_weights(which)
     module.load_state_dict({name: torch.from_numpy(part) for name, part in weights.items()})
     return module.eval()
-
-
-def weights_of(module: nn.Sequential) -> Weights:
-    """Return the weights of a module as they are stored."""
-    return {name: value.numpy() for name, value in module.state_dict().items()}
