@@ -27,8 +27,8 @@ from rpd_studies.bench_results import (
     looked_up,
     seed_figures,
 )
-from rpd_studies.holding import Lists
-from rpd_studies.standing_engine import standing
+from rpd_studies.lists import Lists
+from rpd_studies.series import standing
 from rpd_studies.sweeps import sweep_measures
 
 

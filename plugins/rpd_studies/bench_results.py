@@ -27,8 +27,8 @@ from rpd_core.pruning.curves import (
 )
 from rpd_core.pruning.references import References
 from rpd_core.pruning.sweep import Sweep
-from rpd_studies.holding import Lists, holding
-from rpd_studies.paired import Estimate, mean_difference
+from rpd_studies.estimates import Estimate, mean_difference
+from rpd_studies.lists import Lists, holding
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray

@@ -15,7 +15,7 @@ from rpd_studies.bench_results import CRITERIA, SIZES
 
 if TYPE_CHECKING:
     from rpd_studies.bench_results import Bench, BenchRow
-    from rpd_studies.paired import Estimate
+    from rpd_studies.estimates import Estimate
 
 _HEADINGS = ("measure", "judged", "one policy", "states", "steps", "area of states",
              "area of steps", "top 10", "top 50", "holds", "effect")  # fmt: skip

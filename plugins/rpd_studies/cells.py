@@ -19,9 +19,9 @@ from rpd_core.store.codec import from_plain, parse_object, to_bytes
 from rpd_core.store.directory import PROCESS, RunDirectory
 from rpd_core.store.files import read_whole, write_whole
 from rpd_core.store.session import Session
-from rpd_studies.grids.figures import Figures, add_answer, add_thresholds, curve_points
-from rpd_studies.grids.results import SCHEMA, CellResult, CurvePoint
+from rpd_studies.figures import Figures, add_answer, add_thresholds, curve_points
 from rpd_studies.plan import Finish
+from rpd_studies.results import SCHEMA, CellResult, CurvePoint
 from rpd_studies.sweeps import sweep_rankings
 
 RESULTS = "cells"

@@ -12,9 +12,9 @@ from rpd_core.errors import ConfigError
 from rpd_core.plugin.registry import installed
 from rpd_core.store.files import file_stem
 from rpd_core.store.places import RUNS
-from rpd_studies.grids.results import Grid
 from rpd_studies.plan import Plan, plan_of, read_plan
 from rpd_studies.playing import Work, play_grid
+from rpd_studies.results import Grid
 
 HOW = ("out", "workers", "executor", "trust_policy", "progress", "note")
 """Arguments of `run` that a grid has, too."""

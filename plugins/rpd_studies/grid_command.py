@@ -13,9 +13,9 @@ from rpd_core.cli.work import Work, plays
 if TYPE_CHECKING:
     from rpd_core.api import Call
     from rpd_studies.estimate import PlannedGrid
-    from rpd_studies.grids.results import Grid
     from rpd_studies.plan import Plan
     from rpd_studies.playing import Work as GridWork
+    from rpd_studies.results import Grid
 
 FAILED = 3
 """Exit code where some cell failed, or would."""
@@ -110,8 +110,8 @@ def show_planned(found: PlannedGrid, as_json: bool) -> None:
 def show_grid(found: Grid, as_json: bool) -> None:
     """Print the table, and where its files are."""
     from rpd_core.store.codec import to_plain
+    from rpd_studies.grid_tables import print_grid
     from rpd_studies.grids.files import MARKDOWN, PAGE, SEEDS, TABLE
-    from rpd_studies.grids.text import print_grid
 
     if as_json:
         shared.print_json(to_plain(found))

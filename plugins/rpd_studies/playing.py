@@ -17,9 +17,9 @@ from rpd_core.store.lock import locked
 from rpd_studies.bench import heard_once, on_one_engine
 from rpd_studies.cells import Place, place_of, play_cell, stored_result
 from rpd_studies.grids.files import write_grid
-from rpd_studies.grids.results import CellResult, Failure, Grid
 from rpd_studies.grids.spreads import row_of
 from rpd_studies.plan import Cell, Plan, texts
+from rpd_studies.results import CellResult, Failure, Grid
 
 _OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)
 """Errors that no other cell would escape."""

@@ -14,11 +14,11 @@ from rpd_core.errors import ConfigError
 from rpd_core.plugin.registry import installed
 from rpd_core.store.places import RUNS
 from rpd_studies.grid import call_for_grid, work_for
-from rpd_studies.grids.paper import ACTIONS, PaperTask, paper_task
-from rpd_studies.grids.reproduced import Reproduction, reproduction
 from rpd_studies.grids.reproduced_page import write_reproduction
+from rpd_studies.paper import ACTIONS, PaperTask, paper_task
 from rpd_studies.plan import Cell, Plan, check_plan
 from rpd_studies.playing import Work, play_grid
+from rpd_studies.reproduction import Reproduction, reproduction
 
 SHIPPED = ("MiniGrid", "CartPole")
 """Tasks whose policies ship with rpd; the ones that are played where none is named."""

@@ -15,9 +15,9 @@ from rpd_studies import grid_command as grid
 
 if TYPE_CHECKING:
     from rpd_core.api import Call
-    from rpd_studies.grids.reproduced import Reproduction
     from rpd_studies.playing import Work as GridWork
     from rpd_studies.reproduce import Wanted
+    from rpd_studies.reproduction import Reproduction
 
 LEFT = (
     "default_action", "seed", "names", "list_by", "rounds", "refine_episodes", "headline",
@@ -91,7 +91,7 @@ def wanted_for(
     settings: dict[str, Any],
 ) -> Wanted:
     """Return what was asked for; every name in it is checked."""
-    from rpd_studies.grids.paper import ACTIONS, paper_tasks
+    from rpd_studies.paper import ACTIONS, paper_tasks
     from rpd_studies.reproduce import REPEATS, SHIPPED, Wanted, policies_for
 
     known = {name.lower() for name in paper_tasks()}
@@ -125,7 +125,7 @@ def show_reproduction(found: Reproduction, as_json: bool) -> None:
     """Print the tables, and where their files are."""
     from rpd_core.store.codec import to_plain
     from rpd_studies.grids.reproduced_page import JSON, MARKDOWN, PAGE
-    from rpd_studies.grids.reproduced_text import print_reproduction
+    from rpd_studies.reproduction_tables import print_reproduction
 
     if as_json:
         shared.print_json(to_plain(found))

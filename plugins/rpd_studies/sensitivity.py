@@ -25,7 +25,7 @@ from rpd_core.store.directory import VARIANTS, RunDirectory
 from rpd_core.store.files import file_stem
 from rpd_core.store.session import Session
 from rpd_core.store.suites import play_parts
-from rpd_studies.paired import Estimate, rank_agreement
+from rpd_studies.estimates import Estimate, rank_agreement
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import KeyArray

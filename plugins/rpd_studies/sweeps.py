@@ -17,7 +17,7 @@ from rpd_core.pruning.references import References, measure_references
 from rpd_core.pruning.sweep import Sweep, sweep
 from rpd_core.store.prepared import prepared_digest
 from rpd_core.store.session import Session
-from rpd_studies.holding import Lists, lists_of
+from rpd_studies.lists import Lists, lists_of
 
 
 @dataclass(frozen=True)

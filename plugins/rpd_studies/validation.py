@@ -22,7 +22,7 @@ from rpd_core.pruning.confirm import mean_bounds
 from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.results.run import Run
 from rpd_core.store.session import Session
-from rpd_studies.paired import Estimate, rank_agreement, risk_difference
+from rpd_studies.estimates import Estimate, rank_agreement, risk_difference
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray, IntArray

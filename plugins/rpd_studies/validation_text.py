@@ -12,7 +12,7 @@ from rpd_core.cli.text import say
 from rpd_core.results.shortening import shortened
 
 if TYPE_CHECKING:
-    from rpd_studies.paired import Estimate
+    from rpd_studies.estimates import Estimate
     from rpd_studies.validation import ValidatedState, Validation
 
 _OTHERS = 58

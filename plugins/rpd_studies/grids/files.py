@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rpd_core.store.files import write_whole
-from rpd_studies.grids.results import Grid, GridRow
-from rpd_studies.grids.text import markdown
+from rpd_studies.grid_tables import markdown
+from rpd_studies.results import Grid, GridRow
 
 TABLE, SEEDS, MARKDOWN, PAGE = "table.parquet", "seeds.parquet", "table.md", "grid.html"
 _SPREAD = ("mean", "std", "low", "high", "never")
@@ -19,7 +19,7 @@ _SPREAD = ("mean", "std", "low", "high", "never")
 
 def write_grid(grid: Grid, folder: Path) -> None:
     """Write the table as Parquet, Markdown and a page; the same grid always gives the same."""
-    from rpd_studies.grids.page import page_of  # drawing takes a while to import
+    from rpd_studies.pages import page_of  # drawing takes a while to import
 
     write_parquet(folder / TABLE, cell_rows(grid), folder)
     write_parquet(folder / SEEDS, seed_rows(grid), folder)

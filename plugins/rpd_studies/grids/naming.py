@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rpd_studies.grids.results import Spread
+from rpd_studies.results import Spread
 
 _SHARE = re.compile(r"(states|steps|episode_steps)\d.*|policy\d+\.(states|steps)|passed|top10")
 _PLAIN = {

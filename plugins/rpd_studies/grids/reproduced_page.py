@@ -7,9 +7,9 @@ from pathlib import Path
 from rpd_core.store.codec import to_bytes
 from rpd_core.store.files import write_whole
 from rpd_pictures.plots.bands import draw_bands
-from rpd_studies.grids.page import embedded, lines_of, rendered_page
-from rpd_studies.grids.reproduced import Reproduction
-from rpd_studies.grids.reproduced_text import markdown, sentences, tables_of
+from rpd_studies.pages import embedded, lines_of, rendered_page
+from rpd_studies.reproduction import Reproduction
+from rpd_studies.reproduction_tables import markdown, sentences, tables_of
 
 PAGE, MARKDOWN, JSON = "reproduced.html", "reproduced.md", "reproduced.json"
 
@@ -36,7 +36,7 @@ def page_of(found: Reproduction) -> str:
         if row.results
     ]
     return rendered_page(
-        "reproduced.html.txt",
+        "reproduction.html.txt",
         found=found,
         tables=tables_of(found),
         sentences=sentences(found),

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rpd_studies.grids.results import CellResult, Failure, GridRow, Spread
-from rpd_studies.paired import mean_interval
+from rpd_studies.estimates import mean_interval
+from rpd_studies.results import CellResult, Failure, GridRow, Spread
 
 
 def row_of(

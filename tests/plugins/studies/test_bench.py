@@ -37,7 +37,7 @@ from rpd_studies.bench_results import (
     seed_figures,
 )
 from rpd_studies.bench_text import markdown
-from rpd_studies.holding import Holding, Lists, holding
+from rpd_studies.lists import Holding, Lists, holding
 
 
 class Stop(Exception):

@@ -25,9 +25,9 @@ from rpd_core.store.directory import RunDirectory
 from rpd_studies.estimate import estimate_grid
 from rpd_studies.grid import call_for_grid, work_for
 from rpd_studies.grid_command import show_grid
-from rpd_studies.grids.results import Grid, GridRow, Spread
 from rpd_studies.plan import plan_of
-from rpd_studies.standing_engine import standing
+from rpd_studies.results import Grid, GridRow, Spread
+from rpd_studies.series import standing
 
 SMALL = {**corridor().given(), "env": worlds.Corridor(), "policy": worlds.Goes()}
 CONDITIONS = ("return>=2.5", "return>=1.5")
@@ -247,8 +247,8 @@ def test_a_full_disk_ends_the_grid(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_page_escapes_what_it_is_told(tmp_path: Path) -> None:
-    from rpd_studies.grids.page import page_of
-    from rpd_studies.grids.results import Failure
+    from rpd_studies.pages import page_of
+    from rpd_studies.results import Failure
 
     row = GridRow(1, {"policy": "<script>alert(1)</script>"}, {}, (), (Failure(0, "<img src=x>"),))
     text = page_of(Grid("<b>", "f", (0,), "answer", {"env": "<i>"}, (), (row,)))
@@ -261,7 +261,7 @@ def test_a_page_escapes_what_it_is_told(tmp_path: Path) -> None:
 @pytest.mark.extras
 @pytest.mark.parametrize("width", [1200, 390])
 def test_settings_on_the_page_are_not_broken_letter_by_letter(width: int, tmp_path: Path) -> None:
-    from rpd_studies.grids.page import page_of
+    from rpd_studies.pages import page_of
 
     wide = Spread(0.4, 0.354, 0.0, 1.0, 2)
     figures = dict.fromkeys(("return", "policy90.kept", "policy90.states", "policy90.steps",
@@ -312,7 +312,7 @@ def test_a_target_that_was_never_reached_is_counted_and_written() -> None:
 
 def test_a_band_is_a_deviation_wide_and_ends_where_no_seed_goes() -> None:
     from rpd_pictures.plots.bands import band_of
-    from rpd_studies.grids.results import CurvePoint
+    from rpd_studies.results import CurvePoint
 
     def band(*shares: float) -> tuple[float, float, float]:
         found = band_of([[CurvePoint(0.0, 0.0, share)] for share in shares], "states")
@@ -326,7 +326,7 @@ def test_a_band_is_a_deviation_wide_and_ends_where_no_seed_goes() -> None:
 def test_a_narrow_screen_shows_the_columns_that_fit_and_names_the_others() -> None:
     from rich.console import Console
 
-    from rpd_studies.grids.text import print_grid
+    from rpd_studies.grid_tables import print_grid
 
     def printed(width: int) -> str:
         console = Console(width=width, file=io.StringIO())

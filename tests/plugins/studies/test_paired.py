@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rpd_studies.paired import (
+from rpd_studies.estimates import (
     mean_difference,
     rank_agreement,
     risk_difference,

@@ -90,7 +90,7 @@ class PaperTask:
 @lru_cache(maxsize=1)
 def paper_tasks() -> dict[str, PaperTask]:
     """Return every task of the paper by its name."""
-    text = files("rpd_studies.grids").joinpath("paper.toml").read_text("utf-8")
+    text = files("rpd_studies").joinpath("paper.toml").read_text("utf-8")
     return {row["name"]: _task(row) for row in tomllib.loads(text)["task"]}
 
 

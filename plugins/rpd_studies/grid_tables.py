@@ -14,7 +14,7 @@ from rich.table import Table
 from rpd_core.cli.text import say
 from rpd_core.errors import counted
 from rpd_studies.grids.naming import USUAL, heading, written
-from rpd_studies.grids.results import Grid, GridRow
+from rpd_studies.results import Grid, GridRow
 
 _GAP = 2
 """Blanks between columns."""

@@ -11,10 +11,10 @@ from rich.table import Table
 
 from rpd_core.cli.text import say
 from rpd_core.errors import counted
-from rpd_studies.grids.paper import COLUMNS, FRACTIONS, paper_task
-from rpd_studies.grids.reproduced import Compared, ReproducedRow, Reproduction
-from rpd_studies.grids.results import Spread
-from rpd_studies.grids.text import counted_seeds, joined
+from rpd_studies.grid_tables import counted_seeds, joined
+from rpd_studies.paper import COLUMNS, FRACTIONS, paper_task
+from rpd_studies.reproduction import Compared, ReproducedRow, Reproduction
+from rpd_studies.results import Spread
 
 _COLUMNS = {
     "states": "states: portfolio",

@@ -12,13 +12,13 @@ from jinja2 import Environment, StrictUndefined
 from rpd_core.config.settings import PORTFOLIO
 from rpd_pictures.plots.bands import draw_bands
 from rpd_pictures.plots.style import rendered, short_spec
-from rpd_studies.grids.results import CellResult, CurvePoint, Grid, GridRow
-from rpd_studies.grids.text import cells_of, explained, headings, reasons, title
+from rpd_studies.grid_tables import cells_of, explained, headings, reasons, title
+from rpd_studies.results import CellResult, CurvePoint, Grid, GridRow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_TEMPLATE = "page.html.txt"
+_TEMPLATE = "grid.html.txt"
 _DRAWN = 40
 """Cells whose curves are drawn; a page with hundreds of figures is of no use."""
 _LINES = ("freqvis", "random")
@@ -50,7 +50,7 @@ def page_of(grid: Grid) -> str:
 def rendered_page(template: str, **values: Any) -> str:
     """Return a page of this package from its template."""
     environment = Environment(autoescape=True, undefined=StrictUndefined)
-    package = files("rpd_studies.grids")
+    package = files("rpd_studies") / "templates"
     values["freqvis"] = FREQVIS
     values["style"] = package.joinpath("page.css.txt").read_text("utf-8")
     text = package.joinpath(template).read_text("utf-8")

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean, stdev
 
-from rpd_studies.grids.paper import COLUMNS, FRACTIONS, PaperTask, Printed
-from rpd_studies.grids.results import CellResult, Failure, Grid, GridRow, Spread
+from rpd_studies.paper import COLUMNS, FRACTIONS, PaperTask, Printed
+from rpd_studies.results import CellResult, Failure, Grid, GridRow, Spread
 
 POINTS = 8.0
 """Percentage points by which two figures may always differ."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from rpd_core.config.settings import PORTFOLIO
 from rpd_core.pruning.curves import Curve, mean_curve, portfolio
-from rpd_studies.grids.results import CurvePoint
+from rpd_studies.results import CurvePoint
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray
