@@ -24,6 +24,12 @@ class Estimate:
     low: float | None
     high: float | None
 
+    @property
+    def text(self) -> str:
+        """The number, and its interval where it has one."""
+        ends = self.low is not None and self.high is not None
+        return f"{self.estimate:.2f}" + (f" ({self.low:.2f} to {self.high:.2f})" if ends else "")
+
 
 def risk_difference(mutated: FloatArray, unmutated: FloatArray) -> Estimate:
     """Return by how much the share of failures differs, over pairs of outcomes in [0, 1].

@@ -1,31 +1,40 @@
-"""A validation as a table and a few sentences."""
+"""What `rpd validate` found, as tables and a few sentences."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from rpd_core.cli.text import say
-from rpd_core.results.shortening import shortened
-
-if TYPE_CHECKING:
-    from rpd_studies.estimates import Estimate
-    from rpd_studies.validation import ValidatedState, Validation
+from rpd_core.results.shortening import cut, shortened
+from rpd_studies.estimates import Estimate
+from rpd_studies.sensitivity import Move, Sensitivity, Variant
+from rpd_studies.validation import ValidatedState, Validation
 
 _OTHERS = 58
 """Columns of the terminal that all but the state take."""
-_MOST = 0.5
-"""Share of states that are not reached from which on that is the result."""
+_LONGEST = 200
+"""Characters of a state that moved."""
 
 
-def print_validation(console: Console, found: Validation) -> None:
+def print_found(console: Console, found: Validation | Sensitivity) -> None:
+    """Print a table, and what follows from it."""
+    if isinstance(found, Validation):
+        _print_validation(console, found)
+    else:
+        _print_sensitivity(console, found)
+
+
+def _table(title: str) -> Table:
+    return Table(title=escape(title), title_justify="left", title_style="bold", box=None,
+                 pad_edge=False, padding=(0, 2, 0, 0))  # fmt: skip
+
+
+def _print_validation(console: Console, found: Validation) -> None:
     """Print the states one by one, the groups, and what follows."""
     title = f"Single states mutated alone, under {found.condition}: effect on the risk of failing"
-    table = Table(title=escape(title), title_justify="left", title_style="bold", box=None,
-                  pad_edge=False, padding=(0, 2, 0, 0))  # fmt: skip
+    table = _table(title)
     table.add_column("rank", justify="right")
     others = max((len(", ".join(row.groups)) for row in found.rows), default=0)
     width = max(console.width - _OTHERS - others, 20)
@@ -35,13 +44,13 @@ def print_validation(console: Console, found: Validation) -> None:
         table.add_column(heading, justify="right", no_wrap=True)
     states = shortened([row.state for row in found.rows], width, lines=2)
     for row, state in zip(found.rows, states, strict=True):
-        table.add_row(*_cells(row, state, found.episodes))
+        table.add_row(*_state_cells(row, state, found.episodes))
     console.print(table)
-    for sentence in sentences(found):
+    for sentence in found.sentences:
         say(console, sentence)
 
 
-def _cells(row: ValidatedState, state: str, episodes: int) -> tuple[str, ...]:
+def _state_cells(row: ValidatedState, state: str, episodes: int) -> tuple[str, ...]:
     reached = f"{row.reached}/{episodes}"
     alone = ("", "", "")
     if row.effect is not None and row.effect_return is not None:
@@ -57,42 +66,45 @@ def _ends(estimate: Estimate) -> str:
     return f"{estimate.low:+.2f} to {estimate.high:+.2f}"
 
 
-def sentences(found: Validation) -> list[str]:
-    """Return what a validation says, the most important first."""
-    lost = found.states - found.reached
-    said = []
-    if lost > _MOST * found.states:
-        said.append(
-            f"{lost} of {found.states} decisions are not reached in {found.episodes} unmutated "
-            "episodes, and mutating them alone changes nothing there. That is the result: the list "
-            f"is about what happens under mutation at rate {found.mutation_rate:g}, not about "
-            "single mistakes. --reached checks only what is reached."
-        )
-    elif lost:
-        said.append(f"{lost} of {found.states} are not reached in {found.episodes} episodes.")
-    if found.reached:
-        said.append(_agreement(found))
-        said += [
-            f"{group.name}: {group.reached} of {group.states} reached, mean effect "
-            f"{group.suite_effect:+.2f} in the suite and {group.effect:+.2f} alone."
-            for group in found.groups
-            if group.suite_effect is not None
-        ]
-    return said
-
-
-def _agreement(found: Validation) -> str:
-    text = f"Over the {found.reached} that are reached"
-    whole = found.rank_correlation
-    if whole is None:
-        text += " there is no rank correlation to speak of (too few, or all alike)"
-    else:
-        text += f" the rank correlation of suite and alone is {whole.estimate:.2f}"
-        if whole.low is not None and whole.high is not None:
-            text += f" ({whole.low:.2f} to {whole.high:.2f})"
-    if found.rank_correlation_returns is not None:
-        text += f", of returns {found.rank_correlation_returns.estimate:.2f}"
-    return (
-        f"{text}; the sign is the same in {found.same_sign}, another in {found.other_sign}, and "
-        f"{found.no_difference} show no difference."
+def _print_sensitivity(console: Console, found: Sensitivity) -> None:
+    """Print the overlaps of all variants, then what moved in each."""
+    title = (
+        f"The list of {found.listed} decisions under {found.condition}, beside lists of suites of "
+        f"{found.episodes} episodes that differ in"
     )
+    table = _table(title)
+    table.add_column("")
+    for heading in ("passed", "listed", "shared", "top 10", "top 50", "rank correlation"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for variant in found.variants:
+        table.add_row(escape(variant.changed), *_variant_cells(variant))
+    console.print(table)
+    for variant in found.variants:
+        for sentence in _moved(variant):
+            say(console, sentence)
+
+
+def _variant_cells(variant: Variant) -> tuple[str, ...]:
+    if variant.problem:
+        return ("",) * 6
+    whole = variant.rank_correlation
+    text = "" if whole is None else whole.text
+    shares = (_percent(share) for share in (variant.top10, variant.top50))
+    return _percent(variant.passed), str(variant.listed), str(variant.shared), *shares, text
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{share:.0%}"
+
+
+def _moved(variant: Variant) -> list[str]:
+    if variant.problem:
+        return [f"{variant.changed}: no list, for {variant.problem}"]
+    both = (("up", variant.risen), ("down", variant.fallen))
+    return [
+        f"{variant.changed}, {way}: {'; '.join(map(_move, moves))}" for way, moves in both if moves
+    ]
+
+
+def _move(move: Move) -> str:
+    return f"{move.rank} to {move.other_rank} {cut(move.state, _LONGEST)}"
