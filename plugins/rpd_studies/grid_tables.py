@@ -1,11 +1,14 @@
-"""A grid as a table on the screen, and as Markdown."""
+"""A grid as tables: on the screen, as Markdown, and as Parquet by cell and by seed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
@@ -13,7 +16,8 @@ from rich.table import Table
 
 from rpd_core.cli.text import say
 from rpd_core.errors import counted
-from rpd_studies.grids.naming import USUAL, heading, written
+from rpd_core.store.files import write_whole
+from rpd_studies.figures import USUAL, heading, written
 from rpd_studies.results import Grid, GridRow
 
 _GAP = 2
@@ -132,3 +136,48 @@ def explained(grid: Grid, interval: bool = True) -> list[str]:
         "whole policy, 100 %. The fewest states and the fewest steps usually belong to different "
         "pruned policies.",
     ]
+
+
+_SPREAD = ("mean", "std", "low", "high", "never")
+
+
+def cell_rows(grid: Grid) -> list[dict[str, Any]]:
+    """Return a row per cell: settings, how many seeds, why some failed, figures."""
+    rows = []
+    for row in grid.rows:
+        figures = {
+            f"{name}.{part}": getattr(spread, part)
+            for name, spread in row.figures.items()
+            for part in _SPREAD
+        }
+        why = "; ".join(f"seed {one.seed}: {one.why}" for one in row.failed)
+        head = {"cell": row.cell, **_settings(grid, row), "seeds": len(row.results)}
+        rows.append({**head, "failed": len(row.failed), "why": why or None, **figures})
+    return rows
+
+
+def seed_rows(grid: Grid) -> list[dict[str, Any]]:
+    """Return a row per cell and seed; one that failed has a reason and no figures."""
+    rows: list[dict[str, Any]] = []
+    for row in grid.rows:
+        head = {"cell": row.cell, **_settings(grid, row)}
+        for result in row.results:
+            told = {"path": result.path, "condition_in_force": result.condition, "why": None}
+            never = {f"{name}.never": True for name in result.never}
+            rows.append({**head, "seed": result.seed, **told, **result.figures, **never})
+        rows += [{**head, "seed": one.seed, "why": one.why} for one in row.failed]
+    return sorted(rows, key=lambda row: (row["cell"], grid.seeds.index(row["seed"])))
+
+
+def _settings(grid: Grid, row: GridRow) -> dict[str, str | None]:
+    told = {**grid.common, **row.settings}
+    return {name: told.get(name) for name in (*grid.common, *grid.varied)}
+
+
+def write_parquet(path: Path, rows: Sequence[Mapping[str, Any]], root: Path) -> None:
+    """Write rows with the columns that any of them has; what a row lacks is null."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table(columns), sink, compression="zstd")
+    write_whole(path, sink.getvalue(), root)

@@ -15,7 +15,7 @@ from rpd_core.config.toml_file import read_table, refuse_trust
 from rpd_core.config.typed import check_names_and_numbers
 from rpd_core.errors import ConfigError, RpdError, SpecError, counted, nearest
 from rpd_core.plugin.registry import Registry
-from rpd_studies.grids.naming import examples, is_figure
+from rpd_studies.figures import examples, is_figure
 
 Finish = Literal["answer", "sweep"]
 """How far each run goes: to the whole answer of `rpd run`, or to the curves of the sweep."""
@@ -39,6 +39,16 @@ class Cell:
     own: tuple[str, ...]
     """Names of those that are not the same in every cell."""
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """What tells it apart, as texts for tables."""
+        return texts({name: self.settings[name] for name in self.own})
+
+    @property
+    def label(self) -> str:
+        """What tells it apart, in a line."""
+        return ", ".join(f"{name}={text}" for name, text in self.texts.items()) or "the only one"
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -52,6 +62,10 @@ class Plan:
     """Figures that the tables show; none: the usual ones."""
     common: Mapping[str, Any] = field(default_factory=dict)
     """Settings of every cell."""
+    rankings: tuple[str, ...] = ()
+    """Measures that a sweep is about; none: all of the settings."""
+    folder: str = ""
+    """Name of its folder in `runs`; empty: `grid_` and its own name."""
 
 
 def read_plan(path: Path, registry: Registry) -> Plan:
@@ -221,7 +235,7 @@ def check_plan(plan: Plan, registry: Registry, where: str) -> None:
     seen: dict[str, int] = {}
     made: set[tuple[str, str]] = set()
     for number, cell in enumerate(plan.cells, 1):
-        at = f"{where}: cell {number} ({label(cell)})"
+        at = f"{where}: cell {number} ({cell.label})"
         if "env" not in cell.settings:
             raise ConfigError(f"{at} has no env: name an environment, for example cartpole")
         known = seen.setdefault(repr(sorted(cell.settings.items(), key=lambda one: one[0])), number)
@@ -257,12 +271,6 @@ def _check_spec(kind: str, text: str, registry: Registry) -> None:
         raise
     except RpdError:
         return
-
-
-def label(cell: Cell) -> str:
-    """Return what tells a cell apart, in a line."""
-    own = {name: cell.settings[name] for name in cell.own}
-    return ", ".join(f"{name}={_text(value)}" for name, value in own.items()) or "the only one"
 
 
 def texts(settings: Mapping[str, Any]) -> dict[str, str]:
