@@ -88,7 +88,7 @@ def show_bench(found: Bench, markdown: Path | None, as_json: bool) -> None:
     """Print the answer, and write it where that was asked for."""
     from rpd_core.store.codec import to_plain
     from rpd_core.store.files import write_whole
-    from rpd_studies import bench_text
+    from rpd_studies import bench_tables as bench_text
 
     if markdown is not None:
         write_whole(markdown.absolute(), bench_text.markdown(found).encode())

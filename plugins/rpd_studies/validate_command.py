@@ -46,7 +46,7 @@ def validate_command(
         from rpd_core.store.codec import to_plain
         from rpd_studies.sensitivity import Sensitivity, vary
         from rpd_studies.validation import Validation, validate
-        from rpd_studies.validation_text import print_found
+        from rpd_studies.validation_tables import print_found
 
         opened, how = open_run(run, analysis), work.how(progress)
         found: Sensitivity | Validation

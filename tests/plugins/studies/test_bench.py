@@ -34,7 +34,7 @@ from rpd_studies.bench_results import (
     notes_on,
     seed_figures,
 )
-from rpd_studies.bench_text import markdown
+from rpd_studies.bench_tables import markdown
 from rpd_studies.lists import Holding, Lists, holding
 from rpd_studies.series import heard_once
 
