@@ -14,7 +14,7 @@ from rpd_core.errors import ComponentError, SpecError, nearest
 if TYPE_CHECKING:
     from rpd_core.plugin.registry import Registration
 
-CHECK_FAILED = 3
+_CHECK_FAILED = 3
 
 
 @shared.reporting
@@ -51,7 +51,7 @@ def check_plugin_command(
     else:
         _print_reports(reports)
     if any(report["faults"] for report in reports):
-        raise typer.Exit(CHECK_FAILED)
+        raise typer.Exit(_CHECK_FAILED)
 
 
 def _by_name(mine: Sequence[Registration], given: list[str]) -> dict[str, str]:

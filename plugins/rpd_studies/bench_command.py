@@ -73,7 +73,7 @@ def bench_command(
             criterion=criterion,  # type: ignore[arg-type]  # it is checked
             all_measures=all_measures, out=out, **work.how(progress),
         )  # fmt: skip
-    show_bench(found, markdown, as_json)
+    _show_bench(found, markdown, as_json)
 
 
 def _seeds_in(name: str, text: str) -> tuple[int, ...]:
@@ -84,7 +84,7 @@ def _seeds_in(name: str, text: str) -> tuple[int, ...]:
         raise ConfigError(f"{name} must be numbers such as 0,1,2, got {text!r}") from None
 
 
-def show_bench(found: Bench, markdown: Path | None, as_json: bool) -> None:
+def _show_bench(found: Bench, markdown: Path | None, as_json: bool) -> None:
     """Print the answer, and write it where that was asked for."""
     from rpd_core.store.codec import to_plain
     from rpd_core.store.files import write_whole

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -12,6 +11,7 @@ from rich.table import Table
 from rpd_core.cli.text import say
 from rpd_core.errors import counted
 from rpd_studies.bench_results import CRITERIA, SIZES
+from rpd_studies.grid_tables import markdown_table
 
 if TYPE_CHECKING:
     from rpd_studies.bench_results import Bench, BenchRow
@@ -52,16 +52,10 @@ def print_bench(console: Console, found: Bench) -> None:
 
 def markdown(found: Bench) -> str:
     """Return the same as Markdown."""
-    headings = _headings(found)
-    lines = [f"{_title(found)}.", "", _joined(headings), _joined(["---"] * len(headings))]
-    for row in found.rows:
-        name, *figures = _cells(found, row)
-        lines.append(_joined([f"`{name}`", *figures]))
-    return "\n".join([*lines, "", *(f"{sentence}\n" for sentence in sentences(found))])
-
-
-def _joined(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    rows = [_cells(found, row) for row in found.rows]
+    table = markdown_table(_headings(found), [(f"`{row[0]}`", *row[1:]) for row in rows])
+    told = [f"{sentence}\n" for sentence in sentences(found)]
+    return "\n".join([f"{_title(found)}.", "", *table, "", *told])
 
 
 def _headings(found: Bench) -> tuple[str, ...]:

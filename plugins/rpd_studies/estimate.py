@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
@@ -63,22 +63,6 @@ class PlannedGrid:
         return sum(bool(run.problem) for run in self.runs)
 
 
-@dataclass
-class _Probes:
-    """A few episodes of each kind of cell, played once for all its seeds."""
-
-    found: dict[str, Probed] = field(default_factory=dict)
-
-    def of(self, setup: Setup) -> Probed:
-        """Return what a few episodes cost."""
-        settings = dataclasses.replace(setup.config.settings, seed=0)
-        config = dataclasses.replace(setup.config, settings=settings)
-        name = short_digest(config.identity())
-        if name not in self.found:
-            self.found[name] = probe_here(setup)
-        return self.found[name]
-
-
 def estimate_grid(plan: AnyPlan, **how: Any) -> PlannedGrid:
     """List every run of a grid with what is left of it, and estimate the whole; as for `grid`."""
     work = work_for(plan, how)
@@ -87,7 +71,8 @@ def estimate_grid(plan: AnyPlan, **how: Any) -> PlannedGrid:
 
 
 def _estimate(work: Work) -> PlannedGrid:
-    probes, runs, megabytes = _Probes(), [], 0.0
+    runs, megabytes = [], 0.0
+    probes: dict[str, Probed] = {}
     suites: dict[str, int] = {}
     for number, cell in enumerate(work.plan.cells, 1):
         for seed in work.plan.seeds:
@@ -95,7 +80,7 @@ def _estimate(work: Work) -> PlannedGrid:
                 setup, place = work.placed(cell, seed)
                 left = _left(work, setup, place, suites)
                 cost = (
-                    scaled(setup, probes.of(setup), left, work.call.workers)
+                    scaled(setup, _probed(setup, probes), left, work.call.workers)
                     if any(dataclasses.astuple(left))
                     else None
                 )
@@ -111,6 +96,15 @@ def _estimate(work: Work) -> PlannedGrid:
     seconds = sum(one.seconds or 0.0 for one in runs)
     folder = str(work.folder)
     return PlannedGrid(work.plan.name, folder, tuple(runs), len(suites), seconds, megabytes)
+
+
+def _probed(setup: Setup, known: dict[str, Probed]) -> Probed:
+    """Return what a few episodes cost; they are played once for all seeds of a cell."""
+    settings = dataclasses.replace(setup.config.settings, seed=0)
+    name = short_digest(dataclasses.replace(setup.config, settings=settings).identity())
+    if name not in known:
+        known[name] = probe_here(setup)
+    return known[name]
 
 
 def _left(work: Work, setup: Setup, place: Place, suites: dict[str, int]) -> Episodes:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray
     from rpd_core.results.records import Policy, Summary
 
-SHARES = ("states", "steps", "episode_steps")
-"""What a target takes least of; the last is the mean share over episodes, not that of totals."""
 NEVER = 1.0
 """What a share counts as where the target was never reached: the whole policy."""
 
@@ -51,24 +49,30 @@ def add_thresholds(
 
     The least share of states and the least share of steps usually belong to different policies.
     """
+    several = rows_of(curves, randoms)
+    for fraction, target in targets.items():
+        for name, some in several.items():
+            for kind, value in _least_shares(some, target).items():
+                found.add(f"{kind}{_percent_of(fraction)}.{name}", value)
+
+
+def rows_of(curves: Mapping[str, Curve], randoms: Sequence[Curve]) -> dict[str, list[Curve]]:
+    """Return the curves behind each row of a table: of a measure, the portfolio, random ones."""
     several = {name: [curve] for name, curve in curves.items()}
     four = portfolio(curves, PORTFOLIO)
     if four:
         several["portfolio"] = four
     if randoms:
         several["random"] = [mean_curve("random", randoms)]
-    for fraction, target in targets.items():
-        for name, some in several.items():
-            for kind, value in least_shares(some, target).items():
-                found.add(f"{kind}{percent_of(fraction)}.{name}", value)
+    return several
 
 
-def percent_of(fraction: str) -> str:
+def _percent_of(fraction: str) -> str:
     """Return a fraction as figures name it: `0.9` is `90`."""
     return f"{100 * float(fraction):g}"
 
 
-def least_shares(curves: Sequence[Curve], target: float) -> dict[str, float | None]:
+def _least_shares(curves: Sequence[Curve], target: float) -> dict[str, float | None]:
     """Return the least of each share with which some point meets a target; None: none does."""
     met = np.concatenate([curve.mean_return >= target for curve in curves])
     columns = {
@@ -96,7 +100,7 @@ def add_answer(found: Figures, summary: Summary) -> None:
     if summary.stability is not None and summary.stability.top10 is not None:
         found.add("top10", summary.stability.top10)
     for fraction, policy in summary.policies.items():
-        _add_policy(found, percent_of(fraction), policy, summary.suite.states)
+        _add_policy(found, _percent_of(fraction), policy, summary.suite.states)
 
 
 def _add_policy(found: Figures, percent: str, policy: Policy | None, states: int) -> None:

@@ -20,7 +20,7 @@ from rpd_studies.plan import Cell, Plan, plan_of, read_plan, texts
 from rpd_studies.results import CellResult, Failure, Grid, GridRow, row_of
 from rpd_studies.series import play_each, series
 
-HOW = ("out", "workers", "executor", "trust_policy", "progress", "note", "guard")
+_HOW = ("out", "workers", "executor", "trust_policy", "progress", "note", "guard")
 """Arguments of `run` that a grid has, too."""
 AnyPlan = Plan | str | os.PathLike[str] | Mapping[str, Any]
 
@@ -91,10 +91,10 @@ class Work:
 def work_for(plan: AnyPlan, how: Mapping[str, Any]) -> Work:
     """Return a plan with where and how it is carried out."""
     for name in how:
-        if name not in HOW:
+        if name not in _HOW:
             raise ConfigError(
                 f"a grid has no argument {name!r}: settings stand in the plan; there are "
-                f"{', '.join(HOW)}"
+                f"{', '.join(_HOW)}"
             )
     if isinstance(plan, Mapping):
         plan = plan_of(plan, installed())

@@ -26,20 +26,20 @@ _NARROWEST = 10
 """Least width of a setting."""
 
 
-def shown_figures(grid: Grid) -> tuple[str, ...]:
+def _shown_figures(grid: Grid) -> tuple[str, ...]:
     """Return the figures that tables for people show."""
     return grid.show or USUAL[grid.finish]
 
 
 def headings(grid: Grid) -> list[str]:
     """Return the headings of such a table: settings that differ, then figures."""
-    return ["cell", *grid.varied, "seeds", *(heading(name) for name in shown_figures(grid))]
+    return ["cell", *grid.varied, "seeds", *(heading(name) for name in _shown_figures(grid))]
 
 
 def cells_of(grid: Grid, row: GridRow, interval: bool = False) -> list[str]:
     """Return the row of a cell as texts; dashes where nothing is known."""
     settings = [row.settings.get(name, "–") for name in grid.varied]
-    figures = [written(name, row.figures.get(name), interval) for name in shown_figures(grid)]
+    figures = [written(name, row.figures.get(name), interval) for name in _shown_figures(grid)]
     done = f"{len(row.results)} of {len(grid.seeds)}" if row.failed else str(len(row.results))
     return [str(row.cell), *settings, done, *figures]
 
@@ -86,15 +86,16 @@ def _fitting(widths: Sequence[int], least: int, screen: int) -> int:
 def markdown(grid: Grid) -> str:
     """Return the same as Markdown, with intervals."""
     names = headings(grid)
-    lines = [f"{title(grid)}.", "", joined(names), joined(["---"] * len(names))]
-    lines += [joined(cells_of(grid, row, interval=True)) for row in grid.rows]
+    lines = [f"{title(grid)}.", ""]
+    lines += markdown_table(names, [cells_of(grid, row, interval=True) for row in grid.rows])
     told = [*(f"- {reason}" for reason in reasons(grid)), "", *explained(grid)]
     return "\n".join([*lines, "", *told, ""])
 
 
-def joined(cells: Sequence[str]) -> str:
-    """Return the row of a table in Markdown."""
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+def markdown_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table in Markdown."""
+    lines = [headings, ["---"] * len(headings), *rows]
+    return [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in lines]
 
 
 def title(grid: Grid) -> str:

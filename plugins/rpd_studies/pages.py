@@ -97,12 +97,12 @@ def _lines_of(results: Sequence[CellResult]) -> dict[str, list[Sequence[CurvePoi
 def write_reproduction(found: Reproduction, folder: Path) -> None:
     """Write the tables as a page, as Markdown and as JSON."""
     page, text, plain = (folder / name for name in REPRODUCTION_FILES)
-    write_whole(page, reproduction_page(found).encode(), folder)
+    write_whole(page, _reproduction_page(found).encode(), folder)
     write_whole(text, reproduction_tables.markdown(found).encode(), folder)
     write_whole(plain, to_bytes(found), folder)
 
 
-def reproduction_page(found: Reproduction) -> str:
+def _reproduction_page(found: Reproduction) -> str:
     """Return the page; everything from outside is escaped."""
     drawn = {
         f"{row.task}, default action {row.default_action}": row for row in found.rows if row.results

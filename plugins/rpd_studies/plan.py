@@ -19,12 +19,12 @@ from rpd_studies.figures import examples, is_figure
 
 Finish = Literal["answer", "sweep"]
 """How far each run goes: to the whole answer of `rpd run`, or to the curves of the sweep."""
-FINISHES: tuple[Finish, ...] = get_args(Finish)
-SECTIONS = ("all", "cross", "cell")
-KEYS = (*SECTIONS, "seeds", "finish", "show")
+_FINISHES: tuple[Finish, ...] = get_args(Finish)
+_SECTIONS = ("all", "cross", "cell")
+KEYS = (*_SECTIONS, "seeds", "finish", "show")
 SEEDS = (0, 1, 2, 3, 4)
 """Where a file names none."""
-MOST = 100_000
+_MOST = 100_000
 """Cells and seeds beyond this are a slip of the keyboard."""
 _ELSEWHERE = {"seed": "seeds stand at the top of the file, as seeds = [0, 1, 2]"}
 """Settings that cells do not have, and why."""
@@ -187,8 +187,8 @@ def _refuse_too_many(choices: Mapping[str, Sequence[Any]], where: str) -> None:
     size = 1
     for values in choices.values():
         size *= len(values)
-    if size > MOST:
-        raise ConfigError(f"{where} makes {size} cells: at most {MOST} are taken")
+    if size > _MOST:
+        raise ConfigError(f"{where} makes {size} cells: at most {_MOST} are taken")
 
 
 def _cell(common: Mapping[str, Any], own: Mapping[str, Any]) -> Cell:
@@ -207,8 +207,8 @@ def _seeds(value: Any, where: str) -> tuple[int, ...]:
 
 
 def _finish(value: Any, where: str) -> Finish:
-    if value not in FINISHES:
-        raise ConfigError(f"{where}: finish must be {' or '.join(FINISHES)}, got {value!r:.60}")
+    if value not in _FINISHES:
+        raise ConfigError(f"{where}: finish must be {' or '.join(_FINISHES)}, got {value!r:.60}")
     return value  # type: ignore[no-any-return]
 
 
@@ -229,9 +229,9 @@ def check_plan(plan: Plan, registry: Registry, where: str) -> None:
     """
     if not plan.cells:
         raise ConfigError(f"{where} has no cell: add [cross] or [[cell]]")
-    if len(plan.cells) * len(plan.seeds) > MOST:
+    if len(plan.cells) * len(plan.seeds) > _MOST:
         told = f"{counted(len(plan.cells), 'cell')} with {counted(len(plan.seeds), 'seed')}"
-        raise ConfigError(f"{where} has {told}: at most {MOST} runs are taken")
+        raise ConfigError(f"{where} has {told}: at most {_MOST} runs are taken")
     seen: dict[str, int] = {}
     made: set[tuple[str, str]] = set()
     for number, cell in enumerate(plan.cells, 1):

@@ -20,7 +20,7 @@ from rpd_studies.reproduction import Reproduction, reproduction
 SHIPPED = ("MiniGrid", "CartPole")
 """Tasks whose policies ship with rpd; the ones that are played where none is named."""
 REPEATS = 5
-RANKINGS = (*PORTFOLIO, "freqvis")
+_RANKINGS = (*PORTFOLIO, "freqvis")
 """What the paper ranks by, besides at random."""
 FOLDER = "reproduce"
 
@@ -75,7 +75,7 @@ class Wanted:
                 own["policy"] = policies[task.name]
             cells.append(Cell({**own, **self.settings}, ("env", "default_action")))
         seeds = tuple(range(self.repeats))
-        plan = Plan(FOLDER, tuple(cells), seeds, "sweep", rankings=RANKINGS, folder=FOLDER)
+        plan = Plan(FOLDER, tuple(cells), seeds, "sweep", rankings=_RANKINGS, folder=FOLDER)
         check_plan(plan, installed(), "reproduce")
         for cell in cells:
             check_files(cell.settings, installed())

@@ -12,7 +12,7 @@ from rpd_studies.results import CellResult, Failure, Grid, GridRow, Spread
 
 POINTS = 8.0
 """Percentage points by which two figures may always differ."""
-PER_EPISODE = {
+_PER_EPISODE = {
     "steps": "episode_steps{}.portfolio",
     "random_steps": "episode_steps{}.random",
 }
@@ -99,7 +99,7 @@ def reproduced_row(task: PaperTask, action: str, policy: str, row: GridRow) -> R
         policy,
         row.results[0].condition if row.results else "",
         _compared_columns(task, action, row, COLUMNS),
-        _compared_columns(task, action, row, PER_EPISODE),
+        _compared_columns(task, action, row, _PER_EPISODE),
         row.figures.get("return"),
         row.figures.get("reference"),
         _percent(row, "passed"),

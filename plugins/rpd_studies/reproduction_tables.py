@@ -11,7 +11,7 @@ from rich.table import Table
 
 from rpd_core.cli.text import say
 from rpd_core.errors import counted
-from rpd_studies.grid_tables import counted_seeds, joined
+from rpd_studies.grid_tables import counted_seeds, markdown_table
 from rpd_studies.paper import COLUMNS, FRACTIONS, paper_task
 from rpd_studies.reproduction import Compared, ReproducedRow, Reproduction
 from rpd_studies.results import Spread
@@ -28,7 +28,7 @@ _ACTIONS = {"repeat": "repeat the previous action", "random": "take a random act
 
 
 @dataclass(frozen=True)
-class PaperTable:
+class _PaperTable:
     """One of the tables, as texts."""
 
     title: str
@@ -36,7 +36,7 @@ class PaperTable:
     rows: tuple[tuple[str, ...], ...]
 
 
-def tables_of(found: Reproduction) -> list[PaperTable]:
+def tables_of(found: Reproduction) -> list[_PaperTable]:
     """Return the tables in the paper's layout: ours, and the paper's figures in brackets."""
     tables = []
     for action in dict.fromkeys(row.default_action for row in found.rows):
@@ -47,9 +47,9 @@ def tables_of(found: Reproduction) -> list[PaperTable]:
     return [*tables, _suites(found)]
 
 
-def _pruning(found: Reproduction, action: str, percent: str) -> PaperTable:
+def _pruning(found: Reproduction, action: str, percent: str) -> _PaperTable:
     rows = [row for row in found.rows if row.default_action == action]
-    return PaperTable(
+    return _PaperTable(
         f"Least share for {percent} % of the return, default action: "
         f"{_ACTIONS.get(action, action)} (the paper's figure in brackets)",
         ("task", *_COLUMNS.values(), *_PER_EPISODE.values(), "agrees"),
@@ -84,7 +84,7 @@ def _verdict(some: Sequence[Compared]) -> str:
     return f"{sum(known)} of {len(known)}" if known else "–"
 
 
-def _differences(found: Reproduction) -> PaperTable:
+def _differences(found: Reproduction) -> _PaperTable:
     names = ("states90", "states50", "steps90", "steps50")
     rows = tuple(
         (one.task, *(f"{_signed(one.ours[n])} ({_signed(one.paper[n])})" for n in names))
@@ -92,14 +92,14 @@ def _differences(found: Reproduction) -> PaperTable:
     )
     headings = ("task", "states, 90 %", "states, 50 %", "steps, 90 %", "steps, 50 %")
     title = "A random default action instead of repeating the last: change in points"
-    return PaperTable(title, headings, rows)
+    return _PaperTable(title, headings, rows)
 
 
 def _signed(value: float | None) -> str:
     return "–" if value is None else f"{value:+.0f}"
 
 
-def _suites(found: Reproduction) -> PaperTable:
+def _suites(found: Reproduction) -> _PaperTable:
     rows = tuple(_suite_row(row) for row in found.rows)
     headings = (
         "task", "default action", "return (paper)", "reference (paper)", "condition", "passed",
@@ -109,7 +109,7 @@ def _suites(found: Reproduction) -> PaperTable:
         "What the tables stand on; times are wall-clock times with "
         f"{counted(found.workers, 'worker')}, on another machine than the paper's"
     )
-    return PaperTable(title, headings, rows)
+    return _PaperTable(title, headings, rows)
 
 
 def _suite_row(row: ReproducedRow) -> tuple[str, ...]:
@@ -200,6 +200,5 @@ def markdown(found: Reproduction) -> str:
     """Return all tables as Markdown."""
     lines = []
     for one in tables_of(found):
-        lines += [f"**{one.title}**", "", joined(one.headings)]
-        lines += [joined(["---"] * len(one.headings)), *map(joined, one.rows), ""]
+        lines += [f"**{one.title}**", "", *markdown_table(one.headings, one.rows), ""]
     return "\n".join([*lines, *(f"{sentence}\n" for sentence in sentences(found))])

@@ -125,11 +125,11 @@ def row_of(
     """Return the row of a cell; a figure that a finished seed lacks is left out."""
     names = list(results[0].figures) if results else []
     complete = [name for name in names if all(name in one.figures for one in results)]
-    figures = {name: spread_of(name, results) for name in complete}
+    figures = {name: _spread_of(name, results) for name in complete}
     return GridRow(cell, settings, figures, tuple(results), tuple(failed))
 
 
-def spread_of(name: str, results: Sequence[CellResult]) -> Spread:
+def _spread_of(name: str, results: Sequence[CellResult]) -> Spread:
     """Return a figure over seeds."""
     values = np.array([one.figures[name] for one in results], dtype=np.float64)
     found = mean_interval(values)

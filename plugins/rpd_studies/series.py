@@ -102,7 +102,7 @@ def heard_once(note: Note) -> Note:
 
 
 @dataclass(frozen=True)
-class Standing:
+class _Standing:
     """An executor whose engine somebody else has opened, and closes."""
 
     engine: Engine
@@ -129,9 +129,9 @@ class Standing:
 
 
 @contextmanager
-def standing(executor: Executor, workers: int) -> Iterator[Standing]:
+def standing(executor: Executor, workers: int) -> Iterator[_Standing]:
     """Open an executor for many runs."""
     require("executor", executor, lacks_of_kind("executor", executor))
     with executor.open(workers) as engine:
         require("executor", executor, gave_instead("failed: open()", engine, Engine))
-        yield Standing(engine, workers, executor)
+        yield _Standing(engine, workers, executor)

@@ -125,10 +125,10 @@ def validate(
     `note` are as for `run`.
     """
     with continued(run, **how) as (session, opened):
-        return validate_session(session, opened, states, episodes, reached)
+        return _validate_session(session, opened, states, episodes, reached)
 
 
-def validate_session(
+def _validate_session(
     session: Session, run: Run, states: int, episodes: int, only_reached: bool = False
 ) -> Validation:
     """Validate the list of a run that is open for playing."""
