@@ -19,7 +19,7 @@ from rpd_core.play.relations import relation_of
 from rpd_core.plugin.blame import a_kind
 from rpd_core.plugin.chain import Chain, opened
 from rpd_core.plugin.protocols import Abstraction, FitSample
-from rpd_kit.fitting import (
+from rpd_kit.faults import (
     Faulty,
     attempt,
     check_in_scenes,

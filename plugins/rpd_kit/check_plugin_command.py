@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 _CHECK_FAILED = 3
 
 
-@shared.reporting
 def check_plugin_command(
     plugin: Annotated[
         str, typer.Argument(help="Plugin or distribution name.", autocompletion=complete_plugin)

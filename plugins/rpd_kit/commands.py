@@ -13,7 +13,7 @@ from rpd_core.cli.app import as_typer_command
 from rpd_core.errors import one_line
 from rpd_core.plugin.protocols import Component
 from rpd_core.plugin.registry import Registration, Registry
-from rpd_kit.fitting import Unchecked
+from rpd_kit.faults import Unchecked
 
 HEAVY = ("torch", "gymnasium", "numpy", "pyarrow", "pandas", "matplotlib", "sklearn", "bokeh")
 """What takes so long to import that `--help` and completion would be felt to wait."""

@@ -18,8 +18,8 @@ from rpd_core.errors import ComponentError, RpdError, one_line
 from rpd_core.plugin.blame import class_lacks, lacks_of_kind
 from rpd_core.plugin.protocols import Environment
 from rpd_core.plugin.registry import Registration, Registry, installed
-from rpd_kit import abstractions, actors, commands, environments, panels, pure, runners
-from rpd_kit.fitting import Unchecked, check_pickling
+from rpd_kit import abstractions, commands, environments, executors, measures, panels, policies
+from rpd_kit.faults import Unchecked, check_pickling
 from rpd_kit.scenes import KIT_SCENES, Imagined, Played, Scene
 
 __all__ = ["Imagined", "Report", "check_component", "check_recipe", "check_registration"]
@@ -29,14 +29,14 @@ Where = str | Environment | Imagined | None
 
 _ALONE: dict[str, Callable[[Any], Iterator[str]]] = {
     "environment": environments.check_environment,
-    "measure": pure.check_measure,
-    "condition": pure.check_condition,
-    "executor": runners.check_executor,
+    "measure": measures.check_measure,
+    "condition": measures.check_condition,
+    "executor": executors.check_executor,
 }
 _IN_SCENES: dict[str, Callable[[Any, Sequence[Scene]], Iterator[str]]] = {
-    "policy": actors.check_policy,
+    "policy": policies.check_policy,
     "abstraction": abstractions.check_abstraction,
-    "default-action": actors.check_default_action,
+    "default-action": policies.check_default_action,
     "panel": panels.check_panel,
 }
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rpd_core.plugin.kinds import KINDS
-from rpd_kit.template import lay_out
+from rpd_kit.new_plugin_command import lay_out
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 HOW_TO = DOCS / "how-to"

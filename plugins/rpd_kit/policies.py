@@ -20,7 +20,7 @@ from rpd_core.plugin.protocols import (
     PolicyInput,
     PolicyLoader,
 )
-from rpd_kit.fitting import Faulty, at_work, attempt, check_in_scenes
+from rpd_kit.faults import Faulty, at_work, attempt, check_in_scenes
 from rpd_kit.scenes import LANES, NEIGHBOURS, Rows, Scene
 
 if TYPE_CHECKING:
