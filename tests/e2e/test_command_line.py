@@ -233,7 +233,7 @@ def test_an_environment_that_prints_does_not_spoil_the_json(rpd, tmp_path, worke
     "words",
     [
         ["run", "--dry-run", "--policy", "python:chatty:ones", "--default-action", "constant:0"],
-        ["describe-policy", "python:chatty:ones", "--episodes", "2"],
+        ["describe", "policy", "python:chatty:ones", "--episodes", "2"],
     ],
 )
 def test_nor_does_it_spoil_that_of_other_commands(rpd, tmp_path, words):
@@ -271,7 +271,7 @@ def test_closed_streams_do_no_harm(rpd, tmp_path, closed, what):
 @pytest.mark.parametrize(
     "words",
     [
-        ["describe-policy", "random", "--episodes", "1"],
+        ["describe", "policy", "random", "--episodes", "1"],
         ["suite", "--policy", "random", "--episodes", "20", "--workers", "1"],
     ],
 )

@@ -168,11 +168,7 @@ def make_small(monkeypatch: pytest.MonkeyPatch) -> None:
         }
 
     monkeypatch.setattr(options, "given", fewer)
-    for module in ("run", "validate"):
-        monkeypatch.setattr(
-            f"rpd_core.cli.{module}.executor_for",
-            lambda text, stall_timeout: installed().make("executor", text),
-        )
+    monkeypatch.setattr("rpd_core.cli.work.ISOLATE", None)
 
 
 def pages_with(mark: str) -> list[Path]:
