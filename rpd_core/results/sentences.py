@@ -137,11 +137,6 @@ def _compared(chance: Threshold | None) -> str:
     )
 
 
-def reached_words(share: float) -> str:
-    """Return how often a state is reached, without making a little of it nothing."""
-    return "never" if share == 0 else "<1%" if share < 0.01 else f"{share:.0%}"
-
-
 def list_notes(facts: ListFacts) -> list[str]:
     """Return what a reader of the list must know, a sentence each."""
     notes = []
