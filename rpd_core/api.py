@@ -159,7 +159,7 @@ def carry_out(
 
 def finish_run(session: Session, run: Run, names: Sequence[str]) -> dict[str, Path]:
     """Do what commands add to a finished run, which has its answer whatever becomes of it."""
-    made = {}
+    made: dict[str, Path] = {}
     for one in session.registry.of_kind("command"):
         name = one.component.name
         if not (one.ready and one.component.after_run and name in names):

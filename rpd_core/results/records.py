@@ -220,7 +220,7 @@ class Ties:
     """Size of the largest."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class Decision:
     """One state of the list, in words."""
 
