@@ -95,7 +95,7 @@ def _failures(policy: Policy) -> str:
 
 
 def _policy_sentence(summary: Summary, policy: Policy, wanted: str) -> str:
-    elsewhere = " and in all that the suite never saw" * policy_decides_elsewhere(summary)
+    elsewhere = " and in all that the suite never saw" * _policy_decides_elsewhere(summary)
     kept = f"{policy.share:.0%} of the return ({_range(policy)}{policy.episodes} fresh episodes)"
     states = "state" if policy.kept == 1 else "states"
     if policy.kept == 0 and policy.met:
@@ -188,7 +188,7 @@ def few_digits(condition: str) -> str:
 
 def advice_on(summary: Summary) -> list[str]:
     """Return what would make the answer better."""
-    found = advice(summary.suite, summary.coverage, policy_decides_elsewhere(summary))
+    found = advice(summary.suite, summary.coverage, _policy_decides_elsewhere(summary))
     passed = summary.pass_rates.original
     if passed < _HARDLY:
         found.append(
@@ -198,7 +198,7 @@ def advice_on(summary: Summary) -> list[str]:
     return found
 
 
-def policy_decides_elsewhere(summary: Summary) -> bool:
+def _policy_decides_elsewhere(summary: Summary) -> bool:
     """Return whether the policy decides in states that the suite never saw."""
     return bool(summary.configuration["analysis"].get("unvisited") == "policy")
 
