@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rpd.face import Run, build_suite, merge_runs, open_run, report, run
     from rpd_compare.compare import compare
     from rpd_compare.results import Comparison
-    from rpd_core import *  # noqa: F403
+    from rpd_core import *  # type: ignore[assignment]  # noqa: F403
     from rpd_pictures.taking import draw_run as take_pictures
     from rpd_studies.bench import bench
     from rpd_studies.grid import grid

@@ -63,7 +63,7 @@ class Commands(TyperGroup):
                 ])  # fmt: skip
 
 
-class GroupedOptions(TyperCommand):
+class _GroupedOptions(TyperCommand):
     """A command whose options stand under the headings that they name as their panel."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -94,7 +94,7 @@ def as_typer_command(component: Component, function: Callable[..., Any]) -> Type
     """Return a function as a command of Typer; whatever it raises is shown as we show it."""
     made = typer.Typer(add_completion=False, rich_markup_mode=None)
     made.command(
-        component.name, cls=GroupedOptions, short_help=component.summary, context_settings=_HELP
+        component.name, cls=_GroupedOptions, short_help=component.summary, context_settings=_HELP
     )(shared.reporting(function))
     command = typer.main.get_command(made)
     assert isinstance(command, TyperCommand), "it has one command"
