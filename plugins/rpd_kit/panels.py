@@ -12,7 +12,7 @@ import numpy as np
 from rpd_core.chance import state_keys
 from rpd_core.errors import ComponentError, one_line
 from rpd_core.plugin.protocols import Entry, Panel, PanelFacts, PanelView, Plotter
-from rpd_kit.fitting import Unchecked
+from rpd_kit.faults import Unchecked
 from rpd_kit.scenes import Scene, parts_of
 from rpd_report.blocks import Room, checked_blocks
 
@@ -92,7 +92,7 @@ def _views(scenes: Sequence[Scene]) -> Iterator[PanelView]:
             entries=entries, shape=tuple(values.shape[1:]),
         )  # fmt: skip
         yield _view(about, values)
-        yield _view(dataclasses.replace(about, finish=("pictures",)), values)
+        yield _view(dataclasses.replace(about, pictures=True), values)
 
 
 def _view(about: PanelFacts, values: Any) -> PanelView:

@@ -16,8 +16,8 @@ from rpd_core.plugin.registry import installed
 from rpd_core.results.pictures import Pictures, read_pictures
 from rpd_core.results.records import Summary
 from rpd_core.results.run import Run
-from rpd_core.results.sentences import advice_on, headline, reached_words
-from rpd_core.results.words import most_often
+from rpd_core.results.sentences import advice_on, headline
+from rpd_core.results.words import most_often, reached_words
 from rpd_core.store.codec import from_plain, to_plain
 from rpd_core.store.files import write_whole
 from rpd_report import sentences
@@ -46,7 +46,6 @@ from rpd_report.sweep import Line, sweep_lines
 from rpd_report.unfinished import begun_run
 from rpd_studies.validation import FILE as VALIDATION
 from rpd_studies.validation import Validation
-from rpd_studies.validation_text import sentences as validation_sentences
 
 FILE = "report.html"
 LARGEST = 5_000_000
@@ -176,7 +175,7 @@ def _summary_parts(read: _Read) -> dict[str, Any]:
         "advice": [*advice_on(summary), *read.notes],
         "health": list(sentences.health(summary)),
         "validation": read.validation,
-        "validation_lines": validation_sentences(read.validation) if read.validation else [],
+        "validation_lines": read.validation.sentences if read.validation else (),
     }
 
 

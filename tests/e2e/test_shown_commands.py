@@ -158,21 +158,17 @@ def make_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     given = options.given
 
-    def fewer(settings: dict[str, Any], extra: Any = ()) -> dict[str, Any]:
+    def fewer(settings: dict[str, Any]) -> dict[str, Any]:
         sweep = {"shares": (0.0, 0.5, 1.0), "random_rankings": 1}
         suite = {"lanes": 16}
         return {
-            **given(settings, extra),
+            **given(settings),
             **(sweep if "test_episodes" in settings else {}),
             **(suite if "mutation_rate" in settings and settings["env"] else {}),
         }
 
     monkeypatch.setattr(options, "given", fewer)
-    for module in ("run", "validate"):
-        monkeypatch.setattr(
-            f"rpd_core.cli.{module}.executor_for",
-            lambda text, stall_timeout: installed().make("executor", text),
-        )
+    monkeypatch.setattr("rpd_core.cli.work.ISOLATE", None)
 
 
 def pages_with(mark: str) -> list[Path]:

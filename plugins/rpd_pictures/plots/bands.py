@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from rpd_core.plugin.protocols import FloatArray
-    from rpd_studies.grids.results import CurvePoint
+    from rpd_studies.results import CurvePoint
 
 GRID = np.linspace(0.0, 1.0, 101)
 """Shares at which curves of different runs are compared."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from matplotlib.figure import Figure
 
 from rpd_core.results.run import Run
-from rpd_core.results.sentences import reached_words
+from rpd_core.results.words import reached_words
 from rpd_pictures.plots.asking import PlotError
 from rpd_pictures.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, house_style, new_figure
 
