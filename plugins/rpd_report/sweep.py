@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
+from rpd_core.analysis.quantiles import upper_t
 from rpd_core.pruning.curves import Curve, averaged_curve
-from rpd_core.pruning.tails import quantile
 from rpd_core.results.run import Run
 
 Role = Literal["list", "measure", "baseline"]
@@ -61,7 +61,7 @@ def _role(name: str, list_by: str) -> Role:
 
 def _line(curve: Curve, role: Role) -> Line:
     mean, counts = curve.mean_return, curve.episodes
-    factors = [quantile(_LEVEL, max(count - 1, 1)) for count in counts.tolist()]
+    factors = [upper_t(_LEVEL, max(count - 1, 1)) for count in counts.tolist()]
     wide = np.array(factors) * curve.spread / np.sqrt(counts)  # 0 for a single episode
     return Line(
         curve.name,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.analysis.intervals import two_sided_z
+from rpd_core.analysis.quantiles import two_sided_z
 from rpd_core.pruning.curves import Curve, mean_curve
 from rpd_core.results.run import Run
 
