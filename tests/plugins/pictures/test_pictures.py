@@ -244,7 +244,7 @@ def test_a_run_without_a_place_for_pictures_has_its_answer(tmp_path: Path) -> No
     (tmp_path / "run" / "pictures").symlink_to(tmp_path / "elsewhere")
     done = finish(tmp_path / "run", finish=("pictures",), note=heard.append)
     assert done.summary.decisions is not None
-    assert [text for text in heard if "no pictures were taken" in text]
+    assert [text for text in heard if "the run has its answer, but no pictures: " in text]
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 

@@ -187,7 +187,7 @@ def test_the_same_run_gives_the_same_bytes_whatever_the_users_settings(
 
 def test_figures_need_no_pyplot_and_reading_a_run_needs_no_matplotlib(run: Run) -> None:
     program = (
-        "import sys, rpd_core; run = rpd_core.open_run(sys.argv[1]); run.top(3);"
+        "import sys, rpd; run = rpd.open_run(sys.argv[1]); run.top(3);"
         "assert 'matplotlib' not in sys.modules;"
         "png = run.plot.decisions()._repr_png_();"
         "assert png[:4] == bytes([0x89]) + b'PNG';"
