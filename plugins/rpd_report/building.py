@@ -24,7 +24,6 @@ from rpd_core.store.codec import from_plain, to_plain
 from rpd_core.store.files import write_whole
 from rpd_report import sentences
 from rpd_report.blocks import ShownPlane
-from rpd_report.charts import curve_chart, library, plane_chart
 from rpd_report.gallery import Gallery, open_gallery
 from rpd_report.heatmaps import plane_drawings
 from rpd_report.listed import MOST_ROWS, Listed, read_list
@@ -79,10 +78,10 @@ def write_page(run: Run, out: Path | None = None) -> Path:
 def build_page(run: Run) -> bytes:
     """Return the page of a run, which is small enough to be mailed."""
     if run.name is None:
-        return render({**_nothing(), **_unfinished(run)}, "")
-    script, content = library(), b""
+        return render({**_nothing(), **_unfinished(run)})
+    content = b""
     for room in _ROOMS:
-        content = render(_finished(run, room), script)
+        content = render(_finished(run, room))
         if len(content) <= LARGEST:
             break
     return content
@@ -118,7 +117,7 @@ def _nothing() -> dict[str, Any]:
     """Return a page without content; every part of the template has its value."""
     return {
         "summary": None, "chosen": None, "lines": (), "rows": (), "clips": (), "panels": (),
-        "advice": (), "facts": (), "versions": (), "plane_data": (), "table_data": "",
+        "advice": (), "facts": (), "versions": (), "table_data": "",
         "list_notes": (), "rules": (), "table_notes": (), "verdicts": (), "pictures": {},
         "kept": (), "list_about": "", "validation": None, "meaning": "",
         "outcomes": sentences.OUTCOMES, "data": inline_json({}), "blank": _BLANK,
@@ -205,22 +204,12 @@ def _curve_parts(run: Run, read: _Read) -> dict[str, Any]:
         "dashes": DASHES,
         "ranked": set(read.listed.ranks),
     }
-    charts = {}
     for axis in ("states", "steps") if lines else ():
         marked = None if point is None else (getattr(point, axis), point.return_mean)
         parts[f"drawing_{axis}"] = curve_drawing(lines, axis, target, marked)
-        charts[axis] = curve_chart(lines, axis, target, marked)
-    planes = [
-        [plane_chart(layer["name"], layer["combine"] == "sum") for layer in block.layers]
-        for panel in read.panels
-        for block in panel.blocks
-        if isinstance(block, ShownPlane)
-    ]
     scale = scale_of(read.listed.rows)
     parts["data"] = inline_json(
         {
-            "charts": charts,
-            "planes": planes,
             "lines": [_plain_line(line) for line in lines],
             "target": target,
             "original": summary.original.return_mean,
@@ -312,16 +301,15 @@ def _cut(text: str, longest: int = 400) -> str:
 
 
 def _panel_parts(read: _Read) -> dict[str, Any]:
-    texts: list[Markup] = []
     shown = [
         {"title": panel.title, "name": panel.name, "fault": panel.fault,
-         "groups": list(_groups(panel.blocks, texts))}
+         "groups": list(_groups(panel.blocks))}
         for panel in read.panels
     ]  # fmt: skip
-    return {"panels": shown, "plane_data": texts}
+    return {"panels": shown}
 
 
-def _groups(blocks: Sequence[Any], texts: list[Markup]) -> Iterable[dict[str, Any]]:
+def _groups(blocks: Sequence[Any]) -> Iterable[dict[str, Any]]:
     """Yield what a panel shows, images that follow one another together."""
     images: list[dict[str, str]] = []
     for block in [*blocks, None]:
@@ -335,9 +323,7 @@ def _groups(blocks: Sequence[Any], texts: list[Markup]) -> Iterable[dict[str, An
         if isinstance(block, Paragraph):
             yield {"kind": "text", "block": block}
         elif isinstance(block, ShownPlane):
-            texts.append(Markup(packed({"axes": block.axes, "layers": block.layers})))
-            drawings = plane_drawings(block)
-            yield {"kind": "plane", "block": block, "number": len(texts) - 1, "drawings": drawings}
+            yield {"kind": "plane", "block": block, "drawings": plane_drawings(block)}
 
 
 def _repeat_parts(read: _Read) -> dict[str, Any]:

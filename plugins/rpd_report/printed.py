@@ -1,4 +1,4 @@
-"""Curves and intervals as small drawings in SVG, for print and before any script runs."""
+"""Curves and intervals as small drawings in SVG."""
 
 from __future__ import annotations
 
@@ -48,6 +48,10 @@ class Frame:
         span = max(self.high - self.low, 1e-12)
         return _TOP + (self.high - value) / span * (_HEIGHT - _TOP - _BOTTOM)
 
+    def inside(self, value: float) -> float:
+        """Return the place of a return, or the edge that is nearest to it."""
+        return self.y(min(max(value, self.low), self.high))
+
     def ticks(self) -> list[float]:
         """Return four to ten round returns."""
         power = 10.0 ** math.floor(math.log10(max(self.high - self.low, 1e-12)))
@@ -94,10 +98,19 @@ def _path(frame: Frame, line: Line, axis: str, colour: str) -> str:
     dashes = " ".join(map(str, DASHES.get(line.name, ())))
     width = 2.6 if line.role == "list" else 1.4
     dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
+    band = _band(frame, line, colour) if axis == "states" else ""  # steps may turn back
     return (
-        f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="{width}"{dashed}>'
-        f"<title>{escape(line.name)}</title></polyline>"
+        f'<g data-curve="{escape(line.name)}">{band}<polyline points="{points}" fill="none" '
+        f'stroke="{colour}" stroke-width="{width}"{dashed}>'
+        f"<title>{escape(line.name)}</title></polyline></g>"
     )
+
+
+def _band(frame: Frame, line: Line, colour: str) -> str:
+    ends = [*zip(line.states, line.high, strict=True)]
+    ends += reversed([*zip(line.states, line.low, strict=True)])
+    points = " ".join(f"{frame.x(share):.1f},{frame.inside(end):.1f}" for share, end in ends)
+    return f'<polygon points="{points}" fill="{colour}" fill-opacity="0.1"/>'
 
 
 def _axes(frame: Frame, label: str) -> str:
