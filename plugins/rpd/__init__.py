@@ -15,9 +15,9 @@ import rpd_core
 if TYPE_CHECKING:
     from rpd.face import Run, build_suite, merge_runs, open_run, report, run
     from rpd_compare.compare import compare
-    from rpd_compare.results import Comparison
+    from rpd_compare.records import Comparison
     from rpd_core import *  # noqa: F403
-    from rpd_pictures.taking import draw_run as take_pictures
+    from rpd_pictures.pictures import draw_run as take_pictures
     from rpd_studies.bench import bench
     from rpd_studies.grid import grid
     from rpd_studies.grids.reproduced import Reproduction
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     __version__: str
 
 _OWN = {
-    "Comparison": "rpd_compare.results:Comparison",
+    "Comparison": "rpd_compare.records:Comparison",
     "Grid": "rpd_studies.grids.results:Grid",
     "Reproduction": "rpd_studies.grids.reproduced:Reproduction",
     "Run": "rpd.face:Run",
@@ -42,7 +42,7 @@ _OWN = {
     "report": "rpd.face:report",
     "reproduce": "rpd_studies.reproduce:reproduce",
     "run": "rpd.face:run",
-    "take_pictures": "rpd_pictures.taking:draw_run",
+    "take_pictures": "rpd_pictures.pictures:draw_run",
     "validate": "rpd_studies.validation:validate",
     "vary": "rpd_studies.sensitivity:vary",
 }

@@ -13,8 +13,8 @@ from rpd_core.results.run import Run as StoredRun
 from rpd_report.notebook import TopDecisions, answer_as_html, unfinished_as_html
 
 if TYPE_CHECKING:
-    from rpd_pictures.plots.catalogue import Plots
-    from rpd_pictures.rendering import Rendered
+    from rpd_pictures.figures.catalogue import Plots
+    from rpd_pictures.film import Rendered
     from rpd_report.explanation import Explanation
 
 P = ParamSpec("P")
@@ -35,7 +35,7 @@ class Run(StoredRun):
     @property
     def plot(self) -> Plots:
         """Figures: `run.plot.curves()` returns a matplotlib figure."""
-        from rpd_pictures.plots.catalogue import Plots  # matplotlib takes a while to import
+        from rpd_pictures.figures.catalogue import Plots  # matplotlib takes a while to import
 
         return Plots(self)
 
@@ -58,14 +58,14 @@ class Run(StoredRun):
     ) -> Rendered:
         """Draw an episode, or with `decision` a decision, as a film; the policy and the environment
         must be there. `keep`, `find`, `against`, `trace` and `frames` are those of `rpd render`."""
-        from rpd_pictures.rendering import render_run  # it plays and draws
+        from rpd_pictures.film import render_run  # it plays and draws
 
         return render_run(self, episode, out, trust_policy, **more)
 
 
 def report(run: StoredRun | str | os.PathLike[str], path: str | Path | None = None) -> Path:
     """Write the page of a run, into its directory or elsewhere, and return where it is."""
-    from rpd_report.building import write_page  # it takes a while to import
+    from rpd_report.page import write_page  # it takes a while to import
 
     opened = run if isinstance(run, StoredRun) else api.open_run(run)
     return write_page(opened, None if path is None else Path(path))

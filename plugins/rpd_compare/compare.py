@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpd_compare.agreement import CLEAR, Choices, agreements, compare_choices
-from rpd_compare.checking import effects_differ_because, refuse_incomparable
-from rpd_compare.differences import Differences, compare_effects, difference_interval
+from rpd_compare.changes import Differences, compare_effects, difference_interval
+from rpd_compare.comparable import effects_differ_because, refuse_incomparable
 from rpd_compare.pictures import state_pictures
-from rpd_compare.results import (
+from rpd_compare.records import (
     AgreementCurve,
     ComparedState,
     Comparison,
@@ -28,7 +28,7 @@ from rpd_core.errors import EvidenceError
 from rpd_core.plugin.protocols import Spectrum
 from rpd_core.results.run import Run, opened_run
 from rpd_core.results.words import policy_words
-from rpd_pictures.plots.data import RANDOM, PlottedCurve, curves_of
+from rpd_pictures.figures.data import RANDOM, PlottedCurve, curves_of
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import BoolArray, IntArray, KeyArray

@@ -12,7 +12,7 @@ from rpd_core.cli.listing import reached_words
 from rpd_core.cli.text import say
 
 if TYPE_CHECKING:
-    from rpd_compare.results import (
+    from rpd_compare.records import (
         AgreementCurve,
         ComparedState,
         Comparison,

@@ -20,7 +20,7 @@ def rpd_commands() -> list[Component]:
             "rpd_pictures.pictures_command:pictures_command",
             "Draw the first decisions of a list",
             group="Look",
-            after_run="rpd_pictures.taking:take_after_run",
+            after_run="rpd_pictures.pictures:take_after_run",
             runs_code=False,
         ),
         Component(

@@ -20,7 +20,7 @@ def pictures_command(
     from rpd_core.pipeline import prepare_run
     from rpd_core.results.run import Run
     from rpd_pictures.gathering import gather_for
-    from rpd_pictures.taking import take_pictures
+    from rpd_pictures.pictures import take_pictures
 
     run = shared.chosen_run(run)
     with shared.progress_bars() as progress:

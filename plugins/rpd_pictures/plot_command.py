@@ -9,7 +9,7 @@ import typer
 
 from rpd_core.cli import options, shared
 from rpd_core.errors import ConfigError
-from rpd_pictures.plots.names import PLOTS
+from rpd_pictures.figures.names import PLOTS
 
 
 @shared.reporting
@@ -37,8 +37,8 @@ def plot_command(
     if entries is not None and len(entries) != 2:
         raise ConfigError(f"--pair takes two entries with a comma between, got {pair!r}")
     from rpd_core.results.run import opened_run
-    from rpd_pictures.plots.asking import PlotOptions
-    from rpd_pictures.plots.catalogue import draw, kind_of, save_figure
+    from rpd_pictures.figures.asking import PlotOptions
+    from rpd_pictures.figures.catalogue import draw, kind_of, save_figure
 
     where, wanted = shared.run_and(run, plot, "PLOT", "rpd plot RUN curves")
     path = out or Path(f"{wanted}.png")

@@ -11,7 +11,7 @@ from rpd_core.cli import options, shared
 from rpd_core.cli.streams import output_for_the_answer
 
 if TYPE_CHECKING:
-    from rpd_pictures.rendering import Rendered
+    from rpd_pictures.film import Rendered
 
 
 @shared.reporting
@@ -48,7 +48,7 @@ def render_command(
 ) -> None:
     """Draw an episode, or a decision against the default, as a film."""
     from rpd_core.api import open_run
-    from rpd_pictures.rendering import render_run
+    from rpd_pictures.film import render_run
 
     wanted: dict[str, Any] = {"decision": decision, "keep": keep, "find": find}
     wanted |= {"against": against, "trace": trace, "frames": frames}

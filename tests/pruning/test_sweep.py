@@ -24,7 +24,7 @@ from rpd_core.pruning.evaluation import Evaluations, stored_table
 from rpd_core.pruning.references import References
 from rpd_core.pruning.stopping import ERROR, FIRST, Rule, is_open, look_sizes, rule_for
 from rpd_core.pruning.sweep import Sweep, sweep
-from rpd_pictures.plots.data import curves_of
+from rpd_pictures.figures.data import curves_of
 from rpd_report.sweep import sweep_lines
 
 STATES, LENGTH, TESTED = 200, 50, 100

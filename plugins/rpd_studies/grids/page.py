@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, StrictUndefined
 
 from rpd_core.config.settings import PORTFOLIO
-from rpd_pictures.plots.bands import draw_bands
-from rpd_pictures.plots.style import rendered, short_spec
+from rpd_pictures.figures.bands import draw_bands
+from rpd_pictures.figures.style import rendered, short_spec
 from rpd_studies.grids.results import CellResult, CurvePoint, Grid, GridRow
 from rpd_studies.grids.text import cells_of, explained, headings, reasons, title
 

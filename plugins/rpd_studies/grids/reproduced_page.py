@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rpd_core.store.codec import to_bytes
 from rpd_core.store.files import write_whole
-from rpd_pictures.plots.bands import draw_bands
+from rpd_pictures.figures.bands import draw_bands
 from rpd_studies.grids.page import embedded, lines_of, rendered_page
 from rpd_studies.grids.reproduced import Reproduction
 from rpd_studies.grids.reproduced_text import markdown, sentences, tables_of

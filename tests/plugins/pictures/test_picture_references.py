@@ -15,10 +15,10 @@ import pytest
 from PIL import Image
 
 from rpd_pictures.cards import Card, draw_card, side_by_side
-from rpd_pictures.plots.curves import CurvesData, draw_curves
-from rpd_pictures.plots.data import PlottedCurve
-from rpd_pictures.plots.map import MapData, draw_map
-from rpd_pictures.plots.style import rendered
+from rpd_pictures.figures.curves import CurvesData, draw_curves
+from rpd_pictures.figures.data import PlottedCurve
+from rpd_pictures.figures.map import MapData, draw_map
+from rpd_pictures.figures.style import rendered
 
 FOLDER = Path(__file__).parent / "references"
 WIDTH = 160

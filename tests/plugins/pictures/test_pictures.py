@@ -27,9 +27,9 @@ from rpd_core.results.pictures import picture_folder, read_pictures
 from rpd_core.results.verification import verify
 from rpd_pictures import cards, files
 from rpd_pictures.clips import ClipJob, choose_pairs, film_pairs
+from rpd_pictures.pictures import take_pictures, visits_of
 from rpd_pictures.portraits import Sighting, affordable
 from rpd_pictures.scene import Scene, gathered_by
-from rpd_pictures.taking import take_pictures, visits_of
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,9 @@ from rpd_core.errors import ComponentError, StoreError
 from rpd_core.plugin.protocols import Axis, Layer, Paragraph, Plane
 from rpd_core.plugin.registry import installed
 from rpd_core.store import checking
-from rpd_report import building, listed, sentences
+from rpd_report import decisions as listed
+from rpd_report import page as building
+from rpd_report import sentences
 from rpd_report.blocks import Room, binned, checked_blocks
 from rpd_report.packing import inline_json
 from rpd_report.sweep import sweep_lines

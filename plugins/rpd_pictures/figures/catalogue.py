@@ -11,17 +11,17 @@ from matplotlib.figure import Figure
 from rpd_core.errors import nearest
 from rpd_core.results.run import Run
 from rpd_core.store.files import write_whole
-from rpd_pictures.plots.asking import PlotError, PlotOptions
-from rpd_pictures.plots.balance import balance_data, draw_balance
-from rpd_pictures.plots.curves import curves_data, draw_curves
-from rpd_pictures.plots.decisions import decisions_data, draw_decisions
-from rpd_pictures.plots.deletion import deletion_data, draw_deletion
-from rpd_pictures.plots.map import draw_map, map_data
-from rpd_pictures.plots.names import KINDS, PLOTS
-from rpd_pictures.plots.panels import draw_by_panel
-from rpd_pictures.plots.rounds import draw_rounds, rounds_data
-from rpd_pictures.plots.scores import draw_scores, scores_data
-from rpd_pictures.plots.style import rendered
+from rpd_pictures.figures.asking import PlotError, PlotOptions
+from rpd_pictures.figures.balance import balance_data, draw_balance
+from rpd_pictures.figures.curves import curves_data, draw_curves
+from rpd_pictures.figures.decisions import decisions_data, draw_decisions
+from rpd_pictures.figures.deletion import deletion_data, draw_deletion
+from rpd_pictures.figures.map import draw_map, map_data
+from rpd_pictures.figures.names import KINDS, PLOTS
+from rpd_pictures.figures.panels import draw_by_panel
+from rpd_pictures.figures.rounds import draw_rounds, rounds_data
+from rpd_pictures.figures.scores import draw_scores, scores_data
+from rpd_pictures.figures.style import rendered
 
 _DRAWN: dict[str, Callable[[Run, PlotOptions], Figure]] = {
     "curves": lambda run, asked: draw_curves(curves_data(run, asked.measures)),

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 
 from rpd_core.cli.listing import reached_words
 from rpd_core.results.run import Run
-from rpd_pictures.plots.asking import PlotError
-from rpd_pictures.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, house_style, new_figure
+from rpd_pictures.figures.asking import PlotError
+from rpd_pictures.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, house_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

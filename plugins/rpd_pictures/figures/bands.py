@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from rpd_pictures.plots.style import (
+from rpd_pictures.figures.style import (
     BLUE,
     GREY,
     Line,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from matplotlib.figure import Figure
 
 from rpd_core.results.run import Run
-from rpd_pictures.plots.asking import PlotError
-from rpd_pictures.plots.style import (
+from rpd_pictures.figures.asking import PlotError
+from rpd_pictures.figures.style import (
     GREY,
     house_style,
     in_percent,

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 
 from rpd_core.errors import nearest
 from rpd_core.results.run import Run
-from rpd_pictures.plots.asking import PlotError
-from rpd_pictures.plots.data import PlottedCurve, curves_of
-from rpd_pictures.plots.style import (
+from rpd_pictures.figures.asking import PlotError
+from rpd_pictures.figures.data import PlottedCurve, curves_of
+from rpd_pictures.figures.style import (
     GREY,
     RED,
     Line,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rpd_compare.agreement import Agreement
-from rpd_compare.differences import Change
+from rpd_compare.changes import Change
 
 
 @dataclass(frozen=True)

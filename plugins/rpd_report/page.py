@@ -24,9 +24,17 @@ from rpd_core.store.codec import from_plain, to_plain
 from rpd_core.store.files import write_whole
 from rpd_report import sentences
 from rpd_report.blocks import ShownPlane
+from rpd_report.decisions import MOST_ROWS, Listed, read_list
+from rpd_report.drawings import (
+    DASHES,
+    colours_of,
+    curve_drawing,
+    interval_drawing,
+    scale_of,
+)
 from rpd_report.gallery import Gallery, open_gallery
 from rpd_report.heatmaps import plane_drawings
-from rpd_report.listed import MOST_ROWS, Listed, read_list
+from rpd_report.markup import render
 from rpd_report.packing import codes, data_uri, inline_json, packed, rounded
 from rpd_report.panels import (
     Gathered,
@@ -35,16 +43,8 @@ from rpd_report.panels import (
     panel_facts,
     view_of,
 )
-from rpd_report.printed import (
-    DASHES,
-    colours_of,
-    curve_drawing,
-    interval_drawing,
-    scale_of,
-)
-from rpd_report.rendering import render
+from rpd_report.progress import begun_run
 from rpd_report.sweep import Line, sweep_lines
-from rpd_report.unfinished import begun_run
 from rpd_studies.validation import FILE as VALIDATION
 from rpd_studies.validation import Validation
 from rpd_studies.validation_text import sentences as validation_sentences

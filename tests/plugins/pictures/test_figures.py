@@ -21,14 +21,14 @@ from rpd_core.errors import ConfigError
 from rpd_core.pruning.curves import mean_curve
 from rpd_core.results.records import RoundFacts
 from rpd_core.results.run import Run
-from rpd_pictures.plots.balance import balance_data
-from rpd_pictures.plots.catalogue import draw
-from rpd_pictures.plots.curves import best_within, curves_data, draw_curves
-from rpd_pictures.plots.data import PlottedCurve, plotted
-from rpd_pictures.plots.map import _chosen, _in_words, map_data
-from rpd_pictures.plots.names import PLOTS
-from rpd_pictures.plots.rounds import draw_rounds, rounds_data
-from rpd_pictures.plots.style import line_styles, rendered, short_spec
+from rpd_pictures.figures.balance import balance_data
+from rpd_pictures.figures.catalogue import draw
+from rpd_pictures.figures.curves import best_within, curves_data, draw_curves
+from rpd_pictures.figures.data import PlottedCurve, plotted
+from rpd_pictures.figures.map import _chosen, _in_words, map_data
+from rpd_pictures.figures.names import PLOTS
+from rpd_pictures.figures.rounds import draw_rounds, rounds_data
+from rpd_pictures.figures.style import line_styles, rendered, short_spec
 
 
 @pytest.fixture(scope="module")
@@ -233,7 +233,7 @@ def test_what_cannot_be_drawn_is_one_line(run: Run, words: tuple[str, ...], told
 
 
 def test_every_plot_has_a_method_and_a_summary() -> None:
-    from rpd_pictures.plots.catalogue import _DRAWN, Plots
+    from rpd_pictures.figures.catalogue import _DRAWN, Plots
 
     assert [*PLOTS] == [*_DRAWN]
     assert all(callable(getattr(Plots, name)) for name in PLOTS)

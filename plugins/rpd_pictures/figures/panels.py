@@ -11,9 +11,9 @@ from rpd_core.plugin.protocols import Panel, PanelView, Plotter
 from rpd_core.plugin.registry import Registration, Registry, installed
 from rpd_core.results.pictures import read_pictures
 from rpd_core.results.run import Run
-from rpd_pictures.plots.asking import PlotError
-from rpd_pictures.plots.style import house_style, new_figure
-from rpd_report.listed import read_list
+from rpd_pictures.figures.asking import PlotError
+from rpd_pictures.figures.style import house_style, new_figure
+from rpd_report.decisions import read_list
 from rpd_report.panels import Gathered, panel_facts, view_of
 
 

@@ -17,8 +17,8 @@ from rpd_core.analysis.intervals import effect
 from rpd_core.errors import nearest
 from rpd_core.plugin.protocols import Entry
 from rpd_core.results.run import Run
-from rpd_pictures.plots.asking import PlotError
-from rpd_pictures.plots.style import LIGHT, WHOLE, house_style, new_figure
+from rpd_pictures.figures.asking import PlotError
+from rpd_pictures.figures.style import LIGHT, WHOLE, house_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,8 +11,8 @@ from matplotlib.ticker import MaxNLocator
 
 from rpd_core.errors import shell_word
 from rpd_core.results.run import Run
-from rpd_pictures.plots.asking import PlotError
-from rpd_pictures.plots.style import BLUE, RED, house_style, in_percent, new_figure
+from rpd_pictures.figures.asking import PlotError
+from rpd_pictures.figures.style import BLUE, RED, house_style, in_percent, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -35,8 +35,8 @@ from rpd_pictures.clips import (
     namer,
     same_size,
 )
-from rpd_pictures.taking import visits_of
-from rpd_pictures.tracing import draw_trace
+from rpd_pictures.pictures import visits_of
+from rpd_pictures.trace import draw_trace
 
 _FILMS, _PICTURES = (".webp", ".mp4"), (".png", ".webp")
 

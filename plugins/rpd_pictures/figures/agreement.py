@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from rpd_pictures.plots.curves import best_within
-from rpd_pictures.plots.data import RANDOM, PlottedCurve
-from rpd_pictures.plots.style import (
+from rpd_pictures.figures.curves import best_within
+from rpd_pictures.figures.data import RANDOM, PlottedCurve
+from rpd_pictures.figures.style import (
     BLUE,
     GREY,
     ORANGE,
@@ -23,7 +23,7 @@ from rpd_pictures.plots.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from rpd_compare.results import Comparison, PrunedCurve
+    from rpd_compare.records import Comparison, PrunedCurve
 
 _SIDES = {"A": BLUE, "B": ORANGE}
 
