@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from rpd.face import Run, build_suite, merge_runs, open_run, report, run
     from rpd_compare.compare import compare
     from rpd_compare.records import Comparison
-    from rpd_core import *  # noqa: F403
-    from rpd_pictures.pictures import draw_run as take_pictures
+    from rpd_core import *  # type: ignore[assignment]  # noqa: F403  (its own names come first)
     from rpd_studies.bench import bench
     from rpd_studies.grid import grid
     from rpd_studies.grids.reproduced import Reproduction
@@ -42,7 +41,6 @@ _OWN = {
     "report": "rpd.face:report",
     "reproduce": "rpd_studies.reproduce:reproduce",
     "run": "rpd.face:run",
-    "take_pictures": "rpd_pictures.pictures:draw_run",
     "validate": "rpd_studies.validation:validate",
     "vary": "rpd_studies.sensitivity:vary",
 }

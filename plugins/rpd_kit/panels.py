@@ -92,7 +92,7 @@ def _views(scenes: Sequence[Scene]) -> Iterator[PanelView]:
             entries=entries, shape=tuple(values.shape[1:]),
         )  # fmt: skip
         yield _view(about, values)
-        yield _view(dataclasses.replace(about, finish=("pictures",)), values)
+        yield _view(dataclasses.replace(about, pictures=True), values)
 
 
 def _view(about: PanelFacts, values: Any) -> PanelView:

@@ -30,7 +30,7 @@ from rpd_core.store.files import file_stem, refuse_outside, write_whole
 from rpd_core.store.session import Session
 from rpd_pictures.clips import ClipJob, Clips, Visit, perform_clips
 from rpd_pictures.files import thumbnail
-from rpd_pictures.gathering import gather_for
+from rpd_pictures.panels import gather_for
 from rpd_pictures.portraits import (
     PortraitJob,
     Portraits,
@@ -93,13 +93,9 @@ def take_after_run(session: Session, run: Run) -> None:
     take_pictures(session, run, gather=gather_for(session, run))
 
 
-def draw_run(run: Run | str | os.PathLike[str], trust_policy: bool = False, **how: Any) -> Pictures:
-    """Draw the first decisions of a stored list, film a few, and store that with the run.
-
-    The policy and the environment must be there; `workers`, `executor`, `progress` and `note` are
-    as for `run`.
-    """
-    with continued(run, trust_policy, how) as (session, opened):
+def take_again(run: Run | str | os.PathLike[str], trust: bool = False, **how: Any) -> Pictures:
+    """Take the pictures of a stored run again; `how` is as for `continued`."""
+    with continued(run, trust, how) as (session, opened):
         return take_pictures(session, opened, again=True, gather=gather_for(session, opened))
 
 

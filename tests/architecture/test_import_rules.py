@@ -226,7 +226,7 @@ print(json.dumps({"code": code, "loaded": [name for name in heavy if name in sys
         ["-h"],
         ["--version"],
         ["run", "--help"],
-        ["plot", "--help"],
+        ["draw", "--help"],
         ["list-plugins"],
         ["list-plugins", "--json"],
         ["describe", "measure", "tarantula"],

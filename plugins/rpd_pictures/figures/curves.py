@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from rpd_core.errors import nearest
+from rpd_core.errors import ConfigError, nearest
 from rpd_core.results.run import Run
-from rpd_pictures.figures.asking import PlotError
 from rpd_pictures.figures.data import PlottedCurve, curves_of
 from rpd_pictures.figures.style import (
     GREY,
@@ -51,7 +50,7 @@ def curves_data(run: Run, measures: Sequence[str] = ()) -> CurvesData:
     found = curves_of(run)
     for name in measures:
         if name not in found:
-            raise PlotError(
+            raise ConfigError(
                 f"{name!r} was not pruned in this analysis.{nearest(name, found)} "
                 f"There are: {', '.join(found)}"
             )

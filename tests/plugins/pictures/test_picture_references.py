@@ -17,7 +17,7 @@ from PIL import Image
 from rpd_pictures.cards import Card, draw_card, side_by_side
 from rpd_pictures.figures.curves import CurvesData, draw_curves
 from rpd_pictures.figures.data import PlottedCurve
-from rpd_pictures.figures.map import MapData, draw_map
+from rpd_pictures.figures.map import MapData, draw_plane
 from rpd_pictures.figures.style import rendered
 
 FOLDER = Path(__file__).parent / "references"
@@ -40,7 +40,7 @@ def plane(shift: float) -> Image.Image:
     effects[int(3 - 3 * shift), :] = np.nan
     visits = np.full((4, 6), 10.0)
     names = tuple("012345"), tuple("0123")
-    return _opened(rendered(draw_map(MapData(("x", "y (m)"), *names, effects, visits)), "png"))
+    return _opened(rendered(draw_plane(MapData(("x", "y (m)"), *names, effects, visits)), "png"))
 
 
 def cards(shift: float) -> Image.Image:
