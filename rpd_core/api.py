@@ -6,7 +6,7 @@ import inspect
 import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ParamSpec
@@ -35,6 +35,7 @@ from rpd_core.store.profiling import Profiler
 from rpd_core.store.session import Session, writing
 
 P = ParamSpec("P")
+Guard = Callable[[str], AbstractContextManager[object]]
 LONGEST_NAME = 150
 """Characters of an analysis's name; those that rpd makes by itself are shorter."""
 
@@ -66,6 +67,8 @@ class Call(Request):
     """Bars in notebooks and terminals, or not; or a function told (stage, done, total)."""
     note: Note = field(default=_logged, kw_only=True)
     """Told what the user should know, for example that an old id was renamed."""
+    guard: Guard = field(default=nullcontext, kw_only=True)
+    """Entered, with a label, around what is done in this process and may hang."""
 
 
 def _with_signature(of: Callable[P, object]) -> Callable[[Callable[..., Run]], Callable[P, Run]]:
@@ -240,36 +243,33 @@ def resolve_call(call: Call) -> Setup:
     if call.analysis is not None:
         check_name(call.analysis)
     asked = call if call.like is None else request_like(call.like, call, call.trust_policy)
-    setup = resolve(asked, registry, call.trust_policy)
+    with call.guard("the environment, which is made and closed to look at it"):
+        setup = resolve(asked, registry, call.trust_policy)
     for note in setup.task.notes:
         call.note(note)
     return setup
 
 
-def stored_call(
-    path: str | os.PathLike[str], analysis: str | None, trust: bool, **how: Any
-) -> Call:
+def stored_call(path: str | os.PathLike[str], analysis: str | None = None, **how: Any) -> Call:
     """Return the call that goes on with a stored analysis; none named: the latest."""
     directory = RunDirectory(Path(path))
     directory.stored()  # raises where it is not a run
     name = directory.choose_analysis(analysis)
-    stored = stored_request(directory, name, trust, {})
-    return Call(**stored, **how, out=directory.path, analysis=name, trust_policy=trust)
+    stored = stored_request(directory, name, how.get("trust_policy", False), {})
+    return Call(**stored, **how, out=directory.path, analysis=name)
 
 
 @contextmanager
-def continued(
-    run: Run | str | os.PathLike[str], trust_policy: bool, how: dict[str, Any]
-) -> Iterator[tuple[Session, Run]]:
+def continued(run: Run | str | os.PathLike[str], **how: Any) -> Iterator[tuple[Session, Run]]:
     """Open a stored run for more playing, with the components of this process if it made them.
 
-    `how` is what `Call` takes of `workers`, `executor`, `progress` and `note`.
+    `how` is what `Call` takes of `workers`, `executor`, `trust_policy`, `progress` and `note`.
     """
     opened = run if isinstance(run, Run) else open_run(run)
     if opened.setup is not None:
         call = Call(opened.setup.config.env, out=opened.path, analysis=opened.name, **how)
     else:
-        call = stored_call(opened.path, opened.name, trust_policy, **how)
+        call = stored_call(opened.path, opened.name, **how)
     with session_for(call, opened.setup) as session:
         pipeline.prepare_run(session)
         yield session, Run(session.directory.path, call.analysis, session.setup)

@@ -35,10 +35,10 @@ def without_pictures(*words: object) -> list[str]:
 
 def invoke(words: Sequence[str], columns: int = 200) -> Any:
     """Call `rpd` in this process; one worker is this process, too, which spares its imports."""
-    from rpd_core.cli import run
+    from rpd_core.cli import work
     from rpd_core.cli.app import app
 
-    with patch.object(run, "ISOLATE", False):
+    with patch.object(work, "ISOLATE", False):
         return CliRunner().invoke(app, words, env={"COLUMNS": str(columns)})
 
 

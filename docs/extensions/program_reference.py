@@ -9,22 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-import typer
+from rpd_core.cli.app import all_commands
+from rpd_core.config.settings import Group
 
-from rpd_core.cli.app import app
-from rpd_core.config.settings import declared
-
-COMMANDS: dict[str, Any] = typer.main.get_command(app).commands
-GROUPS = {
-    "suite": "Which episodes are played",
-    "size": "How many",
-    "analysis": "What is asked of them",
-    "growth": "When they are enough",
-    "": "How it is done",
-}
-"""Headings of the options of a command with many, by the scope of the setting behind them."""
+COMMANDS: dict[str, Any] = dict(all_commands())
 MANY = 14
 PLACEHOLDERS: dict[object, str] = {int: "N", float: "X", Path: "PATH"}
 
@@ -84,18 +74,13 @@ def tables(command: Any) -> Iterator[str]:
     if len(options) <= MANY:
         yield table("option", [option_row(p) for p in options])
         return
-    for scope, title in GROUPS.items():
-        chosen = [p for p in options if _scope(p) == scope]
+    headings = {p: getattr(p, "rich_help_panel", None) for p in options}
+    own = [title for title in headings.values() if title not in (*get_args(Group), None)]
+    for title in (*get_args(Group), *dict.fromkeys(own), None):
+        chosen = [p for p in options if headings[p] == title]
         if chosen:
-            yield f"**{title}**"
+            yield f"**{title or 'What is printed'}**"
             yield table("option", [option_row(p) for p in chosen])
-
-
-def _scope(option: Any) -> str:
-    if option.name in ("env", "policy"):
-        return "suite"
-    setting = declared().get(option.name)
-    return setting.scope if setting else ""
 
 
 def table(first: str, rows: list[tuple[str, str]]) -> str:
@@ -123,9 +108,6 @@ def option_row(option: Any) -> tuple[str, str]:
 
 def placeholder(option: Any) -> str:
     """Return what stands for the value of an option."""
-    setting = declared().get(option.name)
-    if option.name in ("env", "policy", "executor", "measure") or (setting and setting.kind):
-        return "SPEC"
     if option.metavar:
         return str(option.metavar)
     return PLACEHOLDERS.get(option.type_descriptor.annotation, "TEXT")

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rpd_core.cli.listing import reached_words
 from rpd_core.cli.text import say
+from rpd_core.results.sentences import reached_words
 
 if TYPE_CHECKING:
     from rpd_compare.records import (

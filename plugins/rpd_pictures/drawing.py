@@ -67,11 +67,11 @@ def draw(
         if path is not None:
             write_whole(path, rendered(figure, path.suffix.lower().lstrip(".")))
         return figure
-    trust = options.pop("trust_policy", False)
     if subject.suffixes:
         from rpd_pictures.film import Wanted, draw_film  # it plays
 
+        trust = options.pop("trust_policy", False)
         return draw_film(run, Wanted(**options, trace=name == "trace"), path, trust)
     from rpd_pictures.pictures import take_again  # it plays
 
-    return take_again(run, trust, **options)
+    return take_again(run, **options)

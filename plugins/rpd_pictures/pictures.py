@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -93,9 +92,9 @@ def take_after_run(session: Session, run: Run) -> None:
     take_pictures(session, run, gather=gather_for(session, run))
 
 
-def take_again(run: Run | str | os.PathLike[str], trust: bool = False, **how: Any) -> Pictures:
+def take_again(run: Run, **how: Any) -> Pictures:
     """Take the pictures of a stored run again; `how` is as for `continued`."""
-    with continued(run, trust, how) as (session, opened):
+    with continued(run, **how) as (session, opened):
         return take_pictures(session, opened, again=True, gather=gather_for(session, opened))
 
 

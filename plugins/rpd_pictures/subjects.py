@@ -51,7 +51,7 @@ SUBJECTS = {
     ),
     "pictures": Subject(
         "the first decisions, some of them filmed; stored with the run",
-        ("trust_policy", "workers", "executor", "progress", "note"),
+        ("trust_policy", "workers", "executor", "progress", "note", "guard"),
         (),
         plays=True,
     ),
@@ -84,10 +84,10 @@ def unfit(option: str, name: str, fitting: Iterable[str]) -> ConfigError:
 
 def target_file(name: str, out: Path | None, default: str) -> Path:
     """Return the file to write; refuse one that cannot be written, before any work."""
-    path = out or Path(f"{default}{SUBJECTS[name].suffixes[0]}")
     allowed = SUBJECTS[name].suffixes
     if not allowed:
         raise unfit("out", name, [one for one, subject in SUBJECTS.items() if subject.suffixes])
+    path = out or Path(f"{default}{allowed[0]}")
     if path.suffix.lower() not in allowed:
         raise ConfigError(
             f"cannot write {str(path)!r}: its name must end in {', '.join(allowed[:-1])} or "

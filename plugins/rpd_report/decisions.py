@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from rpd_core.analysis.decisions import Decisions
 from rpd_core.errors import RpdError, StoreError, one_line
@@ -17,6 +15,7 @@ from rpd_core.results.records import Decision
 from rpd_core.results.run import Run
 from rpd_core.store.checking import LARGEST_TABLE, WrongTable, check_room
 from rpd_core.store.files import file_stem, read_whole
+from rpd_core.store.parquet import open_parquet, read_parquet
 
 MOST_ROWS = 10_000
 """Decisions in the table of the page."""
@@ -86,10 +85,10 @@ def _places(run: Run, measure: str, rows: Sequence[Decision]) -> tuple[int, ...]
     if content is None:
         return (0,) * len(rows)
     try:
-        file = pq.ParquetFile(io.BytesIO(content))
+        file = open_parquet(content)
         schema = file.schema_arrow
         check_room(pa.schema([schema.field(name) for name in _READ]), file.metadata.num_rows)
-        table = file.read(columns=list(_READ))
+        table = read_parquet(file, _READ)
         keys = table["key"].to_numpy().astype(np.uint64)
         places = table["rank"].to_numpy().astype(np.int64)
     except WrongTable as wrong:

@@ -8,10 +8,9 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rpd_core.cli.listing import list_notes, reached_words
-from rpd_core.cli.screen import headline
 from rpd_core.plugin.specs import shortened
 from rpd_core.results.records import Decision, Summary
+from rpd_core.results.sentences import headline, list_notes, reached_words
 from rpd_core.results.words import most_often
 
 if TYPE_CHECKING:

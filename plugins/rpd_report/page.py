@@ -10,15 +10,13 @@ from typing import Any
 
 from markupsafe import Markup
 
-from rpd_core.cli.listing import reached_words
-from rpd_core.cli.screen import headline
-from rpd_core.cli.text import advice_on
 from rpd_core.errors import ConfigError, RpdError, one_line
 from rpd_core.plugin.protocols import Image, Paragraph
 from rpd_core.plugin.registry import installed
 from rpd_core.results.pictures import Pictures, read_pictures
 from rpd_core.results.records import Summary
 from rpd_core.results.run import Run
+from rpd_core.results.sentences import advice_on, headline, reached_words
 from rpd_core.results.words import most_often
 from rpd_core.store.codec import from_plain, to_plain
 from rpd_core.store.files import write_whole

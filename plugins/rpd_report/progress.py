@@ -9,13 +9,13 @@ from rpd_core.analysis.decisions import decide, rules_of
 from rpd_core.analysis.looks import judge_in_looks
 from rpd_core.analysis.reach import stored_reach
 from rpd_core.analysis.reading import StoredEpisodes
-from rpd_core.cli.listing import list_notes
 from rpd_core.config.trust import refuse_code
 from rpd_core.errors import RpdError, counted, one_line
 from rpd_core.plugin.registry import installed
 from rpd_core.results.decisions import decision_rows, list_facts
 from rpd_core.results.records import Decision
 from rpd_core.results.run import Run
+from rpd_core.results.sentences import list_notes
 
 _SHOWN = 25
 """Decisions that are shown."""

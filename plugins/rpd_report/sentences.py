@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rpd_core.cli.listing import list_notes
-from rpd_core.cli.screen import growth_words
 from rpd_core.errors import counted
 from rpd_core.plugin.registry import Registry
 from rpd_core.pruning.deletion import Deletion
 from rpd_core.pruning.refine import MEASURE
 from rpd_core.results.records import Policy, Summary
 from rpd_core.results.rules import rule_lines
+from rpd_core.results.sentences import growth_words, list_notes
 from rpd_report.decisions import Listed
 
 _WIDE = 10_000

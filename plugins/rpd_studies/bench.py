@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -53,12 +53,10 @@ def bench(
     call = heard_once(Call(env, policy, **tidy("bench", more, "seed", "analysis", "like", "sweep")))
     with shown(call.progress) as progress:
         call = dataclasses.replace(call, progress=progress)
-        return compare_measures(call, asked, bench_folder(call, resolve_call(call)), resolve_call)
+        return compare_measures(call, asked, bench_folder(call, resolve_call(call)))
 
 
-def compare_measures(
-    call: Call, asked: BenchQuestion, folder: Path, resolving: Callable[[Call], Setup]
-) -> Bench:
+def compare_measures(call: Call, asked: BenchQuestion, folder: Path) -> Bench:
     """Sweep over every measure on every seed, each in a run directory of its own in a folder."""
     others, left_out = _further_measures(asked.all_measures)
     figures: dict[str, list[SeedFigures]] = {}
@@ -67,7 +65,7 @@ def compare_measures(
     with on_one_engine(call) as engaged:
         for seed in asked.seeds:
             one = _call_of_seed(engaged, seed, folder)
-            setup = resolving(one)
+            setup = resolve_call(one)
             if asked.base not in {*setup.measures, *others}:
                 raise ConfigError(f"the base {asked.base!r} is not compared: add it with --measure")
             with session_for(one, setup) as session:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rpd_core.cli import options, shared
-from rpd_core.cli.run import call_for, check_early, resolved
+from rpd_core.cli.run import call_for
+from rpd_core.cli.work import Work, plays
 from rpd_core.errors import ConfigError, counted
 
 if TYPE_CHECKING:
@@ -22,8 +23,10 @@ NOT_FOR_BENCH = (
 
 
 @shared.reporting
-@options.with_settings("suite", "size", "analysis", leave_out=NOT_FOR_BENCH)
+@options.with_settings("suite", "size", "analysis", leave_out=("seed", "sweep"))
+@plays
 def bench_command(
+    *,
     env: options.Env = None,
     policy: options.Policy = None,
     all_measures: Annotated[
@@ -50,10 +53,7 @@ def bench_command(
             "area_steps, top10, top50, holds or effect.",
         ),
     ] = "both",
-    workers: options.Workers = None,
-    executor: options.ExecutorName = "local",
-    stall_timeout: options.StallTimeout = None,
-    trust_policy: options.TrustPolicy = False,
+    work: Work,
     out: Annotated[
         Path | None,
         typer.Option("--out", help="Folder of the run directories; default: runs/bench_..."),
@@ -71,17 +71,17 @@ def bench_command(
     judges = None if choose_on is None else seeds_in("choose-on", choose_on)
     typed = options.given({"env": env, "policy": policy, **settings})
     with shared.progress_bars() as progress:
-        check_early(typed, {"executor": executor, "workers": workers})
+        work.check(typed)
+        from rpd_core.api import resolve_call
         from rpd_studies.bench import bench_folder, compare_measures, heard_once
         from rpd_studies.bench_results import BenchQuestion, choosing_seeds
 
         judges = choosing_seeds(numbers) if judges is None else judges
         asked = BenchQuestion(numbers, judges, base, criterion, all_measures)  # type: ignore[arg-type]
-        how = {"executor": executor, "stall": stall_timeout, "workers": workers, "out": out}
-        call = heard_once(call_for(typed, None, trust_policy, {**how, "progress": progress}))
-        folder = bench_folder(call, resolved(call))
+        call = heard_once(call_for(typed, None, work, progress, {"out": out}))
+        folder = bench_folder(call, resolve_call(call))
         with shared.resumable(folder, same_command=True):
-            found = compare_measures(call, asked, folder, resolved)
+            found = compare_measures(call, asked, folder)
     show_bench(found, markdown, as_json)
 
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rpd_core.cli import options, shared
-from rpd_core.cli.run import check_early, executor_for, resolved
+from rpd_core.cli.work import Work, plays
 
 if TYPE_CHECKING:
     from rpd_core.api import Call
     from rpd_studies.estimate import PlannedGrid
     from rpd_studies.grids.results import Grid
     from rpd_studies.plan import Plan
-    from rpd_studies.playing import Work
+    from rpd_studies.playing import Work as GridWork
 
 FAILED = 3
 """Exit code where some cell failed, or would."""
@@ -32,25 +32,23 @@ DryRun = Annotated[
 
 
 @shared.reporting
+@plays
 def grid_command(
+    *,
     file: PlanFile,
-    workers: options.Workers = None,
-    executor: options.ExecutorName = "local",
-    stall_timeout: options.StallTimeout = None,
-    trust_policy: options.TrustPolicy = False,
+    work: Work,
     out: GridOut = None,
     dry_run: DryRun = False,
     as_json: options.Json = False,
 ) -> None:
     """Play a grid of settings and seeds, and put what was found into one table."""
     with shared.progress_bars("estimating" if dry_run else "starting") as progress:
-        check_early({}, {"executor": executor, "workers": workers})
+        work.check({})
         plan = plan_from(file)
-        how = {"executor": executor, "stall": stall_timeout, "workers": workers, "out": out}
-        call = grid_call(how, trust_policy, progress)
-        work = work_of(plan, call)
-        planned = estimated(work) if dry_run else None
-        found = None if dry_run else carry_out(work)
+        call = grid_call(work, progress, out)
+        planned_work = work_of(plan, call)
+        planned = estimated(planned_work) if dry_run else None
+        found = None if dry_run else carry_out(planned_work)
     if planned is not None:
         show_planned(planned, as_json)
     elif found is not None:
@@ -66,37 +64,29 @@ def plan_from(file: Path) -> Plan:
     return read_plan(file, installed())
 
 
-def grid_call(how: dict[str, Any], trust: bool, progress: Any) -> Call:
+def grid_call(work: Work, progress: Any, out: Path | None) -> Call:
     """Return what all runs have in common."""
     from rpd_core.api import Call
 
-    return Call(
-        out=how["out"],
-        workers=shared.check_workers(how["workers"]),
-        executor=executor_for(how["executor"], how["stall"]),
-        trust_policy=trust,
-        finish=(),
-        progress=progress,
-        note=shared.show_note,
-    )
+    return Call(out=out, finish=(), **work.how(progress))
 
 
-def work_of(plan: Plan, call: Call) -> Work:
-    """Return what is to be done; environments are made under the eyes of a watch."""
+def work_of(plan: Plan, call: Call) -> GridWork:
+    """Return what is to be done."""
     from rpd_studies.grid import work_for
 
-    return work_for(plan, call, resolving=resolved)
+    return work_for(plan, call)
 
 
-def estimated(work: Work) -> PlannedGrid:
+def estimated(work: GridWork) -> PlannedGrid:
     """List the runs of a grid with what they would cost."""
     from rpd_studies.estimate import estimate_grid
 
-    with shared.watched("an estimate", getattr(work.call.executor, "stall_timeout", None)):
+    with work.call.guard("an estimate"):
         return estimate_grid(work)
 
 
-def carry_out(work: Work) -> Grid:
+def carry_out(work: GridWork) -> Grid:
     """Play a grid; when interrupted, tell how to go on."""
     from rpd_studies.playing import play_grid
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import errno
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,6 @@ from rpd_studies.plan import Cell, Plan, texts
 
 _OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)
 """Errors that no other cell would escape."""
-Resolving = Callable[[Call], Setup]
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,6 @@ class Work:
     folder: Path
     call: Call
     """What all runs have in common: executor, workers, trust, who hears of progress."""
-    resolving: Resolving = resolve_call
     rankings: tuple[str, ...] = ()
     """Measures that a sweep is about; none: all of the settings."""
 
@@ -44,7 +42,7 @@ class Work:
 
     def placed(self, cell: Cell, seed: int) -> tuple[Setup, Place]:
         """Resolve a cell, and find out where it belongs."""
-        setup = self.resolving(self.call_of(cell, seed))
+        setup = resolve_call(self.call_of(cell, seed))
         return setup, place_of(setup, self.folder, self.plan.finish, self.rankings)
 
 

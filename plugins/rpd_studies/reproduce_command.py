@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rpd_core.cli import options, shared
-from rpd_core.cli.numbers import whole_option
-from rpd_core.cli.run import check_early, resolved
+from rpd_core.cli.options import whole_option
+from rpd_core.cli.work import Work, plays
 from rpd_studies import grid_command as grid
 
 if TYPE_CHECKING:
     from rpd_core.api import Call
     from rpd_studies.grids.reproduced import Reproduction
-    from rpd_studies.playing import Work
+    from rpd_studies.playing import Work as GridWork
     from rpd_studies.reproduce import Wanted
 
 LEFT = (
@@ -28,8 +28,12 @@ LEFT = (
 
 
 @shared.reporting
-@options.with_settings("suite", "size", "analysis", leave_out=LEFT)
+@options.with_settings(
+    "suite", "size", "analysis", leave_out=("seed", "names", "evidence", "measures")
+)
+@plays
 def reproduce_command(
+    *,
     tasks: Annotated[
         list[str] | None,
         typer.Argument(
@@ -54,10 +58,7 @@ def reproduce_command(
             "--default-action", "default-action", "Default action; default: repeat and random."
         ),
     ] = None,
-    workers: options.Workers = None,
-    executor: options.ExecutorName = "local",
-    stall_timeout: options.StallTimeout = None,
-    trust_policy: options.TrustPolicy = False,
+    work: Work,
     out: Annotated[
         Path | None,
         typer.Option("--out", help="Folder of the runs and the tables; default: runs/reproduce."),
@@ -69,12 +70,11 @@ def reproduce_command(
     """Play the paper's evaluation again: its tables, with its numbers beside ours."""
     changed = options.given(settings)
     with shared.progress_bars("estimating" if dry_run else "starting") as progress:
-        check_early(changed, {"executor": executor, "workers": workers})
+        work.check(changed)
         wanted = wanted_for(tasks or [], policy or [], repeats, default_action or [], changed)
-        how = {"executor": executor, "stall": stall_timeout, "workers": workers, "out": out}
-        work = _work(wanted, grid.grid_call(how, trust_policy, progress))
-        planned = grid.estimated(work) if dry_run else None
-        found = None if dry_run else _carry_out(wanted, work)
+        planned_work = _work(wanted, grid.grid_call(work, progress, out))
+        planned = grid.estimated(planned_work) if dry_run else None
+        found = None if dry_run else _carry_out(wanted, planned_work)
     if planned is not None:
         grid.show_planned(planned, as_json)
     elif found is not None:
@@ -107,13 +107,13 @@ def wanted_for(
     return Wanted(chosen, named, repeats, tuple(default_actions) or ACTIONS, settings)
 
 
-def _work(wanted: Wanted, call: Call) -> Work:
+def _work(wanted: Wanted, call: Call) -> GridWork:
     from rpd_studies.reproduce import work_for_paper
 
-    return work_for_paper(wanted, call, resolving=resolved)
+    return work_for_paper(wanted, call)
 
 
-def _carry_out(wanted: Wanted, work: Work) -> Reproduction:
+def _carry_out(wanted: Wanted, work: GridWork) -> Reproduction:
     """Play it; when interrupted, tell how to go on."""
     from rpd_studies.reproduce import play_paper
 

@@ -135,16 +135,15 @@ def vary(
     run: Run | str | os.PathLike[str],
     rates: bool = False,
     default_actions: Sequence[str] = (),
-    trust_policy: bool = False,
     **how: Any,
 ) -> Sensitivity:
     """Compare a stored list with those of suites at other mutation rates and default actions.
 
-    `rates` asks for half and double the rate. `workers`, `executor`, `progress` and `note` are as
-    for `run`.
+    `rates` asks for half and double the rate. `workers`, `executor`, `trust_policy`, `progress` and
+    `note` are as for `run`.
     """
-    with continued(run, trust_policy, how) as (session, opened):
-        changes = changes_of(session, rates, tuple(default_actions), trust_policy)
+    with continued(run, **how) as (session, opened):
+        changes = changes_of(session, rates, tuple(default_actions), how.get("trust_policy", False))
         return vary_session(session, opened, changes)
 
 

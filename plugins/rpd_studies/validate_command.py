@@ -7,12 +7,14 @@ from typing import Annotated
 import typer
 
 from rpd_core.cli import options, shared
-from rpd_core.cli.numbers import whole_option
-from rpd_core.cli.run import check_early, executor_for, resolved
+from rpd_core.cli.options import whole_option
+from rpd_core.cli.work import Work, check_typed_early, plays
 
 
 @shared.reporting
+@plays
 def validate_command(
+    *,
     run: options.RunPath = None,
     analysis: options.AnalysisName = None,
     states: Annotated[
@@ -33,43 +35,27 @@ def validate_command(
             "--default-action", "default-action", "Instead: compare with this one; repeatable."
         ),
     ] = None,
-    workers: options.Workers = None,
-    executor: options.ExecutorName = "local",
-    stall_timeout: options.StallTimeout = None,
-    trust_policy: options.TrustPolicy = False,
+    work: Work,
     as_json: options.Json = False,
 ) -> None:
     """Check a list: single decisions mutated alone, other mutation rates or default actions."""
     run = shared.chosen_run(run)
     with shared.progress_bars() as progress:
         for one in default_action or ():
-            check_early({"default_action": one})
-        from rpd_core.api import session_for, stored_call
-        from rpd_core.pipeline import prepare_run
-        from rpd_core.results.run import Run
+            check_typed_early({"default_action": one})
+        from rpd_core.api import open_run
         from rpd_core.store.codec import to_plain
-        from rpd_studies.sensitivity import changes_of, vary_session
+        from rpd_studies.sensitivity import vary
         from rpd_studies.sensitivity_text import print_sensitivity
-        from rpd_studies.validation import validate_session
+        from rpd_studies.validation import validate
         from rpd_studies.validation_text import print_validation
 
-        how = {
-            "workers": shared.check_workers(workers),
-            "executor": executor_for(executor, stall_timeout),
-            "progress": progress,
-            "note": shared.show_note,
-        }
-        call = stored_call(run, analysis, trust_policy, **how)
-        setup = resolved(call)
-        with shared.resumable(run, same_command=True), session_for(call, setup) as session:
-            prepare_run(session)
-            opened = Run(session.directory.path, call.analysis, session.setup)
+        opened, how = open_run(run, analysis), work.how(progress)
+        with shared.resumable(run, same_command=True):
             if rates or default_action:
-                others = tuple(default_action or ())
-                changes = changes_of(session, rates, others, call.trust_policy)
-                varied = vary_session(session, opened, changes)
+                varied = vary(opened, rates, tuple(default_action or ()), **how)
             else:
-                found = validate_session(session, opened, states, episodes, reached)
+                found = validate(opened, states, episodes, reached, **how)
     if as_json:
         shared.print_json(to_plain(varied if rates or default_action else found))
     elif rates or default_action:

@@ -112,16 +112,15 @@ def validate(
     states: int = 10,
     episodes: int = 400,
     reached: bool = False,
-    trust_policy: bool = False,
     **how: Any,
 ) -> Validation:
     """Mutate single states of a stored list alone, and compare with what the suite says of them.
 
     `states` per group (top, middle, harmless, random), tried on `episodes` unmutated episodes;
-    `reached` chooses only what these reach. `workers`, `executor`, `progress` and `note` are as
-    for `run`.
+    `reached` chooses only what these reach. `workers`, `executor`, `trust_policy`, `progress` and
+    `note` are as for `run`.
     """
-    with continued(run, trust_policy, how) as (session, opened):
+    with continued(run, **how) as (session, opened):
         return validate_session(session, opened, states, episodes, reached)
 
 

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from rpd_core.cli import complaints, shared
-from rpd_core.cli.bash_words import whole_words
+from rpd_core.cli import shared
 from rpd_core.cli.catalogue import GROUPS
+from rpd_core.cli.completion import whole_words
 from rpd_core.cli.streams import reader_has_left
+from rpd_core.config.settings import Group
 from rpd_core.errors import RpdError
 from rpd_core.plugin.registry import Registration, installed
 
 _HELP = {"help_option_names": ["-h", "--help"]}
+_ARGUMENTS, _OPTIONS = "Arguments", "Options"
+_TYPES = re.compile(r"<(?:list\[)?(\w+)\]?>")
+"""How Typer writes the type of a value."""
+_WORDS = {"path": "PATH", "int": "N", "float": "X"}
 _OTHER = "Other"
 """Heading of commands whose plugin names none."""
 
@@ -60,16 +66,27 @@ class GroupedOptions(TyperCommand):
     """A command whose options stand under the headings that they name as their panel."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options, those without a heading first."""
-        rows: dict[str, list[tuple[str, str]]] = {}
-        for option in self.get_params(ctx):
-            record = option.get_help_record(ctx)
-            if record is not None:
-                heading = getattr(option, "rich_help_panel", None) or "Options"
-                rows.setdefault(heading, []).append(record)
-        for heading, records in rows.items():
-            with formatter.section(heading):
-                formatter.write_dl(records)
+        """Write arguments, then options by heading, those without one last."""
+        rows: dict[str, list[tuple[str, str]]] = {
+            heading: [] for heading in (_ARGUMENTS, *get_args(Group))
+        }
+        plain: list[tuple[str, str]] = []
+        for one in self.get_params(ctx):
+            record = one.get_help_record(ctx)
+            if record is None:
+                continue
+            own = getattr(one, "rich_help_panel", None)
+            heading = _ARGUMENTS if one.param_type_name == "argument" else own
+            (plain if heading is None else rows.setdefault(heading, [])).append(record)
+        for heading, records in (*rows.items(), (_OPTIONS, plain)):
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl([(_in_words(flags), about) for flags, about in records])
+
+
+def _in_words(flags: str) -> str:
+    """Return an option as the help names it, with a word for the type of its value."""
+    return _TYPES.sub(lambda found: _WORDS.get(found[1], "TEXT"), flags)
 
 
 def _heading(one: Registration) -> str:
@@ -97,6 +114,15 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings=_HELP,
 )
+
+
+def all_commands() -> dict[str, TyperCommand]:
+    """Import every command that can be used, by name, in the order of the help."""
+    group = typer.main.get_command(app)
+    assert isinstance(group, Commands)
+    usable = [one.component.name for one in installed().of_kind("command") if one.ready]
+    found = {name: group.get_command(None, name) for name in group.list_commands(None)}
+    return {name: one for name, one in found.items() if one is not None and name in usable}
 
 
 @app.callback()
@@ -133,10 +159,45 @@ def start() -> int:
     except Exception as error:
         if not hasattr(error, "format_message"):  # which a wrong option or argument has
             raise
-        return _complain(complaints.sentence(error))
+        return _complain(sentence(error))
     return code if isinstance(code, int) else 0
 
 
 def _complain(text: str) -> int:
     shared.errors().print(f"rpd: {shared.tidied(text)}", style="red", markup=False)
     return shared.BAD_INPUT
+
+
+_EXTRA = re.compile(r"Got unexpected extra arguments? ?(?:\(s\) )?\((.*)\)")
+_CHOICES = {"--env": "environment", "--policy": "policy"}
+"""Options whose value people type without them, and the kind of component that it selects."""
+
+
+def sentence(error: Any) -> str:
+    """Return what is wrong with the words on a command line, in one line."""
+    message = str(error.format_message())
+    extra = _EXTRA.search(message)
+    context = getattr(error, "ctx", None)
+    if extra is None or context is None:
+        return f"{message} Try --help."
+    word = extra[1].split(" ")[0]
+    flags = {flag for option in context.command.params for flag in option.opts}
+    name = context.command_path
+    meant = [f"{flag} {spec}" for flag, spec in _meant(word) if flag in flags]
+    advice = f"Did you mean {name} {meant[0]}?" if meant else "Try --help."
+    return f"{name} does not take {word!r} by itself. {advice}"
+
+
+def _meant(word: str) -> list[tuple[str, str]]:
+    """Return the options that could take a word, with the spec to give them."""
+    registry = installed()
+    found = []
+    for flag, kind in _CHOICES.items():
+        try:
+            registry.find(kind, registry.name_in(kind, word), word)
+            found.append((flag, word))
+        except RpdError as error:
+            suggested = re.search(r"Did you mean '([^']+)'", str(error))
+            found += [(flag, suggested[1])] if suggested else []
+    exact = [one for one in found if one[1] == word]
+    return exact or found

@@ -35,8 +35,4 @@ def rpd_commands() -> list[Component]:
             *("describe", "describe:describe_command"),
             *("Show a component, or what a policy file holds", PLUGINS),
         ),
-        _command(
-            *("describe-policy", "describe_policy:describe_policy_command"),
-            *("Show what a policy file holds", PLUGINS),
-        ),
     ]

@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.segment import Segment
 
-from rpd_core.cli.status import clear_status
+from rpd_core.cli.streams import clear_status
 
 
 def without_controls(text: str) -> str:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shutil
+import sys
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rpd_core.cli import shared
+from rpd_core.cli.streams import Interrupted
 from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.config.part_range import PartRange
 from rpd_core.config.resolve import Setup
 from rpd_core.config.settings import Settings
+from rpd_core.errors import ExecutionError, RpdError
 from rpd_core.execute.pace import in_words
 from rpd_core.execute.running import run_items
 from rpd_core.play import prepare
@@ -27,6 +33,11 @@ from rpd_core.results.runs import size_in_words
 from rpd_core.store import tables
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.session import Session
+
+if TYPE_CHECKING:
+    from rpd_core.cli.progress import Display
+    from rpd_core.store.session import Session
+
 
 PROBE_EPISODES = 16
 """Episodes played for the estimate, at least; more where more fit side by side."""
@@ -198,3 +209,52 @@ def _memory() -> float:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**20
     except (AttributeError, OSError, ValueError):  # not every system tells
         return float("inf")
+
+
+DECLINED = 130
+"""Exit code where somebody would rather not: as after Ctrl-C."""
+
+
+def consider(session: Session, work: Work, workers: int, display: Display) -> None:
+    """Play a few episodes to see what a run will cost; warn where that is much, and ask.
+
+    Whatever is wrong with the episodes is found, and said, by the run itself.
+    """
+    if not work.suite and not work.pruned:
+        return
+    try:
+        with display.busy("estimating"):
+            cost = foresee(session, work, workers)
+    except ExecutionError:  # workers that die or hang would do so again
+        raise
+    except RpdError:
+        return
+    display.pace.expected = cost.seconds / (work.suite + work.pruned)
+    much = reasons(cost, free_megabytes(session.directory.path))
+    if much:
+        _ask(_warning(cost, much), display)
+
+
+def free_megabytes(path: Path) -> float:
+    """Return the room on the disk that a directory is to lie on."""
+    there = next((one for one in (path, *path.absolute().parents) if one.exists()), None)
+    return float("inf") if there is None else shutil.disk_usage(there).free / 2**20
+
+
+def _warning(cost: Cost, much: list[str]) -> str:
+    return (
+        f"this will take about {' and '.join(much)}, for {cost.suite_episodes} mutant and "
+        f"{cost.pruning_episodes} pruned episodes, judged from {cost.probe_episodes}"
+    )
+
+
+def _ask(warning: str, display: Display) -> None:
+    shared.show_note(warning)
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return
+    with display.paused():
+        sys.stderr.write("rpd: go on? [y/N] (--yes does not ask) ")
+        sys.stderr.flush()
+        answer = sys.stdin.readline().strip().lower()
+    if answer not in ("y", "yes"):
+        raise Interrupted("stopped before the long work; nothing was lost", DECLINED)

@@ -1,13 +1,16 @@
-"""`rpd describe`: what a component is for and which parameters it takes."""
+"""`rpd describe`: what a component is for, which parameters it takes; what a policy file holds."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from rpd_core.cli import options, shared
 from rpd_core.cli.completion import complete_kind, complete_name
+from rpd_core.cli.streams import output_for_the_answer
+from rpd_core.cli.work import guarded
+from rpd_core.errors import ConfigError
 
 
 def _names_of_the_kind(ctx: typer.Context) -> list[tuple[str, str]]:
@@ -24,17 +27,37 @@ def describe_command(
     ],
     name: Annotated[
         str,
-        typer.Argument(help="Its name, for example tarantula.", autocompletion=_names_of_the_kind),
+        typer.Argument(
+            help="Its name, for example tarantula; a policy's whole spec: sb3:path.zip.",
+            autocompletion=_names_of_the_kind,
+        ),
     ],
+    env: options.Env = None,
+    episodes: Annotated[
+        int, options.whole_option("--episodes", "Of a policy: episodes to play.", least=1)
+    ] = 10,
+    seed: Annotated[int, options.whole_option("--seed", "Of a policy: seed of these.")] = 0,
+    trust_policy: options.TrustPolicy = False,
+    stall_timeout: options.StallTimeout = None,
     as_json: options.Json = False,
 ) -> None:
-    """Show a component's documentation and parameters."""
+    """Show a component's documentation and parameters, or what a policy file holds and earns."""
+    if kind == "policy" and (":" in name or env is not None):
+        with output_for_the_answer(), guarded(name, stall_timeout):
+            about = about_policy(name, env, episodes, seed, trust_policy)
+        show_policy(about, as_json)
+    else:
+        show_component(kind, name, as_json)
+
+
+def show_component(kind: str, name: str, as_json: bool) -> None:
+    """Print what the source of a component says about it."""
     from rich.table import Table  # `rpd list-plugins` does not need it
 
     from rpd_core.plugin.registry import check_kind, installed
 
     registry = installed()
-    found = registry.find(check_kind(kind), name)
+    found = registry.find_described(check_kind(kind), name)
     description = registry.describe(kind, name)
     if as_json:
         parameters = [vars(parameter) for parameter in description.parameters]
@@ -43,6 +66,8 @@ def describe_command(
     console = shared.answers()
     console.print(f"{kind} {name}", style="bold", markup=False)
     console.print(f"from {found.plugin} ({found.distribution} {found.version})", markup=False)
+    if found.lacking:
+        console.print(f"{found.status}: {found.reason}", markup=False)
     console.print(f"\n{description.doc}\n", markup=False)
     if not description.parameters:
         console.print("It takes no parameters.")
@@ -54,3 +79,75 @@ def describe_command(
         default = "(required)" if parameter.default is None else parameter.default
         table.add_row(parameter.name, parameter.annotation, default, parameter.help)
     console.print(table, markup=False)
+
+
+def show_policy(about: dict[str, Any], as_json: bool) -> None:
+    """Print what is known of a policy."""
+    from rich.table import Table  # `rpd list-plugins` does not need it
+
+    if as_json:
+        shared.print_json(about)
+        return
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for name, value in about.items():
+        table.add_row(name, f"{value:.4g}" if isinstance(value, float) else str(value))
+    shared.answers().print(table, markup=False)
+
+
+def about_policy(
+    text: str, env: str | None, episodes: int, seed: int, trust: bool
+) -> dict[str, Any]:
+    """Return what a policy file holds; with an environment, how it is fitted and what it earns."""
+    from rpd_core.config.resolve import choose
+    from rpd_core.config.trust import permitted
+    from rpd_core.plugin.registry import installed
+
+    registry = installed()
+    if seed < 0:
+        raise ConfigError(f"seed must not be negative, got {seed}")
+    loader = permitted(choose(registry, "policy", text), trust).recipe
+    if env is None:
+        return own_words(loader)
+    return play(registry.make("environment", env), loader, episodes, seed)
+
+
+def own_words(loader: Any) -> dict[str, Any]:
+    """Return what a loader knows without an environment."""
+    tell = getattr(loader, "describe", None)
+    if tell is None:
+        raise ConfigError("this policy can only be described with an environment: give --env")
+    about: dict[str, Any] = tell()
+    return about
+
+
+def play(environment: Any, loader: Any, episodes: int, seed: int) -> dict[str, Any]:
+    """Load the policy for an environment and play it."""
+    import numpy as np
+
+    from rpd_core.chance import Phase, episode_keys
+    from rpd_core.play.deciders import always
+    from rpd_core.play.loop import Plan, Player
+    from rpd_core.play.recipe import policy_alone
+
+    task = environment.task()
+    for note in task.notes:
+        shared.show_note(note)
+    lanes = min(episodes, task.lanes)
+    player = Player(policy_alone(environment, loader, lanes))
+    index = np.arange(episodes)
+    plan = Plan(index, episode_keys(seed, Phase.PROBE, index))
+    try:
+        played = player.play(plan, always)
+    finally:
+        player.close()
+    returns = played.total_return
+    return {
+        "environment": player.facts.description,
+        "environment's observations": str(player.facts.observation_space),
+        "environment's actions": str(player.facts.action_space),
+        **getattr(player.policy, "describe", dict)(),
+        "episodes": episodes,
+        "return_mean": float(returns.mean()),
+        "return_std": float(returns.std(ddof=1)) if episodes > 1 else 0.0,
+        "length_mean": float(played.length.mean()),
+    }

@@ -10,15 +10,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rpd_core.cli.bars import bar, scale_for
 from rpd_core.cli.text import say
-from rpd_core.errors import counted
 from rpd_core.results.decisions import TOO_FEW
 from rpd_core.results.shortening import cut, shortened
 
 if TYPE_CHECKING:
-    from rpd_core.analysis.stability import Stability
-    from rpd_core.results.records import Decision, ListFacts
+    from rpd_core.results.records import Decision
+from dataclasses import dataclass
 
 _MARKS = {"matters": "*", "default-better": "!", "harmless": "=", "undecided": "?"}
 _LEGEND = {
@@ -45,8 +43,6 @@ _SPARE = {
     "default": "what the default action does",
 }
 """Columns that a narrow screen can do without; the interval only where there are scores."""
-_SHAKY = 0.3
-"""Overlap of the first ten below which a list is not to be relied on."""
 _STATE_LINES = 2
 """Lines that a state takes at most."""
 
@@ -158,11 +154,6 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.0f}"
 
 
-def reached_words(share: float) -> str:
-    """Return how often a state is reached, without making a little of it nothing."""
-    return "never" if share == 0 else "<1%" if share < 0.01 else f"{share:.0%}"
-
-
 def _reach(row: Decision) -> str:
     """Return the shares of unmutated episodes and of their steps in percent."""
     if row.reached == 0:
@@ -177,53 +168,37 @@ def _little(percent: float) -> str:
     return f"{percent:.1f}".removeprefix("0") if percent >= 0.05 else "<.1"
 
 
-def list_notes(facts: ListFacts) -> list[str]:
-    """Return what a reader of the list must know, a sentence each."""
-    notes = []
-    verdicts = facts.verdicts
-    counts = [
-        f"{verdicts[name]} {words[verdicts[name] > 1]}"
-        for name, words in _VERDICT_WORDS.items()
-        if verdicts.get(name)
-    ]  # fmt: skip
-    if facts.listed:
-        notes.append(f"Of {counted(facts.listed, 'decision')} with evidence, {', '.join(counts)}.")
-    if facts.listed and not verdicts.get("matters"):
-        notes.append("No decision can be told from chance: none is known to matter.")
-    aside = []
-    if facts.too_few:
-        aside.append(
-            f"{facts.too_few} with fewer than {counted(facts.evidence, 'episode')} in an arm"
-        )
-    if facts.never_differed:
-        aside.append(f"{facts.never_differed} where the default action never differed")
-    if aside:
-        notes.append(f"Set aside: {', '.join(aside)}.")
-    if facts.listed and facts.note:
-        notes.append(facts.note)
-    return notes
+_FINE = {"axis": "│", "low": "├", "line": "─", "high": "┤", "point": "●"}
+_PLAIN = {"axis": "|", "low": "[", "line": "-", "high": "]", "point": "o"}
 
 
-def stability_words(stability: Stability | None, facts: ListFacts) -> str:
-    """Return whether a list comes back, and what would help where it does not."""
-    if stability is None:
-        return (
-            f"Does it come back? That cannot be told of {facts.measure}: its scores are not made "
-            "from single episodes."
-        )
-    shares = f"the first ten have {stability.top10:.0%}"
-    if facts.listed > 50:
-        shares += f", the first fifty {stability.top50:.0%}"
-    text = f"Does it come back? In random halves of the suite {shares} in common."
-    if stability.top10 < _SHAKY:
-        text += " Do not rely on single rows: more --episodes, a coarser --abstraction or another "
-        text += "--mutation-rate would help."
-    return text
+@dataclass(frozen=True)
+class Scale:
+    """Where values from `low` to `high`, between which 0 lies, fall in a row of cells."""
+
+    low: float
+    high: float
+    width: int = 12
+
+    def cell(self, value: float) -> int:
+        """Return the cell of a value; those beyond the ends fall in the outermost."""
+        span = max(self.high - self.low, 1e-12)
+        place = round((value - self.low) / span * (self.width - 1))
+        return min(max(place, 0), self.width - 1)
 
 
-_VERDICT_WORDS = {
-    "matters": ("matters", "matter"),
-    "default-better": ("does better by default", "do better by default"),
-    "harmless": ("is harmless", "are harmless"),
-    "undecided": ("is undecided", "are undecided"),
-}
+def scale_for(lows: list[float], highs: list[float], width: int = 12) -> Scale:
+    """Return a scale that holds some intervals and 0."""
+    return Scale(min([0.0, *lows]), max([0.0, *highs]), width)
+
+
+def bar(scale: Scale, low: float, estimate: float, high: float, plain: bool = False) -> str:
+    """Draw an interval and what it is for, with a mark at 0."""
+    marks = _PLAIN if plain else _FINE
+    cells = [" "] * scale.width
+    cells[scale.cell(0.0)] = marks["axis"]
+    first, last = scale.cell(low), scale.cell(high)
+    cells[first : last + 1] = marks["line"] * (last - first + 1)
+    cells[first], cells[last] = marks["low"], marks["high"]
+    cells[scale.cell(estimate)] = marks["point"]
+    return "".join(cells)

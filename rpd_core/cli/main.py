@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from rpd_core.cli.status import clear_status, show_status
-from rpd_core.cli.stopping import exit_code, heed_signals
+from rpd_core.cli.streams import clear_status, exit_code, heed_signals, show_status
 
 
 def main() -> None:

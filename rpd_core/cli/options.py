@@ -1,48 +1,95 @@
-"""Options of the command line, made from the declared settings."""
+"""Options of the command line: those that commands share, and those made from settings."""
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from rpd_core.cli.completion import complete_run, specs_of
 from rpd_core.cli.config_file import read_config
-from rpd_core.cli.numbers import number_option, whole_option
-from rpd_core.config.settings import Scope, Setting, Settings, declared
+from rpd_core.cli.shared import reporting
+from rpd_core.config.settings import USED, Group, Scope, Setting, Settings, declared
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.registry import installed
+from rpd_core.plugin.specs import number, whole_number
+
+T = TypeVar("T", int, float)
+WHERE: Group = "Where to run"
+WHAT: Group = "What to analyse"
 
 
-def spec_option(flag: str, kind: str, help: str) -> Any:
+def spec_option(flag: str, kind: str, help: str, group: Group | None = None) -> Any:
     """Return an option that takes a spec of a kind, which the shell completes."""
-    return typer.Option(flag, help=help, autocompletion=specs_of(kind))
+    return typer.Option(
+        flag, help=help, metavar="SPEC", autocompletion=specs_of(kind), rich_help_panel=group
+    )
+
+
+def whole_option(flag: str, help: str, group: Group | None = None, least: int = 0) -> Any:
+    """Return an option for a whole number, 1e4 included; of `least`, if that is given."""
+    read = _parser(flag, whole_number, least)
+    return typer.Option(flag, help=help, metavar="N", parser=read, rich_help_panel=group)
+
+
+def number_option(flag: str, help: str, group: Group | None = None) -> Any:
+    """Return an option for a number."""
+    read = _parser(flag, number)
+    return typer.Option(flag, help=help, metavar="X", parser=read, rich_help_panel=group)
+
+
+def _parser(flag: str, read: Callable[[str], T], least: int = 0) -> Callable[[Any], T]:
+    """Return a reader that names the option, prints its complaint and ends the program."""
+
+    def parse(value: Any) -> T:
+        if isinstance(value, bool):  # out of a file
+            raise ConfigError(f"{flag} must be a number, got {value!r}")
+        try:
+            found = read(str(value))
+        except ValueError as error:
+            raise ConfigError(f"{flag} {error}") from None
+        if least and found < least:
+            raise ConfigError(f"{flag.strip('-')} must be at least {least}, got {found}")
+        return found
+
+    return reporting(parse)
 
 
 Env = Annotated[
-    str | None, spec_option("--env", "environment", "Environment spec, for example cartpole.")
+    str | None, spec_option("--env", "environment", "Environment spec, for example cartpole.", USED)
 ]
 Policy = Annotated[
-    str | None, spec_option("--policy", "policy", "Policy spec; default: the one the task ships.")
+    str | None,
+    spec_option("--policy", "policy", "Policy spec; default: the one the task ships.", USED),
 ]
-Workers = Annotated[int | None, whole_option("--workers", "Worker processes; default: all cores.")]
+Workers = Annotated[
+    int | None, whole_option("--workers", "Worker processes; default: all cores.", WHERE, least=1)
+]
 StallTimeout = Annotated[
     float | None,
-    number_option("--stall-timeout", "Seconds without progress until giving up; default 600."),
+    number_option(
+        "--stall-timeout", "Seconds without progress until giving up; default 600.", WHERE
+    ),
 ]
-ExecutorName = Annotated[str, spec_option("--executor", "executor", "Executor spec.")]
+ExecutorName = Annotated[str, spec_option("--executor", "executor", "Executor spec.", WHERE)]
 TrustPolicy = Annotated[
     bool,
-    typer.Option("--trust-policy", help="Let policy and run files run code of their authors'."),
+    typer.Option(
+        "--trust-policy",
+        help="Let policy and run files run code of their authors'.",
+        rich_help_panel=WHERE,
+    ),
 ]
 Out = Annotated[
-    Path | None, typer.Option("--out", help="Run directory; default: runs/<readable name>.")
+    Path | None,
+    typer.Option(
+        "--out", help="Run directory; default: runs/<readable name>.", rich_help_panel=USED
+    ),
 ]
 Config = Annotated[
     Path | None,
@@ -51,15 +98,31 @@ Config = Annotated[
         help="Settings from a TOML file of yours, or repeat the run of this run.json.",
         callback=read_config,
         is_eager=True,
+        rich_help_panel=WHAT,
     ),
 ]
 AnalysisName = Annotated[
-    str | None, typer.Option("--analysis", help="Name of the analysis; default: the latest.")
+    str | None,
+    typer.Option("--analysis", metavar="NAME", help="Name of the analysis; default: the latest."),
+]
+NewAnalysisName = Annotated[
+    str | None,
+    typer.Option(
+        "--analysis",
+        metavar="NAME",
+        help="Name of the new analysis; default: readable.",
+        rich_help_panel=WHERE,
+    ),
 ]
 Seed = Annotated[int | None, whole_option("--seed", "Seed of everything; default 0.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 Yes = Annotated[
-    bool, typer.Option("--yes", help="Do not ask before a run that takes long or much room.")
+    bool,
+    typer.Option(
+        "--yes",
+        help="Do not ask before a run that takes long or much room.",
+        rich_help_panel=WHERE,
+    ),
 ]
 RunPath = Annotated[
     Path | None,
@@ -77,65 +140,77 @@ Condition = Annotated[
     spec_option("--condition", "condition", "When an episode passed: return>=200, auto, ..."),
 ]
 
+Command = Callable[..., Any]
 
-def with_settings(
-    *scopes: Scope, leave_out: Sequence[str] = ()
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate a command with one option per setting of these scopes, which become keywords."""
 
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        own = inspect.signature(command, eval_str=True)
-        options = [
+def set_parameters(
+    function: Command,
+    command: Command,
+    own: Iterable[inspect.Parameter],
+    added: Iterable[inspect.Parameter],
+) -> None:
+    """Give a function what Typer reads of a command, its own parameters and further ones."""
+    plain = [p for p in own if p.kind is not p.VAR_KEYWORD]
+    rest = [p for p in own if p.kind is p.VAR_KEYWORD]
+    named = [*(p.replace(kind=p.KEYWORD_ONLY) for p in plain), *added]
+    functools.update_wrapper(function, command, updated=())
+    vars(function).pop("__wrapped__", None)  # its signature would be read instead
+    function.__signature__ = inspect.Signature([*named, *rest])  # type: ignore[attr-defined]
+    function.__annotations__ = {p.name: p.annotation for p in named}
+
+
+def with_settings(*scopes: Scope, leave_out: Sequence[str] = ()) -> Callable[[Command], Command]:
+    """Decorate a command with one option per setting of these scopes, which become keywords.
+
+    A setting that the command has a parameter for is its own affair.
+    """
+
+    def decorate(command: Command) -> Command:
+        own = list(inspect.signature(command, eval_str=True).parameters.values())
+        taken = {*leave_out, *(one.name for one in own)}
+        added = [
             inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=None,
-                annotation=_option(name, setting),
+                name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_option(name, one)
             )
-            for name, setting in declared().items()
-            if setting.scope in scopes and setting.flag != "-" and name not in leave_out
+            for name, one in declared().items()
+            if one.scope in scopes and one.flag != "-" and name not in taken
         ]
-        plain = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        named = [p.replace(kind=p.KEYWORD_ONLY) for p in plain]
-        command.__signature__ = own.replace(  # type: ignore[attr-defined]
-            parameters=[*named, *options]
-        )
-        command.__annotations__ = {p.name: p.annotation for p in (*named, *options)}
+        plain = [p for p in own if p.kind is not p.VAR_KEYWORD]
+        set_parameters(command, command, plain, added)
         return command
 
     return decorate
 
 
-def with_finish(command: Callable[..., Any]) -> Callable[..., Any]:
+_FINISH = "finish_"
+
+
+def with_finish(command: Command) -> Command:
     """Decorate a command with an option for each command that does something after a run."""
-    own = inspect.signature(command, eval_str=True)
-    options = [
+    own = list(inspect.signature(command, eval_str=True).parameters.values())
+    added = [
         inspect.Parameter(
             f"{_FINISH}{name}",
             inspect.Parameter.KEYWORD_ONLY,
             default=True,
             annotation=Annotated[
-                bool, typer.Option(f"--{name}/--no-{name}", help=f"At the end: {summary}.")
+                bool,
+                typer.Option(
+                    f"--{name}/--no-{name}",
+                    help=f"At the end: {summary[0].lower()}{summary[1:]}.",
+                    rich_help_panel=WHERE,
+                ),
             ],
         )
         for name, summary in _finishing().items()
     ]
-    command.__signature__ = own.replace(  # type: ignore[attr-defined]
-        parameters=[
-            *(p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD),
-            *options,
-            *(p for p in own.parameters.values() if p.kind is p.VAR_KEYWORD),
-        ]
-    )
+    set_parameters(command, command, own, added)
     return command
 
 
 def taken_finish(settings: dict[str, Any]) -> tuple[str, ...]:
     """Take what is to be done after a run out of the keywords of a command."""
     return tuple(name for name in _finishing() if settings.pop(f"{_FINISH}{name}"))
-
-
-_FINISH = "finish_"
 
 
 def _finishing() -> dict[str, str]:
@@ -155,21 +230,26 @@ def _option(name: str, setting: Setting) -> Any:
     kind = _kinds()[name]
     flag = setting.flag or f"--{name.replace('_', '-')}"
     if kind in (int, int | None):
-        return Annotated[int | None, whole_option(flag, setting.help)]
+        return Annotated[int | None, whole_option(flag, setting.help, setting.group)]
     if kind in (float, float | None) and not setting.words:
-        return Annotated[float | None, number_option(flag, setting.help)]
+        return Annotated[float | None, number_option(flag, setting.help, setting.group)]
     several = typing.get_origin(kind) is tuple and not setting.listed
     option_type: Any = list[str] | None if several else str | None
-    completed = specs_of(setting.kind) if setting.kind else None
-    return Annotated[option_type, typer.Option(flag, help=setting.help, autocompletion=completed)]
+    if setting.kind:
+        return Annotated[option_type, spec_option(flag, setting.kind, setting.help, setting.group)]
+    words = "|".join(typing.get_args(kind) if typing.get_origin(kind) is typing.Literal else ())
+    metavar = words or ("X|" + "|".join(setting.words) if setting.words else "NAMES")
+    return Annotated[
+        option_type,
+        typer.Option(flag, help=setting.help, metavar=metavar, rich_help_panel=setting.group),
+    ]
 
 
-def given(settings: dict[str, Any], extra: Sequence[tuple[str, Any]] = ()) -> dict[str, Any]:
+def given(settings: dict[str, Any]) -> dict[str, Any]:
     """Return the settings that were typed, several of a kind as a tuple."""
-    typed = {**settings, **dict(extra)}
     return {
         name: _value(name, value)
-        for name, value in typed.items()
+        for name, value in settings.items()
         if value is not None and value != []
     }
 
@@ -185,8 +265,3 @@ def _value(name: str, value: Any) -> Any:
             words = " or ".join(setting.words)
             raise ConfigError(f"{name} must be a number or {words}, got {value!r}") from None
     return tuple(value) if isinstance(value, list) else value
-
-
-def known_settings() -> set[str]:
-    """Return the names of all settings."""
-    return {item.name for item in dataclasses.fields(Settings)}

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rpd_core.cli import options, shared
-from rpd_core.cli.numbers import number_option
-from rpd_core.cli.run import call_for, carry_out, check_early, show
+from rpd_core.cli.run import call_for, carry_out, show
 from rpd_core.cli.suite import stored_config
+from rpd_core.cli.work import Work, plays
 from rpd_core.errors import ConfigError, StoreError, counted, shell_word
 
 if TYPE_CHECKING:
@@ -18,29 +18,26 @@ if TYPE_CHECKING:
 
 
 @shared.reporting
-@options.with_settings("analysis")
+@options.with_settings("analysis", "answer")
 @options.with_finish
+@plays
 def prune_command(
+    *,
     run: options.RunPath = None,
-    workers: options.Workers = None,
-    executor: options.ExecutorName = "local",
-    stall_timeout: options.StallTimeout = None,
-    trust_policy: options.TrustPolicy = False,
-    analysis: Annotated[
-        str | None, typer.Option("--analysis", help="Name of the new analysis; default: readable.")
-    ] = None,
+    work: Work,
+    analysis: options.NewAnalysisName = None,
     export: Annotated[
         Path | None, typer.Option("--export", help="Write the chosen pruned policy to this file.")
     ] = None,
     fraction: Annotated[
-        float, number_option("--fraction", "Fraction of the return that it is to keep.")
+        float, options.number_option("--fraction", "Fraction of the return that it is to keep.")
     ] = 0.9,
     as_json: options.Json = False,
     **settings: Any,
 ) -> None:
     """Prune the policy by the rankings of a stored suite; plays no mutant episode."""
     finish = options.taken_finish(settings)
-    check_early(options.given(settings))
+    work.check(options.given(settings))
     from rpd_core.config.configuration import THRESHOLDS
     from rpd_core.results.export import export_pruned
     from rpd_core.store.directory import RunDirectory
@@ -59,9 +56,8 @@ def prune_command(
     if export is not None and fraction not in THRESHOLDS:
         known = ", ".join(f"{one:g}" for one in THRESHOLDS)
         raise ConfigError(f"no policy is pruned for a fraction of {fraction:g}: there are {known}")
-    how = {"executor": executor, "stall": stall_timeout, "workers": workers, "analysis": analysis}
-    how["finish"] = finish
-    finished = asked_again(run, options.given(settings), trust_policy, how)
+    asked = {"analysis": analysis, "finish": finish}
+    finished = asked_again(run, options.given(settings), work, asked)
     if export is not None:
         certificate = export_pruned(finished, export, fraction)
     show(finished, as_json)
@@ -72,12 +68,12 @@ def prune_command(
         shared.errors().print(f"rpd: use it: --policy pruned:{export}", markup=False)
 
 
-def asked_again(run: Path, typed: dict[str, Any], trust: bool, how: dict[str, Any]) -> Run:
+def asked_again(run: Path, typed: dict[str, Any], work: Work, asked: dict[str, Any]) -> Run:
     """Ask something of a stored suite, which does not grow by it."""
     with shared.progress_bars() as progress:
-        wanted = {**how, "out": run, "progress": progress}
         typed = {**of_the_latest(run), **typed}
-        return carry_out(call_for(typed, stored_config(run), trust, wanted), grow=False)[0]
+        call = call_for(typed, stored_config(run), work, progress, {**asked, "out": run})
+        return carry_out(call, grow=False)[0]
 
 
 def of_the_latest(run: Path) -> dict[str, int]:

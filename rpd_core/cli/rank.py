@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rpd_core.cli import options, shared
-from rpd_core.cli.numbers import number_option, whole_option
-from rpd_core.cli.run import check_early
+from rpd_core.cli.options import number_option, whole_option
+from rpd_core.cli.work import check_typed_early
 from rpd_core.errors import ConfigError, StoreError, counted, shell_word
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def rank_command(
     measure: options.Measure = None,
     condition: options.Condition = None,
     analysis: options.AnalysisName = None,
-    top: Annotated[int, whole_option("--top", "Decisions to show.")] = 10,
+    top: Annotated[int, whole_option("--top", "Decisions to show.", least=1)] = 10,
     everything: Annotated[
         bool, typer.Option("--all", help="List states without enough episodes, too.")
     ] = False,
@@ -50,7 +50,7 @@ def rank_command(
     as_json: options.Json = False,
 ) -> None:
     """List the decisions of a stored suite by a measure; plays nothing."""
-    check_early(options.given({"measures": measure, "condition": condition}))
+    check_typed_early(options.given({"measures": measure, "condition": condition}))
     from rpd_core.analysis.ranking import ranking_columns
     from rpd_core.cli.text import print_question
     from rpd_core.config.resolve import choose
@@ -58,8 +58,6 @@ def rank_command(
     from rpd_core.results.tables import RankingTable
     from rpd_core.store.codec import to_plain
 
-    if top < 1:
-        raise ConfigError(f"top must be at least 1, got {top}")
     if export is not None:
         check_export(export)
     opened = shared.opened_run(shared.chosen_run(run), analysis)
@@ -190,8 +188,8 @@ def comes_back(
 
 def show_stability(stability: Stability | None, listed: Listed) -> None:
     """Print whether a list comes back."""
-    from rpd_core.cli.listing import stability_words
     from rpd_core.cli.text import say
+    from rpd_core.results.sentences import stability_words
 
     facts = replace(listed.facts, listed=listed.facts.listed - listed.unreached)
     say(shared.answers(), stability_words(stability, facts))
@@ -199,8 +197,9 @@ def show_stability(stability: Stability | None, listed: Listed) -> None:
 
 def show_list(name: str, listed: Listed, condition: str) -> None:
     """Print the list by one measure, or why there is none."""
-    from rpd_core.cli.listing import legend, list_notes, list_title, print_list
+    from rpd_core.cli.listing import legend, list_title, print_list
     from rpd_core.cli.text import say
+    from rpd_core.results.sentences import list_notes
 
     console = shared.answers()
     console.print()

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from rpd_core.cli import options, shared
-from rpd_core.cli.numbers import whole_option
 from rpd_core.cli.prune import asked_again
 from rpd_core.cli.run import show
 from rpd_core.cli.suite import stored_config
+from rpd_core.cli.work import Work, plays
 from rpd_core.errors import ConfigError, counted, shell_word
 
 if TYPE_CHECKING:
@@ -18,22 +16,18 @@ if TYPE_CHECKING:
 
 
 @shared.reporting
-@options.with_settings()
 @options.with_finish
+@plays
 def refine_command(
+    *,
     run: options.RunPath = None,
-    rounds: Annotated[int, whole_option("--rounds", "Rounds at most.")] = 3,
+    rounds: Annotated[int, options.whole_option("--rounds", "Rounds at most.")] = 3,
     refine_episodes: Annotated[
         int | None,
-        whole_option("--refine-episodes", "Mutants in each; default: half the suite's."),
+        options.whole_option("--refine-episodes", "Mutants in each; default: half the suite's."),
     ] = None,
-    workers: options.Workers = None,
-    executor: options.ExecutorName = "local",
-    stall_timeout: options.StallTimeout = None,
-    trust_policy: options.TrustPolicy = False,
-    analysis: Annotated[
-        str | None, typer.Option("--analysis", help="Name of the new analysis; default: readable.")
-    ] = None,
+    work: Work,
+    analysis: options.NewAnalysisName = None,
     as_json: options.Json = False,
     **finish: Any,
 ) -> None:
@@ -49,9 +43,8 @@ def refine_command(
             f"{str(run)!r} has no finished analysis to refine: run rpd prune {shell_word(run)}"
         )
     typed = options.given({"rounds": rounds, "refine_episodes": refine_episodes})
-    how = {"executor": executor, "stall": stall_timeout, "workers": workers, "analysis": analysis}
-    how["finish"] = options.taken_finish(finish)
-    finished = asked_again(run, typed, trust_policy, how)
+    asked = {"analysis": analysis, "finish": options.taken_finish(finish)}
+    finished = asked_again(run, typed, work, asked)
     show(finished, as_json)
     if not any(one.shrunk for one in finished.summary.rounds):
         shared.show_note(nothing_smaller(finished))

@@ -9,6 +9,7 @@ from rich.markup import escape
 
 from rpd_core.cli import options, shared
 from rpd_core.cli.streams import output_for_the_answer
+from rpd_core.cli.work import guarded
 from rpd_core.errors import counted
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def replay_command(
     from rpd_core.api import open_run
 
     path, wanted = shared.run_and(run, episode, "EPISODE", "rpd replay RUN suite:0")
-    with output_for_the_answer(), shared.watched(wanted, stall_timeout):
+    with output_for_the_answer(), guarded(wanted, stall_timeout):
         played = open_run(path, analysis).replay(wanted, trust_policy=trust_policy)
     if as_json:
         shared.print_json(_plain(played))

@@ -3,55 +3,62 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rpd_core.cli import options, shared
 from rpd_core.cli.config_file import is_toml
+from rpd_core.cli.work import Work, plays
 from rpd_core.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
     from rpd_core.api import Call
     from rpd_core.cli.cost import Cost
     from rpd_core.cli.progress import Display
-    from rpd_core.config.resolve import Setup
     from rpd_core.results.run import Run
     from rpd_core.store.profiling import Profile, Profiler
     from rpd_core.store.session import Session
 
-ISOLATE = True
-"""Whether one worker is a process of its own, which can be ended when it hangs."""
-
 
 @shared.reporting
-@options.with_settings("suite", "size", "analysis", "growth")
+@options.with_settings("suite", "size", "analysis", "answer", "growth")
 @options.with_finish
+@plays
 def run_command(
+    *,
     env: options.Env = None,
     policy: options.Policy = None,
-    workers: options.Workers = None,
-    executor: options.ExecutorName = "local",
-    stall_timeout: options.StallTimeout = None,
-    trust_policy: options.TrustPolicy = False,
     out: options.Out = None,
-    analysis: Annotated[
-        str | None, typer.Option("--analysis", help="Name of the analysis; default: readable.")
-    ] = None,
     config: options.Config = None,
     like: Annotated[
         Path | None,
-        typer.Option("--like", help="Run to compare with: its task, states, rate, condition, ..."),
+        typer.Option(
+            "--like",
+            metavar="RUN",
+            help="Run to compare with: its task, states, rate, condition, ...",
+            rich_help_panel=options.WHAT,
+        ),
     ] = None,
+    work: Work,
+    analysis: options.NewAnalysisName = None,
     yes: options.Yes = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the configuration and an estimate, then stop.")
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Show the configuration and an estimate, then stop.",
+            rich_help_panel=options.WHERE,
+        ),
     ] = False,
     profile: Annotated[
-        bool, typer.Option("--profile", help="Show where the time went, on standard error.")
+        bool,
+        typer.Option(
+            "--profile",
+            help="Show where the time went, on standard error.",
+            rich_help_panel=options.WHERE,
+        ),
     ] = False,
     as_json: options.Json = False,
     **settings: Any,
@@ -59,17 +66,9 @@ def run_command(
     """Rank a policy's decisions and prove the ranking by pruning the policy."""
     finish = options.taken_finish(settings)
     typed = options.given({"env": env, "policy": policy, **settings})
-    how = {
-        "executor": executor,
-        "stall": stall_timeout,
-        "workers": workers,
-        "out": out,
-        "analysis": analysis,
-        "like": like,
-        "finish": finish,
-    }
+    asked = {"out": out, "analysis": analysis, "like": like, "finish": finish}
     with shared.progress_bars("estimating" if dry_run else "starting") as progress:
-        call = call_for(typed, config, trust_policy, {**how, "progress": progress})
+        call = call_for(typed, config, work, progress, asked)
         estimated = estimate_of(call) if dry_run else None
         profiler = profiler_for(profile and not dry_run)
         asking = None if yes else progress
@@ -89,10 +88,12 @@ def profiler_for(wanted: bool) -> Profiler | None:
     return Profiler() if wanted else None
 
 
-def call_for(typed: dict[str, Any], config: Path | None, trust: bool, how: dict[str, Any]) -> Call:
+def call_for(
+    typed: dict[str, Any], config: Path | None, work: Work, progress: Any, asked: dict[str, Any]
+) -> Call:
     """Join what was typed with the stored configuration it is based on, if any."""
-    check_early(typed, how)
-    repeated, like = config is not None and not is_toml(config), how.get("like") is not None
+    work.check(typed)
+    repeated, like = config is not None and not is_toml(config), asked.get("like") is not None
     if repeated and like:
         raise ConfigError("--config and --like are two different runs to start from: give one")
     if not repeated and not like and "env" not in typed:
@@ -100,36 +101,8 @@ def call_for(typed: dict[str, Any], config: Path | None, trust: bool, how: dict[
     from rpd_core.api import Call
 
     if config is not None and not is_toml(config):
-        typed = based_on(config, trust, typed)
-    how["workers"] = shared.check_workers(how.get("workers"))
-    how["executor"] = executor_for(how["executor"], how.pop("stall", None))
-    return Call(**typed, **how, trust_policy=trust, note=shared.show_note)
-
-
-def check_early(typed: dict[str, Any], how: Mapping[str, Any] = MappingProxyType({})) -> None:
-    """Refuse what can be seen to be wrong before anything is imported that takes long."""
-    from rpd_core.config.typed import check_typed
-    from rpd_core.plugin.registry import installed
-
-    registry = installed()
-    check_typed(typed, registry)
-    workers = how.get("workers")
-    if workers is not None and workers < 1:
-        raise ConfigError(f"workers must be at least 1, got {workers}")
-    registry.find("executor", registry.name_in("executor", how.get("executor", "local")))
-
-
-def executor_for(text: str, stall_timeout: float | None) -> Any:
-    """Return the executor; local work gets a process of its own, which can be ended."""
-    from rpd_core.plugin.registry import installed
-
-    executor = installed().make("executor", text)
-    wanted = {"isolate": ISOLATE, "stall_timeout": stall_timeout}
-    known = {item.name for item in dataclasses.fields(executor)}
-    if stall_timeout is not None and "stall_timeout" not in known:
-        raise ConfigError(f"the executor {text!r} has no stall_timeout: leave --stall-timeout out")
-    changes = {k: v for k, v in wanted.items() if k in known and v is not None}
-    return dataclasses.replace(executor, **changes)
+        typed = based_on(config, work.trust_policy, typed)
+    return Call(**typed, **asked, **work.how(progress))
 
 
 def based_on(config: Path, trust: bool, typed: dict[str, Any]) -> dict[str, Any]:
@@ -143,15 +116,6 @@ def based_on(config: Path, trust: bool, typed: dict[str, Any]) -> dict[str, Any]
         )
     directory = RunDirectory(config.parent)
     return stored_request(directory, None, trust, typed)
-
-
-def resolved(call: Call) -> Setup:
-    """Resolve what is asked for; the environment is made for that, and may hang."""
-    from rpd_core.api import resolve_call
-
-    stall_timeout = getattr(call.executor, "stall_timeout", None)
-    with shared.watched("the environment, which is made and closed to look at it", stall_timeout):
-        return resolve_call(call)
 
 
 def carry_out(
@@ -171,15 +135,14 @@ def carry_out(
             with session.stage("estimating"):
                 consider_run(session, call, ask)
 
-    setup = resolved(call)
+    setup = api.resolve_call(call)
     with shared.resumable(api.directory_for(call, setup).path):
         return api.carry_out(call, setup, grow, before, profiler)
 
 
 def consider_run(session: Session, call: Call, display: Display) -> None:
     """Ask before a whole run that takes long, unless its answer is there already."""
-    from rpd_core.cli.caution import consider
-    from rpd_core.cli.cost import work_left
+    from rpd_core.cli.cost import consider, work_left
     from rpd_core.pipeline import analysis_name, prepare_run
 
     name = call.analysis or analysis_name(session)
@@ -199,8 +162,8 @@ def show(
     profile: Profile | None = None,
 ) -> None:
     """Print the answer, where its page is if one was just written, and where the time went."""
-    from rpd_core.cli.profile_text import profile_lines
     from rpd_core.cli.screen import print_answer
+    from rpd_core.cli.text import profile_lines
     from rpd_core.store.codec import to_plain
 
     if as_json:
@@ -215,18 +178,18 @@ def show(
 
 def estimate_of(call: Call) -> tuple[dict[str, Any], Cost]:
     """Return the resolved configuration and what the run would cost."""
-    from rpd_core.api import directory_for
+    from rpd_core.api import directory_for, resolve_call
     from rpd_core.cli.cost import estimate, work_left
     from rpd_core.pilot import known_rate
 
-    setup = resolved(call)
+    setup = resolve_call(call)
     directory = directory_for(call, setup)
     setup = known_rate(setup, directory)
     directory.check(setup.config)
     surplus = directory.surplus(setup.config)
     if surplus:
         shared.show_note(surplus)
-    with shared.watched("an estimate", getattr(call.executor, "stall_timeout", None)):
+    with call.guard("an estimate"):
         work = work_left(setup.config.settings, directory)
         cost = estimate(setup, call.workers, work)
     config = {"suite": setup.config.suite_json(), "analysis": setup.config.analysis_json()}

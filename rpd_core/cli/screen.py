@@ -14,22 +14,22 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rpd_core.cli.listing import (
-    legend,
-    list_notes,
-    list_title,
-    print_list,
-    stability_words,
-)
-from rpd_core.cli.text import advice_on, policy_decides_elsewhere, print_question, say
+from rpd_core.cli.listing import legend, list_title, print_list
+from rpd_core.cli.text import print_question, say
 from rpd_core.config.settings import PORTFOLIO
 from rpd_core.errors import counted, shell_word
-from rpd_core.pruning.refine import MEASURE
 from rpd_core.results.rules import rule_lines
+from rpd_core.results.sentences import (
+    advice_on,
+    growth_words,
+    headline,
+    list_notes,
+    stability_words,
+)
 
 if TYPE_CHECKING:
     from rpd_core.pruning.curves import PrunedPoint
-    from rpd_core.results.records import Growth, Played, Policy, Summary, SweepFacts, Threshold
+    from rpd_core.results.records import Played, Summary, SweepFacts, Threshold
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,6 @@ _ROOMS = (
     *(_Room(states, 2, 4) for states in range(SHOWN - 1, -1, -1)),
 )
 """What is tried, the roomiest first."""
-_FAILURES = 3
-"""Failed confirmations that the headline names."""
-_ALL = 0.995
-"""Share of steps from which on a pruned policy is the whole one."""
 _DETAILS = ("random_best",)
 """Rows that only the full answer has."""
 _ALWAYS = ("portfolio", "random")
@@ -160,23 +156,6 @@ def _print_decisions(console: Console, summary: Summary, count: int, room: _Room
         say(console, line)
 
 
-def growth_words(growth: Growth | None) -> str:
-    """Return how far a suite grew, and whether that was enough."""
-    if growth is None:
-        return ""
-    sizes = ", ".join(map(str, growth.looks))
-    looks = f"{len(growth.looks)} looks" if len(growth.looks) > 1 else "one look"
-    taken = f"after {looks} (at {sizes} episodes)"
-    if growth.stable:
-        return f"Stable {taken}: each of the first {growth.top} has a verdict."
-    many = len(growth.open_ranks) > 1
-    ranks = f"{'ranks' if many else 'rank'} {', '.join(map(str, growth.open_ranks))}"
-    have = "have" if many else "has"
-    reached = growth.looks[-1] >= growth.max_episodes
-    remedy = "raise --max-episodes" if reached else "rpd run --until stable would go on"
-    return f"Not stable {taken}: {ranks} of the first {growth.top} {have} no verdict; {remedy}."
-
-
 def _about(summary: Summary) -> str:
     """Return a sentence where the unmutated policy hardly ever reaches what is listed."""
     facts, first = summary.list, min(summary.list.listed, 50)
@@ -238,82 +217,6 @@ def _threshold_cells(entry: Threshold | None) -> tuple[str, ...]:
 
 def _shares(point: PrunedPoint) -> str:
     return f"{point.states:.1%} / {point.steps:.1%}"
-
-
-def headline(summary: Summary, failures: bool = True) -> str:
-    """Return what the analysis found in a sentence or two: one policy, all figures its own.
-
-    With `failures`, those that were tried before and not confirmed come first.
-    """
-    fraction, policy = next(iter(summary.policies.items()))
-    wanted = f"{float(fraction):.0%} of the return"
-    chance = summary.thresholds[fraction]["random"]
-    if policy is None:
-        return (
-            f"No pruned policy keeps {wanted}: too many of its steps fall in states that the suite "
-            "never saw. Try a coarser --abstraction, more --episodes or --unvisited policy."
-        )
-    before = _failures(policy) if failures else ""
-    found = f"{before}{_policy_sentence(summary, policy, wanted)}"
-    alone = policy.kept == 0 and policy.met
-    return found if alone or _is_whole(policy) else f"{found} {_compared(chance)}"
-
-
-def _is_whole(policy: Policy) -> bool:
-    """Return whether what was confirmed is the policy as it is."""
-    return policy.met and policy.steps > _ALL
-
-
-def _failures(policy: Policy) -> str:
-    if not policy.failed:
-        return ""
-    shown = [f"{one.kept} by {one.measure} ({one.outcome})" for one in policy.failed[:_FAILURES]]
-    more = len(policy.failed) - len(shown)
-    tried = ", ".join(shown) + (f" and {more} more" if more else "")
-    return f"Not confirmed on fresh episodes: {tried}. "
-
-
-def _policy_sentence(summary: Summary, policy: Policy, wanted: str) -> str:
-    elsewhere = " and in all that the suite never saw" * policy_decides_elsewhere(summary)
-    kept = f"{policy.share:.0%} of the return ({_range(policy)}{policy.episodes} fresh episodes)"
-    states = "state" if policy.kept == 1 else "states"
-    if policy.kept == 0 and policy.met:
-        return f"The default action alone keeps {kept}: that is the finding."
-    decides = (
-        f"in {policy.kept} {states} ({policy.states:.1%}){elsewhere}, {policy.steps:.0%} of the "
-        f"steps, {_found_by(summary, policy)}"
-    )
-    if _is_whole(policy):
-        return (
-            f"Nothing smaller than the policy as it is was confirmed to keep {wanted}; more "
-            "--episodes or --test-episodes may help."
-        )
-    if policy.met:
-        return f"The policy decides {decides}, and keeps {kept}."
-    if policy.outcome == "undecided":
-        return f"Whether {wanted} is kept is open: deciding {decides}, the policy kept {kept}."
-    return f"No pruned policy was confirmed to keep {wanted}: deciding {decides}, it kept {kept}."
-
-
-def _found_by(summary: Summary, policy: Policy) -> str:
-    rounds = [one.number for one in summary.rounds if one.shrunk]
-    if policy.measure != MEASURE or not rounds:
-        return f"by {policy.measure}"
-    return f"refined in {rounds[-1]} round{'s' * (rounds[-1] > 1)}"
-
-
-def _range(policy: Policy) -> str:
-    low, high = policy.share_low, policy.share_high
-    return "" if low is None or high is None else f"{100 * low:.0f} to {100 * high:.0f}, "
-
-
-def _compared(chance: Threshold | None) -> str:
-    if chance is None:
-        return "Random choice of states never reaches it."
-    point = chance.fewest_states
-    return (
-        f"Random choice needs {point.states:.0%} of the states and {point.steps:.0%} of the steps."
-    )
 
 
 def _print_ties(console: Console, summary: Summary) -> None:

@@ -9,7 +9,6 @@ import errno
 import functools
 import json
 import logging
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,11 +17,9 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import typer
 
-from rpd_core.cli.console import answers, end_bars, errors
+from rpd_core.cli.console import answers, errors
 from rpd_core.cli.progress import progress_bars
-from rpd_core.cli.status import clear_status
-from rpd_core.cli.stopping import Interrupted, exit_code
-from rpd_core.cli.streams import flush_answer, reader_has_left
+from rpd_core.cli.streams import Interrupted, clear_status, exit_code, flush_answer, reader_has_left
 from rpd_core.errors import ConfigError, RpdError, shell_word
 
 if TYPE_CHECKING:
@@ -162,22 +159,6 @@ def show_note(text: str) -> None:
     errors().print(f"rpd: note: {tidied(text)}", markup=False)
 
 
-@contextmanager
-def watched(label: str, stall_timeout: float | None) -> Iterator[None]:
-    """End rpd when what it does itself, not a worker of its own, makes no progress."""
-    from rpd_core.execute import stalls
-    from rpd_core.play import heartbeat
-
-    def give_up(report: str) -> None:
-        end_bars()
-        errors().print(f"rpd: {tidied(report)}", style="red", markup=False)
-        os._exit(BAD_INPUT)  # whoever hangs would not hear of an exception
-
-    watch = stalls.Watch(heartbeat.numbers(), stall_timeout or stalls.STALL_TIMEOUT)
-    with stalls.watched(watch, label, give_up):
-        yield
-
-
 class _Notes(logging.Handler):
     """Shows warnings of the core as notes."""
 
@@ -196,14 +177,3 @@ def print_json(value: Any) -> None:
     """Print JSON on standard output and nothing else."""
     clear_status()
     sys.stdout.write(json.dumps(value, indent=2) + "\n")
-
-
-def check_workers(workers: int | None) -> int:
-    """Return the number of worker processes."""
-    from rpd_core.execute.local import usable_cores
-
-    if workers is None:
-        return usable_cores()
-    if workers < 1:
-        raise ConfigError(f"workers must be at least 1, got {workers}")
-    return workers

@@ -1,4 +1,4 @@
-"""Standard streams: there when they were closed, and free for the answer while others play."""
+"""Standard streams and signals: what a process of the command line begins and ends with."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ctypes
 import io
 import os
 import select
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
@@ -73,3 +74,67 @@ def output_for_the_answer() -> Iterator[None]:
             ctypes.CDLL(None).fflush(None)  # what C code has printed may still be in its buffers
         os.dup2(kept, 1)
         os.close(kept)
+
+
+QUICK = frozenset({"list-plugins", "describe", "new-plugin"})
+"""Commands that import nothing that takes long."""
+_shown: list[str] = []
+
+
+def show_status(words: list[str]) -> None:
+    """Show a line on a terminal, if a command takes long to begin; it is written over later."""
+    first = words[0] if words else "-"
+    slow = first not in QUICK and first[0] != "-" and not {"-h", "--help"} & set(words)
+    if slow and sys.stderr is not None and sys.stderr.isatty():
+        _shown.append("rpd: loading ...")
+        sys.stderr.write(f"{_shown[0]}\r")
+        sys.stderr.flush()
+
+
+def clear_status() -> None:
+    """Remove the line, if it is there."""
+    if _shown:
+        _shown.clear()
+        sys.stderr.write("\x1b[2K\r")
+        sys.stderr.flush()
+
+
+_REQUESTS = (signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []))
+"""Windows has no terminals that hang up."""
+
+
+class Stopped(KeyboardInterrupt):
+    """Somebody other than the person at the keyboard asks rpd to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+
+class Interrupted(KeyboardInterrupt):
+    """Work was interrupted that can be gone on with."""
+
+    def __init__(self, advice: str, code: int) -> None:
+        super().__init__(advice)
+        self.advice = advice
+        """What was kept, and how to go on."""
+        self.code = code
+        """The exit code."""
+
+
+def heed_signals() -> None:
+    """Make requests to end interrupt as Ctrl-C does, unless they are ignored, as under nohup."""
+    for number in _REQUESTS:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _stop)
+
+
+def _stop(number: int, frame: object) -> None:
+    raise Stopped(number)
+
+
+def exit_code(stop: KeyboardInterrupt) -> int:
+    """Return the exit code that shells know: 130 after Ctrl-C, 143 when terminated."""
+    if isinstance(stop, Interrupted):
+        return stop.code
+    return 128 + (stop.number if isinstance(stop, Stopped) else signal.SIGINT)

@@ -10,28 +10,28 @@ import typer
 
 from rpd_core.cli import options, shared
 from rpd_core.cli.completion import complete_run
-from rpd_core.cli.run import call_for, check_early, resolved
+from rpd_core.cli.run import call_for
+from rpd_core.cli.work import Work, plays
 from rpd_core.config.part_range import parse_parts
 from rpd_core.errors import ConfigError
 
 
 @shared.reporting
 @options.with_settings("suite", "size")
+@plays
 def suite_command(
+    *,
     run: Annotated[
         Path | None,
         typer.Argument(metavar="[RUN]", help="Run to continue.", autocompletion=complete_run),
     ] = None,
     env: options.Env = None,
     policy: options.Policy = None,
-    workers: options.Workers = None,
     parts: Annotated[
         str | None,
         typer.Option("--parts", help="Build only the parts from A on and before B: A:B."),
     ] = None,
-    executor: options.ExecutorName = "local",
-    stall_timeout: options.StallTimeout = None,
-    trust_policy: options.TrustPolicy = False,
+    work: Work,
     out: options.Out = None,
     yes: options.Yes = False,
     as_json: options.Json = False,
@@ -43,24 +43,16 @@ def suite_command(
         raise ConfigError(f"{run} is continued where it is: leave --out {out} out")
     typed = options.given({"env": env, "policy": policy, **settings})
     with shared.progress_bars() as progress:
-        check_early(typed, {"executor": executor, "workers": workers})
+        work.check(typed)
         from rpd_core import pipeline
-        from rpd_core.api import directory_for, open_run, session_for
-        from rpd_core.cli.caution import consider
-        from rpd_core.cli.cost import work_left
+        from rpd_core.api import directory_for, open_run, resolve_call, session_for
+        from rpd_core.cli.cost import consider, work_left
         from rpd_core.cli.text import print_suite
         from rpd_core.store.codec import to_plain
 
-        how = {
-            "executor": executor,
-            "stall": stall_timeout,
-            "workers": workers,
-            "out": run or out,
-            "progress": progress,
-        }
         config = None if run is None else stored_config(run)
-        call = call_for(typed, config, trust_policy, how)
-        setup = resolved(call)
+        call = call_for(typed, config, work, progress, {"out": run or out})
+        setup = resolve_call(call)
         path = directory_for(call, setup).path
         if chosen is not None:
             chosen.episodes(setup.config.settings)  # refuses parts that there are not

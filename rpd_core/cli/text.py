@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,18 +13,17 @@ from rich.table import Table
 from rpd_core.errors import counted, shell_word
 from rpd_core.execute.pace import in_words
 from rpd_core.results.runs import size_in_words
+from rpd_core.results.sentences import few_digits, fineness
 from rpd_core.results.words import ranges_in_words
 
 if TYPE_CHECKING:
     from rpd_core.cli.cost import Cost
     from rpd_core.results.records import (
-        Coverage,
         SuiteFacts,
-        Summary,
     )
+from collections.abc import Iterator
 
-LOW_COVERAGE = 0.9
-LOW_IDENTIFIED = 0.02
+from rpd_core.store.profiling import Profile
 
 
 def say(console: Console, text: str, style: str | None = None, copied: bool = False) -> None:
@@ -45,14 +43,6 @@ def print_question(console: Console, suite: Mapping[str, Any], condition: str) -
     )
 
 
-def few_digits(condition: str) -> str:
-    """Return a condition with its numbers in as many digits as anybody reads."""
-    return _LONG_NUMBER.sub(lambda found: f"{float(found[0]):.5g}", condition)
-
-
-_LONG_NUMBER = re.compile(r"\b\d+\.\d{5,}(?:e[+-]?\d+)?")
-
-
 def print_suite(
     console: Console,
     suite: SuiteFacts,
@@ -69,74 +59,11 @@ def print_suite(
     )
     if missing:
         say(console, f"Not complete: {ranges_in_words(missing)} missing. {_HOW_TO_FILL}")
-    for advice in _fineness(suite):
+    for advice in fineness(suite):
         say(console, f"Advice: {advice}")
 
 
 _HOW_TO_FILL = "Build them with --parts and join the runs with rpd merge, or: rpd suite RUN"
-
-
-_HARDLY = 0.2
-"""Share of passing episodes below which a policy is hardly judged by its condition."""
-
-
-def advice_on(summary: Summary) -> list[str]:
-    """Return what would make the answer better."""
-    found = advice(summary.suite, summary.coverage, policy_decides_elsewhere(summary))
-    passed = summary.pass_rates.original
-    if passed < _HARDLY:
-        found.append(
-            f"the unmutated policy passes in {passed:.0%} of its episodes, so that there is little "
-            "to lose; try --condition auto."
-        )
-    return found
-
-
-def policy_decides_elsewhere(summary: Summary) -> bool:
-    """Return whether the policy decides in states that the suite never saw."""
-    return bool(summary.configuration["analysis"].get("unvisited") == "policy")
-
-
-def advice(suite: SuiteFacts, coverage: Coverage, elsewhere: bool) -> list[str]:
-    """Return what would help; `elsewhere`: the policy decides where the suite never was."""
-    if suite.states == 1:
-        return _fineness(suite)
-    found = []
-    if coverage.original < LOW_COVERAGE:
-        remedy = " or more --episodes" if elsewhere else ", more --episodes or --unvisited policy"
-        found.append(
-            f"{coverage.original:.0%} of the policy's steps fall in ranked states, so that pruning "
-            "also tests what happens in states without a rank; try a coarser --abstraction"
-            f"{remedy}."
-        )
-    low = coverage.pruned is not None and coverage.pruned < LOW_COVERAGE
-    if low and coverage.pruned is not None and (elsewhere or not found):
-        found.append(
-            f"the pruned policy spends {1 - coverage.pruned:.0%} of its steps in states that "
-            f"the suite never saw, {_ELSEWHERE[elsewhere]}"
-        )
-    return found + _fineness(suite)
-
-
-_ELSEWHERE = {
-    False: "where it acts by default; more --episodes or --unvisited policy may help.",
-    True: "where the policy decides as before: judge by the share of steps, not of states; more "
-    "--episodes help.",
-}
-
-
-def _fineness(suite: SuiteFacts) -> list[str]:
-    """Return advice where the abstraction is too coarse or too fine for this many episodes."""
-    if suite.states == 1:
-        return ["everything is one state, so there is nothing to rank: try a finer --abstraction."]
-    if suite.identified >= LOW_IDENTIFIED * suite.states:
-        return []
-    few = f"only {suite.identified}" if suite.identified else "none"
-    return [
-        f"{few} of {suite.states} states were seen often enough to be judged one by one (a state "
-        f"is visited {suite.steps / suite.states:.1f} times on average); a coarser --abstraction "
-        "or more --episodes would help."
-    ]
 
 
 def print_progress(
@@ -185,3 +112,24 @@ def _flat(plain: dict[str, Any], at: str = "") -> list[tuple[str, str]]:
         elif not isinstance(value, list):
             rows.append((f"{at}{name}", str(value)))
     return rows
+
+
+_SMALL = 0.005
+"""Share below which nothing is named."""
+
+
+def profile_lines(profile: Profile) -> Iterator[str]:
+    """Yield the shares of the stages, and of what the workers called."""
+    yield f"{profile.seconds:.1f} s: {_shares(profile.stages)}"
+    if profile.items:
+        inside = sum(profile.workers.values())
+        yield (
+            f"of which workers played {inside:.1f} s, in {counted(profile.items, 'item')} of work: "
+            f"{_shares(profile.workers)}"
+        )
+
+
+def _shares(spent: Mapping[str, float]) -> str:
+    total = sum(spent.values()) or 1.0
+    shares = [(name, seconds / total) for name, seconds in spent.items()]
+    return ", ".join(f"{name} {share:.0%}" for name, share in shares if share >= _SMALL)

@@ -17,11 +17,22 @@ from rpd_core.config.naming import check_names, split
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.protocols import Task
 
-Scope = Literal["suite", "size", "analysis", "growth"]
-"""What a setting decides: the episodes themselves, how many, what is asked of them, or when a suite
-that grows is large enough for that."""
-ASKED: tuple[Scope, ...] = ("analysis", "growth")
+Scope = Literal["suite", "size", "analysis", "answer", "growth"]
+"""What a setting decides: the episodes themselves, how many, what is asked of them, which of the
+pruned policies is the one answer, or when a suite that grows is large enough for that."""
+ASKED: tuple[Scope, ...] = ("analysis", "answer", "growth")
 """What is stored with an analysis."""
+Group = Literal["Most used", "What to analyse", "How much to play", "How to answer", "Where to run"]
+"""Headings of options in the help of a command."""
+USED: Group = "Most used"
+PLAYED: Group = "How much to play"
+_GROUPS: dict[Scope, Group] = {
+    "suite": "What to analyse",
+    "size": "How much to play",
+    "analysis": "How to answer",
+    "answer": "How to answer",
+    "growth": "How much to play",
+}
 Check = Callable[[str, Any], None]
 
 PORTFOLIO = ("tarantula", "ochiai", "zoltar", "wong2")
@@ -82,6 +93,13 @@ class Setting:
     """Whether several values are written in one text, parted by commas."""
     added: bool = False
     """Whether runs may have been stored before it was there; its default holds in them."""
+    heading: Group | None = None
+    """Where the help lists its option, if not where its scope says."""
+
+    @property
+    def group(self) -> Group:
+        """The heading that the help lists its option under."""
+        return self.heading or _GROUPS[self.scope]
 
 
 def _count_up_to(largest: int, least: int = 1) -> Check:
@@ -182,39 +200,43 @@ class Settings:
     """Everything that can be set beside environment and policy."""
 
     abstraction: tuple[Any, ...] = _setting(
-        "Abstraction spec; repeat to chain.", "suite", kind="abstraction"
+        "Abstraction spec; repeat to chain.", "suite", kind="abstraction", heading=USED
     )
     default_action: Any = _setting(
-        "Default-action spec, for example repeat.", "suite", kind="default-action"
-    )
+        "Default-action spec, for example repeat.",
+        "suite", kind="default-action", heading=USED,
+    )  # fmt: skip
     mutation_rate: float = _setting(
         "Chance that a state is mutated, in (0, 1); auto: by a pilot.",
-        "suite", words=(AUTO,), check=_rate_like(0.2),
+        "suite", words=(AUTO,), check=_rate_like(0.2), heading=USED,
     )  # fmt: skip
     names: tuple[str, ...] = _setting(
         "What the entries of observations are called: angle,speed; default: the environment's.",
         "suite", default=(), check=check_names, listed=True, added=True,
     )  # fmt: skip
-    seed: int = _setting("Seed of everything; default 0.", "suite", default=0, check=_seed)
+    seed: int = _setting(
+        "Seed of everything; default 0.", "suite", default=0, check=_seed, heading=USED
+    )
     lanes: int = _setting(
         "Episodes played side by side.", "suite", flag="-", check=_count_up_to(10**5)
     )
-    episodes: int = _setting("Mutant episodes in the suite.", "size", check=_count)
+    episodes: int = _setting("Mutant episodes in the suite.", "size", check=_count, heading=USED)
     unmutated_episodes: int = _setting(
         "Episodes of the policy as it is, which tell what it reaches; default 400.",
         "size", default=400, check=_count,
     )  # fmt: skip
     chunk: int = _setting("Episodes per unit of work.", "size", flag="-", check=_count_up_to(10**7))
     condition: Any = _setting(
-        "When an episode passed: return>=200, auto, ...", "analysis", kind="condition"
-    )
+        "When an episode passed: return>=200, auto, ...",
+        "analysis", kind="condition", heading=USED,
+    )  # fmt: skip
     measures: tuple[Any, ...] = _setting(
         "Measure spec, in addition to the standard ones; repeatable.",
-        "analysis", default=(), kind="measure", flag="--measure",
+        "analysis", default=(), kind="measure", flag="--measure", heading=USED,
     )  # fmt: skip
     list_by: Any = _setting(
         "Measure that the list of decisions is sorted by; default impact:shrunken.",
-        "analysis", default=LIST_BY, kind="measure",
+        "answer", default=LIST_BY, kind="measure",
     )  # fmt: skip
     evidence: int = _setting(
         "Episodes in each arm from which on a state is judged; default 10.",
@@ -222,20 +244,22 @@ class Settings:
     )  # fmt: skip
     margin: float = _setting(
         "Effect on the risk below which a decision counts as harmless; default 0.05.",
-        "analysis", default=0.05, check=_rate_like(0.05),
+        "answer", default=0.05, check=_rate_like(0.05),
     )  # fmt: skip
     unvisited: Literal["default", "policy"] = _setting(
         "In states the suite never saw: 'default' action (default) or 'policy'.",
         "analysis", default="default", check=_one_of("default", "policy"),
     )  # fmt: skip
-    test_episodes: int = _setting("Episodes per pruned policy.", "analysis", check=_count)
+    test_episodes: int = _setting(
+        "Episodes per pruned policy.", "analysis", check=_count, heading=PLAYED
+    )
     shares: tuple[float, ...] = _setting(
         "Shares of states in the sweep.",
         "analysis", default=STANDARD_SHARES, flag="-", check=_shares,
     )  # fmt: skip
     sweep: Literal["adaptive", "full"] = _setting(
         "Play points of the sweep until they are decided: adaptive; all to the end: full.",
-        "analysis", default="adaptive", check=_one_of("adaptive", "full"),
+        "analysis", default="adaptive", check=_one_of("adaptive", "full"), heading=PLAYED,
     )  # fmt: skip
     random_rankings: int = _setting(
         "Random rankings to compare with.",
@@ -247,36 +271,36 @@ class Settings:
     )  # fmt: skip
     rounds: int | None = _setting(
         "Rounds of refining the pruned policy at most; default: up to 3, as long as they pay.",
-        "analysis", default=None, check=_rounds,
+        "answer", default=None, check=_rounds,
     )  # fmt: skip
     refine_episodes: int | None = _setting(
         "Mutants of the pruned policy in each of them; default: half as many as the suite has.",
-        "analysis", default=None, check=_two_or_none,
+        "answer", default=None, check=_two_or_none,
     )  # fmt: skip
     headline: Any = _setting(
         "Measure that gives the pruned policy, or best (default): the one that makes it smallest.",
-        "analysis", default=BEST, kind="measure", words=(BEST,),
+        "answer", default=BEST, kind="measure", words=(BEST,),
     )  # fmt: skip
     objective: Literal["states", "steps", "both"] = _setting(
         "What the pruned policy is to need little of: states, steps or both (default).",
-        "analysis", default="both", check=_one_of("states", "steps", "both"),
+        "answer", default="both", check=_one_of("states", "steps", "both"),
     )  # fmt: skip
     confirm_episodes: int = _setting(
         "Fresh episodes that try a pruned policy first, doubled up to twice; default 400.",
-        "analysis", check=_two_or_more,
+        "answer", check=_two_or_more,
     )  # fmt: skip
     confirm_tries: int = _setting(
         "Pruned policies that are tried at most, the last one the largest; default 8.",
-        "analysis", default=8, check=_count,
+        "answer", default=8, check=_count,
     )  # fmt: skip
     confirm_margin: float = _setting(
         "How far below the target the lower bound of a confirmed policy may lie; default 0.02.",
-        "analysis", default=0.02, check=_margin,
+        "answer", default=0.02, check=_margin,
     )  # fmt: skip
 
     confidence: float = _setting(
         "Verdicts: at most 1 minus this of them are expected to be false; default 0.95.",
-        "analysis", default=0.95, check=_rate_like(0.95),
+        "answer", default=0.95, check=_rate_like(0.95),
     )  # fmt: skip
     until: Literal["episodes", "stable"] = _setting(
         "Play --episodes (default), or double them until the first --top have a verdict: 'stable'.",

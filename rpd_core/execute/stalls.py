@@ -64,8 +64,10 @@ def watched(watch: Watch, label: str, give_up: Callable[[str], object]) -> Itera
             if report:
                 give_up(report)
 
-    threading.Thread(target=look, daemon=True).start()
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
     try:
         yield
     finally:
         done.set()
+        thread.join()

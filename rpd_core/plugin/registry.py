@@ -44,6 +44,11 @@ class Registration:
     def ready(self) -> bool:
         return self.status == "ready"
 
+    @property
+    def lacking(self) -> bool:
+        """Whether all that is wrong is that something has to be installed."""
+        return self.status.startswith("needs ")
+
     def as_row(self) -> dict[str, str]:
         """Return what `rpd list-plugins --json` prints."""
         return {
@@ -125,9 +130,15 @@ class Registry:
         except SpecError as error:
             raise SpecError(f"{error}{self._meant(kind, text)}") from None
 
+    def find_described(self, kind: str, name: str) -> Registration:
+        """Return a registration that is usable, or would be with what it needs."""
+        named = [one for one in self.of_kind(kind) if one.component.name == name]
+        described = [one for one in named if one.ready] or [one for one in named if one.lacking]
+        return described[0] if described else self.find(kind, name)
+
     def describe(self, kind: str, name: str) -> Description:
         """Read a component's documentation from its source; nothing is imported."""
-        return describe_target(self.find(kind, name).component.target)
+        return describe_target(self.find_described(kind, name).component.target)
 
     def name_in(self, kind: str, text: str) -> str:
         """Return the name in a spec string."""
@@ -283,7 +294,7 @@ def _looks_like(component: Component, value: str) -> bool:
 def _unusable(registration: Registration) -> str:
     """Return the end of a sentence about a component that cannot be used."""
     status, reason = registration.status, registration.reason
-    if status.startswith("needs "):
+    if registration.lacking:
         return f"{status}: {reason}"
     return f"is broken: {reason}" if status == "broken" else f"cannot be used: {reason}"
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from rpd_core.analysis.reading import StoredEpisodes
 from rpd_core.errors import StoreError, one_line, shell_word
@@ -19,6 +17,7 @@ from rpd_core.results.run import Run
 from rpd_core.store.checking import LARGEST_TABLE
 from rpd_core.store.directory import VARIANTS, RunDirectory
 from rpd_core.store.files import read_whole
+from rpd_core.store.parquet import open_parquet
 from rpd_core.store.parts import Parts
 from rpd_core.store.tables import read_episodes
 
@@ -160,7 +159,7 @@ def _check_pictures(directory: RunDirectory, name: str) -> None:
 
 def _check_ranking(path: Path, content: bytes, states: int) -> None:
     try:
-        rows = pq.ParquetFile(io.BytesIO(content)).metadata.num_rows
+        rows = open_parquet(content).metadata.num_rows
     except Exception as error:  # pyarrow raises many kinds for damaged files
         raise StoreError(f"cannot read {str(path)!r}: {one_line(error)}") from error
     if rows != states:

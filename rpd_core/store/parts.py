@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from rpd_core.store.checking import (
 )
 from rpd_core.store.codec import from_plain, parse_object, to_bytes
 from rpd_core.store.files import read_whole, refuse_outside, write_whole
+from rpd_core.store.parquet import open_parquet, read_parquet
 from rpd_core.store.tables import check_schema
 
 _RECORD = re.compile(r"part-(\d{9,15})-(\d{9,15})\.json")
@@ -194,12 +194,11 @@ class Parts:
     def _table(self, name: str, record: PartRecord) -> pa.Table:
         path = self._file(name, record.first, record.last)
         try:
-            content = io.BytesIO(self._content(name, record))
-            file = pq.ParquetFile(content, read_dictionary=texts_in(name))
+            file = open_parquet(self._content(name, record), texts_in(name))
             _refuse_bomb(file.metadata, record.rows.get(name, 0), path)
             check_schema(file.schema_arrow, str(path))
             check_columns(name, file.schema_arrow, file.metadata.num_rows)
-            table = file.read()
+            table = read_parquet(file)
             check_table(name, table, record.first, record.last)
             return with_plain_words(table)
         except (pa.ArrowException, OSError) as error:

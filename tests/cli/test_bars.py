@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rpd_core.cli.bars import Scale, bar, scale_for
+from rpd_core.cli.listing import Scale, bar, scale_for
 
 
 def test_a_scale_holds_all_intervals_and_zero() -> None:

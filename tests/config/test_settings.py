@@ -23,7 +23,7 @@ from rpd_core.plugin.registry import Registry
 
 OF_THE_CALL = {
     "env", "policy", "out", "workers", "executor", "trust_policy", "analysis", "like", "progress",
-    "note", "pictures",
+    "note", "guard", "finish",
 }  # fmt: skip
 """What `run` takes besides settings."""
 

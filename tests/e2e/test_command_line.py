@@ -13,10 +13,10 @@ from commands import QUICK
 
 from rpd import open_run
 from rpd_core.cli import shared
-from rpd_core.cli.screen import headline
-from rpd_core.cli.text import advice as advice_for
 from rpd_core.config.settings import PORTFOLIO
 from rpd_core.results.records import Coverage, SuiteFacts
+from rpd_core.results.sentences import advice as advice_for
+from rpd_core.results.sentences import headline
 
 
 def test_run_ends_with_the_answer(finished):
@@ -233,7 +233,7 @@ def test_an_environment_that_prints_does_not_spoil_the_json(rpd, tmp_path, worke
     "words",
     [
         ["run", "--dry-run", "--policy", "python:chatty:ones", "--default-action", "constant:0"],
-        ["describe-policy", "python:chatty:ones", "--episodes", "2"],
+        ["describe", "policy", "python:chatty:ones", "--episodes", "2"],
     ],
 )
 def test_nor_does_it_spoil_that_of_other_commands(rpd, tmp_path, words):
@@ -271,7 +271,7 @@ def test_closed_streams_do_no_harm(rpd, tmp_path, closed, what):
 @pytest.mark.parametrize(
     "words",
     [
-        ["describe-policy", "random", "--episodes", "1"],
+        ["describe", "policy", "random", "--episodes", "1"],
         ["suite", "--policy", "random", "--episodes", "20", "--workers", "1"],
     ],
 )

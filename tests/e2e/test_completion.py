@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rpd_core.cli.bash_words import joined
-from rpd_core.cli.completion import complete_plugin, complete_run, specs_of
+from rpd_core.cli.completion import complete_plugin, complete_run, joined, specs_of
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+import subprocess
 from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
@@ -14,6 +15,7 @@ import pytest
 from rpd_core.plugin.kinds import KINDS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
+CI = DOCS.parent / ".ci" / "run"
 
 
 @pytest.mark.parametrize("hook", [kind.hook for kind in KINDS.values()])
@@ -31,12 +33,31 @@ def test_every_link_between_pages_leads_somewhere():
     assert broken == []
 
 
-def test_the_readme_opens_with_the_two_commands_and_ci_calls_the_second():
+def test_ci_begins_with_the_two_commands_that_open_the_readme():
     readme = (DOCS.parent / "README.md").read_text()
-    assert "pip install -c constraints.txt -e . && rpd run --env cartpole" in readme
-    assert 'pip install -c constraints.txt -e ".[dev]" && pytest' in readme
-    ci = (DOCS.parent / ".ci" / "run").read_text().splitlines()
-    assert "pytest" in ci
+    opening = re.findall(r"^```sh\n(.*?)\n```$", readme, re.M | re.S)[:2]
+    assert opening == [
+        "pip install -c constraints.txt -e . && rpd run --env cartpole",
+        'pip install -c constraints.txt -e ".[dev]" && pytest',
+    ]
+    before, reading, after = re.split(r"^(mapfile .*)$", CI.read_text(), flags=re.M)
+    assert "pip install" not in before
+    shown = ["bash", "-c", f"{reading}; printf '%s\\n' \"${{commands[@]}}\""]
+    found = subprocess.run(shown, cwd=DOCS.parent, capture_output=True, text=True, check=True)
+    assert found.stdout.splitlines() == opening
+    steps = re.findall(r"python -m venv|bash -c .*|pip install", after)
+    anew = "python -m venv"
+    first, second = ('bash -c "${commands[0]}")', 'bash -c "${commands[1]}"')
+    assert steps[:5] == [anew, first, anew, second, "pip install"]
+
+
+def test_ci_calls_every_command_that_contributors_are_told_of():
+    page = (DOCS / "contributing.md").read_text()
+    table = page.partition("The commands of CI")[2].partition("\n## ")[0]
+    told = re.findall(r"`([^`]+)`(?= and |\s\|)", "\n".join(re.findall(r"^\| `.*?\|", table, re.M)))
+    called = [line.removeprefix("RPD_CHROMIUM=needed ") for line in CI.read_text().splitlines()]
+    assert len(told) == 8
+    assert [one for one in told if one != "pytest" and one not in called] == []
 
 
 @pytest.mark.parametrize(

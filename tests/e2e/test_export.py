@@ -72,7 +72,7 @@ def test_an_exported_policy_carries_its_decisions_and_what_it_promises(exported)
 
 def test_it_can_be_analysed_like_any_other_policy(exported, cli):
     path, confirmed = exported
-    told = cli("describe-policy", f"pruned:{path}", "--env", "cartpole", "--json")
+    told = cli("describe", "policy", f"pruned:{path}", "--env", "cartpole", "--json")
     assert told.exit_code == 0, told.output
     about = json.loads(told.stdout)
     assert about["pruned to"] == f"{confirmed.kept} states"
@@ -109,7 +109,9 @@ def test_a_file_that_is_something_else_is_refused(tmp_path, cli):
     (tmp_path / "not.rpd").write_text("hello")
     with pytest.raises(SpecError, match="is not an exported pruned policy"):
         PrunedFile(tmp_path / "not.rpd").about()
-    result = rpd_command("describe-policy", f"pruned:{tmp_path / 'not.rpd'}", "--env", "cartpole")
+    result = rpd_command(
+        "describe", "policy", f"pruned:{tmp_path / 'not.rpd'}", "--env", "cartpole"
+    )
     assert result.exit_code == 2
     assert result.stderr.count("\n") == 1
 
@@ -148,7 +150,7 @@ def test_the_files_of_the_policy_travel_inside(cli, tmp_path, monkeypatch):
     assert contents[0] == contents[1]
     (folder / "ppo.zip").unlink()
     monkeypatch.chdir("/")
-    told = cli("describe-policy", f"pruned:{tmp_path / 'p.rpd'}", "--env", "cartpole", "--json")
+    told = cli("describe", "policy", f"pruned:{tmp_path / 'p.rpd'}", "--env", "cartpole", "--json")
     assert told.exit_code == 0, told.output
     assert json.loads(told.stdout)["algorithm"] == "PPO"
 

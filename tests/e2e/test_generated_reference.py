@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from extras import BOTH_WAYS, extras
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 sys.path.insert(0, str(DOCS / "extensions"))
@@ -57,11 +58,14 @@ def test_the_default_of_an_option_is_shown():
     assert "| `--fraction X` | Fraction of the return that it is to keep. Default: 0.9. |" in FILLED
 
 
-def test_every_component_that_comes_with_rpd_is_shown_with_its_parameters():
+@BOTH_WAYS
+def test_every_component_that_comes_with_rpd_is_shown_with_its_parameters(present):
     text = (DOCS / "reference" / "components.md").read_text("utf-8")
-    filled = component_reference.filled_components(text)
-    registry = installed()
+    with extras(present):
+        filled = component_reference.filled_components(text)
+        registry = installed()
     rows = [r.as_row() for kind in component_reference.KINDS for r in registry.of_kind(kind)]
     own = [row for row in rows if row["distribution"] == component_reference.DISTRIBUTION]
     assert [r for r in own if f"### `{r['name']}` ({r['kind']})" not in filled] == []
+    assert {"dask", "ray"} <= {row["name"] for row in own}
     assert "| `digits` |" in filled.partition("### `round` (abstraction)")[2].partition("###")[0]

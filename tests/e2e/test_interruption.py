@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rpd_core.cli.shared import resumable
-from rpd_core.cli.stopping import Interrupted
+from rpd_core.cli.streams import Interrupted
 
 MANY = ["suite", "--env", "cartpole", "--episodes", "12500", "--workers", "2"]
 """Five parts, with a network at work."""

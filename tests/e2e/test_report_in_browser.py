@@ -13,6 +13,8 @@ from strangers import having, plugin
 
 from rpd import open_run
 
+pytestmark = pytest.mark.extras
+
 PHONE = {"width": 390, "height": 844}
 
 

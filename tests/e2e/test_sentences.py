@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import pytest
+from commands import refusal
+from extras import BOTH_WAYS, extras
+from typer.testing import CliRunner
 
+from rpd_core.cli.app import app
 from rpd_core.cli.list_plugins import blocks_of
-from rpd_core.cli.listing import list_notes
 from rpd_core.errors import ComponentError, counted
 from rpd_core.plugin.discovery import Plugin
 from rpd_core.plugin.protocols import Component
 from rpd_core.plugin.registry import Registry
 from rpd_core.results.records import ListFacts
+from rpd_core.results.sentences import list_notes
 
 
 def test_one_of_a_kind_is_not_several() -> None:
@@ -75,14 +80,53 @@ def test_why_a_component_cannot_be_used_is_a_sentence() -> None:
     ]
 
 
+def listed(width: int) -> str:
+    """Return what `rpd list-plugins` prints on a screen of some width."""
+    return CliRunner().invoke(app, ["list-plugins"], env={"COLUMNS": str(width)}).stdout
+
+
+@BOTH_WAYS
 @pytest.mark.parametrize("width", [40, 60, 80, 100])
-def test_list_plugins_fits_a_narrow_screen(cli, monkeypatch, width: int) -> None:
-    from typer.testing import CliRunner
-
-    from rpd_core.cli.app import app
-
-    told = CliRunner().invoke(app, ["list-plugins"], env={"COLUMNS": str(width)}).stdout
+def test_list_plugins_fits_a_narrow_screen(width: int, present: bool) -> None:
+    with extras(present):
+        told = listed(width)
     assert max(map(len, told.splitlines())) <= width
     assert "\n  tarantula        Risk if mutated against if kept\n" in told or width == 40
-    wide = CliRunner().invoke(app, ["list-plugins"], env={"COLUMNS": "300"}).stdout
-    assert wide.startswith("kind            name             status  summary")
+    assert ("needs distributed: pip" in " ".join(told.split())) is not present
+
+
+def test_list_plugins_has_columns_on_a_wide_screen() -> None:
+    with extras(True):
+        assert listed(300).startswith("kind            name             status  summary")
+    with extras(False):
+        lines = listed(300).splitlines()
+    needs = ['needs distributed: pip install "ranking-policy-decisions[dask]"']
+    needs += ['needs ray: pip install "ranking-policy-decisions[ray]"']
+    column = lines[0].index("summary")
+    assert lines[0].startswith("kind            name             status  ")
+    assert [line[33:column].strip() for line in lines if line.startswith("executor")] == [
+        "ready",
+        *needs,
+    ]
+
+
+@BOTH_WAYS
+def test_a_component_is_described_with_what_it_needs(cli, present: bool) -> None:
+    with extras(present):
+        told = cli("describe", "executor", "ray").stdout.splitlines()
+        row = json.loads(cli("describe", "executor", "ray", "--json").stdout)
+    needs = 'needs ray: pip install "ranking-policy-decisions[ray]"'
+    assert told[0] == "executor ray"
+    assert told[1].startswith("from rpd_ray (ranking-policy-decisions ")
+    assert told[2] == ("" if present else needs)
+    assert any(line.startswith("address ") for line in told)
+    assert row["status"] == ("ready" if present else "needs ray")
+    assert row["parameters"][0]["name"] == "address"
+
+
+def test_a_run_on_an_executor_without_its_extra_says_what_to_install(cli) -> None:
+    with extras(False):
+        line = refusal("run", "--env", "cartpole", "--executor", "dask")
+    assert line == (
+        "rpd: executor 'dask' needs distributed: pip install \"ranking-policy-decisions[dask]\""
+    )

@@ -9,17 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from commands import QUICK, invoke
 from shown import PAGES, ROOT, SHELL, Block, all_commands, blocks, name_of
 
 from rpd_core.cli import options
-from rpd_core.cli.app import app
+from rpd_core.cli.app import all_commands as program_commands
 from rpd_core.plugin.kinds import KINDS
 from rpd_core.plugin.registry import installed
 
 Shown = tuple[Block, str]
-COMMANDS = typer.main.get_command(app).commands
+COMMANDS = program_commands()
 REASONS = {"long", "slow", "yours"}
 SPECS = {
     "env": "environment",
@@ -169,11 +168,7 @@ def make_small(monkeypatch: pytest.MonkeyPatch) -> None:
         }
 
     monkeypatch.setattr(options, "given", fewer)
-    for module in ("run", "validate"):
-        monkeypatch.setattr(
-            f"rpd_core.cli.{module}.executor_for",
-            lambda text, stall_timeout: installed().make("executor", text),
-        )
+    monkeypatch.setattr("rpd_core.cli.work.ISOLATE", None)
 
 
 def pages_with(mark: str) -> list[Path]:

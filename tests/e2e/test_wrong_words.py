@@ -75,7 +75,10 @@ def test_a_word_that_nothing_takes_is_named(refused: Typed) -> None:
         (["prune", "r", "--fraction", "most"], "--fraction must be a number, got 'most'"),
         (["refine", "r", "--rounds", "x"], "--rounds must be a whole number, got 'x'"),
         (["validate", "r", "--states", "x"], "--states must be a whole number, got 'x'"),
-        (["describe-policy", "p", "--episodes", "x"], "--episodes must be a whole number, got 'x'"),
+        (
+            ["describe", "policy", "p", "--episodes", "x"],
+            "--episodes must be a whole number, got 'x'",
+        ),
     ],
     ids=" ".join,
 )

@@ -13,8 +13,8 @@ from stores import corridor, finish
 
 import rpd
 from rpd_core.analysis.looks import look_sizes
-from rpd_core.cli.screen import growth_words
 from rpd_core.errors import ConfigError
+from rpd_core.results.sentences import growth_words
 
 STABLE: dict[str, Any] = {"until": "stable", "top": 4, "max_episodes": 1000}
 

@@ -18,12 +18,12 @@ from rich.console import Console
 from stores import corridor, finish, ready
 
 import rpd
-from rpd_core.cli.screen import growth_words, print_answer
-from rpd_core.cli.text import few_digits
+from rpd_core.cli.screen import print_answer
 from rpd_core.errors import StoreError
 from rpd_core.pruning.curves import Curve, PrunedPoint
 from rpd_core.pruning.sweep import Pruning, Sweep
 from rpd_core.results.records import Growth, Summary, Threshold
+from rpd_core.results.sentences import few_digits, growth_words
 from rpd_core.results.summary import _thresholds
 from rpd_core.store.codec import from_plain, to_bytes, to_plain
 

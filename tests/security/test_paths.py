@@ -21,7 +21,7 @@ LOADERS = ("sb3", "torchscript", "atari-zoo", "pruned")
         ["show", LONG],
         ["run", "--config", f"{LONG}/run.json"],
         ["suite", "--env", "cartpole", "--episodes", "20", "--out", LONG],
-        *(["describe-policy", f"{loader}:{LONG}"] for loader in LOADERS),
+        *(["describe", "policy", f"{loader}:{LONG}"] for loader in LOADERS),
     ],
     ids=lambda words: words[0] + words[1][:12],
 )
@@ -40,14 +40,14 @@ def test_a_device_or_a_pipe_is_no_policy_file(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     os.mkfifo("pipe")
-    line = refusal("describe-policy", f"{loader}:{place}")
+    line = refusal("describe", "policy", f"{loader}:{place}")
     assert "regular file" in line or "ordinary file" in line
 
 
 @pytest.mark.parametrize("loader", LOADERS)
 def test_a_name_that_is_not_utf8_is_one_line(loader: str) -> None:
     name = os.fsdecode(b"\xff\xfe")
-    line = refusal("describe-policy", f"{loader}:{name}")
+    line = refusal("describe", "policy", f"{loader}:{name}")
     assert line.startswith("rpd: ")
     line.encode()  # nothing is left that a terminal cannot take
 
@@ -84,7 +84,7 @@ def test_no_error_is_longer_than_a_screen() -> None:
 
 
 def test_the_home_of_nobody_is_one_line() -> None:
-    assert "is nobody's home" in refusal("describe-policy", "sb3:~nosuchuser/x")
+    assert "is nobody's home" in refusal("describe", "policy", "sb3:~nosuchuser/x")
 
 
 @pytest.mark.parametrize("words", [["rank", "a.csv"], ["prune", "a.rpd"]])

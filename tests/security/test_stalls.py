@@ -55,7 +55,7 @@ def test_an_environment_that_hangs_in_the_hands_of_rpd_itself_is_told(start: Cal
 
 
 def test_a_policy_that_hangs_while_it_is_described_is_told(start: Callable) -> None:
-    policy = ["describe-policy", "python:ill_worlds:hangs", "--env", "python:ill_worlds:well"]
+    policy = ["describe", "policy", "python:ill_worlds:hangs", "--env", "python:ill_worlds:well"]
     assert "the environment or the policy hangs" in told(start(*policy, *STALL))
 
 

@@ -19,7 +19,6 @@ import rpd
 from rpd_core.config.part_range import PartRange, parse_parts
 from rpd_core.config.settings import Settings
 from rpd_core.errors import ConfigError, RpdError, StoreError
-from rpd_core.execute.local import LocalProcesses
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.merging import merge_runs
 from rpd_core.store.parts import Parts
@@ -304,7 +303,7 @@ def test_what_reads_a_suite_with_gaps_says_so(folder: Path, tmp_path: Path) -> N
 def test_parts_and_merge_on_the_command_line(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rpd_core.cli.run.executor_for", lambda text, stall: LocalProcesses())
+    monkeypatch.setattr("rpd_core.cli.work.ISOLATE", None)
     common = ("--env", "cartpole", "--episodes", "2530", "--workers", "1")
     built = rpd_command("suite", *common, "--parts", "1:2", "--out", tmp_path / "a", "--json")
     assert built.exit_code == 0, built.output

@@ -14,7 +14,7 @@ from commands import rpd_command
 from stores import contents, corridor, ready, session_at
 
 from rpd_core import pipeline
-from rpd_core.cli.profile_text import profile_lines
+from rpd_core.cli.text import profile_lines
 from rpd_core.play.jobs import player_for
 from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.protocols import Facts, Policy, PolicyInput

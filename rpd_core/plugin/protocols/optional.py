@@ -116,7 +116,7 @@ class DescribesItself(Protocol):
     """A policy, or a loader, that says what it is."""
 
     def describe(self) -> dict[str, str]:
-        """Return names and values for `rpd describe-policy`."""
+        """Return names and values for `rpd describe policy`."""
 
 
 @runtime_checkable

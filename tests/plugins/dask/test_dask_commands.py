@@ -28,6 +28,8 @@ from distributed.security import Security
 from rpd_core.errors import ExecutionError
 from rpd_dask.executor import Dask
 
+pytestmark = pytest.mark.extras
+
 KILLS = 20
 
 

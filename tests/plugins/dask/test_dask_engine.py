@@ -46,6 +46,8 @@ from rpd_core.plugin.protocols import Engine
 from rpd_dask.executor import Dask, Joined
 from rpd_kit import check_recipe, runners
 
+pytestmark = pytest.mark.extras
+
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:

@@ -19,10 +19,10 @@ import torch
 import rpd
 import rpd_core
 from rpd_core.api import check_name
-from rpd_core.cli.screen import headline
 from rpd_core.errors import RpdError
 from rpd_core.execute.local import LocalProcesses
 from rpd_core.execute.progress import NotebookBars, shown, silent
+from rpd_core.results.sentences import headline
 from rpd_core.store.directory import PROCESS
 from rpd_report.notebook import answer_as_html, decisions_as_html
 

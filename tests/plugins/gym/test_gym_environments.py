@@ -88,6 +88,21 @@ def test_a_reward_in_an_array_of_one_is_a_number() -> None:
     assert episodes.total_return.tolist() == play(walk()).total_return.tolist()
 
 
+def test_without_box2d_its_environments_say_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "Box2D", None)
+    for name in [name for name in sys.modules if name.startswith("gymnasium.envs.box2d.")]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(ComponentError) as caught:
+        GymEnvironment("LunarLander-v3").open(Opening(1))
+    assert str(caught.value) == (
+        "LunarLander-v3 lacks a package: DependencyNotInstalled: Box2D is not installed, you can "
+        'install it by run `pip install swig` followed by `pip install "gymnasium[box2d]"`'
+    )
+
+
+@pytest.mark.extras
 @needs_box2d
 def test_bipedal_walker_must_be_made_anew_and_lunar_lander_need_not() -> None:
     assert find_safeguards(lambda: gymnasium.make("BipedalWalker-v3"), "walker") == Safeguards(
@@ -160,7 +175,7 @@ def test_actions_that_do_not_start_at_zero_arrive_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        pytest.param("LunarLander-v2", "LunarLander-v3", marks=needs_box2d),
+        pytest.param("LunarLander-v2", "LunarLander-v3", marks=(pytest.mark.extras, needs_box2d)),
         ("Pendulum-v0", "Pendulum-v1"),
     ],
 )
@@ -263,6 +278,7 @@ def test_an_environment_registered_by_someone_else_works() -> None:
     assert task.reference is None
 
 
+@pytest.mark.extras
 @needs_box2d
 def test_arguments_reach_the_environment() -> None:
     made = installed().make("environment", "gym:LunarLander-v3,kwargs=continuous=true+gravity=-5.0")

@@ -53,6 +53,7 @@ def test_entries_of_classic_control_have_names(name, entries, actions) -> None:
     assert names(GymEnvironment(name)) == (entries, actions)
 
 
+@pytest.mark.extras
 @needs_box2d
 def test_entries_of_box2d_have_names() -> None:
     lander = LABELS["LunarLander"]

@@ -20,6 +20,8 @@ from watching import wait_until
 if importlib.util.find_spec("ray") is None:  # not imported before its token is there
     pytest.skip("needs the extra ray", allow_module_level=True)
 
+pytestmark = pytest.mark.extras
+
 KILLS = 20
 PORT = 26399
 

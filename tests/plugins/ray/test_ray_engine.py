@@ -34,6 +34,8 @@ from rpd_core.plugin.protocols import Engine
 from rpd_kit import check_recipe, runners
 from rpd_ray.executor import Ray
 
+pytestmark = pytest.mark.extras
+
 TOKEN = Path("~/.ray/auth_token").expanduser()
 BEFORE = TOKEN.exists()
 

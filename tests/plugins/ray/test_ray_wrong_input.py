@@ -10,6 +10,8 @@ from commands import refusal
 if importlib.util.find_spec("ray") is None:  # not imported before its token is there
     pytest.skip("needs the extra ray", allow_module_level=True)
 
+pytestmark = pytest.mark.extras
+
 CARTPOLE = ["--env", "gym:CartPole-v1", "--policy", "random", "--default-action", "constant:0"]
 
 

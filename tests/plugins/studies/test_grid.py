@@ -258,6 +258,7 @@ def test_a_page_escapes_what_it_is_told(tmp_path: Path) -> None:
     assert "&lt;script&gt;" in text
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("width", [1200, 390])
 def test_settings_on_the_page_are_not_broken_letter_by_letter(width: int, tmp_path: Path) -> None:
     from rpd_studies.grids.page import page_of
