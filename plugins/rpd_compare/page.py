@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from jinja2 import Environment, StrictUndefined
 
+from rpd_compare.figures import draw_agreement, draw_both_prunings
 from rpd_compare.text import headline
 from rpd_core.store.files import write_whole
-from rpd_pictures.figures.agreement import draw_agreement, draw_both_prunings
 from rpd_pictures.figures.style import rendered
 from rpd_report.packing import webp
 

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from rpd_core.errors import ConfigError, RpdError, one_line
 from rpd_core.plugin.protocols import Image, Paragraph
 from rpd_core.plugin.registry import installed
+from rpd_core.pruning.curves import RANDOM, ShownCurve, shown_curves
 from rpd_core.results.pictures import Pictures, read_pictures
 from rpd_core.results.records import Summary
 from rpd_core.results.run import Run
@@ -42,7 +43,6 @@ from rpd_report.panels import (
     view_of,
 )
 from rpd_report.progress import begun_run
-from rpd_report.sweep import Line, sweep_lines
 from rpd_studies.validation import FILE as VALIDATION
 from rpd_studies.validation import Validation
 from rpd_studies.validation_text import sentences as validation_sentences
@@ -50,6 +50,8 @@ from rpd_studies.validation_text import sentences as validation_sentences
 FILE = "report.html"
 LARGEST = 5_000_000
 """Bytes of a page that can still be mailed."""
+_BASELINES = ("freqvis", "differ")
+"""Rankings that know nothing of outcomes."""
 _STATIC = 25
 """Rows that stand in the page before any script runs."""
 _ROOMS = (1.0, 0.5, 0.25, 0.05)
@@ -90,7 +92,7 @@ class _Read:
     """What was read of a finished analysis."""
 
     summary: Summary
-    lines: tuple[Line, ...]
+    lines: tuple[ShownCurve, ...]
     listed: Listed
     gallery: Gallery
     panels: tuple[ShownPanel, ...]
@@ -128,11 +130,11 @@ def _nothing() -> dict[str, Any]:
 def _read(run: Run, room: float) -> _Read:
     summary, notes = run.summary, []
     try:
-        lines = sweep_lines(run)
+        lines = curves_in_order(run)
     except RpdError as error:  # a sweep that is damaged leaves the rest of the page as it is
         lines = ()
         notes.append(f"The pruning curves cannot be shown: {one_line(error)}")
-    listed = read_list(run, [line.name for line in lines], int(MOST_ROWS * room))
+    listed = read_list(run, [line.measure for line in lines], int(MOST_ROWS * room))
     try:
         pictures = read_pictures(run.path, str(run.name))
         gallery = open_gallery(pictures, listed.rows, run.path, room)
@@ -140,6 +142,17 @@ def _read(run: Run, room: float) -> _Read:
         pictures, gallery = None, Gallery(note=f"The pictures cannot be read: {one_line(error)}")
     panels = _panels(run, listed, gallery, pictures, room)
     return _Read(summary, lines, listed, gallery, panels, _validation(run), tuple(notes))
+
+
+def curves_in_order(run: Run) -> tuple[ShownCurve, ...]:
+    """Return the curves of all measures, that of the list first, baselines and random last."""
+    found = shown_curves(run.curves, run.random_curves)
+    list_by = run.asked.settings.list_by
+
+    def place(name: str) -> tuple[bool, bool, bool]:
+        return name == RANDOM, name in _BASELINES and name != list_by, name != list_by
+
+    return tuple(found[name] for name in sorted(found, key=place))
 
 
 def _panels(
@@ -199,12 +212,13 @@ def _curve_parts(run: Run, read: _Read) -> dict[str, Any]:
         **_episodes_behind(lines),
         "thresholds": list(summary.thresholds.get(fraction, {}).items()),
         "colours": colours_of(lines),
+        "list_by": summary.list.measure,
         "dashes": DASHES,
         "ranked": set(read.listed.ranks),
     }
     for axis in ("states", "steps") if lines else ():
         marked = None if point is None else (getattr(point, axis), point.return_mean)
-        parts[f"drawing_{axis}"] = curve_drawing(lines, axis, target, marked)
+        parts[f"drawing_{axis}"] = curve_drawing(lines, axis, summary.list.measure, target, marked)
     scale = scale_of(read.listed.rows)
     parts["data"] = inline_json(
         {
@@ -223,7 +237,7 @@ def _curve_parts(run: Run, read: _Read) -> dict[str, Any]:
     return parts
 
 
-def _episodes_behind(lines: Sequence[Line]) -> dict[str, Any]:
+def _episodes_behind(lines: Sequence[ShownCurve]) -> dict[str, Any]:
     """Return how many test episodes stand behind the points, and whether these differ."""
     counts = [count for line in lines for count in line.episodes] or [0]
     fewest, most = min(counts), max(counts)
@@ -231,11 +245,10 @@ def _episodes_behind(lines: Sequence[Line]) -> dict[str, Any]:
     return {"behind": text, "stopped": fewest < most}
 
 
-def _plain_line(line: Line) -> dict[str, Any]:
-    numbers = {name: rounded(getattr(line, name), 5) for name in
-               ("states", "steps", "mean", "low", "high")}  # fmt: skip
-    counts = {"kept": list(line.kept), "episodes": list(line.episodes)}
-    return {"name": line.name, **counts, **numbers}
+def _plain_line(line: ShownCurve) -> dict[str, Any]:
+    names = ("states", "steps", "returns", "low", "high")
+    numbers = {name: rounded(getattr(line, name), 5) for name in names}
+    return {"measure": line.measure, "kept": line.kept, "episodes": line.episodes, **numbers}
 
 
 def _list_parts(read: _Read) -> dict[str, Any]:

@@ -230,12 +230,12 @@
     const slider = byId("keep-number");
     const choice = byId("keep-measure");
     if (slider === null) return;
-    const lines = Object.fromEntries(data.lines.map((line) => [line.name, line]));
+    const lines = Object.fromEntries(data.lines.map((line) => [line.measure, line]));
     const move = () => moveTo(lines[choice.value], slider);
     slider.addEventListener("input", move);
     choice.addEventListener("change", move);
     const first = lines[choice.value];
-    const target = first.mean.findIndex((mean) => mean >= data.target);
+    const target = first.returns.findIndex((mean) => mean >= data.target);
     slider.value = target < 0 ? first.kept.length - 1 : target;
     move();
   }
@@ -245,14 +245,14 @@
     const kept = line.kept[at];
     byId("keep-count").textContent = `${kept}`;
     slider.setAttribute("aria-valuetext", `${kept} states`);
-    byId("keep-return").textContent = figure(line.mean[at]);
+    byId("keep-return").textContent = figure(line.returns[at]);
     byId("keep-return-note").textContent =
       `mean return (${figure(line.low[at])} to ${figure(line.high[at])}, ${line.episodes[at]} episodes)`;
     const span = data.original - data.reference;
-    byId("keep-share").textContent = span ? percent((line.mean[at] - data.reference) / span) : "–";
+    byId("keep-share").textContent = span ? percent((line.returns[at] - data.reference) / span) : "–";
     byId("keep-steps").textContent = percent(line.steps[at]);
     byId("keep-states").textContent = percent(line.states[at], 1);
-    table.measure = line.name;
+    table.measure = line.measure;
     table.kept = kept;
     if (table.rows !== null) showKept(kept);
   }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import subprocess
 import sys
 import typing
@@ -21,16 +22,16 @@ from strangers import having, plugin
 import rpd
 from rpd.face import FigureName, Run
 from rpd_core.errors import ConfigError
-from rpd_core.pruning.curves import mean_curve
+from rpd_core.pruning.curves import mean_curve, shown_curves
 from rpd_core.results.records import RoundFacts
 from rpd_pictures.drawing import FIGURES
 from rpd_pictures.figures.balance import balance_data
-from rpd_pictures.figures.curves import best_within, curves_data, draw_curves
-from rpd_pictures.figures.data import PlottedCurve, plotted
+from rpd_pictures.figures.curves import curves_data, draw_curves
 from rpd_pictures.figures.map import _chosen, _in_words, map_data
 from rpd_pictures.figures.rounds import draw_rounds, rounds_data
 from rpd_pictures.figures.style import line_styles, rendered, short_spec
 from rpd_pictures.subjects import SUBJECTS
+from rpd_report.page import build_page
 
 
 @pytest.fixture(scope="module")
@@ -61,21 +62,28 @@ def test_the_curves_are_the_stored_ones_in_shares_of_the_policys_return(run: Run
     assert "ochiai" not in lines(run.draw("curves", measure="wong2"), 0)
 
 
-def test_bands_are_intervals_of_the_mean_over_test_episodes(run: Run) -> None:
-    curve = run.curves["ochiai"]
-    found = plotted(curve)
-    error = curve.returns.std(axis=1, ddof=1) / np.sqrt(curve.returns.shape[1])
-    assert found.high - found.mean == pytest.approx(1.959964 * error)
-    assert found.mean - found.low == pytest.approx(1.959964 * error)
-
-
-def test_over_steps_only_what_is_best_so_far_is_drawn() -> None:
-    steps, mean = np.array([0.0, 0.3, 0.2, 0.6, 0.3]), np.array([0.1, 0.5, 0.6, 0.9, 0.55])
-    curve = PlottedCurve("m", np.linspace(0, 1, 5), steps, mean, mean - 0.1, mean + 0.1)
-    best = best_within(curve)
-    assert best.steps.tolist() == [0.0, 0.2, 0.6]
-    assert best.mean.tolist() == [0.1, 0.6, 0.9]
-    assert best.low == pytest.approx([0.0, 0.5, 0.8])
+def test_the_figure_and_the_page_show_the_numbers_of_the_curves(run: Run) -> None:
+    """One band for all: what the figure fills and what the page holds is what the core says."""
+    found = shown_curves(run.curves, run.random_curves)
+    original = run.summary.original
+    figure = run.draw("curves")
+    filled = [one.get_paths()[0].vertices for one in figure.axes[0].collections]
+    assert len(filled) == len(found)
+    for vertices, curve in zip(filled, found.values(), strict=True):
+        shown = curve.rescaled(original.reference, original.return_mean)
+        ends = [*zip(shown.states, shown.low, strict=True)]
+        ends += [*zip(shown.states, shown.high, strict=True)]
+        assert {(round(x, 9), round(y, 9)) for x, y in vertices.tolist()} == {
+            (round(x, 9), round(y, 9)) for x, y in ends
+        }
+    page = build_page(run).decode()
+    (data,) = re.findall(r'id="page-data">(.*?)</script>', page)
+    lines = {one["measure"]: one for one in json.loads(data)["lines"]}
+    assert {*lines} == {*found}
+    for name, curve in found.items():
+        for column in ("returns", "low", "high", "states", "steps"):
+            assert lines[name][column] == pytest.approx(getattr(curve, column), rel=1e-4, abs=1e-9)
+        assert lines[name]["episodes"] == list(curve.episodes)
 
 
 def test_scores_are_in_rank_order_with_a_panel_each(run: Run) -> None:

@@ -30,7 +30,6 @@ from rpd_report import page as building
 from rpd_report import sentences
 from rpd_report.blocks import Room, binned, checked_blocks
 from rpd_report.packing import inline_json
-from rpd_report.sweep import sweep_lines
 
 
 @pytest.fixture
@@ -156,13 +155,13 @@ def test_the_page_is_for_people_who_were_not_there(run: Path) -> None:
 
 def test_the_curves_are_those_of_the_sweep_with_random_last(run: Path) -> None:
     opened = open_run(run)
-    lines = {line.name: line for line in sweep_lines(opened)}
+    lines = {line.measure: line for line in building.curves_in_order(opened)}
     assert next(iter(lines)) == opened.summary.list.measure
     assert list(lines)[-1] == "random"
     for name, curve in opened.curves.items():
-        assert lines[name].mean == pytest.approx(curve.mean_return)
+        assert lines[name].returns == pytest.approx(curve.mean_return)
         assert lines[name].steps == pytest.approx(curve.step_shares)
-        inside = zip(lines[name].low, lines[name].mean, lines[name].high, strict=True)
+        inside = zip(lines[name].low, lines[name].returns, lines[name].high, strict=True)
         assert all(low <= mean <= high for low, mean, high in inside)
 
 
