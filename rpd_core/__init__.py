@@ -1,7 +1,7 @@
 """rpd: which decisions of a trained policy matter.
 
-The names below are the public Python interface: for notebooks and for plugin authors. Each is
-imported when first used, so that `import rpd_core` stays cheap.
+The names below are the public Python interface: for notebooks and for plugin authors. Those that
+take long to import are imported when first used, so that `import rpd_core` stays cheap.
 """
 
 from __future__ import annotations
@@ -18,70 +18,12 @@ from rpd_core.errors import (
     SpecError,
     WrongAnswerError,
 )
+from rpd_core.plugin import protocols
 from rpd_core.plugin.hookspecs import hookimpl
-from rpd_core.plugin.protocols import (
-    Abstraction,
-    Answer,
-    Axis,
-    Block,
-    Choice,
-    Command,
-    Component,
-    Condition,
-    DefaultAction,
-    DefaultActor,
-    Engine,
-    Entry,
-    Environment,
-    Episodes,
-    Evidence,
-    Executor,
-    Facts,
-    FitSample,
-    Gatherer,
-    Image,
-    InputFile,
-    Lanes,
-    Layer,
-    Measure,
-    Moment,
-    Opening,
-    Outcome,
-    Panel,
-    PanelFacts,
-    PanelView,
-    Paragraph,
-    Plane,
-    Plotter,
-    Policy,
-    PolicyInput,
-    PolicyLoader,
-    Returns,
-    Scene,
-    SceneStep,
-    Scores,
-    Spectrum,
-    States,
-    StepResult,
-    Suite,
-    Task,
-    Visits,
-    WorkItem,
-    WorkQueue,
-    further,
-    learned,
-    permission,
-)
+from rpd_core.plugin.protocols import *  # noqa: F403
 
 if TYPE_CHECKING:
-    from rpd_core.api import (
-        as_environment,
-        as_policy,
-        build_suite,
-        merge_runs,
-        open_run,
-        run,
-    )
+    from rpd_core.api import as_environment, as_policy, build_suite, merge_runs, open_run, run
     from rpd_core.chance import Draws
     from rpd_core.execute.files import contents, deliver
     from rpd_core.play.actions import first_action, in_every_lane, random_actions
@@ -110,64 +52,16 @@ _LAZY = {
 }
 
 __all__ = [
-    "Abstraction",
-    "Answer",
-    "Axis",
-    "Block",
-    "Choice",
-    "Command",
-    "Component",
     "ComponentError",
-    "Condition",
-    "DefaultAction",
-    "DefaultActor",
     "Draws",
-    "Engine",
-    "Entry",
-    "Environment",
-    "Episodes",
-    "Evidence",
     "EvidenceError",
-    "Executor",
-    "Facts",
     "FitError",
-    "FitSample",
-    "Gatherer",
-    "Image",
-    "InputFile",
     "LaneError",
-    "Lanes",
-    "Layer",
-    "Measure",
-    "Moment",
-    "Opening",
-    "Outcome",
-    "Panel",
-    "PanelFacts",
-    "PanelView",
-    "Paragraph",
-    "Plane",
-    "Plotter",
-    "Policy",
-    "PolicyInput",
-    "PolicyLoader",
     "PrunedPredictor",
     "RankingTable",
-    "Returns",
     "RpdError",
     "Run",
-    "Scene",
-    "SceneStep",
-    "Scores",
     "SpecError",
-    "Spectrum",
-    "States",
-    "StepResult",
-    "Suite",
-    "Task",
-    "Visits",
-    "WorkItem",
-    "WorkQueue",
     "WrongAnswerError",
     "as_environment",
     "as_policy",
@@ -175,17 +69,15 @@ __all__ = [
     "contents",
     "deliver",
     "first_action",
-    "further",
     "hookimpl",
     "import_attribute",
     "in_every_lane",
-    "learned",
     "merge_runs",
     "open_run",
-    "permission",
     "random_actions",
     "run",
 ]
+__all__ += protocols.__all__
 
 
 def __getattr__(name: str) -> Any:

@@ -154,12 +154,12 @@ def carry_out(
             before(session)
         answer = pipeline.run(session, call.analysis, grow)
         finished = Run(session.directory.path, answer.analysis, session.setup)
-        return finished, finish_run(session, finished, call.finish)
+        return finished, _finish_run(session, finished, call.finish)
 
 
-def finish_run(session: Session, run: Run, names: Sequence[str]) -> dict[str, Path]:
+def _finish_run(session: Session, run: Run, names: Sequence[str]) -> dict[str, Path]:
     """Do what commands add to a finished run, which has its answer whatever becomes of it."""
-    made = {}
+    made: dict[str, Path] = {}
     for one in session.registry.of_kind("command"):
         name = one.component.name
         if not (one.ready and one.component.after_run and name in names):
@@ -250,7 +250,7 @@ def resolve_call(call: Call) -> Setup:
     return setup
 
 
-def stored_call(path: str | os.PathLike[str], analysis: str | None = None, **how: Any) -> Call:
+def _stored_call(path: str | os.PathLike[str], analysis: str | None = None, **how: Any) -> Call:
     """Return the call that goes on with a stored analysis; none named: the latest."""
     directory = RunDirectory(Path(path))
     directory.stored()  # raises where it is not a run
@@ -269,7 +269,7 @@ def continued(run: Run | str | os.PathLike[str], **how: Any) -> Iterator[tuple[S
     if opened.setup is not None:
         call = Call(opened.setup.config.env, out=opened.path, analysis=opened.name, **how)
     else:
-        call = stored_call(opened.path, opened.name, **how)
+        call = _stored_call(opened.path, opened.name, **how)
     with session_for(call, opened.setup) as session:
         pipeline.prepare_run(session)
         yield session, Run(session.directory.path, call.analysis, session.setup)

@@ -61,7 +61,7 @@ def run(session: Session, name: str | None = None, grow: bool = True) -> Summary
     analysis, references = rank_suite(session, evaluations, grow)
     setup, directory = session.setup, session.directory
     pruning = prune(evaluations, analysis.rankings, references)
-    pruning, rounds = refine_policy(evaluations, analysis, pruning, references)
+    pruning, rounds = _refine_policy(evaluations, analysis, pruning, references)
     name = name or analysis_name(session)
     rates = pass_rates(analysis, references)
     origins = itertools.chain(
@@ -75,7 +75,7 @@ def run(session: Session, name: str | None = None, grow: bool = True) -> Summary
     )
     settings = setup.config.settings
     with session.stage("ranking"):
-        judged = judge_decisions(session, analysis)
+        judged = _judge_decisions(session, analysis)
         measure = setup.measures[settings.list_by]
         recurrence = Recurrence(analysis, measure, settings.evidence)
         answer = summary.summarise(
@@ -83,9 +83,9 @@ def run(session: Session, name: str | None = None, grow: bool = True) -> Summary
             directory.names(), origins,
         )  # fmt: skip
     with session.stage("storing"):
-        store_answer(session, answer, analysis, evaluations, pruning.sweep)
-        store_kept(directory, answer.analysis, pruning)
-        finish_answer(directory, answer)
+        _store_answer(session, answer, analysis, evaluations, pruning.sweep)
+        _store_kept(directory, answer.analysis, pruning)
+        _finish_answer(directory, answer)
     return answer
 
 
@@ -105,7 +105,7 @@ def rank_suite(
     return analysis, references
 
 
-def refine_policy(
+def _refine_policy(
     evaluations: Evaluations, analysis: Analysis, pruning: Pruning, references: References
 ) -> tuple[Pruning, list[Round]]:
     """Make the policy of the first threshold smaller, where that was asked for or pays."""
@@ -115,8 +115,8 @@ def refine_policy(
     if chosen is None or chosen.tried.confirmation.outcome != "met":
         return pruning, []
     trials = Trials(evaluations, analysis.counted.states.key)
-    refining = Refining(trials, references, fraction, refined_name(session))
-    spent = int(analysis.episodes.length.sum()) + steps_worth(evaluations, pruning.sweep)
+    refining = Refining(trials, references, fraction, _refined_name(session))
+    spent = int(analysis.episodes.length.sum()) + _steps_worth(evaluations, pruning.sweep)
     rounds = rounds_that_pay(refining, spent)
     centre = None
     if rounds and len(chosen.tried.candidate.kept):
@@ -129,7 +129,7 @@ def refine_policy(
     return replace(pruning, chosen=found), done
 
 
-def steps_worth(evaluations: Evaluations, swept: Sweep) -> int:
+def _steps_worth(evaluations: Evaluations, swept: Sweep) -> int:
     """Return the steps of all pruned episodes, as if each point of the sweep had all of its own.
 
     A sweep that plays less must not be a reason to refine less.
@@ -140,15 +140,15 @@ def steps_worth(evaluations: Evaluations, swept: Sweep) -> int:
     return others + swept.whole_steps
 
 
-def refined_name(session: Session) -> str:
+def _refined_name(session: Session) -> str:
     """Return the name of the analysis whose policy is refined: the one without given rounds."""
     setup = session.setup
     usual = replace(setup.config.settings, rounds=None, refine_episodes=None)
     config = replace(setup.config, settings=usual)
-    return session.directory.name_for(config, usual_settings(setup.task))
+    return session.directory.name_for(config, _usual_settings(setup.task))
 
 
-def judge_decisions(session: Session, analysis: Analysis) -> Decisions:
+def _judge_decisions(session: Session, analysis: Analysis) -> Decisions:
     """Judge the states of a suite, in the order of the list."""
     settings = session.setup.config.settings
     rules, ranking = rules_of(settings), analysis.rankings[settings.list_by]
@@ -202,7 +202,7 @@ def _grow_until_stable(session: Session, grow: bool) -> None:
 
 def prepare_run(session: Session) -> None:
     """Fit what must be fitted before the first episode, or take up what was fitted before."""
-    if not prepare.needs_fit(session.recipe) or restore_prepared(session):
+    if not prepare.needs_fit(session.recipe) or _restore_prepared(session):
         return
     session.progress("prepare", 0, 1)
     recipe = session.recipe
@@ -213,11 +213,11 @@ def prepare_run(session: Session) -> None:
 
     with session.stage("prepare"):
         run_items(session.engine, [item], store)
-    restore_prepared(session)
+    _restore_prepared(session)
     session.progress("prepare", 1, 1)
 
 
-def restore_prepared(session: Session) -> bool:
+def _restore_prepared(session: Session) -> bool:
     """Take up what was fitted for this run before; return whether there was anything."""
     chain = prepared_chain(session.directory, session.setup.abstraction)
     if chain is None:
@@ -270,10 +270,10 @@ def pass_rates(analysis: Analysis, references: References) -> PassRates:
 def analysis_name(session: Session) -> str:
     """Return a readable name for what is asked of the suite."""
     task, config = session.setup.task, session.setup.config
-    return session.directory.name_for(config, usual_settings(task))
+    return session.directory.name_for(config, _usual_settings(task))
 
 
-def usual_settings(task: Any) -> dict[str, Any]:
+def _usual_settings(task: Any) -> dict[str, Any]:
     """Return the analysis settings that a task's user gets without asking."""
     from rpd_core.config.configuration import plain
     from rpd_core.config.settings import ASKED, STANDARD_MEASURES, Settings, recommended
@@ -282,7 +282,7 @@ def usual_settings(task: Any) -> dict[str, Any]:
     return plain(usual.of_scope(*ASKED))
 
 
-def store_answer(
+def _store_answer(
     session: Session,
     answer: Summary,
     analysis: Analysis,
@@ -305,7 +305,7 @@ def store_answer(
         table.to_parquet(path, directory.path)
 
 
-def store_kept(directory: RunDirectory, name: str, pruning: Pruning) -> None:
+def _store_kept(directory: RunDirectory, name: str, pruning: Pruning) -> None:
     """Leave the kept states of the chosen pruned policies with their analysis."""
     for fraction, chosen in pruning.chosen.items():
         if chosen is not None:
@@ -314,7 +314,7 @@ def store_kept(directory: RunDirectory, name: str, pruning: Pruning) -> None:
             write_kept(directory, name, KeptStates(fraction, one.measure, one.identity, keys, part))
 
 
-def finish_answer(directory: RunDirectory, answer: Summary) -> None:
+def _finish_answer(directory: RunDirectory, answer: Summary) -> None:
     """Leave the summary, last of all, and mark its analysis as the latest."""
     directory.write_json(f"analyses/{answer.analysis}/summary.json", answer)
     directory.write_json("analyses/latest.json", {"analysis": answer.analysis})

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rpd.face import Run, build_suite, merge_runs, open_run, report, run
     from rpd_compare.compare import compare
     from rpd_compare.records import Comparison
-    from rpd_core import *  # type: ignore[assignment]  # noqa: F403  (its own names come first)
+    from rpd_core import *  # type: ignore[assignment]  # noqa: F403
     from rpd_studies.bench import bench
     from rpd_studies.grid import grid
     from rpd_studies.grids.reproduced import Reproduction

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from rpd_core.cli.text import say
-from rpd_core.results.sentences import reached_words
+from rpd_core.results.words import reached_words
 
 if TYPE_CHECKING:
     from rpd_compare.records import (

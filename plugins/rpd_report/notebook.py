@@ -9,22 +9,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rpd_core.plugin.specs import shortened
-from rpd_core.results.records import Decision, Summary
-from rpd_core.results.sentences import headline, list_notes, reached_words
-from rpd_core.results.words import most_often
+from rpd_core.results.records import Decision, Summary, decision_columns
+from rpd_core.results.sentences import headline, list_notes
+from rpd_core.results.words import signed
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SHOWN = 10
 """Decisions in the answer."""
-_LONGEST_STATE = 300
+_LONGEST = 300
 """Characters of a state in a table; the whole is in the decision."""
 _WIDTH = 90
 """Pixels of a drawn interval."""
 _COLOURS = {"matters": "#b2182b", "default-better": "#2166ac"}
-_HEADINGS = ("", "state", "policy", "default", "risk mutated", "risk kept", "effect", "95 %", "",
-             "verdict", "reached")  # fmt: skip
 
 
 class TopDecisions(tuple[Decision, ...]):
@@ -76,33 +74,22 @@ def decisions_as_html(rows: Sequence[Decision]) -> str:
     """Return decisions as a table, their effects drawn."""
     low = min([0.0, *(row.low for row in rows)])
     high = max([0.01, *(row.high for row in rows)])
-    head = "".join(f'<th style="text-align:left">{heading}</th>' for heading in _HEADINGS)
+    headings = [*(one.heading for one in decision_columns()), "95 %", ""]
+    head = "".join(f'<th style="text-align:left">{heading}</th>' for heading in headings)
     body = "".join(_row(row, low, high) for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _row(row: Decision, low: float, high: float) -> str:
-    texts: tuple[Any, ...] = (
-        row.rank,
-        shortened(row.state, _LONGEST_STATE),
-        shortened(most_often(row.policy_action)),
-        shortened(most_often(row.default_action)),
-        _percent(row.risk_mutated),
-        _percent(row.risk_kept),
-        f"{row.effect:+.2f}",
-        f"{row.low:+.2f} to {row.high:+.2f}",
-    )
-    last = row.verdict, reached_words(row.reached)
-    cells = [*map(_cell, texts), f"<td>{_interval(row, low, high)}</td>", *map(_cell, last)]
+    texts = [one.words(getattr(row, one.name)) for one in decision_columns()]
+    texts.append(f"{signed(row.low)} to {signed(row.high)}")
+    cells = [*(_cell(shortened(text, _LONGEST)) for text in texts)]
+    cells.append(f"<td>{_interval(row, low, high)}</td>")
     return f"<tr>{''.join(cells)}</tr>"
 
 
 def _cell(text: Any) -> str:
     return f'<td style="text-align:left">{escape(str(text))}</td>'
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.0%}"
 
 
 def _interval(row: Decision, low: float, high: float) -> str:

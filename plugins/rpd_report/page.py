@@ -17,8 +17,8 @@ from rpd_core.pruning.curves import RANDOM, ShownCurve, shown_curves
 from rpd_core.results.pictures import Pictures, read_pictures
 from rpd_core.results.records import Summary
 from rpd_core.results.run import Run
-from rpd_core.results.sentences import advice_on, headline, reached_words
-from rpd_core.results.words import most_often
+from rpd_core.results.sentences import advice_on, headline
+from rpd_core.results.words import most_often, reached_words
 from rpd_core.store.codec import from_plain, to_plain
 from rpd_core.store.files import write_whole
 from rpd_report import sentences

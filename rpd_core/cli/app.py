@@ -42,7 +42,7 @@ class Commands(TyperGroup):
         function = registry.resolve("command", cmd_name)
         made = typer.Typer(add_completion=False, rich_markup_mode=None)
         summary = registry.find("command", cmd_name).component.summary
-        made.command(cmd_name, cls=GroupedOptions, short_help=summary, context_settings=_HELP)(
+        made.command(cmd_name, cls=_GroupedOptions, short_help=summary, context_settings=_HELP)(
             function
         )
         command = typer.main.get_command(made)
@@ -62,7 +62,7 @@ class Commands(TyperGroup):
                 ])  # fmt: skip
 
 
-class GroupedOptions(TyperCommand):
+class _GroupedOptions(TyperCommand):
     """A command whose options stand under the headings that they name as their panel."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

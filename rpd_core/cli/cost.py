@@ -72,7 +72,7 @@ class Work:
     pruned: int
 
 
-def whole_work(settings: Settings) -> Work:
+def _whole_work(settings: Settings) -> Work:
     """Return all episodes of a run."""
     rankings = len(settings.measures) + settings.random_rankings
     points = len(settings.shares) * settings.test_episodes
@@ -100,7 +100,7 @@ def work_left(settings: Settings, directory: RunDirectory, parts: PartRange | No
     Of the pruned ones nothing is known before the rankings are. Of a range of parts, only these
     count.
     """
-    whole = whole_work(settings)
+    whole = _whole_work(settings)
     wanted = range(settings.most_episodes) if parts is None else parts.episodes(settings)
     if directory.read_json("run.json") is None:
         return dataclasses.replace(whole, suite=len(wanted))
@@ -110,7 +110,7 @@ def work_left(settings: Settings, directory: RunDirectory, parts: PartRange | No
 
 def estimate(setup: Setup, workers: int, work: Work | None = None) -> Cost:
     """Play a few mutant episodes in this process, store nothing, and scale up."""
-    return scaled(setup, probe_here(setup), work or whole_work(setup.config.settings), workers)
+    return scaled(setup, probe_here(setup), work or _whole_work(setup.config.settings), workers)
 
 
 def probe_here(setup: Setup) -> Probed:
@@ -125,7 +125,7 @@ def probe_here(setup: Setup) -> Probed:
         close_players()
 
 
-def foresee(session: Session, work: Work, workers: int) -> Cost:
+def _foresee(session: Session, work: Work, workers: int) -> Cost:
     """Have a few mutant episodes played by those who will do the work, and scale up.
 
     Few episodes side by side are slower than many, so that more are tried before a run counts as
@@ -186,13 +186,13 @@ def _bytes(table: pa.Table) -> int:
     return int(sink.getvalue().size)
 
 
-def reasons(cost: Cost, free_megabytes: float = float("inf")) -> list[str]:
+def reasons(cost: Cost, _free_megabytes: float = float("inf")) -> list[str]:
     """Return why somebody should think twice before a run, as parts of a sentence."""
     found = []
     if cost.seconds > LONG:
         found.append(in_words(cost.seconds))
-    if cost.megabytes > min(LARGE, free_megabytes):
-        free = f" ({_size(free_megabytes)} are free)" * (free_megabytes < cost.megabytes)
+    if cost.megabytes > min(LARGE, _free_megabytes):
+        free = f" ({_size(_free_megabytes)} are free)" * (_free_megabytes < cost.megabytes)
         found.append(f"{_size(cost.megabytes)} of disk{free}")
     if cost.memory_megabytes > min(LARGE, _memory()):
         found.append(f"{_size(cost.memory_megabytes)} of memory")
@@ -224,18 +224,18 @@ def consider(session: Session, work: Work, workers: int, display: Display) -> No
         return
     try:
         with display.busy("estimating"):
-            cost = foresee(session, work, workers)
+            cost = _foresee(session, work, workers)
     except ExecutionError:  # workers that die or hang would do so again
         raise
     except RpdError:
         return
     display.pace.expected = cost.seconds / (work.suite + work.pruned)
-    much = reasons(cost, free_megabytes(session.directory.path))
+    much = reasons(cost, _free_megabytes(session.directory.path))
     if much:
         _ask(_warning(cost, much), display)
 
 
-def free_megabytes(path: Path) -> float:
+def _free_megabytes(path: Path) -> float:
     """Return the room on the disk that a directory is to lie on."""
     there = next((one for one in (path, *path.absolute().parents) if one.exists()), None)
     return float("inf") if there is None else shutil.disk_usage(there).free / 2**20

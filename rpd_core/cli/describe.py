@@ -44,13 +44,13 @@ def describe_command(
     """Show a component's documentation and parameters, or what a policy file holds and earns."""
     if kind == "policy" and (":" in name or env is not None):
         with output_for_the_answer(), guarded(name, stall_timeout):
-            about = about_policy(name, env, episodes, seed, trust_policy)
-        show_policy(about, as_json)
+            about = _about_policy(name, env, episodes, seed, trust_policy)
+        _show_policy(about, as_json)
     else:
-        show_component(kind, name, as_json)
+        _show_component(kind, name, as_json)
 
 
-def show_component(kind: str, name: str, as_json: bool) -> None:
+def _show_component(kind: str, name: str, as_json: bool) -> None:
     """Print what the source of a component says about it."""
     from rich.table import Table  # `rpd list-plugins` does not need it
 
@@ -81,7 +81,7 @@ def show_component(kind: str, name: str, as_json: bool) -> None:
     console.print(table, markup=False)
 
 
-def show_policy(about: dict[str, Any], as_json: bool) -> None:
+def _show_policy(about: dict[str, Any], as_json: bool) -> None:
     """Print what is known of a policy."""
     from rich.table import Table  # `rpd list-plugins` does not need it
 
@@ -94,7 +94,7 @@ def show_policy(about: dict[str, Any], as_json: bool) -> None:
     shared.answers().print(table, markup=False)
 
 
-def about_policy(
+def _about_policy(
     text: str, env: str | None, episodes: int, seed: int, trust: bool
 ) -> dict[str, Any]:
     """Return what a policy file holds; with an environment, how it is fitted and what it earns."""
@@ -107,11 +107,11 @@ def about_policy(
         raise ConfigError(f"seed must not be negative, got {seed}")
     loader = permitted(choose(registry, "policy", text), trust).recipe
     if env is None:
-        return own_words(loader)
+        return _own_words(loader)
     return play(registry.make("environment", env), loader, episodes, seed)
 
 
-def own_words(loader: Any) -> dict[str, Any]:
+def _own_words(loader: Any) -> dict[str, Any]:
     """Return what a loader knows without an environment."""
     tell = getattr(loader, "describe", None)
     if tell is None:

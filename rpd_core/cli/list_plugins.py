@@ -33,10 +33,10 @@ def list_plugins_command(
         return
     table = [_HEADINGS, *(_cells(row) for row in rows)]
     width = asked_width()
-    if width is None or max(map(len, columns_of(table))) <= width:
-        print_lines(columns_of(table))
+    if width is None or max(map(len, _columns_of(table))) <= width:
+        _print_lines(_columns_of(table))
     else:
-        print_lines(blocks_of(rows, width))
+        _print_lines(blocks_of(rows, width))
 
 
 _HEADINGS = ("kind", "name", "status", "summary", "plugin", "distribution", "version")
@@ -47,7 +47,7 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     return tuple(str({**row, "status": status}[heading]) for heading in _HEADINGS)
 
 
-def columns_of(rows: list[tuple[str, ...]]) -> list[str]:
+def _columns_of(rows: list[tuple[str, ...]]) -> list[str]:
     """Return rows as aligned columns; rich's tables take as long as all the rest of the command."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
@@ -83,6 +83,6 @@ def _about(row: dict[str, str]) -> str:
     return f"{row['summary']}{whose}{wrong}"
 
 
-def print_lines(lines: list[str]) -> None:
+def _print_lines(lines: list[str]) -> None:
     """Print lines without control characters."""
     shared.answers().file.write("".join(f"{without_controls(line)}\n" for line in lines))

@@ -183,7 +183,7 @@ class Lines(Display):
                 stage.done > stage.found or not stage.finished
             ):
                 self.written = now
-                self.write(stage_in_words(stage, self.pace))
+                self.write(_stage_in_words(stage, self.pace))
                 self.present = None if stage.finished else stage
 
     def _look(self) -> None:
@@ -192,7 +192,7 @@ class Lines(Display):
                 self.write_if_due()
 
 
-def stage_in_words(stage: Stage, pace: Pace) -> str:
+def _stage_in_words(stage: Stage, pace: Pace) -> str:
     """Return a line on how far a stage is."""
     spent, left = in_words(pace.elapsed(stage)), pace.left(stage)
     if not stage.counted:

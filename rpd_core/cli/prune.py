@@ -56,8 +56,8 @@ def prune_command(
     if export is not None and fraction not in THRESHOLDS:
         known = ", ".join(f"{one:g}" for one in THRESHOLDS)
         raise ConfigError(f"no policy is pruned for a fraction of {fraction:g}: there are {known}")
-    asked = {"analysis": analysis, "finish": finish}
-    finished = asked_again(run, options.given(settings), work, asked)
+    wanted = {"analysis": analysis, "finish": finish}
+    finished = asked_again(run, options.given(settings), work, wanted)
     if export is not None:
         certificate = export_pruned(finished, export, fraction)
     show(finished, as_json)

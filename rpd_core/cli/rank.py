@@ -59,24 +59,24 @@ def rank_command(
     from rpd_core.store.codec import to_plain
 
     if export is not None:
-        check_export(export)
+        _check_export(export)
     opened = shared.opened_run(shared.chosen_run(run), analysis)
     measures = [choose(installed(), "measure", one) for one in measure or []]
-    measures = measures or [own_measure(opened)]
-    rules = rules_for(opened, evidence, margin)
+    measures = measures or [_own_measure(opened)]
+    rules = _rules_for(opened, evidence, margin)
     found = analysed(opened, condition)
     rankings = [found.rank_by(one.text, one.recipe) for one in measures]
     if export is not None:
         write_table(
             RankingTable(rankings[0].name, ranking_columns(rankings[0], found.counted)), export
         )
-    reach = reach_in(opened, reached)
-    lists = made_lists(opened, found, rankings, rules, Shown(top, everything, reached), reach)
+    reach = _reach_in(opened, reached)
+    lists = _made_lists(opened, found, rankings, rules, Shown(top, everything, reached), reach)
     stability: dict[str, Stability | None] = {}
     if not everything:  # states without evidence have no place that could come back
         only = reach.share_of_episodes(found.counted.states.key) > 0 if reached else None
         recipes = {one.text: one.recipe for one in measures}
-        stability = {name: comes_back(found, recipes[name], rules, only) for name in lists}
+        stability = {name: _comes_back(found, recipes[name], rules, only) for name in lists}
     if as_json:
         rows = {name: to_plain(one.rows) for name, one in lists.items()}
         told = {"condition": found.condition_text, "rankings": rows}
@@ -85,9 +85,9 @@ def rank_command(
     question = opened.directory.configuration().suite_json()
     print_question(shared.answers(), question, found.condition_text)
     for name, one in lists.items():
-        show_list(name, one, found.condition_text)
+        _show_list(name, one, found.condition_text)
         if one.rows and name in stability:
-            show_stability(stability[name], one)
+            _show_stability(stability[name], one)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Listed:
     """Decisions left out because the unmutated policy never reaches them."""
 
 
-def own_measure(opened: Run) -> Chosen:
+def _own_measure(opened: Run) -> Chosen:
     """Return the measure that the list of the analysis is sorted by."""
     from rpd_core.config.resolve import Chosen
     from rpd_core.config.trust import refuse_code
@@ -121,7 +121,7 @@ def own_measure(opened: Run) -> Chosen:
     return Chosen(refuse_code("measure", text, installed(), named_by, remedy), text)
 
 
-def reach_in(opened: Run, needed: bool) -> Reach:
+def _reach_in(opened: Run, needed: bool) -> Reach:
     """Return what the unmutated policy reaches; refuse where that is asked for and not known."""
     from rpd_core.analysis.reach import stored_reach
 
@@ -137,7 +137,7 @@ def reach_in(opened: Run, needed: bool) -> Reach:
     return reach
 
 
-def rules_for(opened: Run, evidence: int | None, margin: float | None) -> Rules:
+def _rules_for(opened: Run, evidence: int | None, margin: float | None) -> Rules:
     """Return how states are judged: as asked, else as in the analysis."""
     from rpd_core.analysis.decisions import Rules
     from rpd_core.config.settings import check_value
@@ -150,7 +150,7 @@ def rules_for(opened: Run, evidence: int | None, margin: float | None) -> Rules:
     return Rules(at_least, width, opened.setting("confidence"))
 
 
-def made_lists(
+def _made_lists(
     opened: Run,
     found: Analysis,
     rankings: list[Ranking],
@@ -177,7 +177,7 @@ def made_lists(
     return lists
 
 
-def comes_back(
+def _comes_back(
     found: Analysis, measure: Measure, rules: Rules, only: BoolArray | None
 ) -> Stability | None:
     """Return how much of a list, or of some states of it, random halves of the suite share."""
@@ -186,7 +186,7 @@ def comes_back(
     return Recurrence(found, measure, rules.evidence, only=only).stability()
 
 
-def show_stability(stability: Stability | None, listed: Listed) -> None:
+def _show_stability(stability: Stability | None, listed: Listed) -> None:
     """Print whether a list comes back."""
     from rpd_core.cli.text import say
     from rpd_core.results.sentences import stability_words
@@ -195,7 +195,7 @@ def show_stability(stability: Stability | None, listed: Listed) -> None:
     say(shared.answers(), stability_words(stability, facts))
 
 
-def show_list(name: str, listed: Listed, condition: str) -> None:
+def _show_list(name: str, listed: Listed, condition: str) -> None:
     """Print the list by one measure, or why there is none."""
     from rpd_core.cli.listing import legend, list_title, print_list
     from rpd_core.cli.text import say
@@ -230,7 +230,7 @@ def analysed(opened: Run, condition: str | None) -> Analysis:
     raise ConfigError(f"{str(opened.path)!r} has no finished analysis: give --condition")
 
 
-def check_export(path: Path) -> None:
+def _check_export(path: Path) -> None:
     """Refuse a file name whose format is not known, or whose folder is not there."""
     if path.suffix not in (".csv", ".parquet"):
         raise ConfigError(f"cannot export to {str(path)!r}: the name must end in .csv or .parquet")

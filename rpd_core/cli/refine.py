@@ -47,10 +47,10 @@ def refine_command(
     finished = asked_again(run, typed, work, asked)
     show(finished, as_json)
     if not any(one.shrunk for one in finished.summary.rounds):
-        shared.show_note(nothing_smaller(finished))
+        shared.show_note(_nothing_smaller(finished))
 
 
-def nothing_smaller(finished: Run) -> str:
+def _nothing_smaller(finished: Run) -> str:
     """Return why refining left the policy as it was."""
     rounds = finished.summary.rounds
     if rounds:

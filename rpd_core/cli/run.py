@@ -69,19 +69,19 @@ def run_command(
     asked = {"out": out, "analysis": analysis, "like": like, "finish": finish}
     with shared.progress_bars("estimating" if dry_run else "starting") as progress:
         call = call_for(typed, config, work, progress, asked)
-        estimated = estimate_of(call) if dry_run else None
-        profiler = profiler_for(profile and not dry_run)
+        estimated = _estimate_of(call) if dry_run else None
+        profiler = _profiler_for(profile and not dry_run)
         asking = None if yes else progress
         done = None if dry_run else carry_out(call, ask=asking, profiler=profiler)
     if estimated is not None:
-        show_estimate(*estimated, as_json)
+        _show_estimate(*estimated, as_json)
     elif done is not None:
         finished, made = done
         found = None if profiler is None else profiler.found()
         show(finished, as_json, page=made.get("report"), profile=found)
 
 
-def profiler_for(wanted: bool) -> Profiler | None:
+def _profiler_for(wanted: bool) -> Profiler | None:
     """Return what times a run, if somebody wants to know."""
     from rpd_core.store.profiling import Profiler
 
@@ -101,11 +101,11 @@ def call_for(
     from rpd_core.api import Call
 
     if config is not None and not is_toml(config):
-        typed = based_on(config, work.trust_policy, typed)
+        typed = _based_on(config, work.trust_policy, typed)
     return Call(**typed, **asked, **work.how(progress))
 
 
-def based_on(config: Path, trust: bool, typed: dict[str, Any]) -> dict[str, Any]:
+def _based_on(config: Path, trust: bool, typed: dict[str, Any]) -> dict[str, Any]:
     """Return what was typed over the settings of a stored run, with what was asked of it last."""
     from rpd_core.results.requests import stored_request
     from rpd_core.store.directory import RunDirectory
@@ -133,14 +133,14 @@ def carry_out(
     def before(session: Session) -> None:
         if ask is not None:
             with session.stage("estimating"):
-                consider_run(session, call, ask)
+                _consider_run(session, call, ask)
 
     setup = api.resolve_call(call)
     with shared.resumable(api.directory_for(call, setup).path):
         return api.carry_out(call, setup, grow, before, profiler)
 
 
-def consider_run(session: Session, call: Call, display: Display) -> None:
+def _consider_run(session: Session, call: Call, display: Display) -> None:
     """Ask before a whole run that takes long, unless its answer is there already."""
     from rpd_core.cli.cost import consider, work_left
     from rpd_core.pipeline import analysis_name, prepare_run
@@ -176,7 +176,7 @@ def show(
         shared.errors().print(f"rpd: {line}", markup=False, soft_wrap=True)
 
 
-def estimate_of(call: Call) -> tuple[dict[str, Any], Cost]:
+def _estimate_of(call: Call) -> tuple[dict[str, Any], Cost]:
     """Return the resolved configuration and what the run would cost."""
     from rpd_core.api import directory_for, resolve_call
     from rpd_core.cli.cost import estimate, work_left
@@ -196,7 +196,7 @@ def estimate_of(call: Call) -> tuple[dict[str, Any], Cost]:
     return {"config": config, "out": str(directory.path)}, cost
 
 
-def show_estimate(plain: dict[str, Any], cost: Cost, as_json: bool) -> None:
+def _show_estimate(plain: dict[str, Any], cost: Cost, as_json: bool) -> None:
     """Print a configuration and its cost."""
     from rpd_core.cli.text import print_estimate
 

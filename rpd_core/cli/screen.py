@@ -99,7 +99,7 @@ def _height(text: str, width: int) -> int:
 
 
 def _print_body(console: Console, summary: Summary, full: bool, room: _Room) -> None:
-    print_header(console, summary)
+    _print_header(console, summary)
     console.print()
     _print_decisions(console, summary, len(summary.decisions) if full else SHOWN, room)
     for fraction in summary.thresholds if full else list(summary.thresholds)[:1]:
@@ -112,7 +112,7 @@ def _print_body(console: Console, summary: Summary, full: bool, room: _Room) -> 
     console.print()
 
 
-def print_header(console: Console, summary: Summary) -> None:
+def _print_header(console: Console, summary: Summary) -> None:
     """Print what was analysed, and on how much it stands."""
     suite, original = summary.suite, summary.original
     rates = summary.pass_rates

@@ -103,7 +103,7 @@ _REQUESTS = (signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else
 """Windows has no terminals that hang up."""
 
 
-class Stopped(KeyboardInterrupt):
+class _Stopped(KeyboardInterrupt):
     """Somebody other than the person at the keyboard asks rpd to end."""
 
     def __init__(self, number: int) -> None:
@@ -130,11 +130,11 @@ def heed_signals() -> None:
 
 
 def _stop(number: int, frame: object) -> None:
-    raise Stopped(number)
+    raise _Stopped(number)
 
 
 def exit_code(stop: KeyboardInterrupt) -> int:
     """Return the exit code that shells know: 130 after Ctrl-C, 143 when terminated."""
     if isinstance(stop, Interrupted):
         return stop.code
-    return 128 + (stop.number if isinstance(stop, Stopped) else signal.SIGINT)
+    return 128 + (stop.number if isinstance(stop, _Stopped) else signal.SIGINT)

@@ -29,7 +29,7 @@ def component_identity(kind: str, recipe: Any, registry: Registry) -> dict[str, 
     nothing. A recipe that is not registered is known by its class.
     """
     registration = registry.registration_of(kind, recipe)
-    name = registration.component.name if registration else qualified_name(type(recipe))
+    name = registration.component.name if registration else _qualified_name(type(recipe))
     identity: dict[str, Any] = {"kind": kind, "name": name, **_parameters(recipe, registry)}
     if isinstance(recipe, ReadsFiles):
         identity["inputs"] = [file_digest(path) for path in recipe.inputs()]
@@ -65,14 +65,14 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if callable(value):
-        return qualified_name(value)
+        return _qualified_name(value)
     return str(value)
 
 
-def qualified_name(value: Any) -> str:
+def _qualified_name(value: Any) -> str:
     """Return module and name of a function or class; of another object those of its class."""
     if isinstance(value, functools.partial):
-        return qualified_name(value.func)
+        return _qualified_name(value.func)
     named = value if hasattr(value, "__qualname__") else type(value)
     return f"{named.__module__}.{named.__qualname__}"
 

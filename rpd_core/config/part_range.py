@@ -26,7 +26,7 @@ class PartRange:
     def episodes(self, settings: Settings) -> range:
         """Return the episodes of these parts; refuse parts that the suite does not have."""
         total, chunk = settings.episodes, settings.chunk
-        count = number_of_parts(settings)
+        count = _number_of_parts(settings)
         end = count if self.end is None else self.end
         if not 0 <= self.first < end <= count:
             raise ConfigError(
@@ -36,7 +36,7 @@ class PartRange:
         return range(self.first * chunk, min(end * chunk, total))
 
 
-def number_of_parts(settings: Settings) -> int:
+def _number_of_parts(settings: Settings) -> int:
     """Return how many parts a suite has."""
     return -(-settings.episodes // settings.chunk)
 

@@ -75,7 +75,7 @@ def a_kind(thing: object) -> str:
     return f"{'an' if name[0].lower() in 'aeiou' or name == 'ndarray' else 'a'} {name}"
 
 
-def registration_for(kind: str, thing: object) -> Registration | None:
+def _registration_for(kind: str, thing: object) -> Registration | None:
     """Find who offers a component, or what it has been opened into."""
     exact = installed().registration_of(kind, thing)
     if exact is not None:
@@ -91,7 +91,7 @@ def _package(registration: Registration) -> str:
 
 def named(kind: str, thing: object) -> str:
     """Return what messages call a component: name and distribution, or its class."""
-    found = registration_for(kind, thing)
+    found = _registration_for(kind, thing)
     if found is None:
         return f"{kind} {type(thing).__qualname__}"
     whose = f"{found.distribution} {found.version}".strip() or f"plugin {found.plugin!r}"
@@ -100,19 +100,19 @@ def named(kind: str, thing: object) -> str:
 
 def whose(kind: str, thing: object) -> str:
     """Return the distribution of a stranger's component, in brackets; nothing for others."""
-    found = None if _ours(thing) else registration_for(kind, thing)
+    found = None if _ours(thing) else _registration_for(kind, thing)
     return f" ({found.distribution} {found.version})" if found and found.distribution else ""
 
 
 def called(kind: str, thing: object) -> str:
     """Return what a sentence about an episode calls an actor: by name if it is a stranger's."""
-    strange = not _ours(thing) and registration_for(kind, thing) is not None
+    strange = not _ours(thing) and _registration_for(kind, thing) is not None
     return named(kind, thing) if strange else f"the {kind.replace('-', ' ')}"
 
 
 def refuse(kind: str, thing: object, complaint: str) -> NoReturn:
     """Raise about a component that breaks the contract, with how to look into it."""
-    found = registration_for(kind, thing)
+    found = _registration_for(kind, thing)
     check = f". Try: rpd check-plugin {found.plugin}" if found and not _ours(thing) else ""
     raise ComponentError(f"{named(kind, thing)} {complaint}{check}")
 
@@ -131,7 +131,7 @@ def blamed(kind: str, thing: Any, what: str) -> Iterator[None]:
     except RpdError:
         raise
     except Exception as error:
-        if _ours(thing) or registration_for(kind, thing) is None:
+        if _ours(thing) or _registration_for(kind, thing) is None:
             raise  # whoever passes an object of their own wants its traceback
         try:
             refuse(kind, thing, f"failed: {what} raised {one_line(error)}{_place(error, thing)}")

@@ -34,7 +34,7 @@ class Chain:
         for link in self.links:
             with blamed("abstraction", link, "the call"):
                 values = link(values, views)
-            if not has_rows(values):
+            if not _has_rows(values):
                 refuse("abstraction", link, f"gave {a_kind(values)} where an array is needed")
         return values  # type: ignore[return-value]  # a chain has at least one link
 
@@ -50,7 +50,7 @@ class Chain:
         return before
 
 
-def has_rows(values: object) -> bool:
+def _has_rows(values: object) -> bool:
     """Return whether values are arrays, or can be taken for one, with a row for each lane."""
     return hasattr(values, "__len__") and not isinstance(values, str | bytes)
 

@@ -39,7 +39,7 @@ class Origin:
 
 def origin_of(components: Iterable[tuple[str, Any]]) -> Origin:
     """Return what plays in this process when these components are at work."""
-    versions = dict(standard_versions())
+    versions = dict(_standard_versions())
     offered: dict[str, str] = {}
     for kind, recipe in _with_nested(components):
         registration = installed().registration_of(kind, recipe)
@@ -59,7 +59,7 @@ def _with_nested(components: Iterable[tuple[str, Any]]) -> Iterable[tuple[str, A
 
 
 @lru_cache(maxsize=1)
-def standard_versions() -> Mapping[str, str]:
+def _standard_versions() -> Mapping[str, str]:
     """Return the versions of the packages that results always depend on."""
     found = {}
     for name in _ALWAYS:

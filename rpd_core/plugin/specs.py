@@ -114,7 +114,7 @@ def parse(
         return Spec(name, {}, names[0] if names else "")
     if not fields and not learned:
         raise SpecError(f"{name!r} takes no parameters, got {rest!r}")
-    nested = bool(fields) and takes_spec(fields[0].annotation)
+    nested = bool(fields) and _takes_spec(fields[0].annotation)
     if nested and rest.removeprefix(f"{names[0]}=")[:1] not in _QUOTES:
         return Spec(name, {names[0]: rest.removeprefix(f"{names[0]}=").strip()}, names[0], True)
     open_ended = bool(further_field(fields))
@@ -155,7 +155,7 @@ def _learned(name: str, key: str) -> str:
     return f"{name!r}: {key!r} is learned from episodes and is not a parameter: leave it out"
 
 
-def takes_spec(annotation: Any) -> bool:
+def _takes_spec(annotation: Any) -> bool:
     """Return whether a field is annotated with a component protocol, maybe among others."""
     return bool(nested_kind(annotation))
 

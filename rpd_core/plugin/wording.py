@@ -92,9 +92,9 @@ def value_words(value: Array, entries: Sequence[Entry] = ()) -> str:
     Long ones are cut, and end in a digest that tells them apart.
     """
     flat = value.ravel()
-    texts = [number_text(number) for number in flat[:_SHOWN]]
+    texts = [_number_text(number) for number in flat[:_SHOWN]]
     if len(entries) == len(flat) and not _are_places(entries):
-        texts = [entry_words(*pair) for pair in zip(entries, flat[:_SHOWN], strict=False)]
+        texts = [_entry_words(*pair) for pair in zip(entries, flat[:_SHOWN], strict=False)]
     if len(flat) <= _SHOWN:
         return ", ".join(texts)
     return f"{', '.join(texts)}, ... ({len(flat)} numbers, {digest_of(value)})"
@@ -105,19 +105,19 @@ def digest_of(value: Array) -> str:
     return hashlib.blake2b(value.tobytes(), digest_size=4).hexdigest()
 
 
-def entry_words(entry: Entry, value: Any) -> str:
+def _entry_words(entry: Entry, value: Any) -> str:
     """Return one entry of an abstract state by its name."""
     if entry.edges:
         return bin_words(entry, int(value))
-    number = number_text(value)
+    number = _number_text(value)
     if entry.digits is not None:
         number = f"{value * entry.factor:.{min(max(entry.digits, 0), _DECIMALS)}f}"
     elif entry.factor != 1:
-        number = number_text(type(value)(value * entry.factor))
+        number = _number_text(type(value)(value * entry.factor))
     return f"{entry.name} {number}{entry.unit}"
 
 
-def number_text(number: Any) -> str:
+def _number_text(number: Any) -> str:
     """Return a NumPy number in the fewest digits that no other number of its type has."""
     if number.dtype.kind != "f":
         return str(int(number))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from rpd_core.analysis.stability import Stability
@@ -11,6 +11,25 @@ from rpd_core.plugin.origins import Origin
 from rpd_core.pruning.confirm import Outcome
 from rpd_core.pruning.curves import PrunedPoint
 from rpd_core.pruning.deletion import Deletion
+from rpd_core.results.words import most_often, percent, reached_words, signed
+
+
+@dataclass(frozen=True)
+class Column:
+    """How tables of decisions show a field of theirs."""
+
+    name: str
+    """The field."""
+    heading: str
+    """What stands above it."""
+    words: Callable[[Any], str]
+    """Its value as it is shown, rounded."""
+
+
+def shown(heading: str, words: Callable[[Any], str] = str) -> Any:
+    """Return a field of a decision that every table of decisions shows, and how."""
+    return field(metadata={"heading": heading, "words": words})
+
 
 _SHOWN = 60
 """Characters of a state in the short form of a decision."""
@@ -201,31 +220,31 @@ class Ties:
     """Size of the largest."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class Decision:
     """One state of the list, in words."""
 
-    rank: int
+    rank: int = shown("")
     """Place in the list."""
     key: int
     """Key of the state."""
-    state: str
+    state: str = shown("state")
     """The state in words."""
-    policy_action: str
+    policy_action: str = shown("policy", most_often)
     """What the policy does there, in the environment's names; shares where it does several."""
-    default_action: str
+    default_action: str = shown("default", most_often)
     """What the default action does there."""
-    risk_mutated: float | None
+    risk_mutated: float | None = shown("risk mutated", percent)
     """Share of the episodes that failed where it was mutated; null if it never was."""
-    risk_kept: float | None
+    risk_kept: float | None = shown("risk kept", percent)
     """Share of the episodes that failed where it was kept; null if it never was."""
-    effect: float
+    effect: float = shown("effect", signed)
     """Risk if mutated minus risk if kept."""
     low: float
     """Lower end of the effect's 95 % interval."""
     high: float
     """Upper end of the same."""
-    reached: float
+    reached: float = shown("reached", reached_words)
     """Share of the unmutated policy's episodes that visit it."""
     reached_steps: float
     """Share of the unmutated policy's steps that are spent in it."""
@@ -233,7 +252,7 @@ class Decision:
     """Episodes in which it was mutated."""
     episodes_kept: int
     """Episodes in which it was kept."""
-    verdict: str
+    verdict: str = shown("verdict")
     """`matters`, `default-better`, `harmless` or `undecided`; else `too few episodes`."""
     settled_at: int | None
     """Episodes of a suite in which it would get a verdict, if its estimate stays; null: has one."""
@@ -254,6 +273,15 @@ class Decision:
             f"Decision({self.rank}: {state!r}, policy={self.policy_action!r}, "
             f"effect={self.effect:+.2f} ({self.low:+.2f} to {self.high:+.2f}), {self.verdict})"
         )
+
+
+def decision_columns() -> tuple[Column, ...]:
+    """Return what every table of decisions shows, in order."""
+    return tuple(
+        Column(one.name, one.metadata["heading"], one.metadata["words"])
+        for one in fields(Decision)
+        if "heading" in one.metadata
+    )
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ _DECIMALS = 15
 
 def rules_in_words(found: Decisions, stored: StoredEpisodes, names: Names) -> FoundRules:
     """Return the decisions that matter as a few sentences, or why there are none."""
-    entries = entries_of(found.counted.states, names)
+    entries = _entries_of(found.counted.states, names)
     rules = find_rules(found, bool(entries))
     keys = [int(found.counted.states.key[rule.row]) for rule in rules.rules if rule.row is not None]
     words = stored.words(keys) if keys else {}
@@ -40,7 +40,7 @@ def rules_in_words(found: Decisions, stored: StoredEpisodes, names: Names) -> Fo
     return FoundRules(rows, rules.kind, rules.total, rules.covered, rules.reason)
 
 
-def entries_of(states: States, names: Names) -> tuple[Entry, ...]:
+def _entries_of(states: States, names: Names) -> tuple[Entry, ...]:
     """Return what the entries of states are called; none where that is not known of all."""
     size = states.value[0].size if len(states) else 0
     return names.state_entries if len(names.state_entries) == size else ()
@@ -97,7 +97,7 @@ def _number(entry: Entry, value: float | None, bare: bool = False) -> str:
     return number if bare else f"{number}{entry.unit}"
 
 
-def rule_sentence(rule: FoundRule, kind: str = "rules") -> str:
+def _rule_sentence(rule: FoundRule, kind: str = "rules") -> str:
     """Return a rule with what it holds: `pole tilt at least 7°: 23 (92% of 25)`."""
     if kind == "states":
         return rule.text
@@ -112,7 +112,7 @@ def rule_lines(found: FoundRules, most: int, width: int) -> list[str]:
         return [f"{found.note[0].upper()}{found.note[1:]}."]
     lines = [_heading(found)]
     for rule in found.rules:
-        lines.append(f"  {cut(rule_sentence(rule, found.kind), 2 * width - 8)}")
+        lines.append(f"  {cut(_rule_sentence(rule, found.kind), 2 * width - 8)}")
         if sum(-(-len(line) // width) for line in lines) > most:
             return lines[:-1] if len(lines) > 2 else lines
     return lines

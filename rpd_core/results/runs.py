@@ -46,7 +46,7 @@ class RunRow:
 def list_runs(folder: Path) -> list[RunRow]:
     """List the runs in a folder, the latest first."""
     found = [_row(path) for path in find_runs(folder)]
-    return sorted(with_differences(found), key=lambda row: (-row.changed, row.path))
+    return sorted(_with_differences(found), key=lambda row: (-row.changed, row.path))
 
 
 def _row(path: Path) -> RunRow:
@@ -91,7 +91,7 @@ def _settings(config: Configuration) -> dict[str, Any]:
     return {"env": config.env, "policy": config.policy, **chosen, **contents}
 
 
-def with_differences(rows: Iterable[RunRow]) -> list[RunRow]:
+def _with_differences(rows: Iterable[RunRow]) -> list[RunRow]:
     """Return runs with those settings alone that differ: from any, or from the same environment's.
 
     The recommendations of two environments differ in much that nobody has chosen. What a component

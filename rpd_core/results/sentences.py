@@ -95,7 +95,7 @@ def _failures(policy: Policy) -> str:
 
 
 def _policy_sentence(summary: Summary, policy: Policy, wanted: str) -> str:
-    elsewhere = " and in all that the suite never saw" * policy_decides_elsewhere(summary)
+    elsewhere = " and in all that the suite never saw" * _policy_decides_elsewhere(summary)
     kept = f"{policy.share:.0%} of the return ({_range(policy)}{policy.episodes} fresh episodes)"
     states = "state" if policy.kept == 1 else "states"
     if policy.kept == 0 and policy.met:
@@ -135,11 +135,6 @@ def _compared(chance: Threshold | None) -> str:
     return (
         f"Random choice needs {point.states:.0%} of the states and {point.steps:.0%} of the steps."
     )
-
-
-def reached_words(share: float) -> str:
-    """Return how often a state is reached, without making a little of it nothing."""
-    return "never" if share == 0 else "<1%" if share < 0.01 else f"{share:.0%}"
 
 
 def list_notes(facts: ListFacts) -> list[str]:
@@ -193,7 +188,7 @@ def few_digits(condition: str) -> str:
 
 def advice_on(summary: Summary) -> list[str]:
     """Return what would make the answer better."""
-    found = advice(summary.suite, summary.coverage, policy_decides_elsewhere(summary))
+    found = advice(summary.suite, summary.coverage, _policy_decides_elsewhere(summary))
     passed = summary.pass_rates.original
     if passed < _HARDLY:
         found.append(
@@ -203,7 +198,7 @@ def advice_on(summary: Summary) -> list[str]:
     return found
 
 
-def policy_decides_elsewhere(summary: Summary) -> bool:
+def _policy_decides_elsewhere(summary: Summary) -> bool:
     """Return whether the policy decides in states that the suite never saw."""
     return bool(summary.configuration["analysis"].get("unvisited") == "policy")
 

@@ -96,10 +96,10 @@ def summarise(
         targets={f"{q:g}": references.target(q) for q in THRESHOLDS},
         thresholds={f"{q:g}": _thresholds(pruning, references.target(q)) for q in THRESHOLDS},
         policy=first,
-        rounds=tuple(round_facts(one) for one in rounds),
+        rounds=tuple(_round_facts(one) for one in rounds),
         policies=policies,
         deletion=pruning.deletion,
-        ties={name: ties_of(ranking) for name, ranking in analysis.rankings.items()},
+        ties={name: _ties_of(ranking) for name, ranking in analysis.rankings.items()},
         list=list_facts(judged, settings.evidence, settings.margin, names.note),
         decisions=_with_ranks(decision_rows(judged, rows, analysis.stored, names), ranks),
         rules=rules_in_words(judged, analysis.stored, names),
@@ -195,7 +195,7 @@ def policy_of(chosen: Chosen | None) -> Policy | None:
     )
 
 
-def round_facts(done: Round) -> RoundFacts:
+def _round_facts(done: Round) -> RoundFacts:
     """Return what a round of refining did."""
     tried = done.found.tried if done.found is not None else None
     return RoundFacts(
@@ -236,7 +236,7 @@ def _threshold(curves: Sequence[Curve], target: float) -> Threshold | None:
     return None if states is None or steps is None else Threshold(states, steps)
 
 
-def ties_of(ranking: Ranking) -> Ties:
+def _ties_of(ranking: Ranking) -> Ties:
     """Return how many states share a score."""
     blocks = ranking.tie_blocks()
     return Ties(len(blocks), int(max(blocks, default=0)))

@@ -1,4 +1,4 @@
-"""Actions in the environment's words, and ranges of episodes."""
+"""Numbers, actions and ranges of episodes in words: rounded here, and nowhere else."""
 
 from __future__ import annotations
 
@@ -14,6 +14,21 @@ if TYPE_CHECKING:
 
 _SURE = 0.995
 """Share from which on an action is named alone."""
+
+
+def percent(share: float | None) -> str:
+    """Return a share in percent; a dash where there is none."""
+    return "-" if share is None else f"{100 * share:z.0f}%"
+
+
+def signed(value: float) -> str:
+    """Return a difference with its sign, and no minus before nothing."""
+    return f"{value:+z.2f}"
+
+
+def reached_words(share: float) -> str:
+    """Return how often a state is reached, without making a little of it nothing."""
+    return "never" if share == 0 else "<1%" if share < 0.01 else f"{share:.0%}"
 
 
 def policy_words(states: States, row: int, names: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from commands import QUICK
 from rpd import open_run
 from rpd_core.cli import shared
 from rpd_core.config.settings import PORTFOLIO
+from rpd_core.plugin.registry import installed
 from rpd_core.results.records import Coverage, SuiteFacts
 from rpd_core.results.sentences import advice as advice_for
 from rpd_core.results.sentences import headline
@@ -384,8 +385,12 @@ def test_check_plugin_notes_what_it_could_not_check_until_it_is_given_an_environ
 def test_help_cuts_no_summary_on_a_narrow_terminal(rpd, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     told = rpd("--help").stdout
-    assert "..." not in told.partition("Commands:")[2]
-    assert "Rank a policy's decisions and prove the ranking by pruning\n" in told
+    assert "..." not in told.partition("Analyse:")[2]
+    for one in installed().of_kind("command"):
+        assert f"  {one.component.name} " in told
+        assert one.component.summary in " ".join(told.split())
+    headings = re.findall(r"^(\w.*):$", told, re.MULTILINE)
+    assert headings == ["Options", "Analyse", "Look", "Compare and study", "Runs", "Plugins"]
 
 
 @pytest.mark.parametrize("flag", ["-h", "--help"])

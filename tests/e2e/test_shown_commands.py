@@ -158,11 +158,11 @@ def make_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     given = options.given
 
-    def fewer(settings: dict[str, Any], extra: Any = ()) -> dict[str, Any]:
+    def fewer(settings: dict[str, Any]) -> dict[str, Any]:
         sweep = {"shares": (0.0, 0.5, 1.0), "random_rankings": 1}
         suite = {"lanes": 16}
         return {
-            **given(settings, extra),
+            **given(settings),
             **(sweep if "test_episodes" in settings else {}),
             **(suite if "mutation_rate" in settings and settings["env"] else {}),
         }

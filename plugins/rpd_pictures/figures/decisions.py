@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from rpd_core.errors import ConfigError
 from rpd_core.results.run import Run
-from rpd_core.results.sentences import reached_words
+from rpd_core.results.words import reached_words
 from rpd_pictures.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, house_style, new_figure
 
 if TYPE_CHECKING:
