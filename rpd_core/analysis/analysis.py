@@ -19,7 +19,8 @@ from rpd_core.analysis.ranking import Ranking, evidence_for, rank
 from rpd_core.analysis.reading import StoredEpisodes
 from rpd_core.analysis.spectrum import Tally, tally
 from rpd_core.errors import StoreError
-from rpd_core.plugin.protocols import Condition, Episodes, LearnsFromEpisodes, Measure, Suite
+from rpd_core.plugin.protocols import Condition, Episodes, Measure, Suite
+from rpd_core.plugin.protocols.optional import LearnsFromEpisodes
 from rpd_core.store.directory import RunDirectory
 
 if TYPE_CHECKING:

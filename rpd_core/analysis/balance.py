@@ -17,7 +17,8 @@ import numpy as np
 
 from rpd_core.analysis.conditions import weigh
 from rpd_core.errors import EvidenceError
-from rpd_core.plugin.protocols import Condition, Episodes, LearnsFromEpisodes
+from rpd_core.plugin.protocols import Condition, Episodes
+from rpd_core.plugin.protocols.optional import LearnsFromEpisodes
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray

@@ -11,7 +11,8 @@ import numpy as np
 from rpd_core.config.identity import learned_as_tuples, stored_fields
 from rpd_core.errors import ComponentError, EvidenceError, RpdError, one_line
 from rpd_core.plugin.blame import whose
-from rpd_core.plugin.protocols import Condition, Episodes, LearnsFromEpisodes, ShowsCondition
+from rpd_core.plugin.protocols import Condition, Episodes
+from rpd_core.plugin.protocols.optional import LearnsFromEpisodes, ShowsCondition
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.spaces import Discrete
 
 from rpd_core.errors import ComponentError, one_line
-from rpd_core.plugin.protocols import RelatesActions
+from rpd_core.plugin.protocols.optional import RelatesActions
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Abstraction, Array, Batch

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rpd_core.plugin.protocols import ENDINGS
+from rpd_core.plugin.protocols.suite import ENDINGS
 from rpd_core.store.tables import ROWS
 
 LARGEST_TABLE = 2**32

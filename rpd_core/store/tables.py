@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from rpd_core.errors import StoreError
-from rpd_core.plugin.protocols import ENDINGS, Episodes, States, Suite, Visits
+from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
+from rpd_core.plugin.protocols.suite import ENDINGS
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array
