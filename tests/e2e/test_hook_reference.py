@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,12 @@ import rpd_core
 from rpd_core.plugin.kinds import KINDS
 from rpd_core.plugin.protocols import Engine, Lanes, Scene, WorkQueue, optional
 
-TEXT = (Path(__file__).resolve().parents[2] / "docs/reference/hooks.md").read_text("utf-8")
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+sys.path.insert(0, str(DOCS / "extensions"))
+
+import column_reference  # noqa: E402
+
+TEXT = column_reference.filled_columns((DOCS / "reference/hooks.md").read_text("utf-8"))
 RECORDS = (
     rpd_core.Component,
     rpd_core.Facts,
@@ -33,7 +39,6 @@ RECORDS = (
     rpd_core.States,
     rpd_core.Suite,
     rpd_core.WorkItem,
-    rpd_core.Answer,
     rpd_core.Outcome,
     rpd_core.InputFile,
     rpd_core.PanelFacts,

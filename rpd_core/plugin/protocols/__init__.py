@@ -35,7 +35,6 @@ from rpd_core.plugin.protocols.environment import (
     Task,
 )
 from rpd_core.plugin.protocols.executor import (
-    Answer,
     Engine,
     Executor,
     InputFile,
@@ -80,7 +79,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Abstraction",
-    "Answer",
     "Axis",
     "Block",
     "Choice",

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rpd_core.analysis.conditions import (
+from rpd_core.analysis.analysis import (
     fit_condition,
     in_words,
     learned_fields,
