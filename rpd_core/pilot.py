@@ -24,7 +24,8 @@ from rpd_core.execute.items import run_items
 from rpd_core.play import prepare
 from rpd_core.play.chunks import PlayedSuite, SuiteChunk, perform_suite
 from rpd_core.play.recipe import Recipe
-from rpd_core.plugin.protocols import Condition, Episodes, LearnsFromEpisodes, WorkItem
+from rpd_core.plugin.protocols import Condition, Episodes, WorkItem
+from rpd_core.plugin.protocols.optional import LearnsFromEpisodes
 from rpd_core.store.codec import from_plain
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.prepared import fit_item

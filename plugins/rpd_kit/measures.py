@@ -19,7 +19,6 @@ from rpd_core.plugin.protocols import (
     Condition,
     Episodes,
     Evidence,
-    LearnsFromEpisodes,
     Measure,
     Scores,
     Spectrum,
@@ -27,6 +26,7 @@ from rpd_core.plugin.protocols import (
     Suite,
     Visits,
 )
+from rpd_core.plugin.protocols.optional import LearnsFromEpisodes
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray

@@ -16,14 +16,8 @@ from rpd_core.analysis.suite import StoredEpisodes
 from rpd_core.config.identity import learned_as_tuples, stored_fields
 from rpd_core.errors import ComponentError, EvidenceError, RpdError, StoreError, one_line
 from rpd_core.plugin.blame import whose
-from rpd_core.plugin.protocols import (
-    Condition,
-    Episodes,
-    LearnsFromEpisodes,
-    Measure,
-    ShowsCondition,
-    Suite,
-)
+from rpd_core.plugin.protocols import Condition, Episodes, Measure, Suite
+from rpd_core.plugin.protocols.optional import LearnsFromEpisodes, ShowsCondition
 from rpd_core.store.directory import RunDirectory
 
 if TYPE_CHECKING:

@@ -21,14 +21,8 @@ from rpd_core.play.entry_names import observed_entries
 from rpd_core.play.loop import Keep, Plan, Player, Step
 from rpd_core.play.recipe import OneState, Recipe
 from rpd_core.plugin.chain import Chain, needs_of, opened
-from rpd_core.plugin.protocols import (
-    Choice,
-    Entry,
-    Facts,
-    FitSample,
-    LearnsFromSteps,
-    Policy,
-)
+from rpd_core.plugin.protocols import Choice, Entry, Facts, FitSample, Policy
+from rpd_core.plugin.protocols.optional import LearnsFromSteps
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Batch

@@ -19,7 +19,8 @@ from rpd_core.play.deciders import Coin, TopStates
 from rpd_core.play.loop import Player, Step
 from rpd_core.play.recipe import Recipe
 from rpd_core.play.recorder import play_suite
-from rpd_core.plugin.protocols import ENDINGS, Choice
+from rpd_core.plugin.protocols import Choice
+from rpd_core.plugin.protocols.suite import ENDINGS
 
 WANDERS = by_step([1, 1, 2, 2, 0, 1, 2])
 """Visits the same few cells again and again."""

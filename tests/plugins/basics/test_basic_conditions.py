@@ -19,7 +19,8 @@ from rpd_core.analysis.analysis import (
     weigh,
 )
 from rpd_core.errors import ComponentError, EvidenceError, SpecError
-from rpd_core.plugin.protocols import ENDINGS, Episodes
+from rpd_core.plugin.protocols import Episodes
+from rpd_core.plugin.protocols.suite import ENDINGS
 from rpd_core.plugin.registry import Registry, installed
 
 

@@ -25,7 +25,7 @@ def report_command(
 ) -> None:
     """Write the page of a run: one file that needs no network."""
     from rpd_core.cli.text import say
-    from rpd_report.building import write_page
+    from rpd_report.page import write_page
 
     opened = shared.opened_run(shared.chosen_run(run), analysis)
     written = write_page(opened, out)
@@ -41,6 +41,6 @@ def report_command(
 
 def write_after_run(session: Session, run: Run) -> Path:
     """Write the page at the end of a run, and return where it is."""
-    from rpd_report.building import write_page
+    from rpd_report.page import write_page
 
     return write_page(run)

@@ -31,8 +31,8 @@ def draw_trace(steps: Sequence[ReplayedStep], last: tuple[float, float] | None) 
     places = [step.place for step in steps] + [last]
     if first is None or any(place is None for place in places):
         raise FitError(
-            "the environment does not tell where its agent is, so there is no path to draw: leave "
-            "--trace out"
+            "the environment does not tell where its agent is, so there is no path to draw: "
+            "draw a film"
         )
     page = Image.fromarray(np.ascontiguousarray(first))
     if max(page.size) < SMALLEST:

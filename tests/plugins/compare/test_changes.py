@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rpd_compare.differences import (
+from rpd_compare.changes import (
     Change,
     compare_effects,
     difference_chances,

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from rpd_core.errors import ConfigError, RpdError, one_line
 from rpd_core.plugin.protocols import Image, Paragraph
 from rpd_core.plugin.registry import installed
+from rpd_core.pruning.curves import RANDOM, ShownCurve, shown_curves
 from rpd_core.results.pictures import Pictures, read_pictures
 from rpd_core.results.records import Summary
 from rpd_core.results.run import Run
@@ -22,10 +23,17 @@ from rpd_core.store.codec import from_plain, to_plain
 from rpd_core.store.files import write_whole
 from rpd_report import sentences
 from rpd_report.blocks import ShownPlane
-from rpd_report.charts import curve_chart, library, plane_chart
+from rpd_report.decisions import MOST_ROWS, Listed, read_list
+from rpd_report.drawings import (
+    DASHES,
+    colours_of,
+    curve_drawing,
+    interval_drawing,
+    scale_of,
+)
 from rpd_report.gallery import Gallery, open_gallery
 from rpd_report.heatmaps import plane_drawings
-from rpd_report.listed import MOST_ROWS, Listed, read_list
+from rpd_report.markup import render
 from rpd_report.packing import codes, data_uri, inline_json, packed, rounded
 from rpd_report.panels import (
     Gathered,
@@ -34,22 +42,15 @@ from rpd_report.panels import (
     panel_facts,
     view_of,
 )
-from rpd_report.printed import (
-    DASHES,
-    colours_of,
-    curve_drawing,
-    interval_drawing,
-    scale_of,
-)
-from rpd_report.rendering import render
-from rpd_report.sweep import Line, sweep_lines
-from rpd_report.unfinished import begun_run
+from rpd_report.progress import begun_run
 from rpd_studies.validation import FILE as VALIDATION
 from rpd_studies.validation import Validation
 
 FILE = "report.html"
 LARGEST = 5_000_000
 """Bytes of a page that can still be mailed."""
+_BASELINES = ("freqvis", "differ")
+"""Rankings that know nothing of outcomes."""
 _STATIC = 25
 """Rows that stand in the page before any script runs."""
 _ROOMS = (1.0, 0.5, 0.25, 0.05)
@@ -76,10 +77,10 @@ def write_page(run: Run, out: Path | None = None) -> Path:
 def build_page(run: Run) -> bytes:
     """Return the page of a run, which is small enough to be mailed."""
     if run.name is None:
-        return render({**_nothing(), **_unfinished(run)}, "")
-    script, content = library(), b""
+        return render({**_nothing(), **_unfinished(run)})
+    content = b""
     for room in _ROOMS:
-        content = render(_finished(run, room), script)
+        content = render(_finished(run, room))
         if len(content) <= LARGEST:
             break
     return content
@@ -90,7 +91,7 @@ class _Read:
     """What was read of a finished analysis."""
 
     summary: Summary
-    lines: tuple[Line, ...]
+    lines: tuple[ShownCurve, ...]
     listed: Listed
     gallery: Gallery
     panels: tuple[ShownPanel, ...]
@@ -115,7 +116,7 @@ def _nothing() -> dict[str, Any]:
     """Return a page without content; every part of the template has its value."""
     return {
         "summary": None, "chosen": None, "lines": (), "rows": (), "clips": (), "panels": (),
-        "advice": (), "facts": (), "versions": (), "plane_data": (), "table_data": "",
+        "advice": (), "facts": (), "versions": (), "table_data": "",
         "list_notes": (), "rules": (), "table_notes": (), "verdicts": (), "pictures": {},
         "kept": (), "list_about": "", "validation": None, "meaning": "",
         "outcomes": sentences.OUTCOMES, "data": inline_json({}), "blank": _BLANK,
@@ -128,11 +129,11 @@ def _nothing() -> dict[str, Any]:
 def _read(run: Run, room: float) -> _Read:
     summary, notes = run.summary, []
     try:
-        lines = sweep_lines(run)
+        lines = curves_in_order(run)
     except RpdError as error:  # a sweep that is damaged leaves the rest of the page as it is
         lines = ()
         notes.append(f"The pruning curves cannot be shown: {one_line(error)}")
-    listed = read_list(run, [line.name for line in lines], int(MOST_ROWS * room))
+    listed = read_list(run, [line.measure for line in lines], int(MOST_ROWS * room))
     try:
         pictures = read_pictures(run.path, str(run.name))
         gallery = open_gallery(pictures, listed.rows, run.path, room)
@@ -140,6 +141,17 @@ def _read(run: Run, room: float) -> _Read:
         pictures, gallery = None, Gallery(note=f"The pictures cannot be read: {one_line(error)}")
     panels = _panels(run, listed, gallery, pictures, room)
     return _Read(summary, lines, listed, gallery, panels, _validation(run), tuple(notes))
+
+
+def curves_in_order(run: Run) -> tuple[ShownCurve, ...]:
+    """Return the curves of all measures, that of the list first, baselines and random last."""
+    found = shown_curves(run.curves, run.random_curves)
+    list_by = run.asked.settings.list_by
+
+    def place(name: str) -> tuple[bool, bool, bool]:
+        return name == RANDOM, name in _BASELINES and name != list_by, name != list_by
+
+    return tuple(found[name] for name in sorted(found, key=place))
 
 
 def _panels(
@@ -199,25 +211,16 @@ def _curve_parts(run: Run, read: _Read) -> dict[str, Any]:
         **_episodes_behind(lines),
         "thresholds": list(summary.thresholds.get(fraction, {}).items()),
         "colours": colours_of(lines),
+        "list_by": summary.list.measure,
         "dashes": DASHES,
         "ranked": set(read.listed.ranks),
     }
-    charts = {}
     for axis in ("states", "steps") if lines else ():
         marked = None if point is None else (getattr(point, axis), point.return_mean)
-        parts[f"drawing_{axis}"] = curve_drawing(lines, axis, target, marked)
-        charts[axis] = curve_chart(lines, axis, target, marked)
-    planes = [
-        [plane_chart(layer["name"], layer["combine"] == "sum") for layer in block.layers]
-        for panel in read.panels
-        for block in panel.blocks
-        if isinstance(block, ShownPlane)
-    ]
+        parts[f"drawing_{axis}"] = curve_drawing(lines, axis, summary.list.measure, target, marked)
     scale = scale_of(read.listed.rows)
     parts["data"] = inline_json(
         {
-            "charts": charts,
-            "planes": planes,
             "lines": [_plain_line(line) for line in lines],
             "target": target,
             "original": summary.original.return_mean,
@@ -233,7 +236,7 @@ def _curve_parts(run: Run, read: _Read) -> dict[str, Any]:
     return parts
 
 
-def _episodes_behind(lines: Sequence[Line]) -> dict[str, Any]:
+def _episodes_behind(lines: Sequence[ShownCurve]) -> dict[str, Any]:
     """Return how many test episodes stand behind the points, and whether these differ."""
     counts = [count for line in lines for count in line.episodes] or [0]
     fewest, most = min(counts), max(counts)
@@ -241,11 +244,10 @@ def _episodes_behind(lines: Sequence[Line]) -> dict[str, Any]:
     return {"behind": text, "stopped": fewest < most}
 
 
-def _plain_line(line: Line) -> dict[str, Any]:
-    numbers = {name: rounded(getattr(line, name), 5) for name in
-               ("states", "steps", "mean", "low", "high")}  # fmt: skip
-    counts = {"kept": list(line.kept), "episodes": list(line.episodes)}
-    return {"name": line.name, **counts, **numbers}
+def _plain_line(line: ShownCurve) -> dict[str, Any]:
+    names = ("states", "steps", "returns", "low", "high")
+    numbers = {name: rounded(getattr(line, name), 5) for name in names}
+    return {"measure": line.measure, "kept": line.kept, "episodes": line.episodes, **numbers}
 
 
 def _list_parts(read: _Read) -> dict[str, Any]:
@@ -309,16 +311,15 @@ def _cut(text: str, longest: int = 400) -> str:
 
 
 def _panel_parts(read: _Read) -> dict[str, Any]:
-    texts: list[Markup] = []
     shown = [
         {"title": panel.title, "name": panel.name, "fault": panel.fault,
-         "groups": list(_groups(panel.blocks, texts))}
+         "groups": list(_groups(panel.blocks))}
         for panel in read.panels
     ]  # fmt: skip
-    return {"panels": shown, "plane_data": texts}
+    return {"panels": shown}
 
 
-def _groups(blocks: Sequence[Any], texts: list[Markup]) -> Iterable[dict[str, Any]]:
+def _groups(blocks: Sequence[Any]) -> Iterable[dict[str, Any]]:
     """Yield what a panel shows, images that follow one another together."""
     images: list[dict[str, str]] = []
     for block in [*blocks, None]:
@@ -332,9 +333,7 @@ def _groups(blocks: Sequence[Any], texts: list[Markup]) -> Iterable[dict[str, An
         if isinstance(block, Paragraph):
             yield {"kind": "text", "block": block}
         elif isinstance(block, ShownPlane):
-            texts.append(Markup(packed({"axes": block.axes, "layers": block.layers})))
-            drawings = plane_drawings(block)
-            yield {"kind": "plane", "block": block, "number": len(texts) - 1, "drawings": drawings}
+            yield {"kind": "plane", "block": block, "drawings": plane_drawings(block)}
 
 
 def _repeat_parts(read: _Read) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Template, style and scripts -> one file that needs nothing else, and lets nothing else in."""
+"""Template, style and script -> one file that needs nothing else, and lets nothing else in."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ _LONG = 50
 """Characters of a state that do not fit beside its picture; the script has the same number."""
 
 
-def render(content: dict[str, Any], library: str) -> bytes:
-    """Return the page; only the scripts that it carries may run in it, and nothing is loaded."""
+def render(content: dict[str, Any]) -> bytes:
+    """Return the page; only the script that it carries may run in it, and nothing is loaded."""
     script = _piece("page.js")
-    allowed = " ".join(_hash(text) for text in (library, script) if text)
     policy = (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
+        f"default-src 'none'; script-src {_hash(script)}; style-src 'unsafe-inline'; "
         "img-src data: blob:; media-src data: blob:; base-uri 'none'; form-action 'none'"
     )
     text = _environment().from_string(_piece("page.html")).render(
@@ -32,7 +31,6 @@ def render(content: dict[str, Any], library: str) -> bytes:
         policy=Markup(policy),  # quotes in it are those of the policy
         style=Markup(_piece("page.css")),
         script=Markup(script),
-        library=Markup(library),
     )  # fmt: skip
     return text.encode("utf-8", errors="replace")
 

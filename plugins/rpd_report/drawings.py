@@ -1,4 +1,4 @@
-"""Curves and intervals as small drawings in SVG, for print and before any script runs."""
+"""Curves and intervals as small drawings in SVG."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
+from rpd_core.pruning.curves import ShownCurve
 from rpd_core.results.records import Decision
-from rpd_report.sweep import Line
 
 COLOURS = (
     "#0072b2", "#d55e00", "#009e73", "#b0457f", "#a97800", "#2f8fc6", "#8c564b", "#6f57b8",
@@ -26,10 +26,10 @@ _FITTED = 50
 """Decisions whose intervals are drawn in full."""
 
 
-def colours_of(lines: Sequence[Line]) -> dict[str, str]:
+def colours_of(lines: Sequence[ShownCurve]) -> dict[str, str]:
     """Return the colour of each line."""
     free = iter(COLOURS * (1 + len(lines) // len(COLOURS)))
-    return {line.name: BASELINE_COLOURS.get(line.name) or next(free) for line in lines}
+    return {line.measure: BASELINE_COLOURS.get(line.measure) or next(free) for line in lines}
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,10 @@ class Frame:
         span = max(self.high - self.low, 1e-12)
         return _TOP + (self.high - value) / span * (_HEIGHT - _TOP - _BOTTOM)
 
+    def inside(self, value: float) -> float:
+        """Return the place of a return, or the edge that is nearest to it."""
+        return self.y(min(max(value, self.low), self.high))
+
     def ticks(self) -> list[float]:
         """Return four to ten round returns."""
         power = 10.0 ** math.floor(math.log10(max(self.high - self.low, 1e-12)))
@@ -56,16 +60,20 @@ class Frame:
         return [step * at for at in range(first, math.floor(self.high / step) + 1)]
 
 
-def frame_for(lines: Sequence[Line], further: Sequence[float]) -> Frame:
+def frame_for(lines: Sequence[ShownCurve], further: Sequence[float]) -> Frame:
     """Return a frame that holds all lines and some further returns."""
-    low = min([*further, *(value for line in lines for value in line.mean)])
-    high = max([*further, *(value for line in lines for value in line.mean)])
+    low = min([*further, *(value for line in lines for value in line.returns)])
+    high = max([*further, *(value for line in lines for value in line.returns)])
     margin = 0.05 * (high - low) or 1.0
     return Frame(low - margin, high + margin)
 
 
 def curve_drawing(
-    lines: Sequence[Line], axis: str, target: float | None, point: tuple[float, float] | None
+    lines: Sequence[ShownCurve],
+    axis: str,
+    list_by: str,
+    target: float | None,
+    point: tuple[float, float] | None,
 ) -> Markup:
     """Draw all curves over the share of states or of steps, with the confirmed policy."""
     further = [*([target] if target is not None else []), *([point[1]] if point else [])]
@@ -76,7 +84,9 @@ def curve_drawing(
         y = frame.y(target)
         parts.append(f'<line class="target" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" '
                      f'y1="{y:.1f}" y2="{y:.1f}"/>')  # fmt: skip
-    parts += [_path(frame, line, axis, colours[line.name]) for line in lines]
+    parts += [
+        _path(frame, line, axis, colours[line.measure], line.measure == list_by) for line in lines
+    ]
     if point:
         parts.append(f'<path class="confirmed" transform="translate({frame.x(point[0]):.1f} '
                      f'{frame.y(point[1]):.1f})" d="M0 -7L6 0L0 7L-6 0Z"/>')  # fmt: skip
@@ -87,17 +97,26 @@ def curve_drawing(
     )
 
 
-def _path(frame: Frame, line: Line, axis: str, colour: str) -> str:
+def _path(frame: Frame, line: ShownCurve, axis: str, colour: str, first: bool) -> str:
     shares = line.states if axis == "states" else line.steps
-    places = zip(shares, line.mean, strict=True)
+    places = zip(shares, line.returns, strict=True)
     points = " ".join(f"{frame.x(share):.1f},{frame.y(mean):.1f}" for share, mean in places)
-    dashes = " ".join(map(str, DASHES.get(line.name, ())))
-    width = 2.6 if line.role == "list" else 1.4
+    dashes = " ".join(map(str, DASHES.get(line.measure, ())))
+    width = 2.6 if first else 1.4
     dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
+    band = _band(frame, line, colour) if axis == "states" else ""  # steps may turn back
     return (
-        f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="{width}"{dashed}>'
-        f"<title>{escape(line.name)}</title></polyline>"
+        f'<g data-curve="{escape(line.measure)}">{band}<polyline points="{points}" fill="none" '
+        f'stroke="{colour}" stroke-width="{width}"{dashed}>'
+        f"<title>{escape(line.measure)}</title></polyline></g>"
     )
+
+
+def _band(frame: Frame, line: ShownCurve, colour: str) -> str:
+    ends = [*zip(line.states, line.high, strict=True)]
+    ends += reversed([*zip(line.states, line.low, strict=True)])
+    points = " ".join(f"{frame.x(share):.1f},{frame.inside(end):.1f}" for share, end in ends)
+    return f'<polygon points="{points}" fill="{colour}" fill-opacity="0.1"/>'
 
 
 def _axes(frame: Frame, label: str) -> str:

@@ -12,7 +12,7 @@ from rpd_core.pilot import FILE as PILOT
 from rpd_core.pilot import Pilot
 from rpd_core.results.run import Run
 from rpd_core.store.codec import from_plain
-from rpd_pictures.plots.style import (
+from rpd_pictures.figures.style import (
     BLACK,
     BLUE,
     GREY,

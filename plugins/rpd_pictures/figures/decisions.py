@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
+from rpd_core.errors import ConfigError
 from rpd_core.results.run import Run
 from rpd_core.results.words import reached_words
-from rpd_pictures.plots.asking import PlotError
-from rpd_pictures.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, house_style, new_figure
+from rpd_pictures.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, house_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +31,7 @@ def decisions_data(run: Run, count: int = 15) -> tuple[Decision, ...]:
     """Return the first decisions of the list."""
     rows = run.top(count)
     if not rows:
-        raise PlotError("no state has enough episodes in each arm: there is no list to draw")
+        raise ConfigError("no state has enough episodes in each arm: there is no list to draw")
     return rows
 
 

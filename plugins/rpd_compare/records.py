@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rpd_compare.agreement import Agreement
-from rpd_compare.differences import Change
+from rpd_compare.changes import Change
+from rpd_core.pruning.curves import ShownCurve
 
 
 @dataclass(frozen=True)
@@ -96,24 +97,6 @@ class ComparedState:
 
 
 @dataclass(frozen=True)
-class PrunedCurve:
-    """Pruned policies of one ranking in one run."""
-
-    measure: str
-    """The ranking."""
-    states: tuple[float, ...]
-    """Share of states that keep the policy, ascending."""
-    steps: tuple[float, ...]
-    """Share of steps at which the policy decided."""
-    returns: tuple[float, ...]
-    """Mean return."""
-    low: tuple[float, ...]
-    """Lower end of the 95 % interval of that, over the test episodes."""
-    high: tuple[float, ...]
-    """Upper end of the same."""
-
-
-@dataclass(frozen=True)
 class Comparison:
     """Two runs side by side."""
 
@@ -149,9 +132,9 @@ class Comparison:
     """Common states in which the policies choose different actions."""
     disagreeing: tuple[ComparedState, ...]
     """The first of those that either list of decisions holds, by the better of the two ranks."""
-    curves_a: Mapping[str, PrunedCurve]
+    curves_a: Mapping[str, ShownCurve]
     """Pruning curves of the first run, by measure, and `random`."""
-    curves_b: Mapping[str, PrunedCurve]
+    curves_b: Mapping[str, ShownCurve]
     """Those of the second run."""
     notes: tuple[str, ...]
     """What a reader must know, a sentence each."""

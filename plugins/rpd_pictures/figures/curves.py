@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 from matplotlib.figure import Figure
 
-from rpd_core.errors import nearest
+from rpd_core.errors import ConfigError, nearest
+from rpd_core.pruning.curves import RANDOM, ShownCurve, shown_curves
 from rpd_core.results.run import Run
-from rpd_pictures.plots.asking import PlotError
-from rpd_pictures.plots.data import PlottedCurve, curves_of
-from rpd_pictures.plots.style import (
+from rpd_pictures.figures.style import (
     GREY,
     RED,
     Line,
@@ -28,7 +26,6 @@ from rpd_pictures.plots.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from rpd_core.plugin.protocols import FloatArray
     from rpd_core.results.records import Policy
 
 
@@ -37,7 +34,7 @@ class CurvesData:
     """What the figure shows; returns are shares of the policy's own."""
 
     title: str
-    curves: Mapping[str, PlottedCurve]
+    curves: Mapping[str, ShownCurve]
     """By measure."""
     target: float
     """Share of the return that pruned policies are to keep."""
@@ -48,29 +45,25 @@ class CurvesData:
 def curves_data(run: Run, measures: Sequence[str] = ()) -> CurvesData:
     """Read the curves of some measures, or of all; random rankings are always among them."""
     summary = run.summary
-    found = curves_of(run)
+    found = shown_curves(run.curves, run.random_curves)
     for name in measures:
         if name not in found:
-            raise PlotError(
+            raise ConfigError(
                 f"{name!r} was not pruned in this analysis.{nearest(name, found)} "
                 f"There are: {', '.join(found)}"
             )
-    chosen = {name: found[name] for name in found if not measures or name in (*measures, "random")}
-    floor = summary.original.reference
-    scale = summary.original.return_mean - floor
+    chosen = {name: found[name] for name in found if not measures or name in (*measures, RANDOM)}
+    original = summary.original
     fraction, policy = next(iter(summary.policies.items()))
     return CurvesData(
         f"{short_spec(summary.policy_spec)} on {short_spec(summary.env)}",
-        {name: _as_share(curve, floor, scale) for name, curve in chosen.items()},
+        {
+            name: curve.rescaled(original.reference, original.return_mean)
+            for name, curve in chosen.items()
+        },
         float(fraction),
         policy if policy is not None and policy.met else None,
     )
-
-
-def _as_share(curve: PlottedCurve, floor: float, scale: float) -> PlottedCurve:
-    """Return a curve in shares of the policy's return, measured from the reference."""
-    ends = ((end - floor) / scale for end in (curve.mean, curve.low, curve.high))
-    return PlottedCurve(curve.name, curve.states, curve.steps, *ends)
 
 
 @house_style()
@@ -80,8 +73,8 @@ def draw_curves(data: CurvesData) -> Figure:
     left, right = figure.subplots(1, 2, sharey=True)
     styles = line_styles(list(data.curves))
     for name, curve in data.curves.items():
-        _draw(left, curve.states, curve, styles[name])
-        _draw_best(right, best_within(curve), styles[name])
+        _draw(left, curve, styles[name])
+        _draw_best(right, curve.best_by_steps(), styles[name])
     for axes, of_policy in ((left, "states"), (right, "steps")):
         axes.axhline(data.target, color=GREY, linewidth=0.8, zorder=1)
         axes.set_xlim(-0.015, 1.015)
@@ -106,37 +99,19 @@ def draw_curves(data: CurvesData) -> Figure:
     return figure
 
 
-def best_within(curve: PlottedCurve) -> PlottedCurve:
-    """Return the best pruned policies in ascending share of steps, as the paper draws them.
-
-    A point counts only if it returns more than every one with fewer steps: steps need not ascend
-    with states, and a policy that does worse with more of them is of no use.
-    """
-    order = np.lexsort((-curve.mean, curve.steps))
-    mean = curve.mean[order]
-    best = np.r_[True, mean[1:] > np.maximum.accumulate(mean)[:-1]]
-    rows = order[best]
-    return PlottedCurve(
-        curve.name,
-        *(
-            column[rows]
-            for column in (curve.states, curve.steps, curve.mean, curve.low, curve.high)
-        ),
-    )
-
-
-def _draw(axes: Axes, shares: FloatArray, curve: PlottedCurve, style: Line) -> None:
-    axes.fill_between(shares, curve.low, curve.high, color=style.color, alpha=0.08, linewidth=0)
+def _draw(axes: Axes, curve: ShownCurve, style: Line) -> None:
+    ends = curve.low, curve.high
+    axes.fill_between(curve.states, *ends, color=style.color, alpha=0.08, linewidth=0)
     axes.plot(
-        shares, curve.mean, color=style.color, linestyle=style.dashes, linewidth=style.width,
-        label="random (mean)" if curve.name == "random" else curve.name,
+        curve.states, curve.returns, color=style.color, linestyle=style.dashes,
+        linewidth=style.width, label="random (mean)" if curve.measure == RANDOM else curve.measure,
     )  # fmt: skip
 
 
-def _draw_best(axes: Axes, best: PlottedCurve, style: Line) -> None:
+def _draw_best(axes: Axes, best: ShownCurve, style: Line) -> None:
     """Draw what is known: between two points nothing is taken to lie on a straight line."""
-    x = np.r_[best.steps, 1.0]
-    mean, low, high = (np.r_[end, end[-1]] for end in (best.mean, best.low, best.high))
+    x = (*best.steps, 1.0)
+    mean, low, high = ((*end, end[-1]) for end in (best.returns, best.low, best.high))
     axes.fill_between(x, low, high, color=style.color, alpha=0.08, linewidth=0, step="post")
     axes.plot(
         x, mean, color=style.color, linestyle=style.dashes, linewidth=style.width,

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from rpd_core.results.run import Run
-from rpd_pictures.plots.style import house_style, in_whole_numbers, line_styles, new_figure
+from rpd_pictures.figures.style import house_style, in_whole_numbers, line_styles, new_figure
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray

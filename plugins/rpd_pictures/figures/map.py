@@ -1,4 +1,4 @@
-"""Where the decisions that matter lie: a plane of two entries, effect beside frequency.
+"""Where the decisions that matter lie: a map that a panel draws, or a plane of two entries.
 
 What only one environment can draw, such as the map of a maze, is for panels of its own plugin.
 """
@@ -14,11 +14,13 @@ from matplotlib.figure import Figure
 
 from rpd_core.analysis.decisions import judged_states
 from rpd_core.analysis.intervals import effect
-from rpd_core.errors import nearest
-from rpd_core.plugin.protocols import Entry
+from rpd_core.errors import ConfigError, nearest, one_line
+from rpd_core.plugin.protocols import Entry, Plotter
+from rpd_core.plugin.registry import installed
+from rpd_core.results.pictures import read_pictures
 from rpd_core.results.run import Run
-from rpd_pictures.plots.asking import PlotError
-from rpd_pictures.plots.style import LIGHT, WHOLE, house_style, new_figure
+from rpd_pictures.figures.style import LIGHT, WHOLE, house_style, new_figure
+from rpd_pictures.panels import WORDED, Gathered, panel_view, usable_panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,7 +56,7 @@ def map_data(run: Run, pair: tuple[str, str] | None = None) -> MapData:
     width = values.shape[1]
     if width < 2 or width > _MOST:
         kind = "one number each" if width < 2 else "pictures"
-        raise PlotError(
+        raise ConfigError(
             f"the states of {str(run.path)!r} are {kind}, not vectors of 2 to {_MOST} entries: "
             "there is no plane to draw them on"
         )
@@ -96,7 +98,7 @@ def _chosen(
         return int(first), int(second)
     found = [_number(name.strip(), entries) for name in pair]
     if found[0] == found[1]:
-        raise PlotError(f"a plane needs two different entries, got {pair[0]!r} twice")
+        raise ConfigError(f"a plane needs two different entries, got {pair[0]!r} twice")
     return found[0], found[1]
 
 
@@ -107,7 +109,7 @@ def _number(name: str, entries: tuple[Entry, ...]) -> int:
     if name.isdecimal() and int(name) < len(names):
         return int(name)
     known = nearest(name, names) or f" There are: {', '.join(names)}."
-    raise PlotError(f"states have no entry {name!r}.{known}")
+    raise ConfigError(f"states have no entry {name!r}.{known}")
 
 
 def _titled(entry: Entry) -> str:
@@ -126,9 +128,39 @@ def _in_words(values: Array, entry: Entry) -> tuple[str, ...]:
     return tuple(f"{value:.4g}" for value in scaled)
 
 
+def draw_map(run: Run, pair: tuple[str, str] | None = None) -> Figure:
+    """Draw what a panel of the environment's plugin draws, or a plane: effect beside frequency."""
+    own = _draw_by_panel(run) if pair is None else None
+    return own or draw_plane(map_data(run, pair))
+
+
 @house_style()
-def draw_map(data: MapData) -> Figure:
-    """Draw effect and frequency beside each other."""
+def _draw_by_panel(run: Run) -> Figure | None:
+    """Return the figure of the first panel that has one for this run; None where none has."""
+    panels = {
+        name: panel for name, panel in usable_panels(installed()) if isinstance(panel, Plotter)
+    }
+    if not panels or not run.summary.list.listed:
+        return None
+    stored = read_pictures(run.path, str(run.name))
+    gathered = Gathered(run, stored.panels if stored is not None else {})
+    view = panel_view(run, run.decided(), run.top(WORDED), {})
+    for name, panel in panels.items():
+        figure = new_figure(7.2, 3.6)
+        try:
+            mine = gathered.view_for(name, view)
+            drew = panel.applies(mine.about) and panel.plot(mine, figure)
+        except (Exception, SystemExit) as error:  # a stranger's panel may raise anything
+            raise ConfigError(
+                f"the panel {name!r} could not draw a map: {one_line(error)}"
+            ) from error
+        if drew:
+            return figure
+    return None
+
+
+@house_style()
+def draw_plane(data: MapData) -> Figure:
     figure = new_figure(7.2, 3.3)
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
     most = float(np.abs(data.effects[~np.isnan(data.effects)]).max(initial=0.0))

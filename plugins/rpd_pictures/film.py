@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
+import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from PIL import Image
 
 from rpd_core.config.resolve import Setup
-from rpd_core.errors import ConfigError, RpdError, nearest
+from rpd_core.errors import ConfigError, RpdError
 from rpd_core.play.deciders import EachItsOwn
 from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import recipe_of
@@ -34,10 +34,9 @@ from rpd_pictures.clips import (
     namer,
     same_size,
 )
-from rpd_pictures.taking import visits_of
-from rpd_pictures.tracing import draw_trace
-
-_FILMS, _PICTURES = (".webp", ".mp4"), (".png", ".webp")
+from rpd_pictures.pictures import visits_of
+from rpd_pictures.subjects import target_file
+from rpd_pictures.trace import draw_trace
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Rendered:
+class Film:
     """What was drawn."""
 
     path: Path
@@ -86,18 +85,7 @@ class Rendered:
     """What the user should know."""
 
 
-def render_run(
-    run: Run, episode: str | None, out: str | os.PathLike[str] | None, trust: bool, **more: Any
-) -> Rendered:
-    """Draw what the fields of `Wanted` say, given by name."""
-    known = {item.name for item in fields(Wanted)} - {"episode"}
-    for name in more:
-        if name not in known:
-            raise ConfigError(f"render() has no argument {name!r}.{nearest(name, known)}")
-    return render(run, Wanted(episode, **more), None if out is None else Path(out), trust)
-
-
-def render(run: Run, wanted: Wanted, out: Path | None = None, trust: bool = False) -> Rendered:
+def draw_film(run: Run, wanted: Wanted, out: Path | None = None, trust: bool = False) -> Film:
     """Draw an episode or a decision; the policy and the environment must be there."""
     _check(wanted)
     path = _target(wanted, out)
@@ -109,11 +97,11 @@ def render(run: Run, wanted: Wanted, out: Path | None = None, trust: bool = Fals
     notes = made.notes
     if viewer.problem:
         notes = (*notes, f"the environment draws no pictures ({viewer.problem})")
-    return Rendered(path, made.episode, made.shown, notes)
+    return Film(path, made.episode, made.shown, notes)
 
 
 @dataclass(frozen=True)
-class _Film:
+class _Frames:
     episode: str
     pages: list[Image.Image]
     durations: list[int]
@@ -123,29 +111,24 @@ class _Film:
 
 def _check(wanted: Wanted) -> None:
     if wanted.episode is None and wanted.decision is None:
-        raise ConfigError("nothing to draw: name an --episode or a --decision")
+        other = "" if wanted.trace else " or a --decision"
+        raise ConfigError(f"nothing to draw: name an --episode{other}")
     if wanted.frames < 1:
         raise ConfigError(f"frames must be at least 1, got {wanted.frames}")
     if wanted.find not in (None, "failing", "passing"):
         raise ConfigError(f"--find takes failing or passing, not {wanted.find!r}")
-    given = {"keep": wanted.keep, "find": wanted.find, "trace": wanted.trace or None}
+    given = {"keep": wanted.keep, "find": wanted.find}
     unfit = [name for name, value in given.items() if value is not None]
     if wanted.decision is not None and unfit:
         raise ConfigError(f"--{unfit[0]} is for an --episode, not for a --decision")
 
 
 def _target(wanted: Wanted, out: Path | None) -> Path:
-    """Return the file to write; refuse one whose kind cannot be written, before any playing."""
+    """Return the file to write, whose name is made from what is drawn where none is given."""
     named = wanted.episode if wanted.decision is None else f"decision-{wanted.decision}"
     kind = "-trace" if wanted.trace else ""
-    path = out or Path(f"{file_stem(str(named))}{kind}.webp")
-    allowed = _PICTURES if wanted.trace else _FILMS
-    if path.suffix.lower() not in allowed:
-        raise ConfigError(
-            f"cannot write {str(path)!r}: its name must end in {' or '.join(allowed)}"
-        )
-    if not path.parent.is_dir():
-        raise ConfigError(f"cannot write {str(path)!r}: there is no folder {path.parent}")
+    name = "trace" if wanted.trace else "film"
+    path = target_file(name, out, f"{file_stem(str(named))}{kind}")
     if path.suffix.lower() == ".mp4":
         files.film_maker()
     return path
@@ -163,7 +146,7 @@ def _setup(run: Run, trust: bool) -> Setup:
 # ------------------------------------------------------------------------- episodes
 
 
-def _episode_film(run: Run, setup: Setup, viewer: Viewer, wanted: Wanted) -> _Film:
+def _episode_film(run: Run, setup: Setup, viewer: Viewer, wanted: Wanted) -> _Frames:
     name = str(wanted.episode)
     if wanted.find is not None:
         episode = find_outcome(run, recipe_of(setup), name, wanted.find, wanted.keep)
@@ -180,11 +163,11 @@ def _episode_film(run: Run, setup: Setup, viewer: Viewer, wanted: Wanted) -> _Fi
     shown = _shown([actor.title for actor in actors], seen)
     if wanted.trace:
         page = _traces(seen, shown)
-        return _Film(episode.name, [page], [END], shown)
+        return _Frames(episode.name, [page], [END], shown)
     show = _Showings(setup, run, shown, wanted.frames)
     pages = list(show.pages(seen))
     usual = 1000 // files.FRAMES_PER_SECOND
-    return _Film(episode.name, pages, [usual] * (len(pages) - 1) + [END], shown, show.notes())
+    return _Frames(episode.name, pages, [usual] * (len(pages) - 1) + [END], shown, show.notes())
 
 
 def _shown(titles: Sequence[str], seen: Watched) -> tuple[Shown, ...]:
@@ -242,7 +225,7 @@ class _Showings:
 # ------------------------------------------------------------------------ decisions
 
 
-def _decision_film(run: Run, setup: Setup, viewer: Viewer, wanted: Wanted) -> _Film:
+def _decision_film(run: Run, setup: Setup, viewer: Viewer, wanted: Wanted) -> _Frames:
     found = run.decided()
     row = find_state(found, run.analysis.stored, str(wanted.decision))
     key = int(found.counted.states.key[row])
@@ -281,7 +264,7 @@ def _decision_film(run: Run, setup: Setup, viewer: Viewer, wanted: Wanted) -> _F
         if pair.differing
         else f"the return is the same in all {pair.tried} episodes that were tried"
     )
-    return _Film(f"suite:{pair.visit.episode}", pages, durations, shown, (note,))
+    return _Frames(f"suite:{pair.visit.episode}", pages, durations, shown, (note,))
 
 
 def _named_episode(name: str | None) -> int | None:
@@ -297,8 +280,6 @@ def _named_episode(name: str | None) -> int | None:
 def _write(path: Path, pages: Sequence[Image.Image], durations: Sequence[int]) -> None:
     suffix = path.suffix.lower()
     if suffix == ".png":
-        import io  # only here
-
         sink = io.BytesIO()
         pages[0].save(sink, "PNG")
         content = sink.getvalue()

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from matplotlib.figure import Figure
 
-from rpd_pictures.plots.curves import best_within
-from rpd_pictures.plots.data import RANDOM, PlottedCurve
-from rpd_pictures.plots.style import (
+from rpd_core.pruning.curves import RANDOM, ShownCurve
+from rpd_pictures.figures.style import (
     BLUE,
     GREY,
     ORANGE,
@@ -23,7 +21,7 @@ from rpd_pictures.plots.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from rpd_compare.results import Comparison, PrunedCurve
+    from rpd_compare.records import Comparison
 
 _SIDES = {"A": BLUE, "B": ORANGE}
 
@@ -79,12 +77,13 @@ def draw_both_prunings(found: Comparison) -> Figure:
     return figure
 
 
-def _draw_pruning(left: Axes, right: Axes, curve: PrunedCurve, color: str, label: str) -> None:
-    columns = (curve.states, curve.steps, curve.returns, curve.low, curve.high)
-    one = PlottedCurve(curve.measure, *(np.array(column) for column in columns))
-    look: dict[str, Any] = {"color": color, "linestyle": (0, (2, 2)) if one.name == RANDOM else "-"}
-    left.fill_between(one.states, one.low, one.high, color=color, alpha=0.08, linewidth=0)
-    left.plot(one.states, one.mean, label=label, **look)
-    best = best_within(one)
-    ends = np.r_[best.steps, 1.0], np.r_[best.mean, best.mean[-1]]
+def _draw_pruning(left: Axes, right: Axes, curve: ShownCurve, color: str, label: str) -> None:
+    look: dict[str, Any] = {
+        "color": color,
+        "linestyle": (0, (2, 2)) if curve.measure == RANDOM else "-",
+    }
+    left.fill_between(curve.states, curve.low, curve.high, color=color, alpha=0.08, linewidth=0)
+    left.plot(curve.states, curve.returns, label=label, **look)
+    best = curve.best_by_steps()
+    ends = (*best.steps, 1.0), (*best.returns, best.returns[-1])
     right.plot(*ends, drawstyle="steps-post", **look)

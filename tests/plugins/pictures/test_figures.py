@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import re
 import subprocess
 import sys
+import typing
 from pathlib import Path
 
 import matplotlib as mpl
@@ -17,18 +20,18 @@ from stores import ready, tree
 from strangers import having, plugin
 
 import rpd
+from rpd.face import FigureName, Run
 from rpd_core.errors import ConfigError
-from rpd_core.pruning.curves import mean_curve
+from rpd_core.pruning.curves import mean_curve, shown_curves
 from rpd_core.results.records import RoundFacts
-from rpd_core.results.run import Run
-from rpd_pictures.plots.balance import balance_data
-from rpd_pictures.plots.catalogue import draw
-from rpd_pictures.plots.curves import best_within, curves_data, draw_curves
-from rpd_pictures.plots.data import PlottedCurve, plotted
-from rpd_pictures.plots.map import _chosen, _in_words, map_data
-from rpd_pictures.plots.names import PLOTS
-from rpd_pictures.plots.rounds import draw_rounds, rounds_data
-from rpd_pictures.plots.style import line_styles, rendered, short_spec
+from rpd_pictures.drawing import FIGURES
+from rpd_pictures.figures.balance import balance_data
+from rpd_pictures.figures.curves import curves_data, draw_curves
+from rpd_pictures.figures.map import _chosen, _in_words, map_data
+from rpd_pictures.figures.rounds import draw_rounds, rounds_data
+from rpd_pictures.figures.style import line_styles, rendered, short_spec
+from rpd_pictures.subjects import SUBJECTS
+from rpd_report.page import build_page
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +46,7 @@ def lines(figure: Figure, panel: int) -> dict[str, tuple[list[float], list[float
 
 
 def test_the_curves_are_the_stored_ones_in_shares_of_the_policys_return(run: Run) -> None:
-    figure = run.plot.curves()
+    figure = run.draw("curves")
     assert isinstance(figure, Figure)
     drawn = lines(figure, 0)
     assert {*run.curves, "random (mean)"} <= {*drawn}
@@ -55,29 +58,36 @@ def test_the_curves_are_the_stored_ones_in_shares_of_the_policys_return(run: Run
     confirmed = run.summary.policy
     assert confirmed is not None
     assert drawn["confirmed policy"] == ([confirmed.states], [confirmed.share])
-    assert {*lines(run.plot.curves("wong2"), 0)} >= {"wong2", "random (mean)"}
-    assert "ochiai" not in lines(run.plot.curves("wong2"), 0)
+    assert {*lines(run.draw("curves", measure="wong2"), 0)} >= {"wong2", "random (mean)"}
+    assert "ochiai" not in lines(run.draw("curves", measure="wong2"), 0)
 
 
-def test_bands_are_intervals_of_the_mean_over_test_episodes(run: Run) -> None:
-    curve = run.curves["ochiai"]
-    found = plotted(curve)
-    error = curve.returns.std(axis=1, ddof=1) / np.sqrt(curve.returns.shape[1])
-    assert found.high - found.mean == pytest.approx(1.959964 * error)
-    assert found.mean - found.low == pytest.approx(1.959964 * error)
-
-
-def test_over_steps_only_what_is_best_so_far_is_drawn() -> None:
-    steps, mean = np.array([0.0, 0.3, 0.2, 0.6, 0.3]), np.array([0.1, 0.5, 0.6, 0.9, 0.55])
-    curve = PlottedCurve("m", np.linspace(0, 1, 5), steps, mean, mean - 0.1, mean + 0.1)
-    best = best_within(curve)
-    assert best.steps.tolist() == [0.0, 0.2, 0.6]
-    assert best.mean.tolist() == [0.1, 0.6, 0.9]
-    assert best.low == pytest.approx([0.0, 0.5, 0.8])
+def test_the_figure_and_the_page_show_the_numbers_of_the_curves(run: Run) -> None:
+    """One band for all: what the figure fills and what the page holds is what the core says."""
+    found = shown_curves(run.curves, run.random_curves)
+    original = run.summary.original
+    figure = run.draw("curves")
+    filled = [one.get_paths()[0].vertices for one in figure.axes[0].collections]
+    assert len(filled) == len(found)
+    for vertices, curve in zip(filled, found.values(), strict=True):
+        shown = curve.rescaled(original.reference, original.return_mean)
+        ends = [*zip(shown.states, shown.low, strict=True)]
+        ends += [*zip(shown.states, shown.high, strict=True)]
+        assert {(round(x, 9), round(y, 9)) for x, y in vertices.tolist()} == {
+            (round(x, 9), round(y, 9)) for x, y in ends
+        }
+    page = build_page(run).decode()
+    (data,) = re.findall(r'id="page-data">(.*?)</script>', page)
+    lines = {one["measure"]: one for one in json.loads(data)["lines"]}
+    assert {*lines} == {*found}
+    for name, curve in found.items():
+        for column in ("returns", "low", "high", "states", "steps"):
+            assert lines[name][column] == pytest.approx(getattr(curve, column), rel=1e-4, abs=1e-9)
+        assert lines[name]["episodes"] == list(curve.episodes)
 
 
 def test_scores_are_in_rank_order_with_a_panel_each(run: Run) -> None:
-    figure = run.plot.scores("ochiai", "freqvis")
+    figure = run.draw("scores", measure=("ochiai", "freqvis"))
     assert [axes.get_title("left").partition(" ")[0] for axes in figure.axes] == (
         ["ochiai", "freqvis"]
     )
@@ -87,7 +97,7 @@ def test_scores_are_in_rank_order_with_a_panel_each(run: Run) -> None:
 
 
 def test_decisions_are_those_of_the_list_first_on_top(run: Run) -> None:
-    figure = run.plot.decisions(3)
+    figure = run.draw("decisions", count=3)
     axes = figure.axes[0]
     rows = run.top(3)
     labels = [one.get_text() for one in axes.get_yticklabels()]
@@ -101,7 +111,7 @@ def test_the_balance_counts_every_episode_once(run: Run) -> None:
     data = balance_data(run)
     assert data.passed.sum() == run.analysis.weights.sum()
     assert data.passed.sum() + data.failed.sum() == run.summary.suite.episodes
-    assert draw(run, "balance").axes[0].get_xlabel() == "return of a mutant episode"
+    assert run.draw("balance").axes[0].get_xlabel() == "return of a mutant episode"
 
 
 def test_a_map_sums_up_the_states_by_two_entries(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +131,7 @@ def test_a_map_sums_up_the_states_by_two_entries(run: Run, monkeypatch: pytest.M
     assert np.nansum(found.visits) == states.visits.sum()
     judged = opened.decided().evidence & (counted.differed > 0)
     assert (~np.isnan(found.effects)).sum() == judged.sum()
-    assert len(draw(opened, "map").axes) == 4, "two panels, each with its scale"
+    assert len(opened.draw("map").axes) == 4, "two panels, each with its scale"
     for pair, told in (((" 1", "1"), "two different entries"), (("1", "x"), "no entry 'x'")):
         with pytest.raises(ConfigError, match=told):
             map_data(opened, pair)
@@ -130,12 +140,12 @@ def test_a_map_sums_up_the_states_by_two_entries(run: Run, monkeypatch: pytest.M
 def test_a_panel_that_draws_figures_draws_the_map(run: Run, tmp_path: Path) -> None:
     """The corridor has no plane, but a panel of a stranger's may draw it."""
     with having(plugin("rpd-drawn", "1", (panel("drawn", "Plots"),))):
-        figure = draw(rpd.open_run(run.path), "map")
+        figure = rpd.open_run(run.path).draw("map")
         assert figure.axes[0].get_title() == f"{run.summary.suite.states} states"
-        told = refusal("plot", run.path, "map", "--pair", "1,2", "--out", tmp_path / "a.png")
+        told = refusal("draw", run.path, "map", "--pair", "1,2", "--out", tmp_path / "a.png")
         assert "are one number each" in told
     with having(plugin("rpd-drawn", "1", (panel("drawn", "PlotsNot"),))):
-        told = refusal("plot", run.path, "map", "--out", tmp_path / "a.png")
+        told = refusal("draw", run.path, "map", "--out", tmp_path / "a.png")
     assert "the panel 'drawn' could not draw a map: KeyError: 'no map'" in told
 
 
@@ -175,10 +185,10 @@ def test_the_same_run_gives_the_same_bytes_whatever_the_users_settings(
 ) -> None:
     before = tree(run.path)
     first, second = tmp_path / f"one.{kind}", tmp_path / f"two.{kind}"
-    shown = rpd_command("plot", run.path, "curves", "--out", first)
+    shown = rpd_command("draw", run.path, "curves", "--out", first)
     assert (shown.exit_code, shown.stdout.strip()) == (0, str(first))
     with mpl.rc_context({"font.size": 30, "svg.hashsalt": "other", "axes.grid": False}):
-        assert rpd_command("plot", run.path, "curves", "--out", second).exit_code == 0
+        assert rpd_command("draw", run.path, "curves", "--out", second).exit_code == 0
         assert mpl.rcParams["font.size"] == 30
     assert first.read_bytes() == second.read_bytes()
     assert first.read_bytes()[:4] == {"png": b"\x89PNG", "svg": b"<?xm", "pdf": b"%PDF"}[kind]
@@ -187,9 +197,9 @@ def test_the_same_run_gives_the_same_bytes_whatever_the_users_settings(
 
 def test_figures_need_no_pyplot_and_reading_a_run_needs_no_matplotlib(run: Run) -> None:
     program = (
-        "import sys, rpd_core; run = rpd_core.open_run(sys.argv[1]); run.top(3);"
+        "import sys, rpd; run = rpd.open_run(sys.argv[1]); run.top(3);"
         "assert 'matplotlib' not in sys.modules;"
-        "png = run.plot.decisions()._repr_png_();"
+        "png = run.draw('decisions')._repr_png_();"
         "assert png[:4] == bytes([0x89]) + b'PNG';"
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
@@ -215,13 +225,16 @@ def test_every_measure_has_a_line_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("curvs",), "there is no plot 'curvs'. Did you mean 'curves'? There are: curves, scores"),
+        (
+            ("curvs",),
+            "'curvs' cannot be drawn. Did you mean 'curves'? Draw one of: curves, scores",
+        ),
         (("curves", "--out", "a.jpg"), "must end in .png, .svg or .pdf"),
         (
             ("curves", "--measure", "ochia"),
             "was not pruned in this analysis. Did you mean 'ochiai'",
         ),
-        (("decisions", "--count", "0"), "at least 1 decision, got 0"),
+        (("decisions", "--count", "0"), "count must be a whole number of at least 1, got 0"),
         (("map",), "are one number each, not vectors"),
         (("map", "--pair", "x"), "--pair takes two entries"),
         (("rounds",), "no round of refining was played"),
@@ -229,11 +242,26 @@ def test_every_measure_has_a_line_of_its_own() -> None:
     ],
 )
 def test_what_cannot_be_drawn_is_one_line(run: Run, words: tuple[str, ...], told: str) -> None:
-    assert told in refusal("plot", run.path, *words)
+    assert told in refusal("draw", run.path, *words)
 
 
-def test_every_plot_has_a_method_and_a_summary() -> None:
-    from rpd_pictures.plots.catalogue import _DRAWN, Plots
+def test_every_subject_that_plays_nothing_is_a_figure_and_the_face_names_them() -> None:
+    figures = [name for name, subject in SUBJECTS.items() if not subject.plays]
+    assert figures == [*FIGURES] == [*typing.get_args(FigureName)]
 
-    assert [*PLOTS] == [*_DRAWN]
-    assert all(callable(getattr(Plots, name)) for name in PLOTS)
+
+def test_a_figure_is_written_only_where_a_file_is_named(run: Run, tmp_path: Path) -> None:
+    run.draw("balance")
+    assert [*tmp_path.iterdir()] == []
+    figure = run.draw("balance", tmp_path / "balance.svg")
+    assert (tmp_path / "balance.svg").read_bytes() == rendered(figure, "svg")
+    out = tmp_path / "curves.png"
+    told = json.loads(rpd_command("draw", run.path, "curves", "--out", out, "--json").stdout)
+    assert told == {"file": str(out)}
+
+
+def test_what_does_not_fit_is_refused_in_python_too(run: Run) -> None:
+    with pytest.raises(ConfigError, match="--count is for decisions, not for curves"):
+        run.draw("curves", count=3)
+    with pytest.raises(ConfigError, match=r"has no argument 'cuont'. Did you mean 'count'"):
+        run.draw("decisions", cuont=3)

@@ -51,7 +51,7 @@ def colour_of(card: Image.Image) -> str:
 
 
 def test_a_film_shows_exactly_what_gymnasium_draws(run: rpd.Run, tmp_path: Path) -> None:
-    made = run.render("suite:3", tmp_path / "film.webp", frames=6)
+    made = run.draw("film", tmp_path / "film.webp", episode="suite:3", frames=6)
     film = pages(made.path)
     assert len(film) == 7
     again = run.replay("suite:3")
@@ -72,7 +72,7 @@ def test_a_film_shows_exactly_what_gymnasium_draws(run: rpd.Run, tmp_path: Path)
 
 
 def test_a_film_alone_has_one_side(run: rpd.Run, tmp_path: Path) -> None:
-    made = run.render("original:1", tmp_path / "film.webp", frames=2, against="none")
+    made = run.draw("film", tmp_path / "film.webp", episode="original:1", frames=2, against="none")
     assert [one.title for one in made.shown] == ["original policy"]
     assert pages(made.path)[0].width == 608
 
@@ -89,7 +89,7 @@ def test_a_film_alone_has_one_side(run: rpd.Run, tmp_path: Path) -> None:
 def test_who_stands_beside_the_original(
     run: rpd.Run, tmp_path: Path, episode: str, more: dict[str, Any], title: str
 ) -> None:
-    made = run.render(episode, tmp_path / "film.webp", frames=1, **more)
+    made = run.draw("film", tmp_path / "film.webp", episode=episode, frames=1, **more)
     assert made.shown[1].title.startswith(title)
     first = "default action everywhere" if more.get("against") else "original policy"
     assert made.shown[0].title == first
@@ -108,18 +108,19 @@ def test_an_unmutated_episode_is_the_stored_one(run: rpd.Run) -> None:
 def test_an_episode_that_fails_or_passes_is_found(run: rpd.Run, tmp_path: Path) -> None:
     passed = run.analysis.weights >= 0.5
     for outcome, wanted in (("failing", ~passed), ("passing", passed)):
-        made = run.render("suite", tmp_path / "film.webp", frames=1, find=outcome)
+        made = run.draw("film", tmp_path / "film.webp", episode="suite", frames=1, find=outcome)
         assert made.episode == f"suite:{int(np.flatnonzero(wanted)[0])}"
-        later = run.render("suite:20", tmp_path / "film.webp", frames=1, find=outcome)
+        later = run.draw("film", tmp_path / "film.webp", episode="suite:20", frames=1, find=outcome)
         assert later.episode == f"suite:{20 + int(np.flatnonzero(wanted[20:])[0])}"
-    made = run.render("original", tmp_path / "film.webp", frames=1, find="failing", keep=0.0)
+    asked: dict[str, Any] = {"episode": "original", "frames": 1, "find": "failing"}
+    made = run.draw("film", tmp_path / "film.webp", **asked, keep=0.0)
     assert made.shown[1].total_return < 120
     with pytest.raises(RpdError, match=r"none of 2 episodes from original:0 on is failing"):
-        run.render("original", tmp_path / "film.webp", frames=1, find="failing")
+        run.draw("film", tmp_path / "film.webp", **asked)
 
 
 def test_a_decision_is_shown_from_the_very_same_step(run: rpd.Run, tmp_path: Path) -> None:
-    made = run.render(decision="1", out=tmp_path / "film.webp")
+    made = run.draw("film", tmp_path / "film.webp", decision="1")
     again = run.replay(made.episode)
     visit = next(step.number for step in again.steps if step.key == run.top(1)[0].key)
     film = pages(made.path)
@@ -141,7 +142,10 @@ def test_films_have_the_same_bytes_again(
 ) -> None:
     if suffix == "mp4":
         pytest.importorskip("imageio_ffmpeg", reason="needs the extra video")
-    made = [run.render("suite:1", tmp_path / f"{n}.{suffix}", frames=3) for n in "ab"]
+    made = [
+        run.draw("film", tmp_path / f"{name}.{suffix}", episode="suite:1", frames=3)
+        for name in "ab"
+    ]
     first, second = (one.path.read_bytes() for one in made)
     assert first == second
     assert start in first[:8]
@@ -149,7 +153,7 @@ def test_films_have_the_same_bytes_again(
 
 def test_rendering_changes_nothing_in_the_run(run: rpd.Run, tmp_path: Path) -> None:
     before = tree(run.path)
-    run.render("suite:1", tmp_path / "film.webp", frames=1)
+    run.draw("film", tmp_path / "film.webp", episode="suite:1", frames=1)
     assert tree(run.path) == before
 
 
@@ -167,7 +171,7 @@ def test_a_trace_runs_through_the_cells_that_were_visited(tmp_path: Path) -> Non
         "condition": "return>=0.8",
     }
     done = rpd.run("minigrid", out=tmp_path / "run", **{**SMALL, **more})
-    made = done.render("unmutated:0", tmp_path / "path.png", trace=True, against="none")
+    made = done.draw("trace", tmp_path / "path.png", episode="unmutated:0", against="none")
     (page,) = pages(made.path)
     trace = picture_in(page, (288, 288), True)
     assert (trace == COLOURS["policy"]).all(axis=2).sum() > 100
@@ -179,7 +183,7 @@ def test_a_trace_runs_through_the_cells_that_were_visited(tmp_path: Path) -> Non
 
 def test_a_trace_needs_an_agent_with_a_place(run: rpd.Run, tmp_path: Path) -> None:
     with pytest.raises(RpdError, match="does not tell where its agent is"):
-        run.render("suite:1", tmp_path / "path.png", trace=True)
+        run.draw("trace", tmp_path / "path.png", episode="suite:1")
 
 
 # ------------------------------------------------------------------- the command line
@@ -196,20 +200,20 @@ def strange(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def test_the_command_writes_a_film_and_tells_what_it_shows(strange: Path, tmp_path: Path) -> None:
     out = tmp_path / "film.webp"
-    told = rpd_command("render", strange, "--episode", "suite:3", "--out", out, "--json")
+    told = rpd_command("draw", strange, "film", "--episode", "suite:3", "--out", out, "--json")
     assert told.exit_code == 0, told.output
     printed = json.loads(told.stdout)
     assert printed["file"] == str(out)
     assert printed["episode"] == "suite:3"
     assert [one["title"] for one in printed["shown"]] == ["original policy", "mutant suite:3"]
     assert len(pages(out)) == max(one["length"] for one in printed["shown"]) + 1
-    plain = rpd_command("render", strange, "--decision", "1", "--out", out)
+    plain = rpd_command("draw", strange, "film", "--decision", "1", "--out", out)
     assert plain.exit_code == 0
     assert "policy in this state: return" in plain.stdout
 
 
 def test_pictures_are_taken_by_command_at_any_later_time(strange: Path) -> None:
-    told = rpd_command("pictures", strange, "--workers", "1")
+    told = rpd_command("draw", strange, "pictures", "--workers", "1")
     assert told.exit_code == 0, told.output
     assert "pictures of states and 5 pairs of clips are in" in told.stdout
 
@@ -217,30 +221,41 @@ def test_pictures_are_taken_by_command_at_any_later_time(strange: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], "nothing to draw: name an --episode or a --decision"),
-        (["--episode", "suite:99"], "there is no episode suite:99"),
-        (["--episode", "suite:1", "--against", "nobody"], "nobody is called 'nobody'"),
-        (["--episode", "suite:1", "--out", "film.gif"], "must end in .webp or .mp4"),
-        (["--episode", "suite:1", "--out", "nowhere/film.webp"], "there is no folder nowhere"),
-        (["--episode", "suite:1", "--trace", "--out", "film.mp4"], "must end in .png or .webp"),
-        (["--episode", "suite:1", "--frames", "0"], "frames must be at least 1"),
-        (["--episode", "suite:1", "--keep", "2"], "lies in [0, 1], got 2"),
-        (["--episode", "suite:1", "--find", "odd"], "--find takes failing or passing"),
-        (["--decision", "99"], "there is no decision 99"),
-        (["--decision", "1", "--trace"], "--trace is for an --episode"),
-        (["--decision", "1", "--episode", "pruned:1"], "suite:17, not in 'pruned:1'"),
+        (["film"], "nothing to draw: name an --episode or a --decision"),
+        (["trace"], "nothing to draw: name an --episode"),
+        (["film", "--episode", "suite:99"], "there is no episode suite:99"),
+        (["film", "--episode", "suite:1", "--against", "nobody"], "nobody is called 'nobody'"),
+        (["film", "--episode", "suite:1", "--out", "film.gif"], "must end in .webp or .mp4"),
+        (["film", "--episode", "suite:1", "--out", "no/f.webp"], "there is no folder no"),
+        (["trace", "--episode", "suite:1", "--out", "film.mp4"], "must end in .webp or .png"),
+        (["film", "--episode", "suite:1", "--frames", "0"], "frames must be at least 1"),
+        (["film", "--episode", "suite:1", "--keep", "2"], "lies in [0, 1], got 2"),
+        (["film", "--episode", "suite:1", "--find", "odd"], "--find takes failing or passing"),
+        (["film", "--decision", "99"], "there is no decision 99"),
+        (["film", "--decision", "1", "--keep", "1"], "--keep is for an --episode"),
+        (["film", "--decision", "1", "--episode", "pruned:1"], "suite:17, not in 'pruned:1'"),
+        (["trace", "--decision", "1"], "--decision is for film, not for trace"),
+        (["curves", "--episode", "suite:1"], "--episode is for film and trace, not for curves"),
+        (["film", "--count", "3"], "--count is for decisions, not for film"),
+        (["film", "--workers", "2"], "--workers is for pictures, not for film"),
+        (["pictures", "--frames", "2"], "--frames is for film and trace, not for pictures"),
+        (["pictures", "--out", "a.webp"], "film and trace, not for pictures"),
+        (
+            ["map", "--stall-timeout", "9"],
+            "--stall-timeout is for film and trace and pictures, not for map",
+        ),
     ],
 )
 def test_bad_input_is_one_line(strange: Path, words: list[str], told: str) -> None:
-    assert told in refusal("render", strange, *words)
+    assert told in refusal("draw", strange, *words)
 
 
 def test_a_machine_without_the_environment_is_told_what_is_needed(strange: Path) -> None:
     with having():
-        line = refusal("render", strange, "--episode", "suite:1")
+        line = refusal("draw", strange, "film", "--episode", "suite:1")
         assert "drawing plays the episode again, which needs the policy and the environment" in line
         assert "no environment is called 'corridor'" in line
-        assert "no environment is called 'corridor'" in refusal("pictures", strange)
+        assert "no environment is called 'corridor'" in refusal("draw", strange, "pictures")
 
 
 def test_without_ffmpeg_there_is_one_line(
@@ -255,7 +270,7 @@ def test_without_ffmpeg_there_is_one_line(
 
     monkeypatch.setattr(builtins, "__import__", lacking)
     out = tmp_path / "film.mp4"
-    line = refusal("render", strange, "--episode", "suite:1", "--out", out)
+    line = refusal("draw", strange, "film", "--episode", "suite:1", "--out", out)
     assert "pip install 'ranking-policy-decisions[video]'" in line
     assert not out.exists()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from rpd_pictures.plots.style import (
+from rpd_pictures.figures.style import (
     BLUE,
     GREY,
     Line,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from rpd_core.plugin.protocols import FloatArray
-    from rpd_studies.results import CurvePoint
+    from rpd_core.pruning.curves import ShownCurve
 
 GRID = np.linspace(0.0, 1.0, 101)
 """Shares at which curves of different runs are compared."""
@@ -43,33 +43,34 @@ class Band:
     """The same above it."""
 
 
-def band_of(runs: Sequence[Sequence[CurvePoint]], axis: str) -> Band:
+def band_of(runs: Sequence[Sequence[ShownCurve]], axis: str) -> Band:
     """Return the mean over runs of the best share of the return that at most a share gives."""
-    rows = np.array([best_at(points, axis) for points in runs])
+    rows = np.array([best_at(curves, axis) for curves in runs])
     mean, least, most = rows.mean(axis=0), rows.min(axis=0), rows.max(axis=0)
     std = rows.std(axis=0, ddof=1) if len(rows) > 1 else 0.0
     return Band(mean, np.clip(mean - std, least, most), np.clip(mean + std, least, most))
 
 
-def best_at(points: Sequence[CurvePoint], axis: str) -> FloatArray:
-    """Return the best share of the return with at most each share of the grid.
+def best_at(curves: Sequence[ShownCurve], axis: str) -> FloatArray:
+    """Return the best share of the return of some curves with at most each share of the grid.
 
     Below the smallest share that was tried stands what that one gave: nothing is known there.
     """
-    x = np.array([getattr(point, axis) for point in points])
+    x = np.concatenate([getattr(curve, axis) for curve in curves])
     order = np.argsort(x, kind="stable")
-    best = np.maximum.accumulate(np.array([point.share for point in points])[order])
+    returns = np.concatenate([curve.returns for curve in curves])
+    best = np.maximum.accumulate(returns[order])
     place = np.searchsorted(x[order], GRID + 1e-9, side="right") - 1
     return np.asarray(best[np.maximum(place, 0)])
 
 
 @house_style()
 def draw_bands(
-    runs: Mapping[str, Sequence[Sequence[CurvePoint]]],
+    runs: Mapping[str, Sequence[Sequence[ShownCurve]]],
     title: str,
     targets: Sequence[float] = (0.9, 0.5),
 ) -> Figure:
-    """Draw each ranking over both axes; its points come from several runs."""
+    """Draw each ranking over both axes; its curves, in shares of the return, are of many runs."""
     figure = new_figure(7.2, 3.5)
     left, right = figure.subplots(1, 2, sharey=True)
     styles = {**line_styles(list(runs)), "portfolio": _PORTFOLIO}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -30,7 +29,7 @@ from rpd_core.store.files import file_stem, refuse_outside, write_whole
 from rpd_core.store.session import Session
 from rpd_pictures.clips import ClipJob, Clips, Visit, perform_clips
 from rpd_pictures.files import thumbnail
-from rpd_pictures.gathering import gather_for
+from rpd_pictures.panels import gather_for
 from rpd_pictures.portraits import (
     PortraitJob,
     Portraits,
@@ -93,12 +92,8 @@ def take_after_run(session: Session, run: Run) -> None:
     take_pictures(session, run, gather=gather_for(session, run))
 
 
-def draw_run(run: Run | str | os.PathLike[str], **how: Any) -> Pictures:
-    """Draw the first decisions of a stored list, film a few, and store that with the run.
-
-    The policy and the environment must be there; `workers`, `executor`, `trust_policy`, `progress`
-    and `note` are as for `run`.
-    """
+def take_again(run: Run, **how: Any) -> Pictures:
+    """Take the pictures of a stored run again; `how` is as for `continued`."""
     with continued(run, **how) as (session, opened):
         return take_pictures(session, opened, again=True, gather=gather_for(session, opened))
 

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from rpd_core.errors import shell_word
+from rpd_core.errors import ConfigError, shell_word
 from rpd_core.results.run import Run
-from rpd_pictures.plots.asking import PlotError
-from rpd_pictures.plots.style import BLUE, RED, house_style, in_percent, new_figure
+from rpd_pictures.figures.style import BLUE, RED, house_style, in_percent, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +35,7 @@ def rounds_data(run: Run) -> RoundsData:
     """Return the rounds of refining."""
     rounds = run.summary.rounds
     if not rounds:
-        raise PlotError(
+        raise ConfigError(
             "no round of refining was played, so none is drawn; "
             f"rpd refine {shell_word(run.path)} says why"
         )

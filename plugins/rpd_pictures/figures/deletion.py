@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
+from rpd_core.errors import ConfigError
 from rpd_core.results.run import Run
-from rpd_pictures.plots.asking import PlotError
-from rpd_pictures.plots.style import (
+from rpd_pictures.figures.style import (
     GREY,
     house_style,
     in_percent,
@@ -39,7 +39,7 @@ def deletion_data(run: Run) -> DeletionData:
     """Return the deletion curves of an analysis."""
     summary = run.summary
     if not summary.deletion:
-        raise PlotError(f"no deletion was measured in analysis {summary.analysis!r}")
+        raise ConfigError(f"no deletion was measured in analysis {summary.analysis!r}")
     original = summary.original
     return DeletionData(summary.deletion, original.return_mean, original.default_everywhere)
 
