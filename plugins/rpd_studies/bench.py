@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rpd_core.analysis.records import Stability
 from rpd_core.analysis.recurrence import Recurrence, counted_visits
-from rpd_core.analysis.stability import Stability
 from rpd_core.api import Call, resolve_call, session_for, tidy
 from rpd_core.config.configuration import Configuration
 from rpd_core.config.resolve import RESERVED, Setup, choose

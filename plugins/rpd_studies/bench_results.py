@@ -12,16 +12,12 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from rpd_core.analysis.stability import Stability
+from rpd_core.analysis.records import Stability
 from rpd_core.config.configuration import Configuration
 from rpd_core.errors import ConfigError, nearest
 from rpd_core.pruning.choice import size
-from rpd_core.pruning.curves import (
-    Curve,
-    PrunedPoint,
-    area_under,
-    reaching,
-)
+from rpd_core.pruning.curves import Curve, area_under, reaching
+from rpd_core.pruning.records import PrunedPoint
 from rpd_core.pruning.references import References
 from rpd_core.pruning.sweep import Sweep
 from rpd_studies.estimates import Estimate, mean_difference

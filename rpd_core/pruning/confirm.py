@@ -10,17 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rpd_core.analysis.quantiles import upper_t
+from rpd_core.pruning.records import GoalOutcome
 from rpd_core.pruning.tails import at_least, exceeds, furthest
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray
-
-Outcome = Literal["met", "missed", "undecided"]
 
 CONFIDENCE = 0.95
 """Of the statement that a policy said to meet its target does so, over all tries for it."""
@@ -140,7 +139,7 @@ class Goal:
     margin: float
     """How far below it the lower bound may lie."""
 
-    def outcome(self, played: Paired, level: float) -> Outcome:
+    def outcome(self, played: Paired, level: float) -> GoalOutcome:
         """Return what bounds, each wrong with the given chance, say about the goal."""
         if not has_gain(played, level):
             return "undecided"
@@ -153,7 +152,7 @@ class Goal:
 class Confirmation:
     """What fresh episodes said about a pruned policy."""
 
-    outcome: Outcome
+    outcome: GoalOutcome
     looks: int
     """After how many looks."""
     level: float

@@ -12,6 +12,7 @@ import numpy as np
 from rpd_core.analysis.quantiles import upper_t
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.plugin.protocols.suite import RANKED_STEPS
+from rpd_core.pruning.records import PrunedPoint
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, FloatArray, IntArray
@@ -170,23 +171,6 @@ def shown_curves(curves: Mapping[str, Curve], randoms: Sequence[Curve]) -> dict[
     """Return every curve as it is shown, and last the mean of the random rankings."""
     found = {name: curve.shown() for name, curve in curves.items()}
     return found | ({RANDOM: mean_curve(RANDOM, randoms).shown()} if randoms else {})
-
-
-@dataclass(frozen=True)
-class PrunedPoint:
-    """One pruned policy and what it did in the sweep; all figures are of this one policy."""
-
-    measure: str
-    """The ranking."""
-    kept: int
-    """Number of states that keep the policy."""
-    states: float
-    """Their share of all states."""
-    steps: float
-    """Share of its steps at which the policy decided."""
-    return_mean: float
-    episodes: int
-    """Test episodes behind these figures."""
 
 
 def cutoffs_for(shares: Sequence[float], states: int) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ from rpd_pictures.figures.style import (
 )
 
 if TYPE_CHECKING:
-    from rpd_core.pruning.deletion import Deletion
+    from rpd_core.pruning.records import Deletion
 
 
 @dataclass(frozen=True)

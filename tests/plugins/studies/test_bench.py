@@ -13,7 +13,7 @@ from commands import refusal, rpd_command
 from stores import contents, corridor
 
 import rpd
-from rpd_core.analysis.stability import Stability
+from rpd_core.analysis.records import Stability
 from rpd_core.errors import ConfigError, EvidenceError
 from rpd_core.plugin.protocols import Episodes, Evidence
 from rpd_core.plugin.protocols.suite import RANKED_STEPS
