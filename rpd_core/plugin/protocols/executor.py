@@ -24,7 +24,9 @@ class Answer:
     """What an item gave, sealed with the identity of the item that gave it; can be pickled."""
 
     identity: str
+    """Of the item that gave it."""
     value: Any = None
+    """The result; can be pickled."""
     error: BaseException | None = None
     """What the work raised; then there is no value."""
 
@@ -42,17 +44,16 @@ class WorkItem:
     identity: str
     """Unique among all items of all runs, and the same when the item is made again."""
     function: Callable[[Any], Any]
+    """What is called, with `argument`."""
     argument: Any
+    """What it is called with; can be pickled."""
     label: str = ""
     """What progress and errors call it."""
     files: tuple[InputFile, ...] = ()
-    """Files that the work reads: their content is checked where it runs.
-
-    An executor whose workers have other disks ships `rpd_core.execute.files.contents(item.files)`
-    once, and calls `rpd_core.execute.files.deliver` with it on each worker.
-    """
+    """Files that the work reads; their content is checked where it runs."""
     attempt: int = 0
-    """Raised when lost work is tried again; `identity` and `attempt` make a key for a scheduler."""
+    """0, and one more each time lost work is tried again; `identity` and `attempt` make a key for a
+    scheduler."""
 
     def __call__(self) -> Answer:
         """Do the work, here and now."""
@@ -68,10 +69,11 @@ class Outcome:
     identity: str
     """Of the item."""
     answer: Answer | None = None
+    """What calling the item gave."""
     error: BaseException | None = None
     """Why there is no answer."""
     lost: bool = False
-    """The worker died, of which `error` may tell more; running the item again may succeed."""
+    """The worker died, of which `error` may tell more; the core queues the item again."""
 
 
 class WorkQueue(Protocol):

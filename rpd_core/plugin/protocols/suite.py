@@ -17,15 +17,16 @@ class Episodes:
     """One row per episode."""
 
     index: IntArray
-    """Position in the suite, from 0; int64, ascending."""
+    """Position in the suite, from 0, ascending."""
     seed: IntArray
     """What the environment was reset with."""
     total_return: FloatArray
     """Sum of the rewards."""
     length: IntArray
-    """Number of steps."""
+    """Number of steps, at least 1."""
     ended: IntArray
-    """Position in `ENDINGS`."""
+    """Position in `ENDINGS`: 0 `terminated` by the environment's rules, 1 `truncated` by its time
+    limit, 2 `step-cap` by the loop's."""
     policy_steps: IntArray
     """Steps at which the policy decided."""
     info: dict[str, FloatArray] = field(default_factory=dict)
@@ -48,15 +49,18 @@ class Visits:
     mutation_rate: FloatArray
     """Chance of being mutated that was in force."""
     first_step: IntArray
-    """Step of the first visit, from 0."""
+    """Step of the first visit; 0 for the state in which the episode starts."""
     count: IntArray
     """Number of visits."""
     return_before: FloatArray
-    """Return collected before the first visit."""
+    """Return collected before the first visit; 0 for the state in which the episode starts."""
     differed: IntArray
     """Visits at which the default action was not what the policy chose."""
     differed_first: BoolArray
-    """Whether it was not at the first visit."""
+    """Whether it was not at the first visit.
+
+    At the first step `repeat` and others that need an action before do their `first` one.
+    """
 
     def __len__(self) -> int:
         return len(self.episode)
@@ -67,30 +71,33 @@ class States:
     """One row per abstract state, ordered by key."""
 
     key: KeyArray
-    """Key of the state, ascending."""
+    """Key of the state, a hash of its value; ascending."""
     value: Array
-    """What the abstraction gave, one row per state."""
+    """`(states, ...)`, dtype of the abstraction: what the abstraction gave."""
     first_episode: IntArray
     """First episode that visited it."""
     first_step: IntArray
-    """Step of that episode at which it was first seen."""
+    """Step of that episode at which it was first seen, from 0."""
     visits: IntArray
     """Steps spent in it, over all episodes."""
     choices: IntArray
-    """How often the policy chose each discrete action there; no columns for other actions.
+    """`(states, actions)`: how often the policy chose each discrete action there; no columns for
+    other actions.
 
     Actions relative to the state where the abstraction relates them (`RelatesActions`).
     """
     default_choices: IntArray
-    """How often the default action was each discrete action there, done or not; likewise."""
+    """`(states, actions)`: how often the default action was each discrete action there, done or
+    not; likewise."""
     action_sum: FloatArray
-    """Sum over visits of the policy's actions, entry by entry; no columns for discrete ones."""
+    """`(states, entries)`: sum over visits of the policy's continuous actions, entry by entry; no
+    columns for discrete ones."""
     action_squares: FloatArray
-    """Sum over visits of their squares."""
+    """`(states, entries)`: sum over visits of their squares."""
     default_sum: FloatArray
-    """Sum over visits of the default actions, done or not."""
+    """`(states, entries)`: sum over visits of the default actions, done or not."""
     default_squares: FloatArray
-    """Sum over visits of their squares."""
+    """`(states, entries)`: sum over visits of their squares."""
     value_gap: FloatArray
     """Sum over visits of best minus worst action value; NaN if the policy has none."""
     entropy: FloatArray
