@@ -19,7 +19,7 @@ from rpd_core.play.relations import relation_of
 from rpd_core.plugin.blame import a_kind
 from rpd_core.plugin.chain import Chain, opened
 from rpd_core.plugin.protocols import Abstraction, FitSample
-from rpd_kit.fitting import (
+from rpd_kit.faults import (
     Faulty,
     attempt,
     check_in_scenes,
@@ -44,7 +44,7 @@ def _check_in(abstraction: Abstraction, scene: Scene) -> Iterator[str]:
     needs = require_views(abstraction, scene)
     fitted = abstraction
     if hasattr(abstraction, "fit"):
-        sample = fit_sample(scene, needs)
+        sample = _fit_sample(scene, needs)
         fitted = _fitted(abstraction, sample)
         yield from _check_fitted(abstraction, fitted, sample)
     with attempt("its open()"):
@@ -62,7 +62,7 @@ def _check_in(abstraction: Abstraction, scene: Scene) -> Iterator[str]:
 # --------------------------------------------------------------------- fitting
 
 
-def fit_sample(scene: Scene, needs: tuple[str, ...]) -> FitSample:
+def _fit_sample(scene: Scene, needs: tuple[str, ...]) -> FitSample:
     """Return a small sample as `fit` gets it."""
     count = FIT_EPISODES * FIT_STEPS
     rows = scene.rows(count, 3, needs)

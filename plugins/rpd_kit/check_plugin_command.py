@@ -14,10 +14,9 @@ from rpd_core.errors import ComponentError, SpecError, nearest
 if TYPE_CHECKING:
     from rpd_core.plugin.registry import Registration
 
-CHECK_FAILED = 3
+_CHECK_FAILED = 3
 
 
-@shared.reporting
 def check_plugin_command(
     plugin: Annotated[
         str, typer.Argument(help="Plugin or distribution name.", autocompletion=complete_plugin)
@@ -51,7 +50,7 @@ def check_plugin_command(
     else:
         _print_reports(reports)
     if any(report["faults"] for report in reports):
-        raise typer.Exit(CHECK_FAILED)
+        raise typer.Exit(_CHECK_FAILED)
 
 
 def _by_name(mine: Sequence[Registration], given: list[str]) -> dict[str, str]:

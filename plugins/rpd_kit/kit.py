@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rpd_core.errors import RpdError, one_line
+from rpd_core.errors import ComponentError, RpdError, one_line
 from rpd_core.plugin.blame import class_lacks, lacks_of_kind
 from rpd_core.plugin.protocols import Environment
 from rpd_core.plugin.registry import Registration, Registry, installed
-from rpd_kit import abstractions, actors, environments, panels, pure, runners
-from rpd_kit.fitting import Unchecked, check_pickling
+from rpd_kit import abstractions, commands, environments, executors, measures, panels, policies
+from rpd_kit.faults import Unchecked, check_pickling
 from rpd_kit.scenes import KIT_SCENES, Imagined, Played, Scene
 
 __all__ = ["Imagined", "Report", "check_component", "check_recipe", "check_registration"]
@@ -29,14 +29,14 @@ Where = str | Environment | Imagined | None
 
 _ALONE: dict[str, Callable[[Any], Iterator[str]]] = {
     "environment": environments.check_environment,
-    "measure": pure.check_measure,
-    "condition": pure.check_condition,
-    "executor": runners.check_executor,
+    "measure": measures.check_measure,
+    "condition": measures.check_condition,
+    "executor": executors.check_executor,
 }
 _IN_SCENES: dict[str, Callable[[Any, Sequence[Scene]], Iterator[str]]] = {
-    "policy": actors.check_policy,
+    "policy": policies.check_policy,
     "abstraction": abstractions.check_abstraction,
-    "default-action": actors.check_default_action,
+    "default-action": policies.check_default_action,
     "panel": panels.check_panel,
 }
 
@@ -59,6 +59,8 @@ def check_component(
     That it fits no environment, so that nothing could be checked, counts as a fault.
     """
     registry = registry or installed()
+    if kind == "command":
+        return _check_command(registry, registry.find(kind, spec)).faults
     found = registry.find(kind, registry.parse(kind, spec).name)
     scenes = _scenes(registry, environment)
     return [
@@ -79,6 +81,12 @@ def check_registration(
     if not registration.ready:
         return Report([f"{registration.status}: {registration.reason}"], [])
     kind, name = registration.kind, registration.component.name
+    try:
+        registry.resolve(kind, name)
+    except ComponentError as error:
+        return Report([one_line(error)], [])
+    if kind == "command":
+        return _check_command(registry, registration)
     faults = _check_declaration(registry, registration)
     required = [p.name for p in registry.describe(kind, name).parameters if p.default is None]
     if required:
@@ -88,8 +96,18 @@ def check_registration(
         found = _check_made(kind, registry.make(kind, name), _scenes(registry, environment))
     except RpdError as error:
         return Report([*faults, f"cannot be made from its name: {one_line(error)}"], [])
+    return _report([*faults, *found])
+
+
+def _check_command(registry: Registry, registration: Registration) -> Report:
+    """Check a command, which is a function and takes no parameters in a spec."""
+    faults = _check_declaration(registry, registration)
+    return _report([*faults, *commands.check_command(registry, registration)])
+
+
+def _report(found: list[str]) -> Report:
     notes: list[str] = [line for line in found if isinstance(line, Unchecked)]
-    return Report([*faults, *(line for line in found if line not in notes)], notes)
+    return Report([line for line in found if line not in notes], notes)
 
 
 def _needs_parameters(registration: Registration, required: list[str]) -> str:
@@ -118,7 +136,8 @@ def _check_declaration(registry: Registry, registration: Registration) -> list[s
     if not registration.component.summary:
         faults.append("its Component record has no summary")
     if not description.doc:
-        faults.append("its class has no docstring")
+        what = "function" if registration.kind == "command" else "class"
+        faults.append(f"its {what} has no docstring")
     target = registry.resolve(registration.kind, registration.component.name)
     if registration.component.takes and not callable(getattr(target, "from_object", None)):
         faults.append("its Component record states takes, but its class has no from_object")

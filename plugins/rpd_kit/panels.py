@@ -12,7 +12,7 @@ import numpy as np
 from rpd_core.chance import state_keys
 from rpd_core.errors import ComponentError, one_line
 from rpd_core.plugin.protocols import Entry, Panel, PanelFacts, PanelView, Plotter
-from rpd_kit.fitting import Unchecked
+from rpd_kit.faults import Unchecked
 from rpd_kit.scenes import Scene, parts_of
 from rpd_report.blocks import Room, checked_blocks
 

@@ -45,7 +45,6 @@ from rpd_report.panels import (
 from rpd_report.progress import begun_run
 from rpd_studies.validation import FILE as VALIDATION
 from rpd_studies.validation import Validation
-from rpd_studies.validation_text import sentences as validation_sentences
 
 FILE = "report.html"
 LARGEST = 5_000_000
@@ -188,7 +187,7 @@ def _summary_parts(read: _Read) -> dict[str, Any]:
         "advice": [*advice_on(summary), *read.notes],
         "health": list(sentences.health(summary)),
         "validation": read.validation,
-        "validation_lines": validation_sentences(read.validation) if read.validation else [],
+        "validation_lines": read.validation.sentences if read.validation else (),
     }
 
 

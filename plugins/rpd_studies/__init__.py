@@ -5,35 +5,16 @@ from __future__ import annotations
 from rpd_core import Component, hookimpl
 
 
+def _command(name: str, summary: str) -> Component:
+    target = f"rpd_studies.{name}_command:{name}_command"
+    return Component(name, target, summary, group="Compare and study", runs_code=False)
+
+
 @hookimpl
 def rpd_commands() -> list[Component]:
     return [
-        Component(
-            "validate",
-            "rpd_studies.validate_command:validate_command",
-            "Check a list: decisions mutated alone, other rates",
-            group="Compare and study",
-            runs_code=False,
-        ),
-        Component(
-            "bench",
-            "rpd_studies.bench_command:bench_command",
-            "Compare measures on the same suites, over seeds",
-            group="Compare and study",
-            runs_code=False,
-        ),
-        Component(
-            "grid",
-            "rpd_studies.grid_command:grid_command",
-            "Play a grid of settings and seeds into one table",
-            group="Compare and study",
-            runs_code=False,
-        ),
-        Component(
-            "reproduce",
-            "rpd_studies.reproduce_command:reproduce_command",
-            "Play the paper's evaluation again",
-            group="Compare and study",
-            runs_code=False,
-        ),
+        _command("validate", "Check a list: decisions mutated alone, other rates"),
+        _command("bench", "Compare measures on the same suites, over seeds"),
+        _command("grid", "Play a grid of settings and seeds into one table"),
+        _command("reproduce", "Play the paper's evaluation again"),
     ]

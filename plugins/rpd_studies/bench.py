@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rpd_core.analysis.recurrence import Recurrence, counted_visits
+from rpd_core.analysis.stability import Stability
 from rpd_core.api import Call, resolve_call, session_for, tidy
+from rpd_core.config.configuration import Configuration
 from rpd_core.config.resolve import RESERVED, Setup, choose
 from rpd_core.errors import ConfigError, RpdError
-from rpd_core.execute.progress import shown, silent
+from rpd_core.execute.progress import silent
 from rpd_core.plugin.protocols import Measure
 from rpd_core.plugin.registry import installed
 from rpd_core.run_names import base_name
 from rpd_core.store.places import RUNS
+from rpd_core.store.prepared import prepared_digest
+from rpd_core.store.session import Session
 from rpd_studies.bench_results import (
     BENCHED,
     Bench,
@@ -27,9 +32,9 @@ from rpd_studies.bench_results import (
     looked_up,
     seed_figures,
 )
-from rpd_studies.holding import Lists
-from rpd_studies.standing_engine import standing
-from rpd_studies.sweeps import sweep_measures
+from rpd_studies.cells import Swept, sweep_suite
+from rpd_studies.lists import Lists, lists_of
+from rpd_studies.series import play_each, series
 
 
 def bench(
@@ -50,38 +55,79 @@ def bench(
     """
     judges = choosing_seeds(seeds) if choose_on is None else tuple(choose_on)
     asked = BenchQuestion(tuple(seeds), judges, base, criterion, all_measures)
-    call = heard_once(Call(env, policy, **tidy("bench", more, "seed", "analysis", "like", "sweep")))
-    with shown(call.progress) as progress:
-        call = dataclasses.replace(call, progress=progress)
-        return compare_measures(call, asked, bench_folder(call, resolve_call(call)))
+    call = Call(env, policy, **tidy("bench", more, "seed", "analysis", "like", "sweep"))
+    folder = _folder(call, resolve_call(call))
+    others, left_out = _further_measures(all_measures)
+    with series(call, folder) as engaged:
+        found = play_each(
+            engaged, asked.seeds, lambda seed: _seed(engaged, seed, folder, base, others)
+        )
+    return _compared(asked, {one.seed: one for one in found}, left_out)
 
 
-def compare_measures(call: Call, asked: BenchQuestion, folder: Path) -> Bench:
-    """Sweep over every measure on every seed, each in a run directory of its own in a folder."""
-    others, left_out = _further_measures(asked.all_measures)
+@dataclass(frozen=True)
+class _Seed:
+    """What was found on the suite of one seed."""
+
+    seed: int
+    config: Configuration
+    condition: str
+    figures: Mapping[str, SeedFigures]
+    lists: Lists
+    left_out: Mapping[str, str]
+
+
+def _seed(call: Call, seed: int, folder: Path, base: str, others: Mapping[str, Measure]) -> _Seed:
+    """Sweep over every measure on the suite of one seed."""
+    one = _call_of_seed(call, seed, folder)
+    setup = resolve_call(one)
+    if base not in {*setup.measures, *others}:
+        raise ConfigError(f"the base {base!r} is not compared: add it with --measure")
+    with session_for(one, setup) as session:
+        swept = sweep_suite(session, others=others)
+        stability = _stability(session, swept, {**session.setup.measures, **others})
+        evidence = session.setup.config.settings.evidence
+        lists = lists_of(swept.analysis, evidence, prepared_digest(session.directory))
+    return _Seed(
+        seed,
+        session.setup.config,
+        swept.analysis.condition_text,
+        seed_figures(seed, swept.sweep, swept.references, stability),
+        lists,
+        swept.left_out,
+    )
+
+
+def _stability(
+    session: Session, swept: Swept, measures: Mapping[str, Measure]
+) -> dict[str, Stability | None]:
+    """Return how far the list of each measure comes back from halves of the suite."""
+    visits = counted_visits(swept.analysis)
+    evidence = session.setup.config.settings.evidence
+    return {
+        name: Recurrence(swept.analysis, measures[name], evidence, visits).stability()
+        for name in swept.analysis.rankings
+    }
+
+
+def _compared(
+    asked: BenchQuestion, found: Mapping[int, _Seed], left_out: Mapping[str, str]
+) -> Bench:
+    """Put the seeds together; a measure that cannot rank one of the suites is left out."""
+    lists = {seed: one.lists for seed, one in found.items()}
     figures: dict[str, list[SeedFigures]] = {}
-    lists: dict[int, Lists] = {}
-    conditions = set()
-    with on_one_engine(call) as engaged:
-        for seed in asked.seeds:
-            one = _call_of_seed(engaged, seed, folder)
-            setup = resolve_call(one)
-            if asked.base not in {*setup.measures, *others}:
-                raise ConfigError(f"the base {asked.base!r} is not compared: add it with --measure")
-            with session_for(one, setup) as session:
-                swept = sweep_measures(session, others)
-            left_out |= swept.left_out
-            lists[seed] = swept.lists
-            conditions.add(swept.analysis.condition_text)
-            found = seed_figures(seed, swept.sweep, swept.references, swept.stability)
-            for name, row in found.items():
-                figures.setdefault(name, []).append(row)
+    left_out = dict(left_out)
+    for one in found.values():
+        left_out |= one.left_out
+        for name, row in one.figures.items():
+            figures.setdefault(name, []).append(row)
     complete = {
         name: looked_up(name, rows, lists, asked)
         for name, rows in figures.items()
         if len(rows) == len(asked.seeds)
     }
-    config = session.setup.config
+    config = found[asked.seeds[-1]].config
+    conditions = {one.condition for one in found.values()}
     condition = conditions.pop() if len(conditions) == 1 else str(config.settings.condition)
     return bench_of(config, condition, asked, complete, left_out)
 
@@ -99,28 +145,6 @@ def _call_of_seed(call: Call, seed: int, folder: Path) -> Call:
     return dataclasses.replace(
         call, seed=seed, sweep="full", out=folder / f"seed-{seed}", progress=progress
     )
-
-
-@contextmanager
-def on_one_engine(call: Call) -> Iterator[Call]:
-    """Open the executor of a call once for many runs: each would pay for starting workers."""
-    executor = call.executor
-    if isinstance(executor, str):
-        executor = installed().make("executor", executor)
-    with standing(executor, call.workers) as engine:
-        yield dataclasses.replace(call, executor=engine)
-
-
-def heard_once(call: Call) -> Call:
-    """Return a call whose notes are passed on once, however many seeds they come from."""
-    heard: set[str] = set()
-
-    def note(text: str) -> None:
-        if text not in heard:
-            heard.add(text)
-            call.note(text)
-
-    return dataclasses.replace(call, note=note)
 
 
 def _further_measures(everything: bool) -> tuple[dict[str, Measure], dict[str, str]]:
@@ -141,7 +165,7 @@ def _further_measures(everything: bool) -> tuple[dict[str, Measure], dict[str, s
     return found, left_out
 
 
-def bench_folder(call: Call, setup: Setup) -> Path:
+def _folder(call: Call, setup: Setup) -> Path:
     """Return the folder of the runs of a comparison: the one asked for, or a readable one."""
     if call.out is not None:
         return Path(call.out)

@@ -8,21 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rpd_core.cli import options, shared
-from rpd_core.cli.run import call_for
 from rpd_core.cli.work import Work, plays
 from rpd_core.errors import ConfigError, counted
 
 if TYPE_CHECKING:
     from rpd_studies.bench_results import Bench
 
-NOT_FOR_BENCH = (
-    "seed", "list_by", "rounds", "refine_episodes", "headline", "objective", "confirm_episodes",
-    "confirm_tries", "confirm_margin", "margin", "confidence", "sweep",
-)  # fmt: skip
-"""Settings of what comes after the sweep, which is full, or that `--seeds` decides."""
 
-
-@shared.reporting
 @options.with_settings("suite", "size", "analysis", leave_out=("seed", "sweep"))
 @plays
 def bench_command(
@@ -67,25 +59,24 @@ def bench_command(
     """Compare measures on the same suites and test episodes, over several seeds."""  # fmt: skip
     if markdown is not None and not markdown.absolute().parent.is_dir():
         raise ConfigError(f"cannot write {str(markdown)!r}: there is no folder {markdown.parent}")
-    numbers = seeds_in("seeds", seeds)
-    judges = None if choose_on is None else seeds_in("choose-on", choose_on)
+    numbers = _seeds_in("seeds", seeds)
+    judges = None if choose_on is None else _seeds_in("choose-on", choose_on)
     typed = options.given({"env": env, "policy": policy, **settings})
+    work.check(typed)
+    if env is None:
+        raise ConfigError("no environment given: name one, for example --env cartpole")
     with shared.progress_bars() as progress:
-        work.check(typed)
-        from rpd_core.api import resolve_call
-        from rpd_studies.bench import bench_folder, compare_measures, heard_once
-        from rpd_studies.bench_results import BenchQuestion, choosing_seeds
+        from rpd_studies.bench import bench  # it takes a while
 
-        judges = choosing_seeds(numbers) if judges is None else judges
-        asked = BenchQuestion(numbers, judges, base, criterion, all_measures)  # type: ignore[arg-type]
-        call = heard_once(call_for(typed, None, work, progress, {"out": out}))
-        folder = bench_folder(call, resolve_call(call))
-        with shared.resumable(folder, same_command=True):
-            found = compare_measures(call, asked, folder)
-    show_bench(found, markdown, as_json)
+        found = bench(
+            **typed, seeds=numbers, choose_on=judges, base=base,
+            criterion=criterion,  # type: ignore[arg-type]  # it is checked
+            all_measures=all_measures, out=out, **work.how(progress),
+        )  # fmt: skip
+    _show_bench(found, markdown, as_json)
 
 
-def seeds_in(name: str, text: str) -> tuple[int, ...]:
+def _seeds_in(name: str, text: str) -> tuple[int, ...]:
     """Read numbers with commas between them; `none` is none."""
     try:
         return () if text == "none" else tuple(int(one) for one in text.split(","))
@@ -93,11 +84,11 @@ def seeds_in(name: str, text: str) -> tuple[int, ...]:
         raise ConfigError(f"{name} must be numbers such as 0,1,2, got {text!r}") from None
 
 
-def show_bench(found: Bench, markdown: Path | None, as_json: bool) -> None:
+def _show_bench(found: Bench, markdown: Path | None, as_json: bool) -> None:
     """Print the answer, and write it where that was asked for."""
     from rpd_core.store.codec import to_plain
     from rpd_core.store.files import write_whole
-    from rpd_studies import bench_text
+    from rpd_studies import bench_tables as bench_text
 
     if markdown is not None:
         write_whole(markdown.absolute(), bench_text.markdown(found).encode())

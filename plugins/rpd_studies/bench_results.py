@@ -14,21 +14,19 @@ import numpy as np
 
 from rpd_core.analysis.stability import Stability
 from rpd_core.config.configuration import Configuration
-from rpd_core.config.settings import PORTFOLIO
 from rpd_core.errors import ConfigError, nearest
 from rpd_core.pruning.choice import size
 from rpd_core.pruning.curves import (
     Curve,
     PrunedPoint,
     area_under,
-    mean_curve,
-    portfolio,
     reaching,
 )
 from rpd_core.pruning.references import References
 from rpd_core.pruning.sweep import Sweep
-from rpd_studies.holding import Lists, holding
-from rpd_studies.paired import Estimate, mean_difference
+from rpd_studies.estimates import Estimate, mean_difference
+from rpd_studies.figures import rows_of
+from rpd_studies.lists import Lists, holding
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray
@@ -41,14 +39,14 @@ CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 SIZES = ("both", "states", "steps")
 FRACTION = 0.9
 """Of the return that pruned policies are to keep."""
-COMPARED = ("portfolio", "random")
+_COMPARED = ("portfolio", "random")
 """Rows that are no measure and are never chosen."""
 BENCHED = (
     "impact", "effect-return", "regression", "jaccard", "ample2", "phi", "dstar", "op2", "barinel",
     "differ:first", "value-gap", "entropy",
 )  # fmt: skip
 """Measures that are tried beside the standard ones."""
-FEW = 5
+_FEW = 5
 """Seeds from which on an interval over seeds is worth its name."""
 
 
@@ -94,7 +92,7 @@ class BenchQuestion:
 
 def choosing_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
     """Return the seeds that choose where none are named: two of five, at least one of two."""
-    return tuple(seeds[: max(2 * len(seeds) // FEW, len(seeds) > 1)])
+    return tuple(seeds[: max(2 * len(seeds) // _FEW, len(seeds) > 1)])
 
 
 @dataclass(frozen=True)
@@ -180,12 +178,7 @@ def seed_figures(
     seed: int, swept: Sweep, references: References, stability: Mapping[str, Stability | None]
 ) -> dict[str, SeedFigures]:
     """Return the figures of every measure on one suite, and of what they are compared with."""
-    curves = {name: [curve] for name, curve in swept.curves.items()}
-    four = portfolio(swept.curves, PORTFOLIO)
-    if four:
-        curves["portfolio"] = four
-    if swept.random_curves:
-        curves["random"] = [mean_curve("random", swept.random_curves)]
+    curves = rows_of(swept.curves, swept.random_curves)
     return {
         name: _figures(seed, some, references, stability.get(name)) for name, some in curves.items()
     }
@@ -314,7 +307,7 @@ def _place(row: BenchRow, criterion: str) -> tuple[bool, float, str]:
 
 def chosen_measure(rows: Sequence[BenchRow], asked: BenchQuestion) -> str:
     """Return the best measure; rows that are no measure cannot be chosen."""
-    able = [row.measure for row in rows if row.measure not in COMPARED and row.judged is not None]
+    able = [row.measure for row in rows if row.measure not in _COMPARED and row.judged is not None]
     if not able:
         raise ConfigError(f"no measure has the figure {asked.criterion!r}: choose another")
     return able[0]
@@ -331,7 +324,7 @@ def notes_on(asked: BenchQuestion, left_out: Mapping[str, str]) -> tuple[str, ..
     count = len(asked.report_on)
     if count < 2:
         notes.append("one seed reports: there are no intervals, and seeds differ a lot")
-    elif count < FEW:
+    elif count < _FEW:
         notes.append(f"the intervals stand on {count} seeds only and are wide")
     if left_out:
         reasons = (why.partition(": ")[0] for why in left_out.values())

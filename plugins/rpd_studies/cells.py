@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rpd_core import pipeline
+from rpd_core.analysis.analysis import Analysis
 from rpd_core.api import Call, session_for
 from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.config.identity import short_digest
 from rpd_core.config.resolve import Setup
+from rpd_core.errors import RpdError
+from rpd_core.plugin.protocols import Measure
 from rpd_core.pruning.curves import ShownCurve
+from rpd_core.pruning.evaluation import Evaluations
+from rpd_core.pruning.references import References, measure_references
+from rpd_core.pruning.sweep import Sweep, sweep
 from rpd_core.results.run import Run
 from rpd_core.run_names import base_name
 from rpd_core.store.codec import from_plain, parse_object, to_bytes
 from rpd_core.store.directory import PROCESS, RunDirectory
 from rpd_core.store.files import read_whole, write_whole
 from rpd_core.store.session import Session
-from rpd_studies.grids.figures import Figures, add_answer, add_thresholds, curves_in_shares
-from rpd_studies.grids.results import SCHEMA, CellResult
+from rpd_studies.figures import Figures, add_answer, add_thresholds, curves_in_shares
 from rpd_studies.plan import Finish
-from rpd_studies.sweeps import sweep_rankings
+from rpd_studies.results import SCHEMA, CellResult
 
 RESULTS = "cells"
 """Folder of the stored results."""
@@ -99,7 +105,7 @@ def _answered(session: Session, place: Place) -> CellResult:
 
 def _swept(session: Session, place: Place, rankings: Sequence[str]) -> CellResult:
     """Go as far as the curves; nothing is chosen, confirmed or refined."""
-    done = sweep_rankings(session, rankings)
+    done = sweep_suite(session, rankings)
     found, references, swept = Figures(), done.references, done.sweep
     rates = pipeline.pass_rates(done.analysis, references)
     found.add("return", references.original_mean)
@@ -128,3 +134,45 @@ def _result(
         points,
         condition,
     )
+
+
+@dataclass(frozen=True)
+class Swept:
+    """The curves of rankings of one suite: nothing is chosen, confirmed or refined."""
+
+    analysis: Analysis
+    references: References
+    sweep: Sweep
+    seconds: float | None
+    """What it took to play the suite and to rank its states; None: some of it was there before."""
+    left_out: Mapping[str, str]
+    """Measures that cannot rank this suite, and why."""
+
+
+def sweep_suite(
+    session: Session, names: Sequence[str] = (), others: Mapping[str, Measure] | None = None
+) -> Swept:
+    """Go the line up to the sweep over some measures of the settings, or over all of them.
+
+    `others` are measures beside those of the settings; one that cannot rank the suite is left out.
+    Nothing is stored as an analysis.
+    """
+    directory = session.directory
+    session.remember_origins(directory.suite())
+    pipeline.prepare_run(session)
+    evaluations = Evaluations(session)
+    fresh = not directory.suite().count()
+    if fresh:  # first and by itself, so that the time is that of suite and rankings alone
+        directory.keep_question(session.setup.config)
+        measure_references(session, evaluations)
+    began = time.perf_counter()
+    analysis, references = pipeline.rank_suite(session, evaluations, grow=False)
+    seconds = time.perf_counter() - began if fresh else None
+    left_out = {}
+    for name, measure in (others or {}).items():
+        try:
+            analysis.rank_by(name, measure)
+        except RpdError as error:
+            left_out[name] = str(error)
+    chosen = {name: analysis.rankings[name] for name in names or analysis.rankings}
+    return Swept(analysis, references, sweep(evaluations, chosen, references), seconds, left_out)

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from rpd_core.cli.cost import Work as Episodes
 from rpd_core.cli.cost import probe_here, scaled, sweep_work, work_left
+from rpd_core.cli.text import say
 from rpd_core.config.identity import short_digest
 from rpd_core.config.resolve import Setup
-from rpd_core.errors import RpdError, one_line
+from rpd_core.errors import RpdError, counted, one_line
+from rpd_core.execute.pace import in_words
 from rpd_core.play.probe import Probed
 from rpd_studies.cells import Place, stored_result
-from rpd_studies.plan import texts
-from rpd_studies.playing import Work
+from rpd_studies.grid import AnyPlan, Work, work_for
 
 
 @dataclass(frozen=True)
@@ -57,48 +63,48 @@ class PlannedGrid:
         return sum(bool(run.problem) for run in self.runs)
 
 
-@dataclass
-class _Probes:
-    """A few episodes of each kind of cell, played once for all its seeds."""
-
-    found: dict[str, Probed] = field(default_factory=dict)
-
-    def of(self, setup: Setup) -> Probed:
-        """Return what a few episodes cost."""
-        settings = dataclasses.replace(setup.config.settings, seed=0)
-        config = dataclasses.replace(setup.config, settings=settings)
-        name = short_digest(config.identity())
-        if name not in self.found:
-            self.found[name] = probe_here(setup)
-        return self.found[name]
+def estimate_grid(plan: AnyPlan, **how: Any) -> PlannedGrid:
+    """List every run of a grid with what is left of it, and estimate the whole; as for `grid`."""
+    work = work_for(plan, how)
+    with work.call.guard("an estimate"):
+        return _estimate(work)
 
 
-def estimate_grid(work: Work) -> PlannedGrid:
-    """List every run with what is left of it, and estimate the whole."""
-    probes, runs, megabytes = _Probes(), [], 0.0
+def _estimate(work: Work) -> PlannedGrid:
+    runs, megabytes = [], 0.0
+    probes: dict[str, Probed] = {}
     suites: dict[str, int] = {}
     for number, cell in enumerate(work.plan.cells, 1):
-        own = texts({name: cell.settings[name] for name in cell.own})
         for seed in work.plan.seeds:
             try:
                 setup, place = work.placed(cell, seed)
                 left = _left(work, setup, place, suites)
                 cost = (
-                    scaled(setup, probes.of(setup), left, work.call.workers)
+                    scaled(setup, _probed(setup, probes), left, work.call.workers)
                     if any(dataclasses.astuple(left))
                     else None
                 )
             except RpdError as error:
-                runs.append(PlannedRun(number, seed, own, "", False, 0, 0, None, one_line(error)))
+                why = one_line(error)
+                runs.append(PlannedRun(number, seed, cell.texts, "", False, 0, 0, None, why))
                 continue
             megabytes += cost.megabytes if cost else 0.0
             seconds = cost.seconds if cost else 0.0
             done = stored_result(place) is not None
             counts = left.suite, left.pruned
-            runs.append(PlannedRun(number, seed, own, place.run, done, *counts, seconds))
+            runs.append(PlannedRun(number, seed, cell.texts, place.run, done, *counts, seconds))
     seconds = sum(one.seconds or 0.0 for one in runs)
     folder = str(work.folder)
     return PlannedGrid(work.plan.name, folder, tuple(runs), len(suites), seconds, megabytes)
+
+
+def _probed(setup: Setup, known: dict[str, Probed]) -> Probed:
+    """Return what a few episodes cost; they are played once for all seeds of a cell."""
+    settings = dataclasses.replace(setup.config.settings, seed=0)
+    name = short_digest(dataclasses.replace(setup.config, settings=settings).identity())
+    if name not in known:
+        known[name] = probe_here(setup)
+    return known[name]
 
 
 def _left(work: Work, setup: Setup, place: Place, suites: dict[str, int]) -> Episodes:
@@ -106,7 +112,7 @@ def _left(work: Work, setup: Setup, place: Place, suites: dict[str, int]) -> Epi
     settings = setup.config.settings
     left = work_left(settings, place.directory)
     if work.plan.finish == "sweep":
-        rankings = len(work.rankings or settings.measures)
+        rankings = len(work.plan.rankings or settings.measures)
         left = dataclasses.replace(left, pruned=sweep_work(settings, rankings).pruned)
     if stored_result(place) is not None:
         suites.setdefault(place.run, settings.most_episodes)
@@ -114,3 +120,38 @@ def _left(work: Work, setup: Setup, place: Place, suites: dict[str, int]) -> Epi
     before = suites.get(place.run, 0)
     suites[place.run] = max(before, settings.most_episodes)
     return dataclasses.replace(left, suite=max(min(left.suite, settings.most_episodes - before), 0))
+
+
+_LISTED = 100
+"""Runs that the screen shows; --json has all."""
+
+
+def print_planned(console: Console, found: PlannedGrid) -> None:
+    """Print what each run would do, and an estimate of the whole."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("cell", "seed", "settings", "run"):
+        table.add_column(name)
+    for name in ("suite", "pruned", "about"):
+        table.add_column(name, justify="right")
+    for run in found.runs[:_LISTED]:
+        table.add_row(*map(escape, _cells(run)))
+    console.print(table)
+    if len(found.runs) > _LISTED:
+        say(console, f"... and {len(found.runs) - _LISTED} more; --json lists them all.")
+    left = sum(not run.finished and not run.problem for run in found.runs)
+    failing = f", {found.failing} would fail" if found.failing else ""
+    say(
+        console,
+        f"{counted(len(found.runs), 'run')} on {counted(found.suites, 'suite')}, {left} of them "
+        f"not finished{failing}: about {in_words(found.seconds)} and {found.megabytes:.0f} MB in "
+        f"{found.folder}. Judged from a few episodes, so only roughly right.",
+    )
+
+
+def _cells(run: PlannedRun) -> tuple[str, ...]:
+    told = ", ".join(f"{name}={value}" for name, value in run.settings.items())
+    if run.problem:
+        return str(run.cell), str(run.seed), told, f"would fail: {run.problem}", "", "", ""
+    about = "finished" if run.finished else in_words(run.seconds or 0.0)
+    counts = str(run.suite_episodes), str(run.pruning_episodes)
+    return str(run.cell), str(run.seed), told, run.path, *counts, about

@@ -15,16 +15,16 @@ from rpd_core.config.toml_file import read_table, refuse_trust
 from rpd_core.config.typed import check_names_and_numbers
 from rpd_core.errors import ConfigError, RpdError, SpecError, counted, nearest
 from rpd_core.plugin.registry import Registry
-from rpd_studies.grids.naming import examples, is_figure
+from rpd_studies.figures import examples, is_figure
 
 Finish = Literal["answer", "sweep"]
 """How far each run goes: to the whole answer of `rpd run`, or to the curves of the sweep."""
-FINISHES: tuple[Finish, ...] = get_args(Finish)
-SECTIONS = ("all", "cross", "cell")
-KEYS = (*SECTIONS, "seeds", "finish", "show")
+_FINISHES: tuple[Finish, ...] = get_args(Finish)
+_SECTIONS = ("all", "cross", "cell")
+KEYS = (*_SECTIONS, "seeds", "finish", "show")
 SEEDS = (0, 1, 2, 3, 4)
 """Where a file names none."""
-MOST = 100_000
+_MOST = 100_000
 """Cells and seeds beyond this are a slip of the keyboard."""
 _ELSEWHERE = {"seed": "seeds stand at the top of the file, as seeds = [0, 1, 2]"}
 """Settings that cells do not have, and why."""
@@ -39,6 +39,16 @@ class Cell:
     own: tuple[str, ...]
     """Names of those that are not the same in every cell."""
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """What tells it apart, as texts for tables."""
+        return texts({name: self.settings[name] for name in self.own})
+
+    @property
+    def label(self) -> str:
+        """What tells it apart, in a line."""
+        return ", ".join(f"{name}={text}" for name, text in self.texts.items()) or "the only one"
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -52,6 +62,10 @@ class Plan:
     """Figures that the tables show; none: the usual ones."""
     common: Mapping[str, Any] = field(default_factory=dict)
     """Settings of every cell."""
+    rankings: tuple[str, ...] = ()
+    """Measures that a sweep is about; none: all of the settings."""
+    folder: str = ""
+    """Name of its folder in `runs`; empty: `grid_` and its own name."""
 
 
 def read_plan(path: Path, registry: Registry) -> Plan:
@@ -173,8 +187,8 @@ def _refuse_too_many(choices: Mapping[str, Sequence[Any]], where: str) -> None:
     size = 1
     for values in choices.values():
         size *= len(values)
-    if size > MOST:
-        raise ConfigError(f"{where} makes {size} cells: at most {MOST} are taken")
+    if size > _MOST:
+        raise ConfigError(f"{where} makes {size} cells: at most {_MOST} are taken")
 
 
 def _cell(common: Mapping[str, Any], own: Mapping[str, Any]) -> Cell:
@@ -193,8 +207,8 @@ def _seeds(value: Any, where: str) -> tuple[int, ...]:
 
 
 def _finish(value: Any, where: str) -> Finish:
-    if value not in FINISHES:
-        raise ConfigError(f"{where}: finish must be {' or '.join(FINISHES)}, got {value!r:.60}")
+    if value not in _FINISHES:
+        raise ConfigError(f"{where}: finish must be {' or '.join(_FINISHES)}, got {value!r:.60}")
     return value  # type: ignore[no-any-return]
 
 
@@ -215,13 +229,13 @@ def check_plan(plan: Plan, registry: Registry, where: str) -> None:
     """
     if not plan.cells:
         raise ConfigError(f"{where} has no cell: add [cross] or [[cell]]")
-    if len(plan.cells) * len(plan.seeds) > MOST:
+    if len(plan.cells) * len(plan.seeds) > _MOST:
         told = f"{counted(len(plan.cells), 'cell')} with {counted(len(plan.seeds), 'seed')}"
-        raise ConfigError(f"{where} has {told}: at most {MOST} runs are taken")
+        raise ConfigError(f"{where} has {told}: at most {_MOST} runs are taken")
     seen: dict[str, int] = {}
     made: set[tuple[str, str]] = set()
     for number, cell in enumerate(plan.cells, 1):
-        at = f"{where}: cell {number} ({label(cell)})"
+        at = f"{where}: cell {number} ({cell.label})"
         if "env" not in cell.settings:
             raise ConfigError(f"{at} has no env: name an environment, for example cartpole")
         known = seen.setdefault(repr(sorted(cell.settings.items(), key=lambda one: one[0])), number)
@@ -257,12 +271,6 @@ def _check_spec(kind: str, text: str, registry: Registry) -> None:
         raise
     except RpdError:
         return
-
-
-def label(cell: Cell) -> str:
-    """Return what tells a cell apart, in a line."""
-    own = {name: cell.settings[name] for name in cell.own}
-    return ", ".join(f"{name}={_text(value)}" for name, value in own.items()) or "the only one"
 
 
 def texts(settings: Mapping[str, Any]) -> dict[str, str]:

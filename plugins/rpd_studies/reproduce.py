@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,18 +11,16 @@ from rpd_core.config.settings import PORTFOLIO, declared
 from rpd_core.config.typed import check_files
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.registry import installed
-from rpd_core.store.places import RUNS
-from rpd_studies.grid import call_for_grid, work_for
-from rpd_studies.grids.paper import ACTIONS, PaperTask, paper_task
-from rpd_studies.grids.reproduced import Reproduction, reproduction
-from rpd_studies.grids.reproduced_page import write_reproduction
+from rpd_studies.grid import grid
+from rpd_studies.pages import write_reproduction
+from rpd_studies.paper import ACTIONS, PaperTask, paper_task
 from rpd_studies.plan import Cell, Plan, check_plan
-from rpd_studies.playing import Work, play_grid
+from rpd_studies.reproduction import Reproduction, reproduction
 
 SHIPPED = ("MiniGrid", "CartPole")
 """Tasks whose policies ship with rpd; the ones that are played where none is named."""
 REPEATS = 5
-RANKINGS = (*PORTFOLIO, "freqvis")
+_RANKINGS = (*PORTFOLIO, "freqvis")
 """What the paper ranks by, besides at random."""
 FOLDER = "reproduce"
 
@@ -77,7 +74,8 @@ class Wanted:
             if task.name in policies:
                 own["policy"] = policies[task.name]
             cells.append(Cell({**own, **self.settings}, ("env", "default_action")))
-        plan = Plan(FOLDER, tuple(cells), tuple(range(self.repeats)), "sweep")
+        seeds = tuple(range(self.repeats))
+        plan = Plan(FOLDER, tuple(cells), seeds, "sweep", rankings=_RANKINGS, folder=FOLDER)
         check_plan(plan, installed(), "reproduce")
         for cell in cells:
             check_files(cell.settings, installed())
@@ -102,36 +100,32 @@ def reproduce(
     task. `settings` take the place of the paper's; `out`, `workers`, `executor`, `trust_policy`,
     `progress` and `note` are as for `run`.
     """
-    names = tasks or SHIPPED
-    policies = policy if isinstance(policy, Mapping) else policies_for(names, policy)
-    wanted = Wanted(names, policies, repeats, tuple(default_actions), settings or {})
-    call = call_for_grid("reproduce", how)
-    return play_paper(wanted, work_for_paper(wanted, call))
-
-
-def policies_for(tasks: Sequence[str], policy: Any) -> dict[str, Any]:
-    """Return the policy of the only task."""
-    if policy is None:
-        return {}
-    if len(tasks) != 1:
-        raise ConfigError("one policy fits one task: name the task, or give TASK=POLICY for each")
-    return {tasks[0]: policy}
-
-
-def work_for_paper(wanted: Wanted, call: Any, **more: Any) -> Work:
-    """Return the grid behind the tables, with where and how it is carried out."""
-    call = dataclasses.replace(call, out=RUNS / FOLDER if call.out is None else call.out)
-    return work_for(wanted.plan(), call, rankings=RANKINGS, **more)
-
-
-def play_paper(wanted: Wanted, work: Work) -> Reproduction:
-    """Play what is missing, and write the tables."""
-    grid = play_grid(work)
+    wanted = wanted_of(tasks, policy, repeats, default_actions, settings or {})
+    played = grid(wanted.plan(), **how)
     policies = wanted.known_policies()
     rows = [(task, action, str(policies.get(task.name, ""))) for task, action in wanted.rows()]
-    found = reproduction(grid, rows, work.call.workers, notes_on(wanted))
-    write_reproduction(found, Path(grid.folder))
+    found = reproduction(played, rows, how.get("workers", 1), notes_on(wanted))
+    write_reproduction(found, Path(played.folder))
     return found
+
+
+def wanted_of(
+    tasks: Sequence[str],
+    policy: Any = None,
+    repeats: int = REPEATS,
+    default_actions: Sequence[str] = ACTIONS,
+    settings: Mapping[str, Any] | None = None,
+) -> Wanted:
+    """Return what the arguments of `reproduce` ask for; every name in it is checked."""
+    policies = policy if isinstance(policy, Mapping) else {}
+    names = tuple(tasks) or tuple(policies) or SHIPPED
+    if policy is not None and not isinstance(policy, Mapping):
+        if len(names) != 1:
+            raise ConfigError(
+                "one policy fits one task: name the task, or give TASK=POLICY for each"
+            )
+        policies = {names[0]: policy}
+    return Wanted(names, policies, repeats, tuple(default_actions), settings or {})
 
 
 def notes_on(wanted: Wanted) -> list[str]:

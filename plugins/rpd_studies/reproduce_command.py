@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,23 +10,13 @@ import typer
 from rpd_core.cli import options, shared
 from rpd_core.cli.options import whole_option
 from rpd_core.cli.work import Work, plays
-from rpd_studies import grid_command as grid
+from rpd_core.errors import ConfigError
+from rpd_studies.grid_command import FAILED, DryRun, show_estimate, show_files
 
 if TYPE_CHECKING:
-    from rpd_core.api import Call
-    from rpd_studies.grids.reproduced import Reproduction
-    from rpd_studies.playing import Work as GridWork
-    from rpd_studies.reproduce import Wanted
-
-LEFT = (
-    "default_action", "seed", "names", "list_by", "rounds", "refine_episodes", "headline",
-    "objective", "confirm_episodes", "confirm_tries", "confirm_margin", "margin", "confidence",
-    "evidence", "measures",
-)  # fmt: skip
-"""Settings that decide nothing here, or that the paper's tables fix."""
+    from rpd_studies.reproduction import Reproduction
 
 
-@shared.reporting
 @options.with_settings(
     "suite", "size", "analysis", leave_out=("seed", "names", "evidence", "measures")
 )
@@ -63,73 +52,57 @@ def reproduce_command(
         Path | None,
         typer.Option("--out", help="Folder of the runs and the tables; default: runs/reproduce."),
     ] = None,
-    dry_run: grid.DryRun = False,
+    dry_run: DryRun = False,
     as_json: options.Json = False,
     **settings: Any,
 ) -> None:
     """Play the paper's evaluation again: its tables, with its numbers beside ours."""
     changed = options.given(settings)
-    with shared.progress_bars("estimating" if dry_run else "starting") as progress:
-        work.check(changed)
-        wanted = wanted_for(tasks or [], policy or [], repeats, default_action or [], changed)
-        planned_work = _work(wanted, grid.grid_call(work, progress, out))
-        planned = grid.estimated(planned_work) if dry_run else None
-        found = None if dry_run else _carry_out(wanted, planned_work)
-    if planned is not None:
-        grid.show_planned(planned, as_json)
-    elif found is not None:
-        show_reproduction(found, as_json)
-        if found.failed:
-            raise typer.Exit(grid.FAILED)
+    work.check(changed)
+    from rpd_studies.paper import ACTIONS
+
+    asked: dict[str, Any] = {
+        "policy": _policies(policy or []),
+        "default_actions": default_action or ACTIONS,
+        "settings": changed,
+        **({} if repeats is None else {"repeats": repeats}),
+    }
+    if dry_run:
+        from rpd_studies.reproduce import wanted_of
+
+        show_estimate(wanted_of(tasks or (), **asked).plan(), work, out, as_json)
+        return
+    with shared.progress_bars() as progress:
+        from rpd_studies.reproduce import reproduce  # it takes a while
+
+        found = reproduce(*(tasks or ()), **asked, out=out, **work.how(progress))
+    show_reproduction(found, as_json)
+    if found.failed:
+        raise typer.Exit(FAILED)
 
 
-def wanted_for(
-    tasks: Sequence[str],
-    policies: Sequence[str],
-    repeats: int | None,
-    default_actions: Sequence[str],
-    settings: dict[str, Any],
-) -> Wanted:
-    """Return what was asked for; every name in it is checked."""
-    from rpd_studies.grids.paper import ACTIONS, paper_tasks
-    from rpd_studies.reproduce import REPEATS, SHIPPED, Wanted, policies_for
+def _policies(texts: list[str]) -> dict[str, str] | str | None:
+    """Return the policies by task, or the only one where that names none."""
+    from rpd_studies.paper import paper_tasks
 
     known = {name.lower() for name in paper_tasks()}
-    named: dict[str, Any] = {}
-    for text in policies:
-        task, equals, spec = text.partition("=")
-        if equals and task.lower() in known:
-            named[task] = spec
-        else:
-            named |= policies_for(tasks, text)
-    chosen = tuple(tasks) or tuple(named) or SHIPPED
-    repeats = REPEATS if repeats is None else repeats
-    return Wanted(chosen, named, repeats, tuple(default_actions) or ACTIONS, settings)
-
-
-def _work(wanted: Wanted, call: Call) -> GridWork:
-    from rpd_studies.reproduce import work_for_paper
-
-    return work_for_paper(wanted, call)
-
-
-def _carry_out(wanted: Wanted, work: GridWork) -> Reproduction:
-    """Play it; when interrupted, tell how to go on."""
-    from rpd_studies.reproduce import play_paper
-
-    with shared.resumable(work.folder, same_command=True):
-        return play_paper(wanted, work)
+    pairs = [(text.partition("=")[0], text.partition("=")[2]) for text in texts]
+    if len(texts) == 1 and pairs[0][0].lower() not in known:
+        return texts[0]
+    for (task, _), text in zip(pairs, texts, strict=True):
+        if task.lower() not in known:
+            raise ConfigError(f"--policy {text!r} names no task: write TASK=SPEC for each")
+    return dict(pairs) or None
 
 
 def show_reproduction(found: Reproduction, as_json: bool) -> None:
     """Print the tables, and where their files are."""
     from rpd_core.store.codec import to_plain
-    from rpd_studies.grids.reproduced_page import JSON, MARKDOWN, PAGE
-    from rpd_studies.grids.reproduced_text import print_reproduction
+    from rpd_studies.pages import REPRODUCTION_FILES
+    from rpd_studies.reproduction_tables import print_reproduction
 
     if as_json:
         shared.print_json(to_plain(found))
         return
     print_reproduction(shared.answers(), found)
-    folder = Path(found.folder)
-    grid.show_files(folder / PAGE, folder / MARKDOWN, folder / JSON)
+    show_files(found.folder, *REPRODUCTION_FILES)

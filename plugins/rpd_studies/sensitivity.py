@@ -25,7 +25,7 @@ from rpd_core.store.directory import VARIANTS, RunDirectory
 from rpd_core.store.files import file_stem
 from rpd_core.store.session import Session
 from rpd_core.store.suites import play_parts
-from rpd_studies.paired import Estimate, rank_agreement
+from rpd_studies.estimates import Estimate, rank_agreement
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import KeyArray
@@ -97,16 +97,16 @@ class Sensitivity:
 
 
 @dataclass(frozen=True)
-class Change:
+class _Change:
     """What a variant changes."""
 
     setup: Setup
     words: str
 
 
-def changes_of(
+def _changes_of(
     session: Session, rates: bool, default_actions: tuple[str, ...], trust: bool
-) -> dict[str, Change]:
+) -> dict[str, _Change]:
     """Return the variants that are asked for, by the name of their folder."""
     setup = session.setup
     settings = setup.config.settings
@@ -114,14 +114,14 @@ def changes_of(
     if rates:
         for rate in other_rates(settings.mutation_rate):
             words = f"mutation rate {rate:g} instead of {settings.mutation_rate:g}"
-            found[f"rate-{rate:g}"] = Change(with_rate(setup, rate), words)
+            found[f"rate-{rate:g}"] = _Change(with_rate(setup, rate), words)
     for text in default_actions:
         changed = with_default_action(setup, session.registry, text, trust)
         named = changed.config.settings.default_action
         if named == settings.default_action:
             raise ConfigError(f"the run has the default action {named!r} already: name another")
         words = f"default action {named} instead of {settings.default_action}"
-        found[file_stem(f"default-{named}")] = Change(changed, words)
+        found[file_stem(f"default-{named}")] = _Change(changed, words)
     return found
 
 
@@ -143,11 +143,13 @@ def vary(
     `note` are as for `run`.
     """
     with continued(run, **how) as (session, opened):
-        changes = changes_of(session, rates, tuple(default_actions), how.get("trust_policy", False))
-        return vary_session(session, opened, changes)
+        changes = _changes_of(
+            session, rates, tuple(default_actions), how.get("trust_policy", False)
+        )
+        return _vary_session(session, opened, changes)
 
 
-def vary_session(session: Session, run: Run, changes: Mapping[str, Change]) -> Sensitivity:
+def _vary_session(session: Session, run: Run, changes: Mapping[str, _Change]) -> Sensitivity:
     """Play a suite under each change, and compare its list with that of the run."""
     if not changes:
         raise ConfigError("nothing is varied: ask for rates, default actions or both")
@@ -167,7 +169,7 @@ def vary_session(session: Session, run: Run, changes: Mapping[str, Change]) -> S
 
 
 def _variant(
-    session: Session, run: Run, found: Decisions, name: str, change: Change, size: int
+    session: Session, run: Run, found: Decisions, name: str, change: _Change, size: int
 ) -> Variant:
     directory = RunDirectory(session.directory.path / VARIANTS / name)
     setup = _of_size(change.setup, size)

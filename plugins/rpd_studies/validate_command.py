@@ -11,7 +11,6 @@ from rpd_core.cli.options import whole_option
 from rpd_core.cli.work import Work, check_typed_early, plays
 
 
-@shared.reporting
 @plays
 def validate_command(
     *,
@@ -45,20 +44,18 @@ def validate_command(
             check_typed_early({"default_action": one})
         from rpd_core.api import open_run
         from rpd_core.store.codec import to_plain
-        from rpd_studies.sensitivity import vary
-        from rpd_studies.sensitivity_text import print_sensitivity
-        from rpd_studies.validation import validate
-        from rpd_studies.validation_text import print_validation
+        from rpd_studies.sensitivity import Sensitivity, vary
+        from rpd_studies.validation import Validation, validate
+        from rpd_studies.validation_tables import print_found
 
         opened, how = open_run(run, analysis), work.how(progress)
+        found: Sensitivity | Validation
         with shared.resumable(run, same_command=True):
             if rates or default_action:
-                varied = vary(opened, rates, tuple(default_action or ()), **how)
+                found = vary(opened, rates, tuple(default_action or ()), **how)
             else:
                 found = validate(opened, states, episodes, reached, **how)
     if as_json:
-        shared.print_json(to_plain(varied if rates or default_action else found))
-    elif rates or default_action:
-        print_sensitivity(shared.answers(), varied)
+        shared.print_json(to_plain(found))
     else:
-        print_validation(shared.answers(), found)
+        print_found(shared.answers(), found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,12 +22,14 @@ from rpd_core.pruning.confirm import mean_bounds
 from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.results.run import Run
 from rpd_core.store.session import Session
-from rpd_studies.paired import Estimate, rank_agreement, risk_difference
+from rpd_studies.estimates import Estimate, rank_agreement, risk_difference
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray, IntArray
 
 FILE = "validation.json"
+_MOST = 0.5
+"""Share of states that are not reached from which on that is the result."""
 _FEWEST = 3
 """Reached states from which on their order can be compared."""
 
@@ -105,6 +107,8 @@ class Validation:
     groups: tuple[ValidatedGroup, ...]
     rows: tuple[ValidatedState, ...]
     """The states, in the order of the list."""
+    sentences: tuple[str, ...] = ()
+    """What it comes to, the most important first: whoever shows it needs nothing else."""
 
 
 def validate(
@@ -121,10 +125,10 @@ def validate(
     `note` are as for `run`.
     """
     with continued(run, **how) as (session, opened):
-        return validate_session(session, opened, states, episodes, reached)
+        return _validate_session(session, opened, states, episodes, reached)
 
 
-def validate_session(
+def _validate_session(
     session: Session, run: Run, states: int, episodes: int, only_reached: bool = False
 ) -> Validation:
     """Validate the list of a run that is open for playing."""
@@ -140,6 +144,7 @@ def validate_session(
     evaluations = Evaluations(session)
     played = play_alone(evaluations, found.counted.states.key[listed[rows]], episodes)
     answer = _compared(run, found, listed, chosen, rows, played)
+    answer = replace(answer, sentences=tuple(sentences(answer)))
     session.directory.write_json(f"analyses/{run.name}/{FILE}", answer)
     return answer
 
@@ -269,3 +274,42 @@ def _group(name: str, rows: Sequence[ValidatedState]) -> ValidatedGroup:
     suite, alone = _columns(reached)
     means = (float(suite.mean()), float(alone.mean())) if reached else (None, None)
     return ValidatedGroup(name, len(mine), len(reached), *means)
+
+
+def sentences(found: Validation) -> list[str]:
+    """Return what a validation says, the most important first."""
+    lost = found.states - found.reached
+    said = []
+    if lost > _MOST * found.states:
+        said.append(
+            f"{lost} of {found.states} decisions are not reached in {found.episodes} unmutated "
+            "episodes, and mutating them alone changes nothing there. That is the result: the list "
+            f"is about what happens under mutation at rate {found.mutation_rate:g}, not about "
+            "single mistakes. --reached checks only what is reached."
+        )
+    elif lost:
+        said.append(f"{lost} of {found.states} are not reached in {found.episodes} episodes.")
+    if found.reached:
+        said.append(_agreement(found))
+        said += [
+            f"{group.name}: {group.reached} of {group.states} reached, mean effect "
+            f"{group.suite_effect:+.2f} in the suite and {group.effect:+.2f} alone."
+            for group in found.groups
+            if group.suite_effect is not None
+        ]
+    return said
+
+
+def _agreement(found: Validation) -> str:
+    text = f"Over the {found.reached} that are reached"
+    whole = found.rank_correlation
+    if whole is None:
+        text += " there is no rank correlation to speak of (too few, or all alike)"
+    else:
+        text += f" the rank correlation of suite and alone is {whole.text}"
+    if found.rank_correlation_returns is not None:
+        text += f", of returns {found.rank_correlation_returns.estimate:.2f}"
+    return (
+        f"{text}; the sign is the same in {found.same_sign}, another in {found.other_sign}, and "
+        f"{found.no_difference} show no difference."
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, get_args
 
 import typer
@@ -15,7 +15,8 @@ from rpd_core.cli.catalogue import GROUPS
 from rpd_core.cli.completion import whole_words
 from rpd_core.cli.streams import reader_has_left
 from rpd_core.config.settings import Group
-from rpd_core.errors import RpdError
+from rpd_core.errors import ComponentError, RpdError, one_line
+from rpd_core.plugin.protocols import Component
 from rpd_core.plugin.registry import Registration, installed
 
 _HELP = {"help_option_names": ["-h", "--help"]}
@@ -40,14 +41,14 @@ class Commands(TyperGroup):
             return None
         registry = installed()
         function = registry.resolve("command", cmd_name)
-        made = typer.Typer(add_completion=False, rich_markup_mode=None)
-        summary = registry.find("command", cmd_name).component.summary
-        made.command(cmd_name, cls=_GroupedOptions, short_help=summary, context_settings=_HELP)(
-            function
-        )
-        command = typer.main.get_command(made)
-        assert isinstance(command, TyperCommand), "it has one command"
-        return command
+        found = registry.find("command", cmd_name)
+        try:
+            return as_typer_command(found.component, function)
+        except Exception as error:  # a stranger's function may have any parameters
+            raise ComponentError(
+                f"command {cmd_name!r} of plugin {found.plugin!r} ({found.distribution}) is "
+                f"broken: {one_line(error)}"
+            ) from error
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the commands under their headings."""
@@ -89,6 +90,17 @@ def _in_words(flags: str) -> str:
     return _TYPES.sub(lambda found: _WORDS.get(found[1], "TEXT"), flags)
 
 
+def as_typer_command(component: Component, function: Callable[..., Any]) -> TyperCommand:
+    """Return a function as a command of Typer; whatever it raises is shown as we show it."""
+    made = typer.Typer(add_completion=False, rich_markup_mode=None)
+    made.command(
+        component.name, cls=_GroupedOptions, short_help=component.summary, context_settings=_HELP
+    )(shared.reporting(function))
+    command = typer.main.get_command(made)
+    assert isinstance(command, TyperCommand), "it has one command"
+    return command
+
+
 def _heading(one: Registration) -> str:
     return one.component.group or _OTHER
 
@@ -120,9 +132,9 @@ def all_commands() -> dict[str, TyperCommand]:
     """Import every command that can be used, by name, in the order of the help."""
     group = typer.main.get_command(app)
     assert isinstance(group, Commands)
-    usable = [one.component.name for one in installed().of_kind("command") if one.ready]
-    found = {name: group.get_command(None, name) for name in group.list_commands(None)}
-    return {name: one for name, one in found.items() if one is not None and name in usable}
+    usable = {one.component.name for one in installed().of_kind("command") if one.ready}
+    names = [name for name in group.list_commands(None) if name in usable]
+    return {name: one for name in names if (one := group.get_command(None, name)) is not None}
 
 
 @app.callback()

@@ -69,6 +69,9 @@ def _show_component(kind: str, name: str, as_json: bool) -> None:
     if found.lacking:
         console.print(f"{found.status}: {found.reason}", markup=False)
     console.print(f"\n{description.doc}\n", markup=False)
+    if kind == "command":
+        console.print(f"Its arguments and options: rpd {name} --help", markup=False)
+        return
     if not description.parameters:
         console.print("It takes no parameters.")
         return

@@ -149,13 +149,13 @@ def set_parameters(
     own: Iterable[inspect.Parameter],
     added: Iterable[inspect.Parameter],
 ) -> None:
-    """Give a function what Typer reads of a command, its own parameters and further ones."""
-    plain = [p for p in own if p.kind is not p.VAR_KEYWORD]
-    rest = [p for p in own if p.kind is p.VAR_KEYWORD]
-    named = [*(p.replace(kind=p.KEYWORD_ONLY) for p in plain), *added]
+    """Give a function what Typer reads of a command: its own parameters, but for `**rest`, which
+    takes them, and further ones."""
+    plain = [p.replace(kind=p.KEYWORD_ONLY) for p in own if p.kind is not p.VAR_KEYWORD]
+    named = [*plain, *added]
     functools.update_wrapper(function, command, updated=())
     vars(function).pop("__wrapped__", None)  # its signature would be read instead
-    function.__signature__ = inspect.Signature([*named, *rest])  # type: ignore[attr-defined]
+    function.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
     function.__annotations__ = {p.name: p.annotation for p in named}
 
 
@@ -175,8 +175,7 @@ def with_settings(*scopes: Scope, leave_out: Sequence[str] = ()) -> Callable[[Co
             for name, one in declared().items()
             if one.scope in scopes and one.flag != "-" and name not in taken
         ]
-        plain = [p for p in own if p.kind is not p.VAR_KEYWORD]
-        set_parameters(command, command, plain, added)
+        set_parameters(command, command, own, added)
         return command
 
     return decorate

@@ -126,7 +126,7 @@ def chosen_run(run: Path | None) -> Path:
     return run
 
 
-def opened_run(run: Path, analysis: str | None) -> Run:
+def opened_run(run: Path, analysis: str | None = None) -> Run:
     """Open a run for reading; show if its latest analysis is not the one that was finished last."""
     from rpd_core.api import open_run
 

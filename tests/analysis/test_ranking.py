@@ -13,7 +13,7 @@ from rpd_core.analysis.ranking import evidence_for, random_ranking, rank
 from rpd_core.analysis.spectrum import tally
 from rpd_core.errors import ComponentError
 from rpd_core.plugin.protocols import Evidence, Spectrum
-from rpd_kit.pure import sample_suite
+from rpd_kit.measures import sample_suite
 
 
 def evidence(keys: list[int]) -> Evidence:

@@ -9,14 +9,18 @@ processor time.
 from __future__ import annotations
 
 import json
+import sys
 import time
+from pathlib import Path
 
 import gymnasium
 import numpy as np
 import torch
 from suites import suite_speed
 
-from rpd_gym.cartpole_module import load_network
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from cartpole_module import load_network  # of the tests
 
 PLAIN_STEPS = 20_000
 EPISODES = 5000

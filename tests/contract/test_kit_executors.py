@@ -13,7 +13,8 @@ import pytest
 from rpd_core.execute.local import LocalProcesses, ThisProcess
 from rpd_core.execute.processes import Crew
 from rpd_core.plugin.protocols import Outcome, WorkQueue
-from rpd_kit import check_recipe, runners
+from rpd_kit import check_recipe
+from rpd_kit import executors as runners
 from rpd_kit.hostile import Fault, Hostile
 
 HARMLESS = {"copies"}

@@ -15,7 +15,7 @@ import rpd_core
 from rpd_core.errors import RpdError
 from rpd_core.plugin.registry import installed
 from rpd_kit import check_registration
-from rpd_kit.pure import corner_suite
+from rpd_kit.measures import corner_suite
 
 HOOKS = """
 from rpd_core import Component, hookimpl

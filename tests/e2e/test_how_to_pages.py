@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rpd_core.plugin.kinds import KINDS
-from rpd_kit.template import lay_out
+from rpd_kit.new_plugin_command import lay_out
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 HOW_TO = DOCS / "how-to"
@@ -20,9 +20,11 @@ PAGES = {
     "default-action": ("write-a-default-action.md", "wander"),
     "executor": ("write-an-executor.md", "threads"),
     "panel": ("write-a-panel.md", "often"),
+    "command": ("write-a-command.md", "lengths"),
 }
 EXAMPLES = {"measure": "write-a-measure.md", "environment": "write-an-environment-plugin.md"}
-INNER = re.compile(r"from rpd_core\.(?!testing\b)|import rpd_core\.")
+INNER = re.compile(r"from rpd_core\.(?!cli import\b)|import rpd_core\.")
+"""What is not public; commands import from `rpd_core.cli`."""
 
 
 def test_every_kind_has_a_page():

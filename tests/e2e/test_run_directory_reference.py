@@ -19,7 +19,7 @@ from rpd_core.results.pictures import IndexedClips, PictureIndex
 from rpd_core.store.directory import StoredAnalysis, StoredSuite
 from rpd_core.store.parts import PartRecord
 from rpd_core.store.tables import SCHEMA_VERSION
-from rpd_studies.paired import Estimate
+from rpd_studies.estimates import Estimate
 from rpd_studies.sensitivity import Move, Sensitivity, Variant
 from rpd_studies.validation import ValidatedGroup, ValidatedState, Validation
 

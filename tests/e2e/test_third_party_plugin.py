@@ -73,6 +73,100 @@ SHOWN = {
     "future": ("plugin", "future", "note", "API 99"),
 }
 
+COMMANDS = {
+    "polite": """
+        from typing import Annotated
+        import typer
+        from rpd_core import Component, RpdError, hookimpl
+        @hookimpl
+        def rpd_commands():
+            return [Component("hello", "polite:hello", "Greet somebody", group="Manners")]
+        def hello(name: Annotated[str, typer.Argument(help="Whom to greet.")]):
+            \"""Greet somebody by name.\"""
+            if name == "nobody":
+                raise RpdError("nobody cannot be greeted: name somebody")
+            print(f"Hello {name}")
+        """,
+    "rude": """
+        from rpd_core import Component, hookimpl
+        @hookimpl
+        def rpd_commands():
+            return [
+                Component("shout", "rude:no_such_function", "Shout", group="Manners"),
+                Component("grumble", "rude_inner:grumble", "Grumble", group="Manners"),
+                Component("mutter", "rude:mutter", "Mutter", group="Manners"),
+                Component("show", "rude:show", "Another show", group="Manners"),
+            ]
+        def mutter(odd: int | str):
+            \"""Mutter.\"""
+        def show():
+            \"""Show nothing.\"""
+        """,
+    "rude_inner": """
+        import a_module_that_does_not_exist
+        def grumble(): ...
+        """,
+}
+
+
+@pytest.fixture(scope="module")
+def mannered(scratch, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("commands") / "manners"
+    entries = {"rpd": {"polite": "polite", "rude": "rude"}}
+    scratch.install(write_distribution(folder, "manners", COMMANDS, entries))
+    yield scratch
+    scratch.pip("uninstall", "-y", "manners")
+
+
+def one_line(finished):
+    """Return the one line of a refusal."""
+    assert (finished.returncode, finished.stdout) == (2, "")
+    (line,) = finished.stderr.splitlines()
+    return line
+
+
+def test_a_strangers_command_stands_in_the_help_under_its_heading_and_works(mannered):
+    shown = mannered.rpd("--help")
+    assert shown.returncode == 0, shown.stderr
+    manners = shown.stdout.partition("\nManners:\n")[2]
+    assert "  hello            Greet somebody\n" in manners
+    assert shown.stdout.index("\nPlugins:\n") < shown.stdout.index("\nManners:\n")
+    greeted = mannered.rpd("hello", "you")
+    assert (greeted.returncode, greeted.stdout, greeted.stderr) == (0, "Hello you\n", "")
+    assert "Greet somebody by name." in mannered.rpd("hello", "--help").stdout
+    said = one_line(mannered.rpd("hello", "nobody"))
+    assert said == "rpd: nobody cannot be greeted: name somebody"
+    described = mannered.rpd("describe", "command", "hello").stdout
+    assert "Greet somebody by name." in described
+    assert "rpd hello --help" in described
+    checked = mannered.rpd("check-plugin", "polite")
+    assert (checked.returncode, checked.stdout) == (0, "ok    command hello\n")
+
+
+def test_a_broken_command_costs_itself_only(mannered):
+    rows = {row["name"]: row for row in mannered.listed().values() if row["plugin"] == "rude"}
+    assert {name: row["status"] for name, row in rows.items()} == {
+        "shout": "broken",
+        "grumble": "ready",  # what its module imports shows when it is imported
+        "mutter": "ready",
+        "show": "clash",
+    }
+    manners = mannered.rpd("--help").stdout.partition("\nManners:\n")[2]
+    assert "  shout            [broken] 'rude' defines no 'no_such_function'\n" in manners
+    assert "'rude' defines no 'no_such_function'" in one_line(mannered.rpd("shout"))
+    assert "a_module_that_does_not_exist" in one_line(mannered.rpd("grumble"))
+    assert "command 'mutter' of plugin 'rude' (manners) is broken" in one_line(
+        mannered.rpd("mutter")
+    )
+    assert "'rpd_core' (ranking-policy-decisions) offers the same name" in rows["show"]["reason"]
+    assert "Print the answer of a run again" in mannered.rpd("--help").stdout
+    assert "Another show" not in mannered.rpd("--help").stdout
+    assert mannered.rpd("show", "--help").returncode == 0
+    checked = mannered.rpd("check-plugin", "rude")
+    assert checked.returncode == 3
+    verdicts = [line for line in checked.stdout.splitlines() if line.startswith("FAULT")]
+    assert verdicts == [f"FAULT command {name}" for name in ("shout", "grumble", "mutter", "show")]
+
 
 @pytest.fixture(scope="module")
 def faulty(scratch, tmp_path_factory):

@@ -199,12 +199,21 @@ def test_every_bundled_component_is_described_as_its_class_declares(registry: Re
     describe_target.cache_clear()
     compared = 0
     for one in registry.registrations:
-        if one.ready and not one.component.requires and one.kind != "plugin":
+        if one.ready and not one.component.requires and one.kind not in ("plugin", "command"):
             named = one.kind, one.component.name
             described = [parameter.name for parameter in registry.describe(*named).parameters]
             assert described == [field.name for field in registry.fields(*named)], named
             compared += 1
     assert compared > 30
+
+
+def test_a_command_is_described_by_its_docstring_and_has_no_parameters_of_a_spec(
+    registry: Registry,
+) -> None:
+    named = [one.component.name for one in registry.of_kind("command") if one.ready]
+    described = {name: registry.describe("command", name) for name in named}
+    assert [name for name, one in described.items() if not one.doc or one.parameters] == []
+    assert described["list-plugins"].doc.startswith("List ")
 
 
 def test_a_default_that_has_a_name_is_shown_as_what_it_stands_for() -> None:

@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from cartpole_module import load_network, network
 from train_cartpole import actor, returns_of, save
 from train_minigrid import Settings, mean_return, train
-
-from rpd_gym.cartpole_module import load_network, network
 
 PLUGINS = Path(__file__).resolve().parents[2] / "plugins"
 

@@ -25,8 +25,7 @@ from rpd_core.chance import Phase, episode_keys
 from rpd_core.play.loop import Plan, Player
 from rpd_core.play.recipe import policy_alone
 from rpd_gym.cartpole import CartPole
-from rpd_gym.cartpole_module import weights_of
-from rpd_gym.cartpole_network import HIDDEN, Greedy
+from rpd_gym.cartpole_network import HIDDEN, Greedy, Weights
 
 POLICIES = Path(rpd_gym.__file__).parent / "policies"
 SEED = 3
@@ -61,6 +60,11 @@ def actor(model: PPO) -> nn.Sequential:
     """Return the network behind the policy's preferences."""
     hidden = list(model.policy.mlp_extractor.policy_net)
     return nn.Sequential(*hidden, model.policy.action_net).eval()
+
+
+def weights_of(module: nn.Sequential) -> Weights:
+    """Return the weights of a module as they are stored."""
+    return {name: value.numpy() for name, value in module.state_dict().items()}
 
 
 def save(module: nn.Sequential, path: Path) -> None:

@@ -9,8 +9,9 @@ from typing import Any, Protocol, runtime_checkable
 class Command(Protocol):
     """A function whose keywords are typed for Typer; its docstring is the help.
 
-    Its module imports nothing heavy: completion and `--help` import it. `rpd_core.cli` offers what
-    commands share: `reporting` shows errors as one line, `options` are those of other commands.
+    Its module imports nothing heavy: completion and `--help` import it. An `RpdError` that it
+    raises is shown as one line, with exit code 2. `rpd_core.cli` offers what commands share: where
+    answers and notes go, progress, stored runs, and the `options` of other commands.
     """
 
     def __call__(self, *args: Any, **options: Any) -> None:

@@ -12,6 +12,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
+from cartpole_module import load_network
 from gymnasium import spaces
 
 from rpd_core.chance import Phase, canonical, episode_keys, state_keys
@@ -25,7 +26,6 @@ from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.protocols import Opening
 from rpd_core.plugin.registry import Registry
 from rpd_gym.cartpole import CartPole, CartPoleGrid, CartPoleLanes
-from rpd_gym.cartpole_module import load_network
 from rpd_gym.cartpole_network import Greedy, load_weights
 from rpd_gym.cartpole_policy import CartPolePolicy
 from rpd_gym.lanes import GymLanes

@@ -44,7 +44,8 @@ from rpd_core.errors import ComponentError, ExecutionError
 from rpd_core.execute.running import run_items
 from rpd_core.plugin.protocols import Engine
 from rpd_dask.executor import Dask, Joined
-from rpd_kit import check_recipe, runners
+from rpd_kit import check_recipe
+from rpd_kit import executors as runners
 
 pytestmark = pytest.mark.extras
 

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 
 from rpd_core.plugin.protocols import Evidence, Returns, Spectrum, States
 from rpd_core.plugin.registry import installed
-from rpd_kit.pure import sample_suite
+from rpd_kit.measures import sample_suite
 
 TABLE = np.array(
     [  # MF, MP, KF, KP

@@ -16,7 +16,7 @@ from rpd_core.analysis.spectrum import tally
 from rpd_core.errors import ComponentError, SpecError
 from rpd_core.plugin.protocols import Evidence, Returns, Scores
 from rpd_core.plugin.registry import installed
-from rpd_kit.pure import sample_suite
+from rpd_kit.measures import sample_suite
 
 
 def found(spec: str, given: Evidence) -> Scores:

@@ -17,7 +17,7 @@ from rpd_core.analysis.ranking import evidence_for
 from rpd_core.analysis.spectrum import tally
 from rpd_core.plugin.protocols import Evidence, Scores
 from rpd_core.plugin.registry import installed
-from rpd_kit.pure import sample_suite
+from rpd_kit.measures import sample_suite
 
 BUNDLED = [
     found.component.name

@@ -14,7 +14,7 @@ from rpd_core.analysis.spectrum import tally
 from rpd_core.errors import EvidenceError, SpecError
 from rpd_core.plugin.protocols import Evidence, Suite
 from rpd_core.plugin.registry import installed
-from rpd_kit.pure import sample_suite
+from rpd_kit.measures import sample_suite
 
 
 def scores(spec: str, given: Evidence) -> Any:

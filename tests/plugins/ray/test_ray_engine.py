@@ -31,7 +31,8 @@ if importlib.util.find_spec("ray") is None:  # not imported before its token is 
 from rpd_core.api import Call, carry_out
 from rpd_core.errors import ExecutionError
 from rpd_core.plugin.protocols import Engine
-from rpd_kit import check_recipe, runners
+from rpd_kit import check_recipe
+from rpd_kit import executors as runners
 from rpd_ray.executor import Ray
 
 pytestmark = pytest.mark.extras

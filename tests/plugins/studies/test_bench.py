@@ -14,7 +14,6 @@ from stores import contents, corridor
 
 import rpd
 from rpd_core.analysis.stability import Stability
-from rpd_core.api import Call
 from rpd_core.errors import ConfigError, EvidenceError
 from rpd_core.play.jobs import RANKED_STEPS
 from rpd_core.plugin.protocols import Episodes, Evidence
@@ -23,7 +22,6 @@ from rpd_core.pruning.references import References
 from rpd_core.pruning.sweep import Sweep
 from rpd_core.store.codec import to_plain
 from rpd_core.store.directory import RunDirectory
-from rpd_studies.bench import heard_once
 from rpd_studies.bench_results import (
     CRITERIA,
     Bench,
@@ -36,8 +34,9 @@ from rpd_studies.bench_results import (
     notes_on,
     seed_figures,
 )
-from rpd_studies.bench_text import markdown
-from rpd_studies.holding import Holding, Lists, holding
+from rpd_studies.bench_tables import markdown
+from rpd_studies.lists import Holding, Lists, holding
+from rpd_studies.series import heard_once
 
 
 class Stop(Exception):
@@ -358,9 +357,9 @@ def test_what_bench_does_not_know_is_refused(tmp_path: Path) -> None:
 
 def test_a_note_is_passed_on_once_for_all_seeds() -> None:
     notes: list[str] = []
-    call = heard_once(Call("cartpole", note=notes.append))
+    note = heard_once(notes.append)
     for text in ("renamed", "renamed", "damaged", "renamed"):
-        call.note(text)
+        note(text)
     assert notes == ["renamed", "damaged"]
 
 

@@ -20,14 +20,11 @@ import rpd
 from rpd_core.config.settings import STANDARD_MEASURES
 from rpd_core.errors import ConfigError, StoreError
 from rpd_core.execute.local import LocalProcesses, ThisProcess
-from rpd_core.plugin.registry import installed
 from rpd_core.store.directory import RunDirectory
 from rpd_studies.estimate import estimate_grid
-from rpd_studies.grid import call_for_grid, work_for
 from rpd_studies.grid_command import show_grid
-from rpd_studies.grids.results import Grid, GridRow, Spread
-from rpd_studies.plan import plan_of
-from rpd_studies.standing_engine import standing
+from rpd_studies.results import Grid, GridRow, Spread
+from rpd_studies.series import standing
 
 SMALL = {**corridor().given(), "env": worlds.Corridor(), "policy": worlds.Goes()}
 CONDITIONS = ("return>=2.5", "return>=1.5")
@@ -201,9 +198,7 @@ def test_an_estimate_lists_the_runs_and_counts_each_suite_once(
     found: Grid, folder: Path, tmp_path: Path
 ) -> None:
     """Sixty mutants per suite; all measures and two random rankings at three shares of five."""
-    call = call_for_grid("grid", {"out": tmp_path / "new", "progress": False})
-    plan_now = plan_of(plan(seeds=[3]), installed())
-    planned = estimate_grid(work_for(plan_now, call))
+    planned = estimate_grid(plan(seeds=[3]), out=tmp_path / "new", progress=False)
     assert [run.suite_episodes for run in planned.runs] == [60, 0, 0, 60]
     assert {run.pruning_episodes for run in planned.runs} == {(len(STANDARD_MEASURES) + 2) * 3 * 5}
     assert (planned.suites, planned.runs[0].finished) == (2, False)
@@ -225,8 +220,7 @@ def test_a_policy_file_that_is_not_there_fails_its_cell_alone(tmp_path: Path) ->
     cells = [{"policy": f"sb3:{tmp_path}/none.zip"}, {"policy": worlds.Goes()}]
     more = plan(seeds=[3], cross={}, cell=cells)
     del more["cross"]
-    call = call_for_grid("grid", {"out": tmp_path / "g", "progress": False})
-    planned = estimate_grid(work_for(plan_of(more, installed()), call))
+    planned = estimate_grid(more, out=tmp_path / "g", progress=False)
     assert (planned.failing, len(planned.runs)) == (1, 2)
     assert "none.zip' does not exist: check the path" in planned.runs[0].problem
     found = rpd.grid(more, out=tmp_path / "g", progress=False, note=lambda text: None)
@@ -235,23 +229,23 @@ def test_a_policy_file_that_is_not_there_fails_its_cell_alone(tmp_path: Path) ->
 
 
 def test_a_full_disk_ends_the_grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rpd_studies import playing
+    from rpd_studies import grid
 
     def full(*_: object) -> None:
         error = OSError(28, "No space left on device")
         raise StoreError("cannot write") from error
 
-    monkeypatch.setattr(playing, "play_cell", full)
+    monkeypatch.setattr(grid, "play_cell", full)
     with pytest.raises(StoreError):
         rpd.grid(plan(), out=tmp_path / "g", progress=False)
 
 
 def test_a_page_escapes_what_it_is_told(tmp_path: Path) -> None:
-    from rpd_studies.grids.page import page_of
-    from rpd_studies.grids.results import Failure
+    from rpd_studies.pages import grid_page
+    from rpd_studies.results import Failure
 
     row = GridRow(1, {"policy": "<script>alert(1)</script>"}, {}, (), (Failure(0, "<img src=x>"),))
-    text = page_of(Grid("<b>", "f", (0,), "answer", {"env": "<i>"}, (), (row,)))
+    text = grid_page(Grid("<b>", "f", (0,), "answer", {"env": "<i>"}, (), (row,)))
     for sign in ("<script", "<img src=x", "<b>", "<i>"):
         assert sign not in text
     assert "default-src 'none'" in text
@@ -261,7 +255,7 @@ def test_a_page_escapes_what_it_is_told(tmp_path: Path) -> None:
 @pytest.mark.extras
 @pytest.mark.parametrize("width", [1200, 390])
 def test_settings_on_the_page_are_not_broken_letter_by_letter(width: int, tmp_path: Path) -> None:
-    from rpd_studies.grids.page import page_of
+    from rpd_studies.pages import grid_page
 
     wide = Spread(0.4, 0.354, 0.0, 1.0, 2)
     figures = dict.fromkeys(("return", "policy90.kept", "policy90.states", "policy90.steps",
@@ -272,7 +266,7 @@ def test_settings_on_the_page_are_not_broken_letter_by_letter(width: int, tmp_pa
     ]
     rows = tuple(GridRow(n, some, figures, (), ()) for n, some in enumerate(settings, 1))
     page = tmp_path / "grid.html"
-    page.write_text(page_of(Grid("g", "f", (0, 1), "answer", {}, (), rows)), encoding="utf-8")
+    page.write_text(grid_page(Grid("g", "f", (0, 1), "answer", {}, (), rows)), encoding="utf-8")
     with chromium() as browser:
         opened = browser.new_page(viewport={"width": width, "height": 900})
         opened.goto(page.as_uri())
@@ -291,14 +285,14 @@ _LINES = f"cells => cells.map({_LINE})"
 
 
 def test_a_run_is_no_folder_of_a_grid(found: Grid, folder: Path) -> None:
-    with pytest.raises(ConfigError, match="is a run, not the folder of a grid"):
+    with pytest.raises(ConfigError, match="is a run, not the folder of many"):
         rpd.grid(plan(), out=runs_in(folder)[0], progress=False)
     with pytest.raises(ConfigError, match="has no argument 'episodes': settings stand in the plan"):
         rpd.grid(plan(), episodes=5)
 
 
 def test_a_target_that_was_never_reached_is_counted_and_written() -> None:
-    from rpd_studies.grids.naming import heading, written
+    from rpd_studies.figures import heading, written
 
     some = Spread(0.775, 0.318, 0.1, 1.0, 4, 1)
     assert written("states90.portfolio", some) == "77.5 ± 31.8 (never: 1 of 4)"
@@ -328,7 +322,7 @@ def test_a_band_is_a_deviation_wide_and_ends_where_no_seed_goes() -> None:
 def test_a_narrow_screen_shows_the_columns_that_fit_and_names_the_others() -> None:
     from rich.console import Console
 
-    from rpd_studies.grids.text import print_grid
+    from rpd_studies.grid_tables import print_grid
 
     def printed(width: int) -> str:
         console = Console(width=width, file=io.StringIO())

@@ -8,7 +8,7 @@ import pytest
 
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.registry import Registry
-from rpd_studies.plan import Plan, label, plan_of, read_plan
+from rpd_studies.plan import Plan, plan_of, read_plan
 
 WHOLE = """
 seeds = [3, 5]
@@ -52,7 +52,7 @@ def test_lists_are_crossed_and_single_cells_stand_beside_them(
     assert found.cells[-1].settings == {
         "env": "minigrid", "test_episodes": 20, "measures": ("jaccard", "phi"),
     }  # fmt: skip
-    assert label(found.cells[1]) == (
+    assert found.cells[1].label == (
         "default_action=repeat, mutation_rate=0.2, abstraction=round:1 + select:0+2"
     )
 

@@ -15,18 +15,17 @@ import rpd
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.protocols import Opening
 from rpd_core.plugin.registry import installed
-from rpd_studies.grids.paper import Printed, paper_task, paper_tasks
-from rpd_studies.grids.reproduced import (
+from rpd_studies.paper import Printed, paper_task, paper_tasks
+from rpd_studies.reproduce import Wanted, notes_on
+from rpd_studies.reproduce_command import show_reproduction
+from rpd_studies.reproduction import (
     Reproduction,
     compared,
     differences_of,
     reproduced_row,
 )
-from rpd_studies.grids.reproduced_text import markdown, sentences, tables_of
-from rpd_studies.grids.results import CellResult, Failure, Spread
-from rpd_studies.grids.spreads import row_of
-from rpd_studies.reproduce import Wanted, notes_on
-from rpd_studies.reproduce_command import show_reproduction
+from rpd_studies.reproduction_tables import markdown, sentences, tables_of
+from rpd_studies.results import CellResult, Failure, Spread, row_of
 
 GAMES = sorted(name for name, task in paper_tasks().items() if task.env.startswith("atari:"))
 

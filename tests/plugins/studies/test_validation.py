@@ -17,8 +17,7 @@ from rpd_core.chance import Phase
 from rpd_core.errors import ConfigError
 from rpd_core.pruning.alone import twins_of
 from rpd_core.pruning.evaluation import Evaluations, ask
-from rpd_studies.validation import Validation, choose_states
-from rpd_studies.validation_text import sentences
+from rpd_studies.validation import Validation, choose_states, sentences
 
 REACHED = {0, 1, 2, 3, 5, 7, 10, 12, 14}
 """States that a policy which always goes comes by, from either start."""
@@ -134,6 +133,7 @@ def test_the_answer_is_stored_and_comes_back_without_playing(
     assert not any(waiting)
     assert path.read_bytes() == before
     assert json.loads(before)["reached"] == found.reached
+    assert json.loads(before)["sentences"] == list(found.sentences) == sentences(found)
 
 
 def test_a_validation_that_was_broken_off_goes_on(

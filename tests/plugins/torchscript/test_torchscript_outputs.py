@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from cartpole_module import load_network
 from gymnasium import spaces
 from script_files import Linear, box, facts, loaded, save, seen, vectors
 from torch import Tensor, nn
@@ -18,7 +19,6 @@ from rpd_core.errors import FitError, RpdError
 from rpd_core.play.loop import Plan, Player, Recipe
 from rpd_core.plugin.registry import installed
 from rpd_gym.cartpole import CartPole, CartPoleGrid
-from rpd_gym.cartpole_module import load_network
 from rpd_gym.cartpole_policy import CartPolePolicy
 from rpd_kit import check_component
 from rpd_torchscript.loader import TorchScriptFile
