@@ -28,10 +28,9 @@ LAYERS = (
 )
 """What `rpd_core` is made of; each may use those before it, and `errors`."""
 APPLICATIONS = {
-    "rpd_compare": {"rpd_pictures", "rpd_report"},
+    "rpd_compare": {"rpd_pictures"},
     "rpd_kit": {"rpd_pictures", "rpd_report"},
-    "rpd_pictures": {"rpd_report"},
-    "rpd_report": {"rpd_studies"},
+    "rpd_report": {"rpd_pictures"},
     "rpd_studies": {"rpd_pictures"},
 }
 """Packages that bring commands, and which others each may use."""

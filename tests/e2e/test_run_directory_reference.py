@@ -18,7 +18,7 @@ from rpd_core.plugin.protocols import Episodes, Spectrum, States, Visits
 from rpd_core.plugin.protocols.suite import SCHEMA_VERSION, PrunedColumns, StateWords, columns_of
 from rpd_core.pruning.records import PrunedPoint
 from rpd_core.results import records as results
-from rpd_core.results.pictures import IndexedClips, PictureIndex
+from rpd_core.results.pictures import ClipPair, PictureIndex
 from rpd_core.store.directory import StoredAnalysis, StoredSuite
 from rpd_core.store.parts import PartRecord
 from rpd_studies.estimates import Estimate
@@ -38,7 +38,7 @@ RESULTS = [
     if dataclasses.is_dataclass(value) and value.__module__ == results.__name__
 ]
 MORE = [Pilot, Estimate, Validation, ValidatedGroup, ValidatedState, Sensitivity, Variant, Move]
-MORE += [PictureIndex, IndexedClips]
+MORE += [PictureIndex, ClipPair]
 RECORDS = [*RESULTS, *MORE, PrunedPoint, PartRecord, Origin, StoredSuite, StoredAnalysis]
 
 

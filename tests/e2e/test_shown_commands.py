@@ -90,8 +90,8 @@ def needs_an_extra(kind: str, name: str) -> bool:
 
 def check_command(block: Block, words: list[str]) -> None:
     """Check options, number of arguments and components of a command of rpd."""
-    if words[0] in new_names(block.page):  # which the page has just made
-        return
+    if words[0] in new_names(block.page):
+        return  # the page is about how to write it
     assert words[0] in COMMANDS, f"rpd has no command {words[0]}"
     given, arguments = values_of(words)
     takes = [p for p in COMMANDS[words[0]].params if p.param_type_name == "argument"]

@@ -32,7 +32,9 @@ class WorkItem:
     identity: str
     """Unique among all items of all runs, and the same when the item is made again."""
     function: Callable[[Any], Any]
+    """What is called, with `argument`."""
     argument: Any
+    """What it is called with; can be pickled."""
     label: str = ""
     """What progress and errors call it."""
     files: tuple[InputFile, ...] = ()
@@ -42,7 +44,8 @@ class WorkItem:
     calls `rpd_core.deliver` with it on each worker.
     """
     attempt: int = 0
-    """Raised when lost work is tried again; `identity` and `attempt` make a key for a scheduler."""
+    """0, and one more each time lost work is tried again; `identity` and `attempt` make a key for a
+    scheduler."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from rpd_report import decisions as listed
 from rpd_report import page as building
 from rpd_report import sentences
 from rpd_report.blocks import Room, binned, checked_blocks
-from rpd_report.packing import inline_json
+from rpd_report.markup import inline_json
 
 
 @pytest.fixture
