@@ -61,7 +61,7 @@ class Call(Request):
     """Name of the analysis; none: one that says what is asked."""
     like: Like | None = field(default=None, kw_only=True)
     """A run to be compared with: its task, states, default action, rate and condition are used."""
-    finish: tuple[str, ...] = field(default=("pictures",), kw_only=True)
+    finish: tuple[str, ...] = field(default=("draw",), kw_only=True)
     """Commands whose own work at the end of a run is done, where they are installed."""
     progress: Progress | bool = field(default=True, kw_only=True)
     """Bars in notebooks and terminals, or not; or a function told (stage, done, total)."""
@@ -168,7 +168,7 @@ def _finish_run(session: Session, run: Run, names: Sequence[str]) -> dict[str, P
             try:
                 file = session.registry.after_run(one)(session, run)
             except RpdError as error:
-                session.note(f"the run has its answer, but no {name}: {error}")
+                session.note(f"the run has its answer, but rpd {name} failed: {error}")
             else:
                 made |= {} if file is None else {name: file}
     return made

@@ -21,8 +21,8 @@ QUICK = (
 """Options that keep a run small which is not about them."""
 
 
-_PICTURELESS = {"run": ("--no-pictures", "--no-report")}
-_PICTURELESS |= dict.fromkeys(("prune", "refine"), ("--no-pictures",))
+_PICTURELESS = {"run": ("--no-draw", "--no-report")}
+_PICTURELESS |= dict.fromkeys(("prune", "refine"), ("--no-draw",))
 
 
 def without_pictures(*words: object) -> list[str]:

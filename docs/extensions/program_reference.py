@@ -74,8 +74,10 @@ def tables(command: Any) -> Iterator[str]:
     if len(options) <= MANY:
         yield table("option", [option_row(p) for p in options])
         return
-    for title in (*get_args(Group), None):
-        chosen = [p for p in options if getattr(p, "rich_help_panel", None) == title]
+    headings = {p: getattr(p, "rich_help_panel", None) for p in options}
+    own = [title for title in headings.values() if title not in (*get_args(Group), None)]
+    for title in (*get_args(Group), *dict.fromkeys(own), None):
+        chosen = [p for p in options if headings[p] == title]
         if chosen:
             yield f"**{title or 'What is printed'}**"
             yield table("option", [option_row(p) for p in chosen])

@@ -15,9 +15,8 @@ import rpd_core
 if TYPE_CHECKING:
     from rpd.face import Run, build_suite, merge_runs, open_run, report, run
     from rpd_compare.compare import compare
-    from rpd_compare.results import Comparison
+    from rpd_compare.records import Comparison
     from rpd_core import *  # type: ignore[assignment]  # noqa: F403
-    from rpd_pictures.taking import draw_run as take_pictures
     from rpd_studies.bench import bench
     from rpd_studies.grid import grid
     from rpd_studies.reproduce import reproduce
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     __version__: str
 
 _OWN = {
-    "Comparison": "rpd_compare.results:Comparison",
+    "Comparison": "rpd_compare.records:Comparison",
     "Grid": "rpd_studies.results:Grid",
     "Reproduction": "rpd_studies.reproduction:Reproduction",
     "Run": "rpd.face:Run",
@@ -42,7 +41,6 @@ _OWN = {
     "report": "rpd.face:report",
     "reproduce": "rpd_studies.reproduce:reproduce",
     "run": "rpd.face:run",
-    "take_pictures": "rpd_pictures.taking:draw_run",
     "validate": "rpd_studies.validation:validate",
     "vary": "rpd_studies.sensitivity:vary",
 }

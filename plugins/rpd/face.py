@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, overload
 
 from rpd_core import api
 from rpd_core.results.run import Run as StoredRun
 from rpd_report.notebook import TopDecisions, answer_as_html, unfinished_as_html
 
 if TYPE_CHECKING:
-    from rpd_pictures.plots.catalogue import Plots
-    from rpd_pictures.rendering import Rendered
+    from matplotlib.figure import Figure
+
+    from rpd_core.results.pictures import Pictures
+    from rpd_pictures.film import Film
     from rpd_report.explanation import Explanation
 
 P = ParamSpec("P")
+FigureName = Literal["curves", "scores", "decisions", "map", "deletion", "rounds", "balance"]
 
 
 class Run(StoredRun):
@@ -32,12 +35,50 @@ class Run(StoredRun):
         """Return the most important decisions in words, by a measure or as the list shown."""
         return TopDecisions(super().top(count, measure))
 
-    @property
-    def plot(self) -> Plots:
-        """Figures: `run.plot.curves()` returns a matplotlib figure."""
-        from rpd_pictures.plots.catalogue import Plots  # matplotlib takes a while to import
+    @overload
+    def draw(
+        self,
+        what: FigureName,
+        out: str | os.PathLike[str] | None = None,
+        *,
+        measure: str | Sequence[str] = ...,
+        count: int = ...,
+        pair: tuple[str, str] | None = ...,
+    ) -> Figure: ...
 
-        return Plots(self)
+    @overload
+    def draw(
+        self,
+        what: Literal["film", "trace"],
+        out: str | os.PathLike[str] | None = None,
+        *,
+        episode: str | None = ...,
+        decision: str | None = ...,
+        keep: float | None = ...,
+        find: Literal["failing", "passing"] | None = ...,
+        against: str = ...,
+        frames: int = ...,
+        trust_policy: bool = ...,
+    ) -> Film: ...
+
+    @overload
+    def draw(
+        self, what: Literal["pictures"], *, trust_policy: bool = ..., **how: Any
+    ) -> Pictures: ...
+
+    def draw(
+        self, what: str, out: str | os.PathLike[str] | None = None, **options: Any
+    ) -> Figure | Film | Pictures:
+        """Draw a figure (`curves`, `scores`, `decisions`, `map`, `deletion`, `rounds`, `balance`),
+        a `film` or a `trace`, or take the `pictures` of the first decisions.
+
+        A figure is returned, and written where `out` names a file. A film and a trace are always
+        written, pictures are stored with the run; for these the policy and the environment must be
+        there. The options are those of `rpd draw`.
+        """
+        from rpd_pictures.drawing import draw  # matplotlib takes a while to import
+
+        return draw(self, what, out, **options)
 
     def explain(self, state: str | int) -> Explanation:
         """Return everything known about one decision: by rank, key or a part of its words."""
@@ -49,23 +90,10 @@ class Run(StoredRun):
         """Write the page of the run, into its directory or elsewhere, and return where it is."""
         return report(self, path)
 
-    def render(
-        self,
-        episode: str | None = None,
-        out: str | os.PathLike[str] | None = None,
-        trust_policy: bool = False,
-        **more: Any,
-    ) -> Rendered:
-        """Draw an episode, or with `decision` a decision, as a film; the policy and the environment
-        must be there. `keep`, `find`, `against`, `trace` and `frames` are those of `rpd render`."""
-        from rpd_pictures.rendering import render_run  # it plays and draws
-
-        return render_run(self, episode, out, trust_policy, **more)
-
 
 def report(run: StoredRun | str | os.PathLike[str], path: str | Path | None = None) -> Path:
     """Write the page of a run, into its directory or elsewhere, and return where it is."""
-    from rpd_report.building import write_page  # it takes a while to import
+    from rpd_report.page import write_page  # it takes a while to import
 
     opened = run if isinstance(run, StoredRun) else api.open_run(run)
     return write_page(opened, None if path is None else Path(path))

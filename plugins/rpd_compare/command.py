@@ -11,7 +11,7 @@ from rpd_core.cli import options, shared
 from rpd_core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from rpd_compare.results import Comparison
+    from rpd_compare.records import Comparison
 
 TOO_LITTLE = 3
 """Exit code where the policies agree less than they are to."""

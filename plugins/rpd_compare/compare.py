@@ -11,24 +11,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpd_compare.agreement import CLEAR, Choices, agreements, compare_choices
-from rpd_compare.checking import effects_differ_because, refuse_incomparable
-from rpd_compare.differences import Differences, compare_effects, difference_interval
+from rpd_compare.changes import Differences, compare_effects, difference_interval
+from rpd_compare.comparable import effects_differ_because, refuse_incomparable
 from rpd_compare.pictures import state_pictures
-from rpd_compare.results import (
+from rpd_compare.records import (
     AgreementCurve,
     ComparedState,
     Comparison,
     EffectOf,
-    PrunedCurve,
     Side,
 )
 from rpd_core.analysis.decisions import Decisions
 from rpd_core.analysis.spectrum import identified
 from rpd_core.errors import EvidenceError
 from rpd_core.plugin.protocols import Spectrum
+from rpd_core.pruning.curves import shown_curves
 from rpd_core.results.run import Run, opened_run
 from rpd_core.results.words import policy_words
-from rpd_pictures.plots.data import RANDOM, PlottedCurve, curves_of
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import BoolArray, IntArray, KeyArray
@@ -101,7 +100,9 @@ class _Comparing:
         found = _Described(self, judged, differences)
         changed = found.changed()
         differing = self._disagreeing()
-        curves_a, curves_b = (_pruned(curves_of(run)) for run in (pair.a, pair.b))
+        curves_a, curves_b = (
+            shown_curves(run.curves, run.random_curves) for run in (pair.a, pair.b)
+        )
         return Comparison(
             env=stored.env,
             abstraction=tuple(stored.settings.abstraction),
@@ -289,18 +290,3 @@ def _side(run: Run) -> Side:
         reference=found.original.reference,
         default_everywhere=found.original.default_everywhere,
     )
-
-
-def _pruned(curves: Mapping[str, PlottedCurve]) -> dict[str, PrunedCurve]:
-    return {
-        name: PrunedCurve(
-            name,
-            tuple(one.states.tolist()),
-            tuple(one.steps.tolist()),
-            tuple(one.mean.tolist()),
-            tuple(one.low.tolist()),
-            tuple(one.high.tolist()),
-        )
-        for name, one in curves.items()
-        if name != RANDOM or len(one.states)
-    }

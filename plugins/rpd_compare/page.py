@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 from jinja2 import Environment, StrictUndefined
 
+from rpd_compare.figures import draw_agreement, draw_both_prunings
 from rpd_compare.text import headline
 from rpd_core.store.files import write_whole
-from rpd_pictures.plots.agreement import draw_agreement, draw_both_prunings
-from rpd_pictures.plots.style import rendered
+from rpd_pictures.figures.style import rendered
 from rpd_report.packing import webp
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from rpd_compare.results import Comparison, Side
+    from rpd_compare.records import Comparison, Side
 
 _SHARES = (0.01, 0.05, 0.1, 0.2, 0.5, 1.0)
 _TEMPLATE = "page.html.txt"

@@ -12,14 +12,14 @@ from rpd_core.cli.text import say
 from rpd_core.results.words import reached_words
 
 if TYPE_CHECKING:
-    from rpd_compare.results import (
+    from rpd_compare.records import (
         AgreementCurve,
         ComparedState,
         Comparison,
         EffectOf,
-        PrunedCurve,
         Side,
     )
+    from rpd_core.pruning.curves import ShownCurve
 
 _SHOWN_SHARES = (0.05, 0.1, 0.2, 0.5, 1.0)
 """Columns of the table of agreement."""
@@ -172,7 +172,7 @@ def _print_pruning(console: Console, found: Comparison) -> None:
         console.print(table)
 
 
-def _smallest(curve: PrunedCurve, side: Side) -> str:
+def _smallest(curve: ShownCurve, side: Side) -> str:
     """Return the shares of the first point that keeps enough of the return, if any."""
     target = side.reference + _TARGET * (side.return_mean - side.reference)
     points = zip(curve.states, curve.steps, curve.returns, strict=True)

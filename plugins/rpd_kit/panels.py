@@ -63,7 +63,7 @@ def _check_drawing(panel: Panel, view: PanelView) -> Iterator[str]:
 
 
 def _check_plot(panel: Plotter, view: PanelView, where: str) -> Iterator[str]:
-    from rpd_pictures.plots.style import new_figure  # few panels draw figures
+    from rpd_pictures.figures.style import new_figure  # few panels draw figures
 
     try:
         drew: object = panel.plot(view, new_figure(4, 3))

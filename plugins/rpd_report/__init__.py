@@ -10,10 +10,10 @@ def rpd_commands() -> list[Component]:
     return [
         Component(
             "report",
-            "rpd_report.report_command:report_command",
+            "rpd_report.commands:report_command",
             "Write the page of a run: one file to mail",
             group="Look",
-            after_run="rpd_report.report_command:write_after_run",
+            after_run="rpd_report.commands:write_after_run",
             runs_code=False,
         ),
         Component(

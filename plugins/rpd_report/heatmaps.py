@@ -1,4 +1,4 @@
-"""Planes as still drawings, for print and before any script runs."""
+"""Planes as drawings in SVG: every layer over two of the axes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from markupsafe import Markup, escape
 from rpd_report.blocks import ShownPlane
 
 _LEVELS = ("#00224e", "#35456c", "#666970", "#948e77", "#c8b866", "#fee838")
-"""Dark is low, bright is high, as in the chart that answers the pointer."""
+"""Dark is low, bright is high."""
 _WIDTH, _HEIGHT, _MARGIN = 420, 280, 46
 
 
 def plane_drawings(plane: ShownPlane) -> list[Markup]:
-    """Draw every layer over the two variables that are shown first."""
+    """Draw every layer over the two axes that the panel chose."""
     return [_drawing(plane, layer) for layer in plane.layers]
 
 

@@ -14,7 +14,7 @@ from rpd_core.plugin.registry import Registration, Registry
 from rpd_core.results.run import Run
 from rpd_core.store.files import read_whole
 from rpd_report.blocks import ROOM, Room, ShownPlane, checked_blocks, plain_name
-from rpd_report.listed import Listed
+from rpd_report.decisions import Listed
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from rpd_core.pruning.refine import MEASURE
 from rpd_core.results.records import Policy, Summary
 from rpd_core.results.rules import rule_lines
 from rpd_core.results.sentences import growth_words, list_notes
-from rpd_report.listed import Listed
+from rpd_report.decisions import Listed
 
 _WIDE = 10_000
 """Columns of a line that is never broken."""

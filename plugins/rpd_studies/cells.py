@@ -17,6 +17,7 @@ from rpd_core.config.identity import short_digest
 from rpd_core.config.resolve import Setup
 from rpd_core.errors import RpdError
 from rpd_core.plugin.protocols import Measure
+from rpd_core.pruning.curves import ShownCurve
 from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.pruning.references import References, measure_references
 from rpd_core.pruning.sweep import Sweep, sweep
@@ -26,15 +27,14 @@ from rpd_core.store.codec import from_plain, parse_object, to_bytes
 from rpd_core.store.directory import PROCESS, RunDirectory
 from rpd_core.store.files import read_whole, write_whole
 from rpd_core.store.session import Session
-from rpd_studies.figures import Figures, add_answer, add_thresholds, curve_points
+from rpd_studies.figures import Figures, add_answer, add_thresholds, curves_in_shares
 from rpd_studies.plan import Finish
-from rpd_studies.results import SCHEMA, CellResult, CurvePoint
+from rpd_studies.results import SCHEMA, CellResult
 
 RESULTS = "cells"
 """Folder of the stored results."""
 _DIGITS = 8
 _LARGEST = 2**26
-Points = Mapping[str, tuple[CurvePoint, ...]]
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,9 @@ def _answered(session: Session, place: Place) -> CellResult:
     found, curves, randoms = Figures(), run.curves, run.random_curves
     add_answer(found, answer)
     add_thresholds(found, curves, randoms, answer.targets)
-    points = curve_points(curves, randoms, answer.original.reference, answer.original.return_mean)
+    points = curves_in_shares(
+        curves, randoms, answer.original.reference, answer.original.return_mean
+    )
     return _result(session, place, found, points, answer.condition)
 
 
@@ -114,7 +116,7 @@ def _swept(session: Session, place: Place, rankings: Sequence[str]) -> CellResul
     found.add("mutation_rate", session.setup.config.settings.mutation_rate)
     targets = {f"{q:g}": references.target(q) for q in THRESHOLDS}
     add_thresholds(found, swept.curves, swept.random_curves, targets)
-    points = curve_points(
+    points = curves_in_shares(
         swept.curves, swept.random_curves, references.reference, references.original_mean
     )
     result = _result(session, place, found, points, done.analysis.condition_text)
@@ -122,7 +124,7 @@ def _swept(session: Session, place: Place, rankings: Sequence[str]) -> CellResul
 
 
 def _result(
-    session: Session, place: Place, found: Figures, points: Points, condition: str
+    session: Session, place: Place, found: Figures, points: Mapping[str, ShownCurve], condition: str
 ) -> CellResult:
     return CellResult(
         session.setup.config.settings.seed,

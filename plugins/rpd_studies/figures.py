@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rpd_core.config.settings import PORTFOLIO
-from rpd_core.pruning.curves import Curve, mean_curve, portfolio
-from rpd_studies.results import CurvePoint, Spread
+from rpd_core.pruning.curves import Curve, ShownCurve, mean_curve, portfolio, shown_curves
+from rpd_studies.results import Spread
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray
@@ -111,21 +111,12 @@ def _add_policy(found: Figures, percent: str, policy: Policy | None, states: int
     found.add(f"policy{percent}.steps", None if met is None else met.steps)
 
 
-def curve_points(
+def curves_in_shares(
     curves: Mapping[str, Curve], randoms: Sequence[Curve], reference: float, original: float
-) -> dict[str, tuple[CurvePoint, ...]]:
-    """Return the points of every curve, returns as shares of the original's."""
-    several = dict(curves)
-    if randoms:
-        several["random"] = mean_curve("random", randoms)
-    gain = original - reference
-    return {name: _points(curve, reference, gain) for name, curve in several.items()}
-
-
-def _points(curve: Curve, reference: float, gain: float) -> tuple[CurvePoint, ...]:
-    shares = (curve.mean_return - reference) / gain
-    columns = zip(curve.shares, curve.step_shares, shares, strict=True)
-    return tuple(CurvePoint(float(a), float(b), float(c)) for a, b, c in columns)
+) -> dict[str, ShownCurve]:
+    """Return every curve, returns as shares of the original's."""
+    found = shown_curves(curves, randoms)
+    return {name: curve.rescaled(reference, original) for name, curve in found.items()}
 
 
 _SHARE = re.compile(r"(states|steps|episode_steps)\d.*|policy\d+\.(states|steps)|passed|top10")

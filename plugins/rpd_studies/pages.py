@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, StrictUndefined
 
 from rpd_core.config.settings import PORTFOLIO
+from rpd_core.pruning.curves import ShownCurve
 from rpd_core.store.codec import to_bytes
 from rpd_core.store.files import write_whole
-from rpd_pictures.plots.bands import draw_bands
-from rpd_pictures.plots.style import rendered, short_spec
+from rpd_pictures.figures.bands import draw_bands
+from rpd_pictures.figures.style import rendered, short_spec
 from rpd_studies import grid_tables, reproduction_tables
 from rpd_studies.reproduction import Reproduction
-from rpd_studies.results import CellResult, CurvePoint, Grid, GridRow
+from rpd_studies.results import CellResult, Grid, GridRow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -82,15 +83,15 @@ def _curves_figure(row: GridRow) -> Figure:
     return draw_bands(_lines_of(row.results), f"cell {row.cell}: {told}" if told else "curves")
 
 
-def _lines_of(results: Sequence[CellResult]) -> dict[str, list[Sequence[CurvePoint]]]:
-    """Return the points of the portfolio, FreqVis and random rankings, run by run."""
-    found: dict[str, list[Sequence[CurvePoint]]] = {}
+def _lines_of(results: Sequence[CellResult]) -> dict[str, list[Sequence[ShownCurve]]]:
+    """Return the curves of the portfolio, FreqVis and random rankings, run by run."""
+    found: dict[str, list[Sequence[ShownCurve]]] = {}
     for one in results:
-        four = [point for name in PORTFOLIO for point in one.curves.get(name, ())]
-        lines = {"portfolio": four, **{name: one.curves.get(name, ()) for name in _LINES}}
-        for name, points in lines.items():
-            if points:
-                found.setdefault(name, []).append(points)
+        names = {"portfolio": PORTFOLIO, **{name: (name,) for name in _LINES}}
+        for line, some in names.items():
+            curves = [one.curves[name] for name in some if name in one.curves]
+            if curves:
+                found.setdefault(line, []).append(curves)
     return found
 
 

@@ -7,22 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from rpd_core.pruning.curves import ShownCurve
 from rpd_studies.estimates import mean_interval
 
-SCHEMA = 1
+SCHEMA = 2
 """Of the stored results of cells."""
-
-
-@dataclass(frozen=True)
-class CurvePoint:
-    """One pruned policy."""
-
-    states: float
-    """Share of states that keep the policy."""
-    steps: float
-    """Share of steps at which the policy decided."""
-    share: float
-    """Share of the return that it kept, measured from the reference."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +25,8 @@ class CellResult:
     """By name; one that was not measured is missing."""
     never: tuple[str, ...] = ()
     """Figures of a target that was never reached: they count as the whole policy."""
-    curves: Mapping[str, tuple[CurvePoint, ...]] = field(default_factory=dict)
-    """Pruned policies by ranking; `random` pools the random ones."""
+    curves: Mapping[str, ShownCurve] = field(default_factory=dict)
+    """By ranking, returns as shares of the policy's; `random` is the mean of the random ones."""
     condition: str = ""
     """The condition in force, in words."""
     ranking_seconds: float | None = None

@@ -30,12 +30,24 @@ ITEMS = 10**6
 """Items in one list, letters in one text."""
 
 
+TRUST = "refused. If you trust whoever made the file, add trust=true or --trust-policy"
+"""The way out for files that want more than rpd does for a stranger."""
+
+
 class Fault(Exception):
     """What the code of a file did wrong while it was evaluated."""
 
 
 class Forbidden(Fault):
-    """The code does what a policy must not do, however it is called."""
+    """The code does what a policy must not do, however it is called; `remedy` is the way out."""
+
+    def __init__(self, what: str, remedy: str = "") -> None:
+        super().__init__(what)
+        self.remedy = remedy or TRUST
+
+
+class Contradiction(Fault):
+    """The code asks for what the file lacks."""
 
 
 class Exhausted(Fault):
@@ -46,12 +58,9 @@ class Refused(FitError):
     """A file that is not loaded without trust, whatever the environment."""
 
 
-def refused(path: Path, what: str) -> Refused:
+def refused(path: Path, what: str, remedy: str = TRUST) -> Refused:
     """Return the error for a file that wants more than rpd does for a stranger."""
-    return Refused(
-        f"{path.name} {what}: refused. If you trust whoever made the file, add trust=true or "
-        "--trust-policy"
-    )
+    return Refused(f"{path.name} {what}: {remedy}")
 
 
 def damaged(path: Path, what: str) -> Refused:
@@ -75,23 +84,24 @@ def last_line(error: BaseException) -> str:
 
 
 class Meter:
-    """What is left for one call to use."""
-
-    __slots__ = ("frozen", "room", "steps", "work")
+    """What is left for one call to use, and whether the numbers of its inputs steer it."""
 
     def __init__(self, frozen: frozenset[int] = frozenset()) -> None:
         self.room, self.work, self.steps = CALL_BYTES, CALL_WORK, CALL_STEPS
         self.frozen = frozen
         """Where the memory of the weights begins, which nobody may write to."""
+        self.from_inputs: set[int] = set()
+        """Ids of the tensors whose numbers depend on the inputs."""
+        self.steered = self.wrote = False
+        """Whether such numbers decided over anything but numbers; whether any were changed."""
 
-    def made(self, result: Tensor) -> Tensor:
-        """Count a new tensor and return it."""
+    def made(self, result: Tensor) -> None:
+        """Count a new tensor."""
         size = result.nbytes
         self.room -= size
         self.work -= size * _WORK_PER_BYTE
         if self.room < 0 or self.work < 0:
             raise Exhausted(f"makes more than {CALL_BYTES >> 30} GB of tensors in one call")
-        return result
 
     def worked(self, count: int) -> None:
         """Count multiplications before they are done."""
@@ -99,21 +109,26 @@ class Meter:
         if self.work < 0:
             raise Exhausted(f"does more than {CALL_WORK:.0e} multiplications in one call")
 
-    def stepped(self, count: int) -> None:
+    def stepped(self, count: int = 1) -> None:
         """Count nodes of code before they are evaluated."""
         self.steps -= count
         if self.steps < 0:
-            raise Exhausted(f"goes on for more than {CALL_STEPS} steps of its loops in one call")
+            raise Exhausted(f"goes on for more than {CALL_STEPS} steps in one call")
 
-    def own(self, target: Tensor) -> Tensor:
-        """Return a tensor that may be changed in place."""
+    def own(self, target: Tensor) -> None:
+        """Check that a tensor may be changed in place."""
         if target.numel() and target.untyped_storage().data_ptr() in self.frozen:
             raise Forbidden(
                 "changes its own weights or buffers when it is called, so that two workers would "
                 "answer differently"
             )
+        self.wrote = True
         self.worked(target.nbytes * _WORK_PER_BYTE)
-        return target
+
+    def read(self, *tensors: Tensor) -> None:
+        """Note that numbers in these tensors decide over plain values, shapes or errors."""
+        if self.wrote or any(id(tensor) in self.from_inputs for tensor in tensors):
+            self.steered = True
 
 
 def check_count(count: int) -> None:

@@ -71,7 +71,7 @@ def _check_action(result: torch.Tensor, facts: Facts) -> None:
 
 def _recognised(loaded: Loaded) -> Output:
     """Read the meaning off the end of the code, else off the module's name."""
-    last = loaded.last
+    last = loaded.last()
     if last and last[0] == "aten::softmax":
         return Output("probabilities", "ends in a softmax")
     if last and last[0] == "aten::log_softmax":

@@ -1,26 +1,23 @@
 """A stranger's TorchScript file as a module that rpd evaluates itself.
 
 torch's own loader and interpreter are never given the file: the code is parsed, the pickles are
-read, the tensors are built from their bytes, and what forward does is a list of checked calls.
+read, the tensors are built from their bytes, and every function is checked before it is called.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
-from rpd_core.errors import EpisodeError
 from rpd_torchscript.archive import Archive
-from rpd_torchscript.compiler import compile_method
-from rpd_torchscript.functions.table import Table
-from rpd_torchscript.limits import Exhausted, Forbidden, Refused, damaged, last_line, refused
+from rpd_torchscript.limits import Refused, damaged, refused
 from rpd_torchscript.pickles import BadPickle, Record, TensorNote, read_pickle
 from rpd_torchscript.program import Program
-from rpd_torchscript.signature import Argument, Loaded, argument_of, leaves_in
+from rpd_torchscript.signature import Loaded, argument_of, leaves_in
 from rpd_torchscript.syntax import BadCode, Library, read_code
 from rpd_torchscript.tensors import TensorShelf, unusual_values
 from rpd_torchscript.values import Module, StoredDict, StoredList
@@ -37,7 +34,7 @@ def load_script(archive: Archive) -> Loaded:
     if members.get("byteorder", b"little") != b"little":
         raise damaged(path, "its numbers are stored in an unusual order of bytes")
     try:
-        library = read_code(members)
+        library = read_code(members, _version(path, members))
         root = _read_values(path, "data", members)
         constants = _read_values(path, "constants", members) if "constants.pkl" in members else ()
     except (BadCode, BadPickle) as error:
@@ -46,9 +43,8 @@ def load_script(archive: Archive) -> Loaded:
         raise damaged(path, "it holds no module")
     _check_classes(path, library, root)
     _check_numbers(path, library, root, constants)
-    table = Table(path, _version(path, members))
-    program = compile_method(path, library, constants, table, root)
-    return _loaded(path, library, root, constants, program)
+    tensors = [tensor for _, tensor in _tensors(root, constants)]
+    return _loaded(library, root, Program(path, library, constants, root, tensors))
 
 
 def _version(path: Path, members: Mapping[str, bytes]) -> int:
@@ -164,54 +160,21 @@ def _check_numbers(path: Path, library: Library, root: Module, constants: tuple[
             )
 
 
-def _loaded(
-    path: Path, library: Library, root: Module, constants: tuple[Any, ...], program: Program
-) -> Loaded:
-    frozen = frozenset(
-        pointer
-        for _, tensor in _tensors(root, constants)
-        if (pointer := tensor.untyped_storage().data_ptr())
-    )
+def _loaded(library: Library, root: Module, program: Program) -> Loaded:
     method = library.classes[root.kind].methods["forward"]
     first_default = len(method.args.args) - len(method.args.defaults)
-    arguments = tuple(
-        _described(argument_of(argument.arg, argument.annotation), number >= first_default)
-        for number, argument in enumerate(method.args.args)
-        if number
-    )
+    arguments = [argument_of(item.arg, item.annotation) for item in method.args.args]
     return Loaded(
         kind="script",
         name=root.kind.rpartition(".")[2],
-        path=path,
-        call=lambda given: _run(path, program, frozen, given),
+        path=program.path,
+        call=program,
         weights={n: tuple(p.shape) for n, p in _parameters(library, root).items()},
-        arguments=arguments,
+        arguments=tuple(
+            replace(argument, optional=argument.optional or number >= first_default)
+            for number, argument in enumerate(arguments)
+            if number
+        ),
         returned=leaves_in(method.returns),
-        last=program.last,
+        last=lambda: program.last,
     )
-
-
-def _described(argument: Argument, has_default: bool) -> Argument:
-    optional = argument.optional or has_default
-    return Argument(argument.name, argument.leaves, argument.is_tuple, argument.is_dict, optional)
-
-
-def _run(path: Path, program: Program, frozen: frozenset[int], given: dict[str, Any]) -> Any:
-    """Call a program; whatever goes wrong in it becomes one line."""
-    if program.writes:
-        given = {name: _copied(value) for name, value in given.items()}
-    try:
-        return program(given, frozen)
-    except (Forbidden, Exhausted) as error:
-        raise refused(path, str(error)) from error
-    except Exception as error:  # torch raises anything for arguments that do not fit
-        raise EpisodeError(f"{path.name} cannot be called: {last_line(error)}") from error
-
-
-def _copied(value: Any) -> Any:
-    """Copy tensors, so that code which writes to its input changes nothing outside."""
-    if isinstance(value, torch.Tensor):
-        return value.clone()
-    if isinstance(value, dict):
-        return {key: _copied(item) for key, item in value.items()}
-    return tuple(map(_copied, value)) if isinstance(value, tuple) else value

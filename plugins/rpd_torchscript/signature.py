@@ -43,8 +43,8 @@ class Loaded:
     """What `forward` takes; None where the module does not say."""
     returned: int = 1
     """Tensors that come back."""
-    last: tuple[str, ...] = ()
-    """The operators at the end of the first output, the last one first."""
+    last: Callable[[], tuple[str, ...]] = tuple
+    """The functions at the end of the first output, the last one first, after a call."""
 
 
 @dataclass(frozen=True)

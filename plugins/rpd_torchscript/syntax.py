@@ -30,8 +30,6 @@ _FORBIDDEN_WORDS = frozenset(_NEVER.split())
 _FIRST = "if else for while with class def return pass import from"
 _STATEMENTS = frozenset(_FIRST.split())
 """Words that stand only at the start of a line: `x if y else z` would nest without brackets."""
-_CHANGING = "_set_item append clear extend insert pop remove reverse sort Delete"
-_CHANGING_LISTS = tuple(f"torch.{name}(".encode() for name in _CHANGING.split())
 _LONGEST_NUMBER = 40
 
 
@@ -65,11 +63,11 @@ class Library:
 
     classes: dict[str, Class]
     functions: dict[str, ast.FunctionDef]
-    changes_lists: bool = False
-    """Whether any code changes a list in place, so that every list must be made anew."""
+    version: int
+    """The version of the file, on which the meaning of some functions depends."""
 
 
-def read_code(members: Mapping[str, bytes]) -> Library:
+def read_code(members: Mapping[str, bytes], version: int) -> Library:
     """Parse the members below `code/`."""
     sources = {
         name: data
@@ -78,8 +76,7 @@ def read_code(members: Mapping[str, bytes]) -> Library:
     }
     if sum(map(len, sources.values())) > CODE_BYTES:
         raise BadCode(f"its code is longer than {CODE_BYTES >> 20} MB")
-    changing = any(word in data for data in sources.values() for word in _CHANGING_LISTS)
-    library = Library({}, {}, changing)
+    library = Library({}, {}, version)
     for name, data in sources.items():
         _add(library, name.removeprefix("code/").removesuffix(".py").replace("/", "."), data)
     return library

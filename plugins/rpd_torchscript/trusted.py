@@ -48,7 +48,7 @@ def load_trusted_script(path: Path) -> Loaded:
         _shapes(module),
         tuple(map(argument_of_schema, schema.arguments[1:])),
         sum(map(leaves_in, returns)),
-        _last_operators(module),
+        lambda: _last_operators(module),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -10,9 +11,15 @@ import numpy as np
 
 from rpd_core.play.jobs import RANKED_STEPS
 from rpd_core.plugin.protocols import Episodes
+from rpd_core.pruning.tails import quantile
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, FloatArray, IntArray
+
+RANDOM = "random"
+"""What the mean of the random rankings is called."""
+_BEYOND = 0.025
+"""Chance that a mean lies beyond one end of its band."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,8 @@ class Curve:
     policy_steps: IntArray
     ranked_steps: FloatArray
     """Steps in states of the ranking."""
+    rankings: int = 1
+    """Rankings that it is the mean of; the test episodes of one stand behind those of another."""
 
     @property
     def episodes(self) -> IntArray:
@@ -50,13 +59,6 @@ class Curve:
         return np.asarray(np.nansum(self.returns, axis=1) / self.episodes)
 
     @property
-    def spread(self) -> FloatArray:
-        """Standard deviation of the returns at each point; 0 where a single one is known."""
-        free = np.maximum(self.episodes - 1, 1)
-        squares = np.nansum((self.returns - self.mean_return[:, None]) ** 2, axis=1)
-        return np.asarray(np.sqrt(squares / free))
-
-    @property
     def step_shares(self) -> FloatArray:
         """Share of steps that use the policy: the ratio of totals over all episodes."""
         return np.asarray(self.policy_steps.sum(axis=1) / self.lengths.sum(axis=1))
@@ -66,6 +68,108 @@ class Curve:
         """The same share taken in each episode, and then the mean over episodes."""
         shares = self.policy_steps / np.maximum(self.lengths, 1)  # 0 where none was played
         return np.asarray(shares.sum(axis=1) / self.episodes)
+
+    def by_test_episode(self) -> Curve:
+        """Return the curve with one column per test episode: its mean over the rankings."""
+        if self.rankings == 1:
+            return self
+
+        def each(table: Array) -> Array:
+            return table.reshape(len(table), self.rankings, -1)
+
+        return replace(
+            self,
+            returns=each(self.returns).mean(axis=1),
+            lengths=each(self.lengths).sum(axis=1),
+            policy_steps=each(self.policy_steps).sum(axis=1),
+            ranked_steps=each(self.ranked_steps).sum(axis=1),
+            rankings=1,
+        )
+
+    def half_band(self) -> FloatArray:
+        """Return half the width of the 95 % interval of the mean return at each point.
+
+        Test episodes are what chance drew, and every ranking is played on the same ones: the
+        episodes of several random rankings are no independent draws. So a test episode counts
+        once, with its mean over the rankings, and the interval is Student's over test episodes; 0
+        where there is a single one. The rankings themselves are taken as they are: it is the
+        interval of their mean, not of what other random rankings would return.
+        """
+        once = self.by_test_episode()
+        counts = once.episodes
+        free = np.maximum(counts - 1, 1)
+        squares = np.nansum((once.returns - once.mean_return[:, None]) ** 2, axis=1)
+        factors = np.array([quantile(_BEYOND, degrees) for degrees in free.tolist()])
+        return np.asarray(factors * np.sqrt(squares / free / counts))
+
+    def shown(self) -> ShownCurve:
+        """Return the curve as it is shown, without its episodes."""
+        mean, half = self.mean_return, self.half_band()
+        return ShownCurve(
+            self.name,
+            tuple(self.kept.tolist()),
+            tuple(self.shares.tolist()),
+            tuple(self.step_shares.tolist()),
+            tuple(mean.tolist()),
+            tuple((mean - half).tolist()),
+            tuple((mean + half).tolist()),
+            tuple(self.by_test_episode().episodes.tolist()),
+        )
+
+
+@dataclass(frozen=True)
+class ShownCurve:
+    """A pruning curve as page, figures, comparisons and grids show it, in ascending kept states."""
+
+    measure: str
+    """The ranking, or `random` for the mean of the random ones."""
+    kept: tuple[int, ...]
+    """Number of states that keep the policy."""
+    states: tuple[float, ...]
+    """Their share of all states."""
+    steps: tuple[float, ...]
+    """Share of steps at which the policy decided."""
+    returns: tuple[float, ...]
+    """Mean return."""
+    low: tuple[float, ...]
+    """Lower end of the 95 % interval of that, over the test episodes."""
+    high: tuple[float, ...]
+    """Upper end of the same."""
+    episodes: tuple[int, ...]
+    """Test episodes behind it."""
+
+    def rescaled(self, reference: float, original: float) -> ShownCurve:
+        """Return the curve with returns as shares of the policy's, measured from a reference."""
+        gain = original - reference
+        returns, low, high = (
+            tuple((value - reference) / gain for value in column)
+            for column in (self.returns, self.low, self.high)
+        )
+        return replace(self, returns=returns, low=low, high=high)
+
+    def best_by_steps(self) -> ShownCurve:
+        """Return the best pruned policies in ascending share of steps, as the paper draws them.
+
+        A point counts only if it returns more than every one with fewer steps: steps need not
+        ascend with states, and a policy that does worse with more of them is of no use.
+        """
+        order = sorted(
+            range(len(self.steps)), key=lambda row: (self.steps[row], -self.returns[row])
+        )
+        rows, best = list[int](), -math.inf
+        for row in order:
+            if self.returns[row] > best:
+                best = self.returns[row]
+                rows.append(row)
+        columns = {name: column for name, column in vars(self).items() if name != "measure"}
+        picked = {name: tuple(column[row] for row in rows) for name, column in columns.items()}
+        return ShownCurve(self.measure, **picked)
+
+
+def shown_curves(curves: Mapping[str, Curve], randoms: Sequence[Curve]) -> dict[str, ShownCurve]:
+    """Return every curve as it is shown, and last the mean of the random rankings."""
+    found = {name: curve.shown() for name, curve in curves.items()}
+    return found | ({RANDOM: mean_curve(RANDOM, randoms).shown()} if randoms else {})
 
 
 @dataclass(frozen=True)
@@ -114,7 +218,7 @@ def mean_curve(name: str, curves: Sequence[Curve]) -> Curve:
 
     Only test episodes that all of them played count, or one curve would count more than another.
     """
-    alike = in_common(curves)
+    alike = _in_common(curves)
     return Curve(
         name,
         curves[0].shares,
@@ -123,24 +227,11 @@ def mean_curve(name: str, curves: Sequence[Curve]) -> Curve:
         np.concatenate([curve.lengths for curve in alike], axis=1),
         np.concatenate([curve.policy_steps for curve in alike], axis=1),
         np.concatenate([curve.ranked_steps for curve in alike], axis=1),
+        len(alike),
     )
 
 
-def averaged_curve(name: str, curves: Sequence[Curve]) -> Curve:
-    """Average curves over the same shares, test episode by test episode: they share these."""
-    alike = in_common(curves)
-    return Curve(
-        name,
-        curves[0].shares,
-        curves[0].kept,
-        np.mean([curve.returns for curve in alike], axis=0),
-        np.sum([curve.lengths for curve in alike], axis=0),
-        np.sum([curve.policy_steps for curve in alike], axis=0),
-        np.sum([curve.ranked_steps for curve in alike], axis=0),
-    )
-
-
-def in_common(curves: Sequence[Curve]) -> list[Curve]:
+def _in_common(curves: Sequence[Curve]) -> list[Curve]:
     """Return curves with, at each point, only the test episodes that all of them played."""
     least = np.min([curve.episodes for curve in curves], axis=0)
     return [_first_episodes(curve, least) for curve in curves]

@@ -15,7 +15,7 @@ from rpd_core.config.settings import BASELINES, PORTFOLIO, STANDARD_MEASURES
 from rpd_core.play.jobs import RANKED_STEPS, Evaluation
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.choice import Chosen, choose_policies
-from rpd_core.pruning.curves import Curve, averaged_curve, curve_from, cutoffs_for
+from rpd_core.pruning.curves import Curve, curve_from, cutoffs_for, mean_curve
 from rpd_core.pruning.deletion import Deletion, measure_deletion
 from rpd_core.pruning.evaluation import Evaluations, ask
 from rpd_core.pruning.references import References
@@ -232,7 +232,7 @@ class Playing:
             for name, further in zip(names, undecided(curves, rule), strict=True):
                 chosen[np.array(self.rows[name])[further]] = True
         rows = np.array([self.rows[name] for name in randoms])
-        mean = averaged_curve("random", [self.curve(name) for name in randoms])
+        mean = mean_curve("random", [self.curve(name) for name in randoms]).by_test_episode()
         behind = self.looks[rows] == self.looks[rows].min(axis=0)
         chosen[rows[behind & undecided([mean], rule)[0]]] = True
         return [int(row) for row in np.flatnonzero(chosen & (self.looks < len(self.sizes)))]

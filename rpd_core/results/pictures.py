@@ -126,7 +126,7 @@ def read_index(run_dir: Path, analysis: str) -> PictureIndex | None:
     if found.get("schema") != SCHEMA:
         raise StoreError(
             f"{named} has schema {found.get('schema')!r}, this rpd reads {SCHEMA}: make the "
-            f"pictures again with rpd pictures {shell_word(run_dir)}"
+            f"pictures again with rpd draw {shell_word(run_dir)} pictures"
         )
     if (entries := _entries(found)) > _MOST_ENTRIES:
         raise StoreError(
@@ -191,6 +191,6 @@ def named_file(folder: Path, name: str) -> Path:
         raise StoreError(f"{names}: {error}") from error
     except StoreError as error:
         raise StoreError(
-            f"{names}, which is outside its folder: delete the index and run rpd pictures"
+            f"{names}, which is outside its folder: delete the index and run rpd draw pictures"
         ) from error
     return path

@@ -150,7 +150,7 @@ def _check_pictures(directory: RunDirectory, name: str) -> None:
     folder = picture_folder(directory.path, name)
     for file in () if index is None else index.files():
         content = read_whole(named_file(folder, file), directory.path, _LARGEST_PICTURE)
-        again = f"make the pictures again with rpd pictures {shell_word(directory.path)}"
+        again = f"make the pictures again with rpd draw {shell_word(directory.path)} pictures"
         if content is None:
             raise StoreError(f"{str(folder / file)!r} is missing: {again}")
         if file.endswith(".webp") and not (content[:4] == b"RIFF" and content[8:12] == b"WEBP"):

@@ -13,6 +13,7 @@ from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.curves import (
     Curve,
     PrunedPoint,
+    ShownCurve,
     area_under,
     curve_from,
     cutoffs_for,
@@ -23,6 +24,7 @@ from rpd_core.pruning.curves import (
     reaching,
 )
 from rpd_core.pruning.references import refuse_weak_policy, target_return
+from rpd_core.pruning.tails import quantile
 
 SHARES = (0.0, 0.25, 0.5, 1.0)
 
@@ -104,6 +106,70 @@ def test_of_equals_the_one_that_is_smaller_on_the_other_axis_is_taken() -> None:
     assert steps is not None
     assert (states.measure, states.kept, states.steps) == ("two", 0, 0.3)
     assert (steps.measure, steps.kept, steps.steps) == ("one", 2, 0.2)
+
+
+def table(returns: list[list[float]]) -> Curve:
+    """A point per row of returns; every episode has ten steps, of which the policy decides four."""
+    some = np.array(returns, dtype=float)
+    played = ~np.isnan(some)
+    shares = np.linspace(0, 1, len(some))
+    kept = np.arange(len(some))
+    return Curve("m", shares, kept, some, 10 * played, 4 * played, 10.0 * played)
+
+
+def test_the_band_of_a_ranking_is_students_over_test_episodes() -> None:
+    """Returns 1, 2, 3, 4, 5: mean 3, variance 2.5, so the standard error is sqrt(1/2)."""
+    found = table([[1, 2, 3, 4, 5], [7, 7, 7, 7, 7], [1, 3, np.nan, np.nan, np.nan]])
+    half = found.half_band()
+    assert half[0] == pytest.approx(2.7764 * 0.5**0.5, abs=5e-3)
+    assert half[0] == pytest.approx(quantile(0.025, 4) * 0.5**0.5, rel=1e-12)
+    assert half[1] == 0
+    assert half[2] == pytest.approx(quantile(0.025, 1), rel=1e-12), "variance 2, two episodes"
+    assert table([[4.0]]).half_band().tolist() == [0.0], "a single episode has no spread"
+
+
+def test_in_a_band_a_test_episode_counts_once_however_many_rankings_were_played_on_it() -> None:
+    """Episodes differ by 6 and rankings by 2: means 1, 4 and 7 with variance 9 over 3 episodes."""
+    found = mean_curve("random", [table([[0, 3, 6]]), table([[2, 5, 8]])])
+    assert found.rankings == 2
+    assert found.by_test_episode().returns.tolist() == [[1, 4, 7]]
+    assert found.half_band()[0] == pytest.approx(quantile(0.025, 2) * 3**0.5, rel=1e-12)
+    shown = found.shown()
+    assert shown.returns == (4.0,)
+    assert (shown.low[0] + shown.high[0]) / 2 == pytest.approx(4.0)
+    assert shown.episodes == (3,)
+    assert shown.steps == (0.4,)
+    assert found.episodes.tolist() == [6], "what was played"
+
+
+def test_the_same_ranking_twice_has_the_band_of_the_ranking() -> None:
+    once = table([[1, 2, 3, 4, 5], [3, 1, 4, np.nan, np.nan]])
+    twice = mean_curve("random", [once, once])
+    assert twice.half_band().tolist() == once.half_band().tolist()
+
+
+def test_a_mean_has_only_the_test_episodes_that_all_rankings_played() -> None:
+    short, long = table([[1, 2, np.nan, np.nan]]), table([[3, 4, 50, 60]])
+    found = mean_curve("random", [short, long]).shown()
+    assert (found.returns, found.episodes) == ((2.5,), (2,))
+
+
+def test_a_curve_in_shares_of_the_return_has_its_band_in_shares_too() -> None:
+    shown = table([[1, 3], [5, 7]]).shown().rescaled(-4.0, 6.0)
+    assert shown.returns == (0.6, 1.0)
+    width = shown.high[0] - shown.low[0]
+    assert width == pytest.approx(2 * quantile(0.025, 1) / 10)
+
+
+def test_over_steps_only_what_is_best_so_far_counts() -> None:
+    steps, returns = (0.0, 0.3, 0.2, 0.6, 0.3), (0.1, 0.5, 0.6, 0.9, 0.55)
+    low, high = (tuple(one + by for one in returns) for by in (-0.1, 0.1))
+    states = (0.0, 0.25, 0.5, 0.75, 1.0)
+    whole = ShownCurve("m", (0, 1, 2, 3, 4), states, steps, returns, low, high, (9,) * 5)
+    best = whole.best_by_steps()
+    assert (best.steps, best.returns) == ((0.0, 0.2, 0.6), (0.1, 0.6, 0.9))
+    assert best.kept == (0, 2, 3)
+    assert best.low == pytest.approx([0.0, 0.5, 0.8])
 
 
 def test_the_mean_of_curves_pools_their_episodes() -> None:

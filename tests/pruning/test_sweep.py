@@ -19,13 +19,12 @@ from rpd_core.config.settings import STANDARD_MEASURES, check_value
 from rpd_core.errors import ConfigError, StoreError
 from rpd_core.play.jobs import RANKED_STEPS, Evaluation
 from rpd_core.plugin.protocols import Episodes
-from rpd_core.pruning.curves import averaged_curve, fewest_states, fewest_steps, reaching
+from rpd_core.pruning.curves import fewest_states, fewest_steps, mean_curve, reaching, shown_curves
 from rpd_core.pruning.evaluation import Evaluations, stored_table
 from rpd_core.pruning.references import References
 from rpd_core.pruning.stopping import ERROR, FIRST, Rule, is_open, look_sizes, rule_for
 from rpd_core.pruning.sweep import Sweep, sweep
-from rpd_pictures.plots.data import curves_of
-from rpd_report.sweep import sweep_lines
+from rpd_core.pruning.tails import quantile
 
 STATES, LENGTH, TESTED = 200, 50, 100
 
@@ -150,7 +149,7 @@ def thresholds(swept: Sweep) -> Iterator[tuple[str, float, Any, Any]]:
     """Return what is reported: of each measure, of random rankings, their best and their mean."""
     groups = {name: [curve] for name, curve in swept.curves.items()}
     groups["random_best"] = list(swept.random_curves)
-    groups["random"] = [averaged_curve("random", swept.random_curves)]
+    groups["random"] = [mean_curve("random", swept.random_curves).by_test_episode()]
     for target in (0.9, 0.5):
         for name, curves in groups.items():
             points = reaching(curves, target)
@@ -243,16 +242,16 @@ def test_an_adaptive_sweep_answers_as_a_full_one_does(adaptive: rpd.Run) -> None
 def test_curves_tell_the_episodes_behind_each_point(adaptive: rpd.Run) -> None:
     counts = {name: curve.episodes.tolist() for name, curve in adaptive.curves.items()}
     assert {one for some in counts.values() for one in some} == {6, 40}
-    lines = {line.name: line for line in sweep_lines(adaptive)}
-    drawn = curves_of(adaptive)
+    lines = shown_curves(adaptive.curves, adaptive.random_curves)
     for name, curve in adaptive.curves.items():
         line, known = lines[name], [row[~np.isnan(row)] for row in curve.returns]
         assert list(line.episodes) == counts[name] == [len(row) for row in known]
-        assert list(line.mean) == pytest.approx([row.mean() for row in known])
-        errors = np.array([row.std(ddof=1) / np.sqrt(len(row)) for row in known])
-        assert drawn[name].high - drawn[name].mean == pytest.approx(1.959964 * errors)
+        assert list(line.returns) == pytest.approx([row.mean() for row in known])
+        errors = [row.std(ddof=1) / np.sqrt(len(row)) for row in known]
+        half = [quantile(0.025, len(row) - 1) * e for row, e in zip(known, errors, strict=True)]
+        assert np.subtract(line.high, line.returns) == pytest.approx(np.array(half))
         assert np.isfinite([line.low, line.high, line.steps]).all()
-    assert np.isfinite(drawn["random"].high).all()
+    assert np.isfinite(lines["random"].high).all()
     assert lines["random"].episodes == tuple(
         np.min([curve.episodes for curve in adaptive.random_curves], axis=0).tolist()
     )

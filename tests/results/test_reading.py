@@ -220,7 +220,7 @@ def test_a_run_without_what_is_asked_of_it_is_answered_with_an_example(tmp_path:
     assert line == (
         f"rpd: STATE or RANK is missing after {str(run)!r}: for example rpd explain {run} 1"
     )
-    assert refusal("plot", run).endswith(f"for example rpd plot {run} curves")
+    assert refusal("draw", run).endswith(f"for example rpd draw {run} curves")
     assert refusal("replay", run).endswith(f"for example rpd replay {run} suite:0")
 
 

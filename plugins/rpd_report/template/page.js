@@ -2,8 +2,6 @@
 (() => {
   const byId = (id) => document.getElementById(id);
   const data = JSON.parse(byId("page-data").textContent);
-  const dark = window.matchMedia("(prefers-color-scheme: dark)");
-  const drawnDocuments = [];
   const percent = (value, digits = 0) =>
     value === null ? "–" : `${(100 * value).toFixed(digits)}%`;
   const signed = (value) => (value > -0.005 ? "+" : "") + value.toFixed(2).replace("-0.00", "0.00");
@@ -30,128 +28,16 @@
     return JSON.parse(await new Response(stream).text());
   }
 
-  // ------------------------------------------------------------------ charts
+  // ------------------------------------------------------------------ curves
 
-  async function embed(item, place) {
-    const view = await Bokeh.embed.embed_item(item, place);
-    const model = Bokeh.documents[Bokeh.documents.length - 1];
-    drawnDocuments.push(model);
-    return { view, model };
-  }
-
-  function paint() {
-    const style = getComputedStyle(document.documentElement);
-    const [text, soft, line, back] = ["--text", "--soft", "--line", "--back"].map((name) =>
-      style.getPropertyValue(name).trim());
-    for (const model of drawnDocuments) {
-      for (const plot of model.roots()) {
-        for (const side of ["left", "below", "right"]) {
-          for (const part of plot[side]) {
-            if ("axis_label_text_color" in part) {
-              part.axis_label_text_color = soft;
-              part.axis_line_color = soft;
-              part.major_tick_line_color = soft;
-              part.minor_tick_line_color = null;
-              part.axis_label_text_font_style = "normal";
-            }
-            if ("major_label_text_color" in part) part.major_label_text_color = soft;
-            if ("background_fill_alpha" in part) part.background_fill_alpha = 0;
-          }
-        }
-        for (const part of plot.center) {
-          if ("grid_line_color" in part) part.grid_line_color = line;
-        }
-        const confirmed = model.get_model_by_name("confirmed");
-        if (confirmed !== null) {
-          confirmed.glyph.fill_color = { value: text };
-          confirmed.glyph.line_color = { value: back };
-        }
-      }
-    }
-  }
-
-  const curves = {};
-
-  async function drawCurves() {
-    for (const [axis, item] of Object.entries(data.charts)) {
-      curves[axis] = (await embed(item, byId(`chart-${axis}`))).model;
-    }
+  function startCurves() {
     for (const box of document.querySelectorAll("[data-line]")) {
-      box.addEventListener("change", () => showLine(box.dataset.line, box.checked));
+      box.addEventListener("change", () => {
+        for (const line of document.querySelectorAll("[data-curve]")) {
+          if (line.dataset.curve === box.dataset.line) line.style.display = box.checked ? "" : "none";
+        }
+      });
     }
-  }
-
-  function showLine(name, visible) {
-    for (const model of Object.values(curves)) {
-      for (const part of ["line", "dots", "band"]) {
-        const found = model.get_model_by_name(`${part} ${name}`);
-        if (found !== null) found.visible = visible;
-      }
-    }
-  }
-
-  // ------------------------------------------------------------------ planes
-
-  async function drawPlanes() {
-    for (const place of document.querySelectorAll("[data-plane]")) {
-      const number = Number(place.dataset.plane);
-      const plane = await unpack(`plane-data-${number}`);
-      const models = [];
-      for (const chart of place.querySelectorAll("[data-layer]")) {
-        const item = data.planes[number][Number(chart.dataset.layer)];
-        models.push((await embed(item, chart)).model);
-      }
-      const across = place.querySelector(".plane-x");
-      const up = place.querySelector(".plane-y");
-      const fill = () => {
-        const axes = [plane.axes[Number(across.value)], plane.axes[Number(up.value)]];
-        plane.layers.forEach((layer, at) => fillPlane(models[at], layer, ...axes));
-      };
-      across.addEventListener("change", fill);
-      up.addEventListener("change", fill);
-      fill();
-    }
-  }
-
-  function fillPlane(model, layer, x, y) {
-    const cells = new Map();
-    x.at.forEach((column, state) => {
-      const name = `${column} ${y.at[state]}`;
-      const value = layer.values[state];
-      const cell = cells.get(name) ?? { column, row: y.at[state], sum: 0, top: -Infinity, count: 0 };
-      cell.sum += value;
-      cell.top = Math.max(cell.top, value);
-      cell.count += 1;
-      cells.set(name, cell);
-    });
-    const values = (cell) =>
-      layer.combine === "sum" ? cell.sum : layer.combine === "max" ? cell.top : cell.sum / cell.count;
-    const all = [...cells.values()].sort((a, b) => a.column - b.column || a.row - b.row);
-    const middle = (axis, at) => axis.start + axis.width * (at + 0.5);
-    const found = all.map(values);
-    const [plot] = model.roots();
-    const mapper = model.get_model_by_name("colours");
-    let low = Math.min(...found), high = Math.max(...found);
-    if (!(high > low)) high = low + (Math.abs(low) || 1);
-    if (layer.combine === "sum" && low <= 0) low = high / 1e4;
-    mapper.low = low;
-    mapper.high = high;
-    model.get_model_by_name("cells").data = {
-      x: all.map((cell) => middle(x, cell.column)),
-      y: all.map((cell) => middle(y, cell.row)),
-      width: all.map(() => x.width),
-      height: all.map(() => y.width),
-      value: found,
-      count: all.map((cell) => cell.count),
-    };
-    for (const [range, axis, at] of [[plot.x_range, x, "column"], [plot.y_range, y, "row"]]) {
-      const places = all.map((cell) => cell[at]);
-      const from = axis.start + axis.width * Math.min(...places);
-      const to = axis.start + axis.width * (Math.max(...places) + 1);
-      range.setv({ start: from, end: to, reset_start: from, reset_end: to });
-    }
-    plot.below[0].axis_label = x.name + (x.unit.trim() ? ` (${x.unit.trim()})` : "");
-    plot.left[0].axis_label = y.name + (y.unit.trim() ? ` (${y.unit.trim()})` : "");
   }
 
   // ------------------------------------------------------------------- table
@@ -344,12 +230,12 @@
     const slider = byId("keep-number");
     const choice = byId("keep-measure");
     if (slider === null) return;
-    const lines = Object.fromEntries(data.lines.map((line) => [line.name, line]));
+    const lines = Object.fromEntries(data.lines.map((line) => [line.measure, line]));
     const move = () => moveTo(lines[choice.value], slider);
     slider.addEventListener("input", move);
     choice.addEventListener("change", move);
     const first = lines[choice.value];
-    const target = first.mean.findIndex((mean) => mean >= data.target);
+    const target = first.returns.findIndex((mean) => mean >= data.target);
     slider.value = target < 0 ? first.kept.length - 1 : target;
     move();
   }
@@ -359,18 +245,14 @@
     const kept = line.kept[at];
     byId("keep-count").textContent = `${kept}`;
     slider.setAttribute("aria-valuetext", `${kept} states`);
-    byId("keep-return").textContent = figure(line.mean[at]);
+    byId("keep-return").textContent = figure(line.returns[at]);
     byId("keep-return-note").textContent =
       `mean return (${figure(line.low[at])} to ${figure(line.high[at])}, ${line.episodes[at]} episodes)`;
     const span = data.original - data.reference;
-    byId("keep-share").textContent = span ? percent((line.mean[at] - data.reference) / span) : "–";
+    byId("keep-share").textContent = span ? percent((line.returns[at] - data.reference) / span) : "–";
     byId("keep-steps").textContent = percent(line.steps[at]);
     byId("keep-states").textContent = percent(line.states[at], 1);
-    for (const [axis, model] of Object.entries(curves)) {
-      const shares = axis === "states" ? line.states : line.steps;
-      model.get_model_by_name("chosen").data = { x: [shares[at]], y: [line.mean[at]] };
-    }
-    table.measure = line.name;
+    table.measure = line.measure;
     table.kept = kept;
     if (table.rows !== null) showKept(kept);
   }
@@ -429,13 +311,7 @@
   async function start() {
     startClips();
     startPrinting();
-    if (typeof Bokeh !== "undefined") {
-      document.documentElement.classList.add("drawn");
-      await drawCurves();
-      await drawPlanes();
-      paint();
-      dark.addEventListener("change", paint);
-    }
+    startCurves();
     await startTable();
     startSlider();
     document.documentElement.dataset.ready = "yes";

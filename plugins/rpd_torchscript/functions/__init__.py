@@ -1,1 +1,1 @@
-"""The functions that a stranger's code may call, each by its exact name and with its own checks."""
+"""The functions that are run for a stranger."""

@@ -145,7 +145,7 @@ class Gatherer(Protocol):
 
 @runtime_checkable
 class Plotter(Protocol):
-    """A panel that draws a figure for papers, too: `rpd plot RUN map` asks for it."""
+    """A panel that draws a figure for papers, too: `rpd draw RUN map` asks for it."""
 
     def plot(self, view: PanelView, figure: Any) -> bool:
         """Draw on an empty matplotlib figure; return whether there was anything to draw."""

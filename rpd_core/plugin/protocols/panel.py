@@ -107,16 +107,16 @@ class Layer:
 
 @dataclass(frozen=True)
 class Plane:
-    """Heatmaps side by side, one per layer, over two variables that the reader chooses."""
+    """Heatmaps side by side, one per layer, over two of the axes."""
 
     axes: tuple[Axis, ...]
     """At least two, all over the same states."""
     layers: tuple[Layer, ...]
     """At least one, over the same states."""
     x: int = 0
-    """Position of the axis that is shown first from left to right."""
+    """Position of the axis that is shown from left to right."""
     y: int = 1
-    """Position of the axis that is shown first from bottom to top."""
+    """Position of the axis that is shown from bottom to top."""
 
 
 Block = Paragraph | Image | Plane

@@ -18,7 +18,7 @@ from stores import corridor, finish, tree
 from strangers import having
 
 import rpd
-from rpd_compare.differences import Change
+from rpd_compare.changes import Change
 from rpd_compare.page import page_of
 from rpd_core.errors import ConfigError, EvidenceError, StoreError
 

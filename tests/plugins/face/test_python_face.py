@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import html
+import inspect
 import json
 import subprocess
 import sys
@@ -73,10 +74,23 @@ def of_objects(tmp_path_factory: pytest.TempPathFactory) -> rpd.Run:
     return rpd.run(bridge(), QGoesOn(), out=out, executor=elsewhere, **SMALL)
 
 
-def test_the_module_rpd_is_rpd_core_under_the_name_of_the_command() -> None:
-    assert {name: getattr(rpd, name) for name in rpd.__all__} == {
-        name: getattr(rpd_core, name) for name in rpd_core.__all__
+OWN = {
+    *("Run", "bench", "build_suite", "compare", "grid", "merge_runs", "open_run", "report"),
+    *("reproduce", "run", "validate", "vary", "Comparison", "Grid"),
+    "Reproduction",
+}
+"""What the face adds to the core, or shows in a richer way."""
+
+
+def test_the_module_rpd_is_rpd_core_with_what_applications_add() -> None:
+    assert {*rpd.__all__} == {*rpd_core.__all__, *OWN}
+    cores = {*rpd_core.__all__} - OWN
+    assert {name: getattr(rpd, name) for name in cores} == {
+        name: getattr(rpd_core, name) for name in cores
     }
+    assert issubclass(rpd.Run, rpd_core.Run)
+    assert rpd.run.__doc__ == rpd_core.run.__doc__
+    assert inspect.signature(rpd.run) == inspect.signature(rpd_core.run)
     assert rpd.__version__ == rpd_core.__version__
     assert rpd.__version__[0].isdecimal()
     assert {"run", "__version__"} <= {*dir(rpd)}

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from rpd_core.pruning.curves import ShownCurve
 from rpd_pictures.cards import Card, draw_card, side_by_side
-from rpd_pictures.plots.curves import CurvesData, draw_curves
-from rpd_pictures.plots.data import PlottedCurve
-from rpd_pictures.plots.map import MapData, draw_map
-from rpd_pictures.plots.style import rendered
+from rpd_pictures.figures.curves import CurvesData, draw_curves
+from rpd_pictures.figures.map import MapData, draw_plane
+from rpd_pictures.figures.style import rendered
 
 FOLDER = Path(__file__).parent / "references"
 WIDTH = 160
@@ -31,7 +31,8 @@ def curves(shift: float) -> Image.Image:
     found = {}
     for name, power in (("tarantula", 0.5), ("ochiai", 2.0), ("random", 1.0)):
         mean = np.clip(shares**power + shift, 0.0, 1.0)
-        found[name] = PlottedCurve(name, shares, shares, mean, mean - 0.1, mean + 0.1)
+        columns = (np.arange(11), shares, shares, mean, mean - 0.1, mean + 0.1, np.full(11, 9))
+        found[name] = ShownCurve(name, *(tuple(column.tolist()) for column in columns))
     return _opened(rendered(draw_curves(CurvesData("a policy on a task", found, 0.9, None)), "png"))
 
 
@@ -40,7 +41,7 @@ def plane(shift: float) -> Image.Image:
     effects[int(3 - 3 * shift), :] = np.nan
     visits = np.full((4, 6), 10.0)
     names = tuple("012345"), tuple("0123")
-    return _opened(rendered(draw_map(MapData(("x", "y (m)"), *names, effects, visits)), "png"))
+    return _opened(rendered(draw_plane(MapData(("x", "y (m)"), *names, effects, visits)), "png"))
 
 
 def cards(shift: float) -> Image.Image:

@@ -27,9 +27,9 @@ from rpd_core.results.pictures import picture_folder, read_pictures
 from rpd_core.results.verification import verify
 from rpd_pictures import cards, files
 from rpd_pictures.clips import ClipJob, choose_pairs, film_pairs
+from rpd_pictures.pictures import take_pictures, visits_of
 from rpd_pictures.portraits import Sighting, affordable
 from rpd_pictures.scene import Scene, gathered_by
-from rpd_pictures.taking import take_pictures, visits_of
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def test_pictures_have_the_same_bytes_again(run: rpd.Run, tmp_path: Path) -> Non
     assert any(name.endswith("index.json") for name in before)
     stray = picture_folder(copy, str(run.name)) / "states" / "17.webp"
     stray.write_bytes(b"old")
-    rpd.take_pictures(copy)
+    rpd.open_run(copy).draw("pictures")
     assert contents(copy, "pictures/**/*") == before
 
 
@@ -202,7 +202,7 @@ class Drawn:
 
 
 def test_words_stand_in_where_nothing_is_drawn(tmp_path: Path) -> None:
-    done = finish(tmp_path / "run", corridor(env=Blind(), evidence=2), finish=("pictures",))
+    done = finish(tmp_path / "run", corridor(env=Blind(), evidence=2), finish=("draw",))
     pictures = read_pictures(done.path, str(done.name))
     assert pictures is not None
     assert pictures.states == {}
@@ -214,7 +214,7 @@ def test_words_stand_in_where_nothing_is_drawn(tmp_path: Path) -> None:
 
 def test_the_abstraction_draws_where_the_environment_does_not(tmp_path: Path) -> None:
     asked = corridor(env=Blind(), abstraction=(Drawn(),), evidence=2)
-    done = finish(tmp_path / "run", asked, finish=("pictures",))
+    done = finish(tmp_path / "run", asked, finish=("draw",))
     pictures = read_pictures(done.path, str(done.name))
     assert pictures is not None
     assert pictures.missing.endswith("states are drawn by the abstraction")
@@ -228,9 +228,7 @@ def test_the_abstraction_draws_where_the_environment_does_not(tmp_path: Path) ->
 
 
 def test_the_drawing_stands_beside_the_frame(tmp_path: Path) -> None:
-    done = finish(
-        tmp_path / "run", corridor(abstraction=(Drawn(),), evidence=2), finish=("pictures",)
-    )
+    done = finish(tmp_path / "run", corridor(abstraction=(Drawn(),), evidence=2), finish=("draw",))
     pictures = read_pictures(done.path, str(done.name))
     assert pictures is not None
     (frame,) = frames_of(next(iter(pictures.states.values())))
@@ -242,9 +240,9 @@ def test_a_run_without_a_place_for_pictures_has_its_answer(tmp_path: Path) -> No
     heard: list[str] = []
     ready(tmp_path / "run")
     (tmp_path / "run" / "pictures").symlink_to(tmp_path / "elsewhere")
-    done = finish(tmp_path / "run", finish=("pictures",), note=heard.append)
+    done = finish(tmp_path / "run", finish=("draw",), note=heard.append)
     assert done.summary.decisions is not None
-    assert [text for text in heard if "no pictures were taken" in text]
+    assert [text for text in heard if "the run has its answer, but rpd draw failed: " in text]
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
@@ -255,7 +253,7 @@ def test_a_run_without_a_place_for_pictures_has_its_answer(tmp_path: Path) -> No
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> rpd.Run:
     """A run on the corridor with pictures."""
     path = tmp_path_factory.mktemp("drawn") / "run"
-    return finish(path, corridor(evidence=2), finish=("pictures",))
+    return finish(path, corridor(evidence=2), finish=("draw",))
 
 
 @pytest.fixture
@@ -293,7 +291,7 @@ def test_pictures_that_have_gone_are_left_out_and_named_by_verify(pictured: rpd.
     ("change", "told"),
     [
         ({"states": {"1": "../../../run.json"}}, "names '../../../run.json', which is outside"),
-        ({"states": {"1": "/etc/passwd"}}, "delete the index and run rpd pictures"),
+        ({"states": {"1": "/etc/passwd"}}, "delete the index and run rpd draw pictures"),
         ({"states": {"1" * 5001: "states/1.webp"}}, "index.json': '11111"),
         ({"clips": [{}] * 10_001}, "entries, at most 10000 can be: delete the file"),
         ({"panels": {"a": dict.fromkeys(map(str, range(10_001)), "b")}}, "at most 10000 can be"),

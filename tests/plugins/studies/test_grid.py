@@ -305,11 +305,13 @@ def test_a_target_that_was_never_reached_is_counted_and_written() -> None:
 
 
 def test_a_band_is_a_deviation_wide_and_ends_where_no_seed_goes() -> None:
-    from rpd_pictures.plots.bands import band_of
-    from rpd_studies.results import CurvePoint
+    from rpd_core.pruning.curves import ShownCurve
+    from rpd_pictures.figures.bands import band_of
 
     def band(*shares: float) -> tuple[float, float, float]:
-        found = band_of([[CurvePoint(0.0, 0.0, share)] for share in shares], "states")
+        ends = ((share,) for share in shares)
+        curves = [ShownCurve("m", (0,), (0.0,), (0.0,), end, end, end, (1,)) for end in ends]
+        found = band_of([[curve] for curve in curves], "states")
         return found.low[0], found.mean[0], found.high[0]
 
     assert band(0.5) == (0.5, 0.5, 0.5)

@@ -95,7 +95,7 @@ def members(
         "data.pkl": b"\x80\x02" + record("__torch__.Net", state) + b".",
         "code/__torch__.py": code,
         "constants.pkl": b"\x80\x02).",
-        "version": "3\n",
+        "version": "10\n",
         "byteorder": "little",
     }
 

@@ -1,0 +1,77 @@
+"""Drawing a run: figures, films, traces, and the pictures that are stored with it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.figure import Figure
+
+from rpd_core.results.run import Run
+from rpd_core.store.files import write_whole
+from rpd_pictures.figures.balance import balance_data, draw_balance
+from rpd_pictures.figures.curves import curves_data, draw_curves
+from rpd_pictures.figures.decisions import decisions_data, draw_decisions
+from rpd_pictures.figures.deletion import deletion_data, draw_deletion
+from rpd_pictures.figures.map import draw_map
+from rpd_pictures.figures.rounds import draw_rounds, rounds_data
+from rpd_pictures.figures.scores import draw_scores, scores_data
+from rpd_pictures.figures.style import rendered
+from rpd_pictures.subjects import subject_of, target_file
+
+if TYPE_CHECKING:
+    from rpd_core.results.pictures import Pictures
+    from rpd_pictures.film import Film
+
+
+def _curves(run: Run, measure: str | Sequence[str] = ()) -> Figure:
+    return draw_curves(curves_data(run, _several(measure)))
+
+
+def _scores(run: Run, measure: str | Sequence[str] = ()) -> Figure:
+    return draw_scores(scores_data(run, _several(measure)))
+
+
+def _decisions(run: Run, count: int = 15) -> Figure:
+    return draw_decisions(decisions_data(run, count))
+
+
+def _several(measure: str | Sequence[str]) -> Sequence[str]:
+    return (measure,) if isinstance(measure, str) else measure
+
+
+FIGURES: dict[str, Callable[..., Figure]] = {
+    "curves": _curves,
+    "scores": _scores,
+    "decisions": _decisions,
+    "map": draw_map,
+    "deletion": lambda run: draw_deletion(deletion_data(run)),
+    "rounds": lambda run: draw_rounds(rounds_data(run)),
+    "balance": lambda run: draw_balance(balance_data(run)),
+}
+
+
+def draw(
+    run: Run, name: str, out: str | os.PathLike[str] | None = None, **options: Any
+) -> Figure | Film | Pictures:
+    """Draw one of the subjects of a run: a figure, a film or trace in a file, or pictures.
+
+    A figure is written only where `out` names a file; pictures are stored with the run.
+    """
+    subject = subject_of(name, options)
+    path = None if out is None else target_file(name, Path(out), name)
+    if name in FIGURES:
+        figure = FIGURES[name](run, **options)
+        if path is not None:
+            write_whole(path, rendered(figure, path.suffix.lower().lstrip(".")))
+        return figure
+    if subject.suffixes:
+        from rpd_pictures.film import Wanted, draw_film  # it plays
+
+        trust = options.pop("trust_policy", False)
+        return draw_film(run, Wanted(**options, trace=name == "trace"), path, trust)
+    from rpd_pictures.pictures import take_again  # it plays
+
+    return take_again(run, **options)

@@ -1,0 +1,93 @@
+"""The first decisions of the list: effects with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from matplotlib.figure import Figure
+
+from rpd_core.errors import ConfigError
+from rpd_core.results.run import Run
+from rpd_core.results.words import reached_words
+from rpd_pictures.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, house_style, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from rpd_core.results.records import Decision
+
+_LONGEST = 52
+"""Characters of a state."""
+_MARKS = {
+    "matters": (BLUE, "o", "matters"),
+    "default-better": (ORANGE, "D", "the default is better"),
+    "harmless": (GREEN, "s", "harmless"),
+    "undecided": (GREY, "v", "undecided"),
+}
+
+
+def decisions_data(run: Run, count: int = 15) -> tuple[Decision, ...]:
+    """Return the first decisions of the list."""
+    rows = run.top(count)
+    if not rows:
+        raise ConfigError("no state has enough episodes in each arm: there is no list to draw")
+    return rows
+
+
+@house_style()
+def draw_decisions(rows: Sequence[Decision]) -> Figure:
+    """Draw one line per decision, the first on top, with what is done and how often it is met."""
+    figure = new_figure(7.2, 0.9 + 0.24 * len(rows))
+    axes = figure.subplots()
+    axes.axvline(0, color=BLACK, linewidth=0.8)
+    for place, row in enumerate(rows):
+        color, marker, _ = _MARKS.get(row.verdict, (GREY, "x", row.verdict))
+        axes.plot([row.low, row.high], [place, place], color=color, linewidth=1.6)
+        axes.plot([row.effect], [place], marker=marker, color=color, markersize=5)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_yticks(range(len(rows)), [f"{_cut(row.state)}  {row.rank}" for row in rows])
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="y", visible=False)
+    axes.set_xlabel("effect: risk of failing if mutated minus risk if kept, with 95% interval")
+    _label_right(axes, rows)
+    _add_legend(figure, axes, rows)
+    return figure
+
+
+def _label_right(axes: Axes, rows: Sequence[Decision]) -> None:
+    """Write beside each decision what policy and default action do, and how often it is reached."""
+    other = axes.secondary_yaxis("right")
+    labels = [
+        f"{_first(row.policy_action)} / {_first(row.default_action)},  {reached_words(row.reached)}"
+        for row in rows
+    ]
+    other.set_yticks(range(len(rows)), labels, fontsize=7)
+    other.tick_params(axis="y", length=0)
+    other.spines["right"].set_visible(False)
+    for x, side, words in (
+        (1.01, "left", "policy / default,  reached unmutated"),
+        (-0.01, "right", "state  rank"),
+    ):
+        axes.annotate(
+            words, (x, 1.0), xycoords="axes fraction", ha=side, va="bottom", fontsize=7,
+            xytext=(0, 2), textcoords="offset points", color="#444444",
+        )  # fmt: skip
+
+
+def _first(words: str) -> str:
+    first = words if words.startswith("(") else words.partition(", ")[0]
+    return first if len(first) <= 14 else f"{first[:13]}…"
+
+
+def _add_legend(figure: Figure, axes: Axes, rows: Sequence[Decision]) -> None:
+    found = {row.verdict for row in rows}
+    for verdict, (color, marker, words) in _MARKS.items():
+        if verdict in found:
+            axes.plot([], [], marker=marker, color=color, label=words)
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

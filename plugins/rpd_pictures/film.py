@@ -1,0 +1,293 @@
+"""Episodes and decisions of a run as films, drawn on request; nothing is written to the run."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from PIL import Image
+
+from rpd_core.config.resolve import Setup
+from rpd_core.errors import ConfigError, RpdError
+from rpd_core.play.deciders import EachItsOwn
+from rpd_core.play.loop import Plan
+from rpd_core.play.recipe import recipe_of
+from rpd_core.play.replay import Watched, watch_episodes
+from rpd_core.play.viewing import Viewer, viewing
+from rpd_core.results.lookup import find_state
+from rpd_core.results.replay import find_episode, stored_setup
+from rpd_core.results.run import Run
+from rpd_core.store.files import file_stem, write_whole
+from rpd_pictures import files
+from rpd_pictures.actors import acting, beside, find_outcome
+from rpd_pictures.cards import Card, draw_card, side_by_side
+from rpd_pictures.clips import (
+    END,
+    PAUSE,
+    ClipJob,
+    Showing,
+    choose_pairs,
+    film_pairs,
+    namer,
+    same_size,
+)
+from rpd_pictures.pictures import visits_of
+from rpd_pictures.subjects import target_file
+from rpd_pictures.trace import draw_trace
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be drawn."""
+
+    episode: str | None = None
+    """Name of an episode, for example `suite:17`; with `find`, its index may be left out."""
+    decision: str | None = None
+    """A decision by rank, key or words: the policy against the default from the very same step."""
+    keep: float | None = None
+    """Share of the states in which the policy is to decide; None: as the episode was played."""
+    find: Literal["failing", "passing"] | None = None
+    """Look for the first episode that fails, or passes, from the one named on."""
+    against: str = "original"
+    """Who acts beside it: `original`, `pruned`, `default` or `none`."""
+    trace: bool = False
+    """Whether the agent's path is drawn as one picture."""
+    frames: int = 200
+    """Steps that are drawn at most."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One side of a film."""
+
+    title: str
+    """Who acts."""
+    total_return: float
+    """Return of the whole episode."""
+    length: int
+    """Its steps."""
+
+
+@dataclass(frozen=True)
+class Film:
+    """What was drawn."""
+
+    path: Path
+    """The file."""
+    episode: str
+    """The episode that it shows."""
+    shown: tuple[Shown, ...]
+    """From left to right."""
+    notes: tuple[str, ...] = ()
+    """What the user should know."""
+
+
+def draw_film(run: Run, wanted: Wanted, out: Path | None = None, trust: bool = False) -> Film:
+    """Draw an episode or a decision; the policy and the environment must be there."""
+    _check(wanted)
+    path = _target(wanted, out)
+    film = _decision_film if wanted.decision is not None else _episode_film
+    setup = _setup(run, trust)
+    with viewing(recipe_of(setup)) as viewer:
+        made = film(run, setup, viewer, wanted)
+    _write(path, made.pages, made.durations)
+    notes = made.notes
+    if viewer.problem:
+        notes = (*notes, f"the environment draws no pictures ({viewer.problem})")
+    return Film(path, made.episode, made.shown, notes)
+
+
+@dataclass(frozen=True)
+class _Frames:
+    episode: str
+    pages: list[Image.Image]
+    durations: list[int]
+    shown: tuple[Shown, ...]
+    notes: tuple[str, ...] = ()
+
+
+def _check(wanted: Wanted) -> None:
+    if wanted.episode is None and wanted.decision is None:
+        other = "" if wanted.trace else " or a --decision"
+        raise ConfigError(f"nothing to draw: name an --episode{other}")
+    if wanted.frames < 1:
+        raise ConfigError(f"frames must be at least 1, got {wanted.frames}")
+    if wanted.find not in (None, "failing", "passing"):
+        raise ConfigError(f"--find takes failing or passing, not {wanted.find!r}")
+    given = {"keep": wanted.keep, "find": wanted.find}
+    unfit = [name for name, value in given.items() if value is not None]
+    if wanted.decision is not None and unfit:
+        raise ConfigError(f"--{unfit[0]} is for an --episode, not for a --decision")
+
+
+def _target(wanted: Wanted, out: Path | None) -> Path:
+    """Return the file to write, whose name is made from what is drawn where none is given."""
+    named = wanted.episode if wanted.decision is None else f"decision-{wanted.decision}"
+    kind = "-trace" if wanted.trace else ""
+    name = "trace" if wanted.trace else "film"
+    path = target_file(name, out, f"{file_stem(str(named))}{kind}")
+    if path.suffix.lower() == ".mp4":
+        files.film_maker()
+    return path
+
+
+def _setup(run: Run, trust: bool) -> Setup:
+    try:
+        return run.setup or stored_setup(run, trust)
+    except RpdError as error:
+        raise ConfigError(
+            f"drawing plays the episode again, which needs the policy and the environment: {error}"
+        ) from error
+
+
+# ------------------------------------------------------------------------- episodes
+
+
+def _episode_film(run: Run, setup: Setup, viewer: Viewer, wanted: Wanted) -> _Frames:
+    name = str(wanted.episode)
+    if wanted.find is not None:
+        episode = find_outcome(run, recipe_of(setup), name, wanted.find, wanted.keep)
+    else:
+        episode = find_episode(run, name)
+    other = beside(run, wanted.against)
+    actors = [*([other] if other else []), acting(run, episode, wanted.keep, wanted.against)]
+    single = Plan(np.zeros(1, dtype=np.int64), episode.identity)
+    plan = Plan(np.zeros(len(actors), dtype=np.int64), np.repeat(episode.identity, len(actors)))
+    keep = EachItsOwn([actor.keep(single) for actor in actors])
+    seen = watch_episodes(
+        viewer.player, plan, keep, lambda position, number: number < wanted.frames, viewer.draws
+    )
+    shown = _shown([actor.title for actor in actors], seen)
+    if wanted.trace:
+        page = _traces(seen, shown)
+        return _Frames(episode.name, [page], [END], shown)
+    show = _Showings(setup, run, shown, wanted.frames)
+    pages = list(show.pages(seen))
+    usual = 1000 // files.FRAMES_PER_SECOND
+    return _Frames(episode.name, pages, [usual] * (len(pages) - 1) + [END], shown, show.notes())
+
+
+def _shown(titles: Sequence[str], seen: Watched) -> tuple[Shown, ...]:
+    rows = zip(titles, seen.episodes.total_return, seen.episodes.length, strict=True)
+    return tuple(Shown(title, float(total), int(length)) for title, total, length in rows)
+
+
+def _traces(seen: Watched, shown: Sequence[Shown]) -> Image.Image:
+    cards = []
+    for steps, last, one in zip(seen.steps, seen.last_places, shown, strict=True):
+        place = last or steps[-1].place
+        decided = sum(step.policy_decided for step in steps)
+        shares = f"red: policy, {decided} steps; blue: default, {len(steps) - decided}"
+        lines = (f"return {one.total_return:g}", shares)
+        card = Card("over", f"{one.length} steps", len(steps), lines, one.title)
+        cards.append(draw_card(draw_trace(steps, place), card))
+    return side_by_side(cards)
+
+
+@dataclass(frozen=True)
+class _Showings:
+    """Both sides of a film, step by step."""
+
+    setup: Setup
+    run: Run
+    shown: tuple[Shown, ...]
+    frames: int
+
+    def pages(self, seen: Watched) -> Iterator[Image.Image]:
+        """Yield the cards of both sides, the shorter one waiting at its end."""
+        sides = [self._cards(seen, side) for side in range(len(self.shown))]
+        for place in range(max(map(len, sides))):
+            yield side_by_side([side[min(place, len(side) - 1)] for side in sides])
+
+    def _cards(self, seen: Watched, side: int) -> list[Image.Image]:
+        one, steps = self.shown[side], seen.steps[side]
+        show = Showing(
+            recipe_of(self.setup), namer(self.run.directory.names().actions), title=one.title
+        )
+        cards = [show.card(step) for step in steps]
+        over = one.length <= self.frames
+        about = f"return {one.total_return:g} after {one.length} steps"
+        last = seen.last_frames[side] if over else steps[-1].frame
+        cards.append(show.last_card(steps[-1], last, "over" if over else "cut", about))
+        return same_size(cards)
+
+    def notes(self) -> tuple[str, ...]:
+        """Return that the film is cut, where it is."""
+        longest = max(one.length for one in self.shown)
+        if longest <= self.frames:
+            return ()
+        return (f"the first {self.frames} of {longest} steps are drawn; --frames draws more",)
+
+
+# ------------------------------------------------------------------------ decisions
+
+
+def _decision_film(run: Run, setup: Setup, viewer: Viewer, wanted: Wanted) -> _Frames:
+    found = run.decided()
+    row = find_state(found, run.analysis.stored, str(wanted.decision))
+    key = int(found.counted.states.key[row])
+    visits = visits_of(run, found.counted.states.key[[row]], _named_episode(wanted.episode))[0]
+    if not visits:
+        raise ConfigError(f"{wanted.episode} does not visit the state {key}: leave --episode out")
+    settings = setup.config.settings
+    job = ClipJob(
+        recipe_of(setup), settings.seed, settings.mutation_rate, (visits,),
+        run.directory.names().actions,
+    )  # fmt: skip
+    (pair,) = choose_pairs(job, viewer)
+    seen = film_pairs(job, viewer, [pair])
+    shown = tuple(
+        Shown(f"{who} in this state", pair.returns[arm], pair.lengths[arm])
+        for arm, who in enumerate(("policy", "default"))
+    )
+    sides = []
+    for side, one in enumerate(shown):
+        show = Showing(job.recipe, namer(job.actions), title=one.title)
+        cards = [show.card(step) for step in seen.steps[side]]
+        who, about = pair.ending(side, int(seen.episodes.length[side]))
+        last = show.last_card(seen.steps[side][-1], seen.last_frames[side], who, about)
+        sides.append(same_size([*cards, last]))
+    pages = [
+        side_by_side([side[min(place, len(side) - 1)] for side in sides])
+        for place in range(max(map(len, sides)))
+    ]
+    usual = 1000 // files.FRAMES_PER_SECOND
+    durations = [usual] * (len(pages) - 1) + [END]
+    visited = [step.number for step in seen.steps[0]].index(pair.visit.step)
+    durations[visited] = PAUSE
+    note = (
+        f"of {pair.tried} episodes that visit the state soonest, {pair.differing} end with "
+        "another return; this is the first of them"
+        if pair.differing
+        else f"the return is the same in all {pair.tried} episodes that were tried"
+    )
+    return _Frames(f"suite:{pair.visit.episode}", pages, durations, shown, (note,))
+
+
+def _named_episode(name: str | None) -> int | None:
+    """Return the mutant episode that a decision is to be shown in; None: any."""
+    if name is None:
+        return None
+    what, _, index = name.rpartition(":")
+    if what not in ("", "suite") or not index.isdecimal():
+        raise ConfigError(f"a decision is shown in a mutant episode, suite:17, not in {name!r}")
+    return int(index)
+
+
+def _write(path: Path, pages: Sequence[Image.Image], durations: Sequence[int]) -> None:
+    suffix = path.suffix.lower()
+    if suffix == ".png":
+        sink = io.BytesIO()
+        pages[0].save(sink, "PNG")
+        content = sink.getvalue()
+    elif len(pages) == 1:
+        content = files.webp(pages[0])
+    else:
+        pages = same_size(pages)
+        film = files.film_mp4 if suffix == ".mp4" else files.film_webp
+        content = film(pages, durations)
+    write_whole(path, content)

@@ -1,0 +1,98 @@
+"""What can be drawn of a run, told once for Python, the command and their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rpd_core.errors import ConfigError, nearest
+
+_FIGURES = (".png", ".svg", ".pdf")
+_OF_EPISODES = ("episode", "keep", "find", "against", "frames", "trust_policy")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Something that can be drawn."""
+
+    about: str
+    """What is seen."""
+    options: tuple[str, ...] = ()
+    """What may be asked of it, by keyword; the options of the command have the same names."""
+    suffixes: tuple[str, ...] = _FIGURES
+    """How the file that it is written to may end; none: it is stored with the run."""
+    plays: bool = False
+    """Whether the policy plays episodes for it."""
+
+
+SUBJECTS = {
+    "curves": Subject(
+        "pruning curves: return against share of states and of steps, with 95 % bands",
+        ("measure",),
+    ),
+    "scores": Subject("scores by rank, a panel per measure", ("measure",)),
+    "decisions": Subject("the first decisions: effects with 95 % intervals", ("count",)),
+    "map": Subject("a map, or a plane of two entries of states: effect, frequency", ("pair",)),
+    "deletion": Subject("what is lost when the first states act by default"),
+    "rounds": Subject("rounds of refining: kept states and share of steps"),
+    "balance": Subject("returns of the mutant episodes, passed and failed; the pilot's rates"),
+    "film": Subject(
+        "an episode beside another policy, or a decision against the default",
+        (*_OF_EPISODES, "decision"),
+        (".webp", ".mp4"),
+        plays=True,
+    ),
+    "trace": Subject(
+        "the agent's path in an episode, as one picture",
+        _OF_EPISODES,
+        (".webp", ".png"),
+        plays=True,
+    ),
+    "pictures": Subject(
+        "the first decisions, some of them filmed; stored with the run",
+        ("trust_policy", "workers", "executor", "progress", "note", "guard"),
+        (),
+        plays=True,
+    ),
+}
+NAMES = ", ".join(SUBJECTS)
+
+
+def subject_of(name: str, options: Iterable[str] = ()) -> Subject:
+    """Return what a word stands for; refuse another word, and options that do not fit."""
+    if name not in SUBJECTS:
+        raise ConfigError(
+            f"{name!r} cannot be drawn.{nearest(name, SUBJECTS)} Draw one of: {NAMES}"
+        )
+    known = {option for one in SUBJECTS.values() for option in one.options}
+    for option in options:
+        if option not in known:
+            raise ConfigError(f"draw() has no argument {option!r}.{nearest(option, known)}")
+        if option not in SUBJECTS[name].options:
+            fitting = [one for one, subject in SUBJECTS.items() if option in subject.options]
+            raise unfit(option, name, fitting)
+    return SUBJECTS[name]
+
+
+def unfit(option: str, name: str, fitting: Iterable[str]) -> ConfigError:
+    """Return the error for an option that is for other subjects."""
+    return ConfigError(
+        f"--{option.replace('_', '-')} is for {' and '.join(fitting)}, not for {name}"
+    )
+
+
+def target_file(name: str, out: Path | None, default: str) -> Path:
+    """Return the file to write; refuse one that cannot be written, before any work."""
+    allowed = SUBJECTS[name].suffixes
+    if not allowed:
+        raise unfit("out", name, [one for one, subject in SUBJECTS.items() if subject.suffixes])
+    path = out or Path(f"{default}{allowed[0]}")
+    if path.suffix.lower() not in allowed:
+        raise ConfigError(
+            f"cannot write {str(path)!r}: its name must end in {', '.join(allowed[:-1])} or "
+            f"{allowed[-1]}"
+        )
+    if not path.parent.is_dir():
+        raise ConfigError(f"cannot write {str(path)!r}: there is no folder {path.parent}")
+    return path

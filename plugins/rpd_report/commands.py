@@ -1,0 +1,46 @@
+"""`rpd report`: the page of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rpd_core.cli import options, shared
+
+if TYPE_CHECKING:
+    from rpd_core.results.run import Run
+    from rpd_core.store.session import Session
+
+
+@shared.reporting
+def report_command(
+    run: options.RunPath = None,
+    analysis: options.AnalysisName = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The page; default: report.html in RUN.")
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Write the page of a run: one file that needs no network."""
+    from rpd_core.cli.text import say
+    from rpd_report.page import write_page
+
+    opened = shared.opened_run(shared.chosen_run(run), analysis)
+    written = write_page(opened, out)
+    if opened.name is None and not as_json:
+        shared.show_note(
+            f"{str(opened.path)!r} has no finished analysis: the page says how far it is"
+        )
+    if as_json:
+        shared.print_json({"page": str(written), "bytes": written.stat().st_size})
+    else:
+        say(shared.answers(), str(written), copied=True)
+
+
+def write_after_run(session: Session, run: Run) -> Path:
+    """Write the page at the end of a run, and return where it is."""
+    from rpd_report.page import write_page
+
+    return write_page(run)

@@ -1,0 +1,86 @@
+"""Template, style and script -> one file that needs nothing else, and lets nothing else in."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from rpd_core.results.words import most_often
+
+_LONGEST = 4000
+"""Characters of a text from outside that are shown."""
+_LONG = 50
+"""Characters of a state that do not fit beside its picture; the script has the same number."""
+
+
+def render(content: dict[str, Any]) -> bytes:
+    """Return the page; only the script that it carries may run in it, and nothing is loaded."""
+    script = _piece("page.js")
+    policy = (
+        f"default-src 'none'; script-src {_hash(script)}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; media-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+    text = _environment().from_string(_piece("page.html")).render(
+        **content,
+        policy=Markup(policy),  # quotes in it are those of the policy
+        style=Markup(_piece("page.css")),
+        script=Markup(script),
+    )  # fmt: skip
+    return text.encode("utf-8", errors="replace")
+
+
+def _hash(script: str) -> str:
+    digest = hashlib.sha256(script.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+@cache
+def _piece(name: str) -> str:
+    return (files("rpd_report") / "template" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["signed"] = _signed
+    made.filters["parts"] = _parts
+    made.filters["long"] = _is_long
+    made.filters["most_often"] = most_often
+    return made
+
+
+def _signed(value: float) -> str:
+    return f"{value + 0.0:+.2f}".replace("-0.00", "+0.00")
+
+
+def _is_long(state: str) -> bool:
+    """Return whether the words of a state want the whole width of its cell."""
+    return "\n" not in state and len(_parts(state)[0]) > _LONG
+
+
+def _parts(state: str) -> tuple[str, str]:
+    """Return a state's words and what draws it in signs, in brackets behind them, if anything."""
+    words, bracket, drawn = state.partition("  [")
+    return (words, f"[{drawn}") if bracket and drawn.endswith("]") else (state, "")
+
+
+def _shown(value: Any) -> Any:
+    """Return what an expression writes: texts from outside in printable signs, and not too long."""
+    if isinstance(value, Markup) or not isinstance(value, str):
+        return value
+    text = value if len(value) <= _LONGEST or value.startswith("data:image/") else (
+        f"{value[:_LONGEST]}…"
+    )  # fmt: skip
+    return "".join(sign if sign.isprintable() or sign == "\n" else "\ufffd" for sign in text)

@@ -1,0 +1,228 @@
+"""One of torch's operators, called as torch's own schema of it says.
+
+A schema names and types every argument of an overload, its default, and whether the tensor is
+changed. So nothing of this has to be said again: an operator is its name and a rule, which bounds
+the size of the result and the work before torch is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from rpd_torchscript.limits import Fault, Meter, check_count
+from rpd_torchscript.values import TYPE_OF_CODE, kind_of
+
+Given = dict[str, Any]
+"""The arguments of a call by their names in torch's schema, defaults filled in."""
+Rule = Callable[[Meter, Given], None]
+"""Refuses a call, or counts its work before it is done."""
+
+_FITS: dict[str, Callable[[Any], bool]] = {
+    "Tensor": lambda value: type(value) is Tensor,
+    "int": lambda value: type(value) is int,
+    "float": lambda value: type(value) in (int, float),
+    "number": lambda value: type(value) in (int, float, bool),
+    "bool": lambda value: type(value) is bool,
+    "str": lambda value: type(value) is str,
+    "Device": lambda value: isinstance(value, torch.device),
+    "ScalarType": lambda value: type(value) is int and value in TYPE_OF_CODE,
+    "MemoryFormat": lambda value: type(value) is int and 0 <= value <= 3,
+    "Layout": lambda value: type(value) is int and value == 0,
+}
+"""Whether a value is of a type in a schema; a layout of 0 is the ordinary one."""
+_STRANGE_TYPES = ("Dimname", "Generator", "complex", "(t[] ")
+_STRANGE_OVERLOADS = ("aten::view.dtype", "aten::where.default", "aten::repeat_interleave.Tensor")
+"""Bytes seen as other numbers; shapes that depend on numbers."""
+_CODED = ("Device", "Layout", "MemoryFormat", "ScalarType")
+_FASTEST = (torch._C._nn, torch._C._VariableFunctions, torch._C.TensorBase)
+
+
+class Deed(NamedTuple):
+    """What a call did, to do it again without checks."""
+
+    function: Any
+    arguments: Sequence[Any]
+    named: dict[str, Any]
+    writes: bool = False
+    """Whether it changes one of its arguments."""
+
+
+class Parameter(NamedTuple):
+    """One argument of an overload."""
+
+    name: str
+    fits: Callable[[Any], bool]
+    required: bool
+    default: Any
+    by_name: bool
+    is_changed: bool
+    is_coded: bool
+    """Whether TorchScript writes it as a number where Python does not: types and the like."""
+
+    @classmethod
+    def of(cls, argument: Any) -> Parameter:
+        """Read an argument of a schema."""
+        kind = argument.real_type.annotation_str
+        if argument.name == "dtype":  # some schemas call it a whole number, and torch believes it
+            kind = kind.replace("int", "ScalarType")
+        return cls(
+            argument.name,
+            _fits(kind, argument.N),
+            not argument.has_default_value(),
+            argument.default_value,
+            argument.kwarg_only,
+            argument.alias_info is not None and argument.alias_info.is_write,
+            any(word in kind for word in _CODED),
+        )
+
+
+def _fits(kind: str, width: int | None) -> Callable[[Any], bool]:
+    """Return the check of a type as a schema writes it; a list of fixed width may be one number."""
+    if kind.startswith("Optional["):
+        inner = _fits(kind[9:-1], width)
+        return lambda value: value is None or inner(value)
+    if kind.startswith("List["):
+        item = _fits(kind[5:-1], None)
+        return lambda value: (
+            all(map(item, value))
+            if isinstance(value, list | tuple)
+            else width is not None and item(value)
+        )
+    return _FITS[kind]
+
+
+@dataclass(frozen=True)
+class Overload:
+    """One schema of an operator."""
+
+    operator: Any
+    parameters: tuple[Parameter, ...]
+
+    @classmethod
+    def of(cls, operator: Any) -> Overload:
+        """Read the schema of one of torch's overloads."""
+        return cls(operator, tuple(map(Parameter.of, operator._schema.arguments)))
+
+    @property
+    def writes(self) -> bool:
+        """Whether a call changes one of its arguments."""
+        return any(parameter.is_changed for parameter in self.parameters)
+
+    def bind(self, arguments: Sequence[Any], named: dict[str, Any]) -> Given | None:
+        """Return the arguments by name, or None where they do not fit."""
+        if len(arguments) > len(self.parameters):
+            return None
+        given, used = {}, 0
+        for place, parameter in enumerate(self.parameters):
+            if place < len(arguments):
+                if parameter.by_name:
+                    return None
+                value = arguments[place]
+            elif parameter.name in named:
+                value, used = named[parameter.name], used + 1
+            elif parameter.required:
+                return None
+            else:
+                given[parameter.name] = parameter.default
+                continue
+            if not parameter.fits(value):
+                return None
+            given[parameter.name] = value
+        return given if used == len(named) else None
+
+    def deed(self, given: Given) -> Deed:
+        """Return the call of this overload."""
+        arguments = [given[p.name] for p in self.parameters if not p.by_name]
+        named = {p.name: given[p.name] for p in self.parameters if p.by_name}
+        return Deed(self.operator, arguments, named, self.writes)
+
+
+@dataclass(frozen=True)
+class Operator:
+    """An operator of torch that is run for a stranger."""
+
+    name: str
+    rule: Rule
+
+    @cached_property
+    def overloads(self) -> tuple[Overload, ...]:
+        """The ways to call it."""
+        packet = getattr(torch.ops.aten, self.name.removeprefix("aten::"))
+        return tuple(Overload.of(getattr(packet, name)) for name in _ordinary(self.name, packet))
+
+    @cached_property
+    def fast(self) -> Callable[..., Any] | None:
+        """Torch's own function of this name, which takes less time to call."""
+        word = self.name.removeprefix("aten::")
+        places = [place for place in _FASTEST if hasattr(place, word)]
+        return getattr(places[0], word) if places else None
+
+    def __call__(
+        self, meter: Meter, arguments: Sequence[Any], named: dict[str, Any]
+    ) -> tuple[Any, Deed]:
+        """Check a call and do it; return the result and how to do it again."""
+        overload, given = self._match(arguments, named)
+        tensors = list(_tensors(given.values()))
+        for tensor in tensors:
+            if not tensor.numel():
+                # a sum over an empty axis is as large as all the other axes
+                check_count(prod(max(size, 1) for size in tensor.shape))
+        self.rule(meter, given)
+        for parameter in overload.parameters:
+            if parameter.is_changed:
+                meter.own(given[parameter.name])
+        deed = self._deed(overload, given, arguments, named)
+        result = deed.function(*deed.arguments, **deed.named)
+        held = {tensor.untyped_storage().data_ptr() for tensor in tensors}
+        results = list(_tensors([result]))
+        for made in results:
+            if made.untyped_storage().data_ptr() not in held:
+                meter.made(made)
+        if any(id(tensor) in meter.from_inputs for tensor in tensors):
+            meter.from_inputs.update(map(id, results))
+        return result, deed
+
+    def _deed(
+        self, overload: Overload, given: Given, arguments: Sequence[Any], named: dict[str, Any]
+    ) -> Deed:
+        """Return the call, of the fast function where Python writes it like TorchScript."""
+        coded = {p.name for p in overload.parameters if p.is_coded}
+        told = any(p.name in coded and given[p.name] != p.default for p in overload.parameters)
+        if self.fast is None or told:
+            return overload.deed(given)
+        plain = {name: value for name, value in named.items() if name not in coded}
+        return Deed(self.fast, arguments, plain, overload.writes)
+
+    def _match(self, arguments: Sequence[Any], named: dict[str, Any]) -> tuple[Overload, Given]:
+        for overload in self.overloads:
+            given = overload.bind(arguments, named)
+            if given is not None:
+                return overload, given
+        kinds = ", ".join(kind_of(value) for value in (*arguments, *named.values()))
+        raise Fault(f"{self.name!r} does not take {kinds[:300] or 'nothing'}")
+
+
+def _ordinary(name: str, packet: Any) -> Iterator[str]:
+    """Return the overloads that make or change tensors in the ordinary way."""
+    for overload in packet.overloads():
+        schema = getattr(packet, overload)._schema
+        text = str(schema)
+        writes_elsewhere = any(a.kwarg_only and a.alias_info is not None for a in schema.arguments)
+        strange = writes_elsewhere or any(word in text for word in _STRANGE_TYPES)
+        if "Tensor" in text and not strange and f"{name}.{overload}" not in _STRANGE_OVERLOADS:
+            yield overload
+
+
+def _tensors(values: Any) -> Iterator[Tensor]:
+    for value in values:
+        if type(value) is Tensor:
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from (item for item in value if type(item) is Tensor)
