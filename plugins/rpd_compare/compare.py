@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,6 @@ import numpy as np
 from rpd_compare.agreement import CLEAR, Choices, agreements, compare_choices
 from rpd_compare.changes import Differences, compare_effects, difference_interval
 from rpd_compare.comparable import effects_differ_because, refuse_incomparable
-from rpd_compare.pictures import state_pictures
 from rpd_compare.records import (
     AgreementCurve,
     ComparedState,
@@ -26,6 +25,7 @@ from rpd_core.analysis.spectrum import identified
 from rpd_core.errors import EvidenceError
 from rpd_core.plugin.protocols import Spectrum
 from rpd_core.pruning.curves import shown_curves
+from rpd_core.results.pictures import read_pictures
 from rpd_core.results.run import Run, opened_run
 from rpd_core.results.words import policy_words
 
@@ -266,8 +266,10 @@ def _ranks(found: Decisions) -> Any:
     return ranks
 
 
-def _pictures(pair: _Pair) -> Mapping[int, Path]:
-    return {**state_pictures(pair.b), **state_pictures(pair.a)}
+def _pictures(pair: _Pair) -> dict[int, Path]:
+    """Return the files with pictures of states, those of the first run where both have one."""
+    stored = [read_pictures(run.path, str(run.name)) for run in (pair.b, pair.a)]
+    return {key: path for one in stored if one is not None for key, path in one.states.items()}
 
 
 def _taken(spectrum: Spectrum, rows: IntArray) -> Spectrum:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,9 +10,9 @@ from jinja2 import Environment, StrictUndefined
 
 from rpd_compare.figures import draw_agreement, draw_both_prunings
 from rpd_compare.text import headline
+from rpd_core.results.pictures import data_uri, read_picture
 from rpd_core.store.files import write_whole
 from rpd_pictures.figures.style import rendered
-from rpd_report.packing import webp
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,7 +54,7 @@ def _settings(side: Side) -> tuple[float, str]:
 
 
 def _embedded(figure: Figure) -> str:
-    return _data("image/svg+xml", rendered(figure, "svg"))
+    return data_uri(rendered(figure, "svg"), "image/svg+xml")
 
 
 def _pictures(found: Comparison) -> dict[int, str]:
@@ -63,14 +62,10 @@ def _pictures(found: Comparison) -> dict[int, str]:
     rows = (*found.changes, *found.disagreeing)
     paths = {row.key: Path(row.picture) for row in rows if row.picture is not None}
     return {
-        key: _data("image/webp", content)
+        key: data_uri(content)
         for key, path in paths.items()
-        if (content := webp(path, path.parent)) is not None
+        if (content := read_picture(path, path.parent)) is not None
     }
-
-
-def _data(kind: str, content: bytes) -> str:
-    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 
 def _percent(share: float) -> str:

@@ -13,8 +13,15 @@ from rpd_core.chance import Phase, episode_keys
 from rpd_core.play.deciders import Coin, OneArm
 from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import Recipe
-from rpd_core.play.replay import ReplayedStep, Watched, watch_episodes
-from rpd_core.play.viewing import Viewer, drawing_of, picture_fault, viewing
+from rpd_core.play.replay import (
+    ReplayedStep,
+    Viewer,
+    Watched,
+    drawing_of,
+    picture_fault,
+    viewing,
+    watch_episodes,
+)
 from rpd_core.plugin.chain import Chain
 from rpd_pictures import files
 from rpd_pictures.cards import (

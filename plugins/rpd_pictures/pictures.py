@@ -11,13 +11,13 @@ import numpy as np
 from rpd_core.api import continued
 from rpd_core.config.identity import short_digest
 from rpd_core.errors import RpdError
-from rpd_core.execute.running import run_items
-from rpd_core.play.viewing import drawing_of, viewing_late
+from rpd_core.execute.items import run_items
+from rpd_core.play.replay import drawing_of, viewing_late
 from rpd_core.plugin.protocols import WorkItem
 from rpd_core.results.pictures import (
     FOLDER,
     SCHEMA,
-    IndexedClips,
+    ClipPair,
     PictureIndex,
     Pictures,
     picture_folder,
@@ -226,7 +226,7 @@ def _store(session: Session, name: str, made: _Made, missing: str, made_from: st
         names = {arm: f"clips/{one.visit.key}-{arm}.webp" for arm in ("policy", "default")}
         contents |= {names["policy"]: one.policy, names["default"]: one.default}
         clips.append(
-            IndexedClips(
+            ClipPair(
                 one.visit.key,
                 one.visit.episode,
                 one.visit.step,

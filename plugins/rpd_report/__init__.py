@@ -18,7 +18,7 @@ def rpd_commands() -> list[Component]:
         ),
         Component(
             "explain",
-            "rpd_report.explain_command:explain_command",
+            "rpd_report.commands:explain_command",
             "Show everything known about one decision",
             group="Look",
             runs_code=False,

@@ -11,7 +11,7 @@ import numpy as np
 
 from rpd_core.errors import ComponentError
 from rpd_core.plugin.protocols import Axis, Image, Layer, Paragraph, Plane
-from rpd_report.packing import is_image, rounded
+from rpd_report.markup import rounded
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray
@@ -35,6 +35,15 @@ _MOST_STATES = 20_000
 _BINS = 40
 _MOST_STEPS = 80
 """Places of a grid that are shown one by one."""
+
+_SIGNATURES = {
+    "image/png": (b"\x89PNG\r\n\x1a\n",),
+    "image/jpeg": (b"\xff\xd8\xff",),
+    "image/gif": (b"GIF87a", b"GIF89a"),
+    "image/webp": (b"RIFF",),
+    "image/svg+xml": (b"<svg", b"<?xml"),
+}
+"""How images begin."""
 
 
 @dataclass
@@ -128,7 +137,7 @@ def _checked_image(image: Image) -> Image:
     given: object = image.data
     data = b"".join([given]) if isinstance(given, bytes) else b""  # no subclass, as with texts
     media_type = plain_name(image.media_type, "media_type")
-    if not is_image(data, media_type):
+    if not _is_image(data, media_type):
         raise ComponentError(f"an image is not {media_type!r:.40}")
     if len(data) > _LARGEST_IMAGE:
         raise ComponentError(f"an image has {len(data)} bytes; at most {_LARGEST_IMAGE}")
@@ -136,6 +145,12 @@ def _checked_image(image: Image) -> Image:
     if not alt:
         raise ComponentError("an image has no alt text")
     return Image(data, media_type, alt, plain_text(image.caption, "caption"))
+
+
+def _is_image(content: bytes, media_type: str) -> bool:
+    """Return whether content begins as images of this type do."""
+    begins = content.startswith(_SIGNATURES.get(media_type, ()))
+    return begins and (media_type != "image/webp" or content[8:12] == b"WEBP")
 
 
 def shown_plane(plane: Plane) -> ShownPlane:

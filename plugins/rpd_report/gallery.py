@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rpd_core.errors import counted
-from rpd_core.results.pictures import ClipPair, Pictures
+from rpd_core.results.pictures import ClipPair, Pictures, data_uri, read_picture
 from rpd_core.results.records import Decision
-from rpd_report.packing import data_uri, webp
 
 MOST_PICTURES = 300
 MOST_CLIPS = 5
@@ -67,10 +66,10 @@ def open_gallery(
     known = {row.key: row for row in rows}
     clips, left = [], room * _ROOM_FOR_CLIPS
     for pair in pictures.clips[:MOST_CLIPS]:
-        both = [webp(path, root) for path in (pair.policy, pair.default)]
+        both = [read_picture(pictures.folder / file, root) for file in (pair.policy, pair.default)]
         if pair.key not in known or both[0] is None or both[1] is None:
             continue
-        one, other = (data_uri(content, "image/webp") for content in both if content is not None)
+        one, other = (data_uri(content) for content in both if content is not None)
         left -= len(one) + len(other)
         if left >= 0:
             clips.append(ShownClip(known[pair.key], pair, one, other))
@@ -81,7 +80,7 @@ def _within(paths: Mapping[int, Path], root: Path, room: float) -> dict[int, byt
     found: dict[int, bytes] = {}
     left = room * _ROOM_FOR_PICTURES
     for key, path in list(paths.items())[:MOST_PICTURES]:
-        content = webp(path, root)
+        content = read_picture(path, root)
         if content is None:
             continue
         left -= len(content) * 4 / 3

@@ -1,9 +1,13 @@
-"""Template, style and script -> one file that needs nothing else, and lets nothing else in."""
+"""Template, style, script and data -> one file that needs nothing and lets nothing else in."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import math
+import zlib
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -17,6 +21,9 @@ _LONGEST = 4000
 """Characters of a text from outside that are shown."""
 _LONG = 50
 """Characters of a state that do not fit beside its picture; the script has the same number."""
+
+_UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+"""Signs that could end a script, and how JSON writes them."""
 
 
 def render(content: dict[str, Any]) -> bytes:
@@ -84,3 +91,36 @@ def _shown(value: Any) -> Any:
         f"{value[:_LONGEST]}…"
     )  # fmt: skip
     return "".join(sign if sign.isprintable() or sign == "\n" else "\ufffd" for sign in text)
+
+
+# ------------------------------------------------------------------- data in the page
+
+
+def inline_json(value: Any) -> Markup:
+    """Return JSON that no parser of HTML finds an end of the script in."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for sign, escaped in _UNSAFE.items():
+        text = text.replace(sign, escaped)
+    return Markup(text)  # nothing in it can leave the script any more
+
+
+def packed(value: Any) -> str:
+    """Return JSON, compressed, in letters that need no escaping; browsers unpack it at once."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    squeezer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    squeezed = squeezer.compress(text.encode(errors="replace")) + squeezer.flush()
+    return base64.b64encode(squeezed).decode()
+
+
+def rounded(values: Iterable[float | None], digits: int = 4) -> list[float | None]:
+    """Return numbers with so many significant digits; what is not a number becomes null."""
+    return [
+        None if value is None or not math.isfinite(value) else float(f"{value:.{digits}g}")
+        for value in values
+    ]
+
+
+def codes(texts: Sequence[str]) -> dict[str, list[Any]]:
+    """Return texts as a list of different ones and where each stands."""
+    different = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+    return {"texts": list(different), "at": [different[text] for text in texts]}

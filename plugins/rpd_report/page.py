@@ -14,13 +14,14 @@ from rpd_core.errors import ConfigError, RpdError, one_line
 from rpd_core.plugin.protocols import Image, Paragraph
 from rpd_core.plugin.registry import installed
 from rpd_core.pruning.curves import RANDOM, ShownCurve, shown_curves
-from rpd_core.results.pictures import Pictures, read_pictures
+from rpd_core.results.pictures import Pictures, data_uri, read_pictures
 from rpd_core.results.records import Summary
 from rpd_core.results.run import Run
 from rpd_core.results.sentences import advice_on, headline
 from rpd_core.results.words import most_often, reached_words
-from rpd_core.store.codec import from_plain, to_plain
+from rpd_core.store.codec import to_plain
 from rpd_core.store.files import write_whole
+from rpd_pictures.panels import Gathered, panel_view
 from rpd_report import sentences
 from rpd_report.blocks import ShownPlane
 from rpd_report.decisions import MOST_ROWS, Listed, read_list
@@ -29,22 +30,14 @@ from rpd_report.drawings import (
     colours_of,
     curve_drawing,
     interval_drawing,
+    plane_drawings,
     scale_of,
 )
 from rpd_report.gallery import Gallery, open_gallery
-from rpd_report.heatmaps import plane_drawings
-from rpd_report.markup import render
-from rpd_report.packing import codes, data_uri, inline_json, packed, rounded
-from rpd_report.panels import (
-    Gathered,
-    ShownPanel,
-    draw_panels,
-    panel_facts,
-    view_of,
-)
+from rpd_report.markup import codes, inline_json, packed, render, rounded
+from rpd_report.panels import ShownPanel, draw_panels
 from rpd_report.progress import begun_run
-from rpd_studies.validation import FILE as VALIDATION
-from rpd_studies.validation import Validation
+from rpd_report.validation import Validation, read_validation
 
 FILE = "report.html"
 LARGEST = 5_000_000
@@ -140,7 +133,7 @@ def _read(run: Run, room: float) -> _Read:
     except RpdError as error:
         pictures, gallery = None, Gallery(note=f"The pictures cannot be read: {one_line(error)}")
     panels = _panels(run, listed, gallery, pictures, room)
-    return _Read(summary, lines, listed, gallery, panels, _validation(run), tuple(notes))
+    return _Read(summary, lines, listed, gallery, panels, read_validation(run), tuple(notes))
 
 
 def curves_in_order(run: Run) -> tuple[ShownCurve, ...]:
@@ -157,18 +150,11 @@ def curves_in_order(run: Run) -> tuple[ShownCurve, ...]:
 def _panels(
     run: Run, listed: Listed, gallery: Gallery, pictures: Pictures | None, room: float
 ) -> tuple[ShownPanel, ...]:
-    facts = panel_facts(run, bool(gallery.states))
-    view = view_of(facts, listed, gallery.states, run.summary.list.measure)
-    if view is None:
+    if listed.judged is None:  # the states are not at hand
         return ()
+    view = panel_view(run, listed.judged, listed.rows, gallery.states)
     gathered = Gathered(run, pictures.panels if pictures is not None else {})
     return draw_panels(installed(), view, gathered, room)
-
-
-def _validation(run: Run) -> Validation | None:
-    where = f"analyses/{run.name}/{VALIDATION}"
-    found = run.directory.read_json(where)
-    return None if found is None else from_plain(Validation, found, repr(str(run.path / where)))
 
 
 # ------------------------------------------------------------------------ parts
@@ -227,8 +213,7 @@ def _curve_parts(run: Run, read: _Read) -> dict[str, Any]:
             "reference": summary.original.reference,
             "scale": [scale.low, scale.high],
             "pictures": {
-                f"{key:016x}": data_uri(content, "image/webp")
-                for key, content in read.gallery.states.items()
+                f"{key:016x}": data_uri(content) for key, content in read.gallery.states.items()
             },
             "clips": [[clip.policy, clip.default] for clip in read.gallery.clips],
         }
@@ -261,9 +246,7 @@ def _list_parts(read: _Read) -> dict[str, Any]:
         "intervals": [interval_drawing(scale, row.low, row.effect, row.high) for row in rows],
         "reached": [reached_words(row.reached) for row in rows],
         "kept": listed.kept,
-        "pictures": {
-            key: data_uri(states[key], "image/webp") for key in sorted(first) if key in states
-        },
+        "pictures": {key: data_uri(states[key]) for key in sorted(first) if key in states},
         "verdicts": list(summary.list.verdicts.items()),
         "list_about": sentences.list_about(summary),
         "list_notes": list(sentences.notes_on_list(summary)),

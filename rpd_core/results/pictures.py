@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from collections.abc import Iterator, Mapping, Sized
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from typing import Any
 from rpd_core.errors import StoreError, shell_word
 from rpd_core.store.codec import from_plain
 from rpd_core.store.directory import RunDirectory
-from rpd_core.store.files import refuse_outside
+from rpd_core.store.files import read_whole, refuse_outside
 
 SCHEMA = 1
 """Version of the index."""
@@ -19,6 +20,8 @@ FOLDER = "pictures"
 """Where a run keeps its pictures, in a folder per analysis."""
 _MOST_ENTRIES = 10_000
 """Entries of an index; a run writes a few hundred."""
+_LARGEST_FILE = 2**22
+"""Bytes of a picture that is read."""
 _LONGEST_KEY = 20
 """Digits of the largest key, which has 64 bits."""
 
@@ -33,10 +36,10 @@ class ClipPair:
     """The mutant episode that it was made from."""
     step: int
     """Its first step in the state; up to there both clips are the same."""
-    policy: Path
-    """The clip in which the policy decides in the state."""
-    default: Path
-    """The clip in which the default action does."""
+    policy: str
+    """File of the clip in which the policy decides in the state, from the folder of pictures."""
+    default: str
+    """File of the clip in which the default action does."""
     policy_return: float
     """Return of the episode in the first clip."""
     default_return: float
@@ -51,6 +54,8 @@ class ClipPair:
 class Pictures:
     """What was drawn for an analysis."""
 
+    folder: Path
+    """Where it lies."""
     states: Mapping[int, Path]
     """A small picture of each state, by its key."""
     clips: tuple[ClipPair, ...]
@@ -62,30 +67,6 @@ class Pictures:
 
 
 @dataclass(frozen=True)
-class IndexedClips:
-    """A pair of clips in the index."""
-
-    key: int
-    """Key of the state."""
-    episode: int
-    """The mutant episode that it was made from."""
-    step: int
-    """Its first step in the state."""
-    policy: str
-    """File of the clip in which the policy decides in the state."""
-    default: str
-    """File of the clip in which the default action does."""
-    policy_return: float
-    """Return of the episode in the first clip."""
-    default_return: float
-    """Return of the episode in the second."""
-    tried: int = 1
-    """Episodes that visit the state of which both versions were played."""
-    differing: int = 0
-    """Those of them whose two returns differ."""
-
-
-@dataclass(frozen=True)
 class PictureIndex:
     """The content of `index.json`, which is written last; paths are relative to its folder."""
 
@@ -93,7 +74,7 @@ class PictureIndex:
     """Version of the index."""
     states: Mapping[str, str]
     """File of each state, by its key."""
-    clips: tuple[IndexedClips, ...]
+    clips: tuple[ClipPair, ...]
     """In the order of the list."""
     panels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Files of each panel, by name."""
@@ -162,12 +143,9 @@ def read_pictures(run_dir: Path, analysis: str) -> Pictures | None:
     folder = picture_folder(run_dir, analysis)
     paths = {name: named_file(folder, name) for name in index.files()}
     there = {name: path for name, path in paths.items() if os.path.isfile(path)}
-    clips = (
-        ClipPair(**{**vars(one), "policy": there[one.policy], "default": there[one.default]})
-        for one in index.clips
-        if one.policy in there and one.default in there
-    )
+    clips = (one for one in index.clips if one.policy in there and one.default in there)
     return Pictures(
+        folder,
         {int(key): there[name] for key, name in index.states.items() if name in there},
         tuple(clips),
         {
@@ -176,6 +154,18 @@ def read_pictures(run_dir: Path, analysis: str) -> Pictures | None:
         },
         index.missing,
     )
+
+
+def read_picture(path: Path, root: Path) -> bytes | None:
+    """Read a stored picture; None where there is none, or where it is something else."""
+    content = read_whole(path, root, _LARGEST_FILE)
+    whole = content is not None and content[:4] == b"RIFF" and content[8:12] == b"WEBP"
+    return content if whole else None
+
+
+def data_uri(content: bytes, media_type: str = "image/webp") -> str:
+    """Return an image as an address that holds it."""
+    return f"data:{media_type};base64,{base64.b64encode(content).decode()}"
 
 
 def named_file(folder: Path, name: str) -> Path:

@@ -16,10 +16,11 @@ from rpd_core.plugin.protocols import Engine, Lanes, Scene, WorkQueue, optional
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 sys.path.insert(0, str(DOCS / "extensions"))
 
+import column_reference  # noqa: E402
 from record_reference import filled_records  # noqa: E402
 
 WRITTEN = (DOCS / "reference/hooks.md").read_text("utf-8")
-TEXT = filled_records(WRITTEN)
+TEXT = column_reference.filled_columns(filled_records(WRITTEN))
 RECORDS = (
     rpd_core.Component,
     rpd_core.Facts,
@@ -40,7 +41,6 @@ RECORDS = (
     rpd_core.States,
     rpd_core.Suite,
     rpd_core.WorkItem,
-    rpd_core.Answer,
     rpd_core.Outcome,
     rpd_core.InputFile,
     rpd_core.PanelFacts,

@@ -143,8 +143,10 @@ def quick(words: list[str]) -> list[str]:
     rest = [re.sub(r"runs/(<name>|\.\.\.)|^RUN$", "runs/small", word) for word in rest]
     plays = "--env" in rest or command in ("run", "bench")
     for flag, value in SMALL.items():
-        meant = (flag == "--episodes" and command == "suite" and not plays) or (
-            flag == "--rounds" and command == "refine"
+        meant = (
+            (flag == "--episodes" and command == "suite" and not plays)
+            or (flag == "--rounds" and command == "refine")
+            or (flag == "--workers" and command == "draw" and "pictures" not in rest)
         )
         if flag in options and not meant:
             rest += [flag, value]
