@@ -38,7 +38,7 @@ SMALL: dict[str, Any] = {
     "confirm_episodes": 40,
     "rounds": 0,
     "random_rankings": 1,
-    "pictures": False,
+    "finish": (),
     "progress": False,
 }
 """A small run: six parts of a suite, and what follows from it."""
