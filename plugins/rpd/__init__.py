@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from rpd_core import *  # type: ignore[assignment]  # noqa: F403
     from rpd_studies.bench import bench
     from rpd_studies.grid import grid
+    from rpd_studies.paper import Reproduction
     from rpd_studies.reproduce import reproduce
-    from rpd_studies.reproduction import Reproduction
     from rpd_studies.results import Grid
     from rpd_studies.sensitivity import vary
     from rpd_studies.validation import validate
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _OWN = {
     "Comparison": "rpd_compare.records:Comparison",
     "Grid": "rpd_studies.results:Grid",
-    "Reproduction": "rpd_studies.reproduction:Reproduction",
+    "Reproduction": "rpd_studies.paper:Reproduction",
     "Run": "rpd.face:Run",
     "bench": "rpd_studies.bench:bench",
     "build_suite": "rpd.face:build_suite",
