@@ -6,10 +6,16 @@ import functools
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
+
+from rpd_core.play.recipe import Recipe
+from rpd_core.play.replay import ReplayedStep
+from rpd_core.play.viewing import drawing_of, picture_fault
+from rpd_core.plugin.chain import Chain
+from rpd_pictures.files import reduced, same_size
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array
@@ -33,8 +39,6 @@ NARROWEST = 260
 """Width of a card whose picture is narrower."""
 SMALLEST = 160
 """Longest side below which pictures are enlarged, each pixel to a square."""
-GAP = 8
-"""Pixels between two cards."""
 _PAPER, _INK = (255, 255, 255), (33, 33, 33)
 _KNOWN = "°·…"
 """Signs beyond ASCII that the font has."""
@@ -89,17 +93,6 @@ def picture_in(card: Image.Image, shape: Sequence[int], title: bool) -> Array:
     height, width = shape[0] * scale, shape[1] * scale
     left, top = (card.width - width) // 2, (LINE + 2 if title else 0) + BAND
     return np.asarray(card.crop((left, top, left + width, top + height)))[::scale, ::scale]
-
-
-def side_by_side(cards: Sequence[Image.Image]) -> Image.Image:
-    """Return cards in a row."""
-    width = sum(card.width for card in cards) + GAP * (len(cards) - 1)
-    page = Image.new("RGB", (width, max(card.height for card in cards)), _PAPER)
-    left = 0
-    for card in cards:
-        page.paste(card, (left, 0))
-        left += card.width + GAP
-    return page
 
 
 def word_frame(text: str) -> Array:
@@ -189,3 +182,55 @@ def wrapped(text: str, width: int, lines: int) -> tuple[str, ...]:
     if words:
         found.append(shortened(" ".join(words), width))
     return (*found, *[""] * (lines - len(found)))
+
+
+# --------------------------------------------------------------------------- steps
+
+
+@dataclass(frozen=True)
+class StepCards:
+    """Puts the steps of an episode on cards."""
+
+    recipe: Recipe
+    """What is played; its abstraction has the words."""
+    actions: tuple[str, ...]
+    """Names of the actions."""
+    longest: int | None = None
+    """Longest side of the picture; None: as it is."""
+    title: str = ""
+    """Above each card."""
+
+    def cards(
+        self, steps: Sequence[ReplayedStep], last: Array | None, who: Who, about: str
+    ) -> list[Image.Image]:
+        """Return steps as cards of one size, and behind them what is seen after the last."""
+        end = Card(who, "", steps[-1].number + 1, (about, "", ""), self.title)
+        ended = draw_card(self._frame(steps[-1], last), end)
+        return same_size([*map(self._card, steps), ended])
+
+    def _card(self, step: ReplayedStep) -> Image.Image:
+        """Return a step as a card."""
+        who: Who = "policy" if step.policy_decided else "default"
+        other = step.default_action if step.policy_decided else step.policy_action
+        whose = "default" if step.policy_decided else "policy"
+        about = f"return so far {step.return_before:g}; the {whose} would: {self._name(other)}"
+        frame = self._frame(step, step.frame)
+        words = wrapped(self._words(step), max(frame.shape[1], NARROWEST - 2 * BORDER), 2)
+        card = Card(who, self._name(step.action), step.number, (about, *words), self.title)
+        return draw_card(frame, card)
+
+    def _words(self, step: ReplayedStep) -> str:
+        """Return the state of a step in words."""
+        return Chain(self.recipe.links).show(step.value)
+
+    def _frame(self, step: ReplayedStep, frame: Array | None) -> Array:
+        """Return the picture of a step: the environment's, the abstraction's own, or its words."""
+        if frame is None or picture_fault(frame):
+            frame = drawing_of(self.recipe, step.value)
+        if frame is None:
+            frame = word_frame(self._words(step))
+        return frame if self.longest is None else reduced(frame, self.longest)
+
+    def _name(self, action: Any) -> str:
+        known = isinstance(action, int) and 0 <= action < len(self.actions)
+        return self.actions[action] if known else str(action)

@@ -27,13 +27,13 @@ from rpd_core.results.pictures import (
 from rpd_core.results.run import Run
 from rpd_core.store.files import file_stem, refuse_outside, write_whole
 from rpd_core.store.session import Session
-from rpd_pictures.clips import ClipJob, Clips, Visit, perform_clips
+from rpd_pictures.clips import ClipJob, Clips, perform_clips
 from rpd_pictures.files import thumbnail
 from rpd_pictures.panels import gather_for
 from rpd_pictures.portraits import (
     PortraitJob,
     Portraits,
-    Sighting,
+    Visit,
     affordable,
     by_episodes,
     perform_portraits,
@@ -117,11 +117,11 @@ def _made_from(session: Session, found: Decisions, rows: IntArray) -> str:
 def _make(session: Session, run: Run, found: Decisions, rows: IntArray) -> _Made:
     """Play what the pictures need, as items of work."""
     made, states = _Made(), found.counted.states
-    sightings = [
-        Sighting(int(states.key[row]), int(states.first_episode[row]), int(states.first_step[row]))
+    first = [
+        Visit(int(states.key[row]), int(states.first_episode[row]), int(states.first_step[row]))
         for row in rows.tolist()
     ]
-    items = _portrait_items(session, affordable(sightings))
+    items = _portrait_items(session, affordable(first))
     visits = visits_of(run, states.key[rows[:FILMED]])
     if any(visits):
         items.append(_clip_item(session, visits, run.directory.names().actions))
@@ -148,7 +148,7 @@ def _make(session: Session, run: Run, found: Decisions, rows: IntArray) -> _Made
     return made
 
 
-def _portrait_items(session: Session, sightings: list[Sighting]) -> list[WorkItem]:
+def _portrait_items(session: Session, visits: list[Visit]) -> list[WorkItem]:
     recipe, settings = session.recipe, session.setup.config.settings
     return [
         WorkItem(
@@ -158,7 +158,7 @@ def _portrait_items(session: Session, sightings: list[Sighting]) -> list[WorkIte
             f"pictures of {len(chunk)} states",
             session.files(recipe),
         )
-        for number, chunk in enumerate(by_episodes(sightings, settings.lanes))
+        for number, chunk in enumerate(by_episodes(visits, settings.lanes))
     ]
 
 
@@ -223,18 +223,19 @@ def _store(session: Session, name: str, made: _Made, missing: str, made_from: st
     contents = {f"states/{key}.webp": data for key, data in sorted(made.states.items())}
     clips = []
     for one in made.clips.pairs:
-        names = {arm: f"clips/{one.visit.key}-{arm}.webp" for arm in ("policy", "default")}
+        visit = one.pair.visit
+        names = {arm: f"clips/{visit.key}-{arm}.webp" for arm in ("policy", "default")}
         contents |= {names["policy"]: one.policy, names["default"]: one.default}
         clips.append(
             ClipPair(
-                one.visit.key,
-                one.visit.episode,
-                one.visit.step,
+                visit.key,
+                visit.episode,
+                visit.step,
                 names["policy"],
                 names["default"],
-                *one.returns,
-                one.tried,
-                one.differing,
+                *one.pair.returns,
+                one.pair.tried,
+                one.pair.differing,
             )
         )
     panels: dict[str, dict[str, str]] = {}

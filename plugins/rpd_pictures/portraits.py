@@ -24,15 +24,15 @@ MOST_STEPS = 50_000
 
 
 @dataclass(frozen=True)
-class Sighting:
-    """Where in the suite a state was first seen."""
+class Visit:
+    """A mutant episode that visits a state."""
 
     key: int
     """Key of the state."""
     episode: int
     """Mutant episode."""
     step: int
-    """Step of it, from 0."""
+    """Its first step in the state, from 0."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class PortraitJob:
     """Of the run."""
     mutation_rate: float
     """Of its suite."""
-    sightings: tuple[Sighting, ...]
+    visits: tuple[Visit, ...]
     """Ordered by episode."""
 
 
@@ -58,11 +58,11 @@ class Portraits:
     """Why the environment draws nothing; empty if it does."""
 
 
-def affordable(sightings: Iterable[Sighting], most_steps: int = MOST_STEPS) -> list[Sighting]:
-    """Return the sightings that can be replayed in so many steps, those that come first first."""
+def affordable(visits: Iterable[Visit], most_steps: int = MOST_STEPS) -> list[Visit]:
+    """Return the visits that can be replayed in so many steps, those that come first first."""
     needed: dict[int, int] = {}
     spent, chosen = 0, []
-    for one in sightings:
+    for one in visits:
         more = max(one.step + 1 - needed.get(one.episode, 0), 0)
         if spent + more <= most_steps:
             spent += more
@@ -71,9 +71,9 @@ def affordable(sightings: Iterable[Sighting], most_steps: int = MOST_STEPS) -> l
     return chosen
 
 
-def by_episodes(sightings: Sequence[Sighting], episodes: int) -> Iterator[tuple[Sighting, ...]]:
-    """Yield the sightings of so many episodes at a time."""
-    ordered = sorted(sightings, key=lambda one: (one.episode, one.step, one.key))
+def by_episodes(visits: Sequence[Visit], episodes: int) -> Iterator[tuple[Visit, ...]]:
+    """Yield the visits of so many episodes at a time."""
+    ordered = sorted(visits, key=lambda one: (one.episode, one.step, one.key))
     numbers = sorted({one.episode for one in ordered})
     for first in range(0, len(numbers), episodes):
         wanted = set(numbers[first : first + episodes])
@@ -89,9 +89,9 @@ def perform_portraits(job: PortraitJob) -> Portraits:
 
 
 def _drawn(job: PortraitJob, viewer: Viewer) -> Iterator[tuple[int, bytes]]:
-    wanted: dict[tuple[int, int], int] = {(one.episode, one.step): one.key for one in job.sightings}
-    index = np.array(sorted({one.episode for one in job.sightings}), dtype=np.int64)
-    last = {one.episode: one.step for one in job.sightings}  # they are in order
+    wanted: dict[tuple[int, int], int] = {(one.episode, one.step): one.key for one in job.visits}
+    index = np.array(sorted({one.episode for one in job.visits}), dtype=np.int64)
+    last = {one.episode: one.step for one in job.visits}  # they are in order
     limits = np.array([last[episode] + 1 for episode in index.tolist()])
     plan = Plan(index, episode_keys(job.seed, Phase.SUITE, index), limits)
 

@@ -28,7 +28,7 @@ from rpd_core.results.verification import verify
 from rpd_pictures import cards, files
 from rpd_pictures.clips import ClipJob, choose_pairs, film_pairs
 from rpd_pictures.pictures import take_pictures, visits_of
-from rpd_pictures.portraits import Sighting, affordable
+from rpd_pictures.portraits import Visit, affordable
 from rpd_pictures.scene import Scene, gathered_by
 
 
@@ -147,7 +147,7 @@ def test_pictures_that_are_there_are_not_taken_again(run: rpd.Run, tmp_path: Pat
 
 
 def test_states_that_cost_too_many_steps_go_without() -> None:
-    seen = [Sighting(1, 0, 9), Sighting(2, 1, 99), Sighting(3, 0, 19), Sighting(4, 2, 4)]
+    seen = [Visit(1, 0, 9), Visit(2, 1, 99), Visit(3, 0, 19), Visit(4, 2, 4)]
     assert [one.key for one in affordable(seen, 25)] == [1, 3, 4]
     assert affordable(seen, 1000) == seen
 
