@@ -6,14 +6,14 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from markupsafe import Markup, escape
 
+from rpd_core.plugin.protocols import Layer
 from rpd_core.pruning.curves import ShownCurve
 from rpd_core.results.records import Decision
-from rpd_report.blocks import ShownPlane
+from rpd_report.blocks import Bins, ShownPlane
 
 COLOURS = (
     "#0072b2", "#d55e00", "#009e73", "#b0457f", "#a97800", "#2f8fc6", "#8c564b", "#6f57b8",
@@ -176,18 +176,17 @@ _ACROSS, _UP, _MARGIN = 420, 280, 46
 
 
 def plane_drawings(plane: ShownPlane) -> list[Markup]:
-    """Draw every layer over the two axes that the panel chose."""
-    return [_layer_drawing(plane, layer) for layer in plane.layers]
+    """Draw every layer over the two axes of a plane."""
+    return [_layer_drawing(plane.x, plane.y, layer) for layer in plane.layers]
 
 
-def _layer_drawing(plane: ShownPlane, layer: dict[str, Any]) -> Markup:
-    x, y = plane.axes[plane.x], plane.axes[plane.y]
-    cells = _combined(x["at"], y["at"], layer)
+def _layer_drawing(x: Bins, y: Bins, layer: Layer) -> Markup:
+    cells = _combined(x, y, layer)
     if not cells:
         return Markup("")
     columns, rows = max(at for at, _ in cells) + 1, max(at for _, at in cells) + 1
     wide, high = (_ACROSS - _MARGIN) / columns, (_UP - _MARGIN) / rows
-    levels = _levels(np.array(list(cells.values())), layer["combine"] == "sum")
+    levels = _levels(np.array(list(cells.values())), layer.combine == "sum")
     paths: dict[int, list[str]] = defaultdict(list)
     for (column, row), level in zip(cells, levels.tolist(), strict=True):
         left, top = _MARGIN + column * wide, (rows - 1 - row) * high
@@ -196,7 +195,7 @@ def _layer_drawing(plane: ShownPlane, layer: dict[str, Any]) -> Markup:
         f'<path fill="{_LEVELS[level]}" d="{"".join(parts)}"/>'
         for level, parts in sorted(paths.items())
     )
-    label = f"{layer['name']} over {x['name']} and {y['name']}; bright is high"
+    label = f"{layer.name} over {x.name} and {y.name}; bright is high"
     return Markup(
         f'<svg viewBox="0 0 {_ACROSS} {_UP}" role="img" aria-label="{escape(label)}">{drawn}'
         f'<text x="{(_ACROSS + _MARGIN) / 2:.0f}" y="{_UP - 8}" text-anchor="middle">'
@@ -206,19 +205,18 @@ def _layer_drawing(plane: ShownPlane, layer: dict[str, Any]) -> Markup:
     )
 
 
-def _range(axis: dict[str, Any], count: int) -> str:
-    half = axis["width"] / 2
-    first, last = axis["start"] + half, axis["start"] + axis["width"] * count - half
-    return f"{axis['name']}: {first:.3g} to {last:.3g}{axis['unit']}"
+def _range(axis: Bins, count: int) -> str:
+    half = axis.width / 2
+    first, last = axis.start + half, axis.start + axis.width * count - half
+    return f"{axis.name}: {first:.3g} to {last:.3g}{axis.unit}"
 
 
-def _combined(
-    columns: list[int], rows: list[int], layer: dict[str, Any]
-) -> dict[tuple[int, int], float]:
+def _combined(x: Bins, y: Bins, layer: Layer) -> dict[tuple[int, int], float]:
+    """Return what is shown in each place that holds states."""
     found: dict[tuple[int, int], list[float]] = defaultdict(list)
-    for column, row, value in zip(columns, rows, layer["values"], strict=True):
-        found[column, row].append(value)
-    return {place: _one_of(many, layer["combine"]) for place, many in sorted(found.items())}
+    for column, row, value in zip(x.at.tolist(), y.at.tolist(), layer.values, strict=True):
+        found[column, row].append(float(value))
+    return {place: _one_of(many, layer.combine) for place, many in sorted(found.items())}
 
 
 def _one_of(many: list[float], combine: str) -> float:
