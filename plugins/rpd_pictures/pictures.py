@@ -13,7 +13,7 @@ from rpd_core.config.identity import short_digest
 from rpd_core.errors import RpdError
 from rpd_core.execute.running import run_items
 from rpd_core.play.viewing import drawing_of, viewing_late
-from rpd_core.plugin.protocols import WorkItem
+from rpd_core.plugin.protocols import Gatherer, WorkItem
 from rpd_core.results.pictures import (
     FOLDER,
     SCHEMA,
@@ -29,7 +29,7 @@ from rpd_core.store.files import file_stem, refuse_outside, write_whole
 from rpd_core.store.session import Session
 from rpd_pictures.clips import ClipJob, Clips, perform_clips
 from rpd_pictures.files import thumbnail
-from rpd_pictures.panels import gather_for
+from rpd_pictures.panels import gatherers, panel_facts
 from rpd_pictures.portraits import (
     PortraitJob,
     Portraits,
@@ -38,7 +38,7 @@ from rpd_pictures.portraits import (
     by_episodes,
     perform_portraits,
 )
-from rpd_pictures.scene import Gather, Scene
+from rpd_pictures.scene import Scene, gathered_by
 
 if TYPE_CHECKING:
     from rpd_core.analysis.decisions import Decisions
@@ -65,11 +65,14 @@ class _Made:
 
 
 def take_pictures(
-    session: Session, run: Run, again: bool = False, gather: Gather | None = None
+    session: Session,
+    run: Run,
+    again: bool = False,
+    panels: Mapping[str, Gatherer] | None = None,
 ) -> Pictures:
     """Draw and film the first decisions of a list and store that, unless it is there already.
 
-    `gather` collects what panels want of the environment, too.
+    `panels` gather what they want of the environment, too; None: those that are installed.
     """
     name, found = str(run.name), run.decided()
     rows = found.listed()[:DRAWN]
@@ -77,10 +80,12 @@ def take_pictures(
     held = None if again else _held(run, name)
     if held is None or held.made_from != made_from:
         made = _make(session, run, found, rows)
-        if gather is not None:
-            keys = found.counted.states.key[rows].tolist()
-            with viewing_late(session.recipe) as view:
-                made.panels = gather(Scene(run, view, keys))
+        states = found.counted.states
+        about = panel_facts(run, False, states.value.shape[1:])
+        asked = gatherers(session.registry, about) if panels is None else panels
+        with viewing_late(session.recipe) as view:
+            scene = Scene(run, view, states.key[rows].tolist(), about)
+            made.panels = gathered_by(asked, scene, session.note)
         _store(session, name, made, _missing(session, made, found, rows), made_from)
     pictures = read_pictures(run.path, name)
     assert pictures is not None, "it was just written"
@@ -89,13 +94,13 @@ def take_pictures(
 
 def take_after_run(session: Session, run: Run) -> None:
     """Take pictures at the end of a run."""
-    take_pictures(session, run, gather=gather_for(session, run))
+    take_pictures(session, run)
 
 
 def take_again(run: Run, **how: Any) -> Pictures:
     """Take the pictures of a stored run again; `how` is as for `continued`."""
     with continued(run, **how) as (session, opened):
-        return take_pictures(session, opened, again=True, gather=gather_for(session, opened))
+        return take_pictures(session, opened, again=True)
 
 
 def _held(run: Run, name: str) -> PictureIndex | None:

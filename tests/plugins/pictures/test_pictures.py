@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import shutil
@@ -29,7 +30,7 @@ from rpd_pictures import cards, files
 from rpd_pictures.clips import ClipJob, choose_pairs, film_pairs
 from rpd_pictures.pictures import take_pictures, visits_of
 from rpd_pictures.portraits import Visit, affordable
-from rpd_pictures.scene import Scene, gathered_by
+from rpd_pictures.scene import Scene
 
 
 @pytest.fixture(scope="module")
@@ -367,9 +368,8 @@ def test_what_panels_gather_is_stored_and_a_broken_one_is_noted(pictured: rpd.Ru
     session = session_at(pictured.path, corridor(evidence=2))
     done = rpd.Run(pictured.path, pictured.name, session.setup)
     panels = {"good": Gathers(), "raises": Raises(), "junk": Junk()}
-    pictures = take_pictures(
-        session, done, again=True, gather=lambda scene: gathered_by(panels, scene, heard.append)
-    )
+    session = dataclasses.replace(session, note=heard.append)
+    pictures = take_pictures(session, done, again=True, panels=panels)
     assert set(pictures.panels) == {"good"}
     assert pictures.panels["good"]["fates.txt"].read_bytes()[:4] in (b"True", b"Fals")
     assert [text.split(":")[0] for text in heard] == [
