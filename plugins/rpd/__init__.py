@@ -4,7 +4,6 @@ What people import: the core's interface and what the bundled applications add t
 when first used.
 """
 
-
 from __future__ import annotations
 
 import importlib

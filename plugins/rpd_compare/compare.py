@@ -32,13 +32,13 @@ from rpd_core.results.words import policy_words
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray, KeyArray
 
-SHARES = tuple(percent / 100 for percent in range(1, 101))
+_SHARES = tuple(percent / 100 for percent in range(1, 101))
 """Shares of the states at which agreement is measured."""
-FREQVIS = "freqvis"
+_FREQVIS = "freqvis"
 """The paper's measure to compare with: how often a state is visited."""
-PAPER = "tarantula"
+_PAPER = "tarantula"
 """The paper's measure in this experiment."""
-LISTED = 50
+_LISTED = 50
 """States of each list that a comparison holds."""
 
 
@@ -76,9 +76,9 @@ def compare(
         judged=int(judged.sum()),
         gained=int(differences.gained.sum()),
         lost=int(differences.lost.sum()),
-        changes=_in_words(pair, _changed(pair, differences)[:LISTED], judged, differences),
+        changes=_in_words(pair, _changed(pair, differences)[:_LISTED], judged, differences),
         disagreements=int((~choices.same).sum()),
-        disagreeing=_in_words(pair, _disagreeing(pair)[:LISTED], judged, differences),
+        disagreeing=_in_words(pair, _disagreeing(pair)[:_LISTED], judged, differences),
         curves_a=curves_a,
         curves_b=curves_b,
         notes=tuple(_notes(pair, reason)),
@@ -135,14 +135,14 @@ def _agreement(pair: _Pair, measures: Sequence[Any]) -> tuple[AgreementCurve, ..
     if measures:
         rankings = [run.ranked(one) for one in measures]
     else:
-        rankings = [pair.a.listed.ranking, run.ranked(PAPER)]
-    named = {one.name: one for one in (*rankings, run.ranked(FREQVIS))}
+        rankings = [pair.a.listed.ranking, run.ranked(_PAPER)]
+    named = {one.name: one for one in (*rankings, run.ranked(_FREQVIS))}
     place = np.full(len(pair.a.states), -1)
     place[pair.a.rows] = np.arange(len(pair.keys))
     curves = []
     for name, ranking in named.items():
         order = place[ranking.order]
-        curves.append(AgreementCurve(name, agreements(pair.choices, order[order >= 0], SHARES)))
+        curves.append(AgreementCurve(name, agreements(pair.choices, order[order >= 0], _SHARES)))
     return tuple(curves)
 
 

@@ -31,9 +31,9 @@ COLOURS: dict[Who, tuple[int, int, int]] = {
 """Red where the policy decides, blue where the default action does; the words say it, too."""
 BORDER = 4
 """Pixels of colour around a picture."""
-BAND = 20
+_BAND = 20
 """Height of the coloured band above it."""
-LINE = 16
+_LINE = 16
 """Height of a line of text."""
 NARROWEST = 260
 """Width of a card whose picture is narrower."""
@@ -66,24 +66,24 @@ def draw_card(frame: Array, card: Card) -> Image.Image:
     """Return a picture as a card."""
     picture = Image.fromarray(enlarged(frame))
     width = max(picture.width + 2 * BORDER, NARROWEST)
-    top = LINE + 2 if card.title else 0
-    height = top + BAND + picture.height + BORDER + len(card.lines) * LINE + 4
+    top = _LINE + 2 if card.title else 0
+    height = top + _BAND + picture.height + BORDER + len(card.lines) * _LINE + 4
     page = Image.new("RGB", (width, height), _PAPER)
     if card.title:
         _write(page, (BORDER, 1), shortened(card.title, width - 2 * BORDER), _INK)
     pen, colour = ImageDraw.Draw(page), COLOURS[card.who]
-    left, below = (width - picture.width) // 2, top + BAND + picture.height + BORDER
-    pen.rectangle((0, top, width - 1, top + BAND - 1), colour)
+    left, below = (width - picture.width) // 2, top + _BAND + picture.height + BORDER
+    pen.rectangle((0, top, width - 1, top + _BAND - 1), colour)
     pen.rectangle((left - BORDER, top, left + picture.width + BORDER - 1, below - 1), colour)
     number = f"step {card.step}"
     room = width - 4 * BORDER - _width(number)
     text = f"{card.who}: {card.action}" if card.action else card.who
     _write(page, (BORDER, top + 2), shortened(text, room), _PAPER)
     _write(page, (width - 2 * BORDER - _width(number), top + 2), number, _PAPER)
-    page.paste(picture, (left, top + BAND))
+    page.paste(picture, (left, top + _BAND))
     for place, line in enumerate(card.lines):
         text = shortened(line, width - 2 * BORDER)
-        _write(page, (BORDER, below + 1 + place * LINE), text, _INK)
+        _write(page, (BORDER, below + 1 + place * _LINE), text, _INK)
     return page
 
 
@@ -91,15 +91,15 @@ def picture_in(card: Image.Image, shape: Sequence[int], title: bool) -> Array:
     """Return the picture of a card, pixel by pixel; `shape` is that of the frame it shows."""
     scale = _scale(shape)
     height, width = shape[0] * scale, shape[1] * scale
-    left, top = (card.width - width) // 2, (LINE + 2 if title else 0) + BAND
+    left, top = (card.width - width) // 2, (_LINE + 2 if title else 0) + _BAND
     return np.asarray(card.crop((left, top, left + width, top + height)))[::scale, ::scale]
 
 
 def word_frame(text: str) -> Array:
     """Return words as a picture, for what has no other."""
     page = Image.new("RGB", (NARROWEST - 2 * BORDER, SMALLEST), (238, 238, 238))
-    for place, line in enumerate(wrapped(text, page.width - 16, (SMALLEST - 16) // LINE)):
-        _write(page, (8, 8 + place * LINE), line, _INK)
+    for place, line in enumerate(wrapped(text, page.width - 16, (SMALLEST - 16) // _LINE)):
+        _write(page, (8, 8 + place * _LINE), line, _INK)
     return np.asarray(page)
 
 
@@ -112,7 +112,7 @@ def _write(page: Image.Image, at: tuple[int, int], text: str, colour: tuple[int,
 @functools.lru_cache(maxsize=4096)
 def _letters(text: str) -> Image.Image:
     """Return where a text has ink: frame after frame says the same."""
-    size = _width(text) + 2 * _MARGIN, 2 * LINE
+    size = _width(text) + 2 * _MARGIN, 2 * _LINE
     mask = Image.new("1", size)
     pen = ImageDraw.Draw(mask)  # letters without grey edges: half the bytes in a lossless film
     pen.text((_MARGIN, 0), text, 1, _font())

@@ -21,13 +21,13 @@ from rpd_pictures.portraits import Visit
 if TYPE_CHECKING:
     pass
 
-FOLLOWED = 2000
+_FOLLOWED = 2000
 """Steps after the first visit at which both versions of an episode are broken off."""
-BEFORE, AFTER, TAIL = 10, 30, 12
+_BEFORE, _AFTER, _TAIL = 10, 30, 12
 """Steps of a clip before the first visit, after it, and at the end of the episode."""
-WITHIN = 600
+_WITHIN = 600
 """Steps after the first visit within which the end of an episode is shown."""
-LONGEST = 320
+_LONGEST = 320
 """Longest side of the picture in a stored clip; larger ones are reduced."""
 PAUSE, END = 1000, 1500
 """Milliseconds that the first visit and the last frame are shown."""
@@ -86,7 +86,7 @@ class Pair:
     def ending(self, arm: int, shown: int) -> tuple[Who, str]:
         """Return how a film of so many steps ends, and what became of the episode."""
         length = self.lengths[arm]
-        over = shown == length < self.visit.step + FOLLOWED
+        over = shown == length < self.visit.step + _FOLLOWED
         return ("over" if over else "cut"), f"return {self.returns[arm]:g} after {length} steps"
 
 
@@ -117,7 +117,7 @@ def choose_pairs(job: ClipJob, viewer: Viewer) -> list[Pair]:
     flat = [visit for visits in job.visits for visit in visits]
     if not flat:
         return []
-    plan, keep = _both_arms(flat, job, [v.step + FOLLOWED for v in flat for _ in (0, 1)])
+    plan, keep = _both_arms(flat, job, [v.step + _FOLLOWED for v in flat for _ in (0, 1)])
     played = viewer.player.play(plan, keep)
     returns, lengths = played.total_return.reshape(-1, 2), played.length.reshape(-1, 2)
     chosen, start = [], 0
@@ -140,8 +140,8 @@ def film_pairs(job: ClipJob, viewer: Viewer, pairs: Sequence[Pair]) -> Watched:
 
     def look_at(position: int, number: int) -> bool:
         visited = pairs[position // 2].visit.step
-        around = visited - BEFORE <= number <= visited + AFTER
-        return around or ends[position] - TAIL <= number
+        around = visited - _BEFORE <= number <= visited + _AFTER
+        return around or ends[position] - _TAIL <= number
 
     return watch_episodes(viewer.player, plan, keep, look_at, viewer.draws)
 
@@ -149,7 +149,7 @@ def film_pairs(job: ClipJob, viewer: Viewer, pairs: Sequence[Pair]) -> Watched:
 def _film_end(pair: Pair, arm: int) -> int:
     """Return the step behind the last one of a clip: the episode's end, unless it is far."""
     visited, length = pair.visit.step, pair.lengths[arm]
-    return length if length <= visited + WITHIN else visited + AFTER + 1
+    return length if length <= visited + _WITHIN else visited + _AFTER + 1
 
 
 def _clip(job: ClipJob, seen: Watched, position: int, pair: Pair) -> bytes:
@@ -158,7 +158,7 @@ def _clip(job: ClipJob, seen: Watched, position: int, pair: Pair) -> bytes:
     steps, last = seen.steps[position], seen.last_frames[position]
     who, about = pair.ending(arm, int(seen.episodes.length[position]))
     content = b""
-    for longest in (LONGEST, LONGEST // 2, LONGEST // 4):
+    for longest in (_LONGEST, _LONGEST // 2, _LONGEST // 4):
         cards = StepCards(job.recipe, job.actions, longest).cards(steps, last, who, about)
         content = files.film_webp(cards, _durations(seen, position, pair.visit.step))
         if len(content) <= files.LARGEST_CLIP:

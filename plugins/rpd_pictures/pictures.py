@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from rpd_core.analysis.decisions import Decisions
     from rpd_core.plugin.protocols import IntArray, KeyArray
 
-DRAWN = 300
+_DRAWN = 300
 """Decisions of the list that get a picture."""
-FILMED = 5
+_FILMED = 5
 """Decisions of the list that get a pair of clips."""
 _TRIED = 8
 """Episodes that are tried for a pair of clips at most."""
@@ -75,7 +75,7 @@ def take_pictures(
     `panels` gather what they want of the environment, too; None: those that are installed.
     """
     name, found = str(run.name), run.decided()
-    rows = found.listed()[:DRAWN]
+    rows = found.listed()[:_DRAWN]
     made_from = _made_from(session, found, rows)
     held = None if again else _held(run, name)
     if held is None or held.made_from != made_from:
@@ -127,7 +127,7 @@ def _make(session: Session, run: Run, found: Decisions, rows: IntArray) -> _Made
         for row in rows.tolist()
     ]
     items = _portrait_items(session, affordable(first))
-    visits = visits_of(run, states.key[rows[:FILMED]])
+    visits = visits_of(run, states.key[rows[:_FILMED]])
     if any(visits):
         items.append(_clip_item(session, visits, run.directory.names().actions))
     done = 0

@@ -19,7 +19,7 @@ from rpd_pictures.files import thumbnail
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array
 
-MOST_STEPS = 50_000
+_MOST_STEPS = 50_000
 """Steps that are played for the pictures of a run at most."""
 
 
@@ -58,7 +58,7 @@ class Portraits:
     """Why the environment draws nothing; empty if it does."""
 
 
-def affordable(visits: Iterable[Visit], most_steps: int = MOST_STEPS) -> list[Visit]:
+def affordable(visits: Iterable[Visit], most_steps: int = _MOST_STEPS) -> list[Visit]:
     """Return the visits that can be replayed in so many steps, those that come first first."""
     needed: dict[int, int] = {}
     spent, chosen = 0, []
@@ -104,9 +104,9 @@ def _drawn(job: PortraitJob, viewer: Viewer) -> Iterator[tuple[int, bytes]]:
             agrees = wanted[episode, step.number] == step.key  # or it does not repeat itself
             if agrees and step.frame is not None and not picture_fault(step.frame):
                 drawing = drawing_of(job.recipe, step.value)
-                yield step.key, portrait(step.frame, drawing)
+                yield step.key, _portrait(step.frame, drawing)
 
 
-def portrait(frame: Array, drawing: Array | None) -> bytes:
+def _portrait(frame: Array, drawing: Array | None) -> bytes:
     """Return the picture of a state, with what its abstraction draws of it beside."""
     return thumbnail([frame] if drawing is None else [frame, drawing])

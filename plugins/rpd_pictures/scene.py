@@ -19,7 +19,7 @@ from rpd_core.store.files import file_stem
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, Batch, KeyArray
 
-MOST_BYTES = 1_000_000
+_MOST_BYTES = 1_000_000
 """What one panel may gather."""
 
 
@@ -113,4 +113,4 @@ def _complaint(files: Mapping[Any, Any]) -> str:
         if not isinstance(content, bytes):
             return f"returned {type(content).__name__} for {name!r}, not bytes"
     size = sum(map(len, files.values()))
-    return f"returned {size} bytes, more than {MOST_BYTES}" if size > MOST_BYTES else ""
+    return f"returned {size} bytes, more than {_MOST_BYTES}" if size > _MOST_BYTES else ""

@@ -15,7 +15,7 @@ from rpd_core.plugin.protocols import Axis, Image, Layer, Paragraph, Plane
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray, IntArray
 
-MOST_BLOCKS = 400
+_MOST_BLOCKS = 400
 ROOM = 600_000
 """Bytes of the images of all panels."""
 _LARGEST_IMAGE = 400_000
@@ -105,9 +105,9 @@ def checked_blocks(blocks: object, room: Room) -> Iterable[Shown]:
     """Yield the blocks of a panel, ready for the page; raise where one is something else."""
     if isinstance(blocks, str | bytes) or not isinstance(blocks, Sequence):
         raise ComponentError(f"draw() must return a sequence of blocks, got {blocks!r:.80}")
-    for block in _few(blocks, MOST_BLOCKS, "blocks"):
+    for block in _few(blocks, _MOST_BLOCKS, "blocks"):
         if isinstance(block, Paragraph):
-            yield Paragraph(plain_text(block.text, "text"))
+            yield Paragraph(_plain_text(block.text, "text"))
         elif isinstance(block, Image):
             image = _checked_image(block)
             room.left -= len(image.data)
@@ -128,7 +128,7 @@ def _few(things: Iterable[Any], most: int, what: str) -> list[Any]:
     return taken
 
 
-def plain_text(value: object, what: str, longest: int = _LONGEST_TEXT) -> str:
+def _plain_text(value: object, what: str, longest: int = _LONGEST_TEXT) -> str:
     """Return a text of a panel, cut where it is too long.
 
     It is made a `str` and nothing more: subclasses may say that they are markup.
@@ -141,7 +141,7 @@ def plain_text(value: object, what: str, longest: int = _LONGEST_TEXT) -> str:
 
 def plain_name(value: object, what: str) -> str:
     """Return a text that must be short."""
-    return plain_text(value, what, _LONGEST_NAME)
+    return _plain_text(value, what, _LONGEST_NAME)
 
 
 def _checked_image(image: Image) -> Image:
@@ -152,10 +152,10 @@ def _checked_image(image: Image) -> Image:
         raise ComponentError(f"an image is not {media_type!r:.40}")
     if len(data) > _LARGEST_IMAGE:
         raise ComponentError(f"an image has {len(data)} bytes; at most {_LARGEST_IMAGE}")
-    alt = plain_text(image.alt, "alt")
+    alt = _plain_text(image.alt, "alt")
     if not alt:
         raise ComponentError("an image has no alt text")
-    return Image(data, media_type, alt, plain_text(image.caption, "caption"))
+    return Image(data, media_type, alt, _plain_text(image.caption, "caption"))
 
 
 def _is_image(content: bytes, media_type: str) -> bool:

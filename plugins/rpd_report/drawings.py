@@ -15,12 +15,12 @@ from rpd_core.pruning.curves import ShownCurve
 from rpd_core.results.records import Decision
 from rpd_report.blocks import Bins, ShownPlane
 
-COLOURS = (
+_COLOURS = (
     "#0072b2", "#d55e00", "#009e73", "#b0457f", "#a97800", "#2f8fc6", "#8c564b", "#6f57b8",
     "#5c7f00", "#c23b3b",
 )  # fmt: skip
 """Of the measures; told apart by people who do not see all colours, on light and on dark."""
-BASELINE_COLOURS = {"random": "#808080", "freqvis": "#8a7a55", "differ": "#5b8a8a"}
+_BASELINE_COLOURS = {"random": "#808080", "freqvis": "#8a7a55", "differ": "#5b8a8a"}
 DASHES = {"random": (6, 4), "freqvis": (2, 3), "differ": (9, 3, 2, 3)}
 _WIDTH, _HEIGHT = 460, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 20, 10, 40
@@ -32,12 +32,12 @@ _FITTED = 50
 
 def colours_of(lines: Sequence[ShownCurve]) -> dict[str, str]:
     """Return the colour of each line."""
-    free = iter(COLOURS * (1 + len(lines) // len(COLOURS)))
-    return {line.measure: BASELINE_COLOURS.get(line.measure) or next(free) for line in lines}
+    free = iter(_COLOURS * (1 + len(lines) // len(_COLOURS)))
+    return {line.measure: _BASELINE_COLOURS.get(line.measure) or next(free) for line in lines}
 
 
 @dataclass(frozen=True)
-class Frame:
+class _Frame:
     """Where numbers lie in a drawing: shares from left to right, returns from bottom to top."""
 
     low: float
@@ -64,12 +64,12 @@ class Frame:
         return [step * at for at in range(first, math.floor(self.high / step) + 1)]
 
 
-def frame_for(lines: Sequence[ShownCurve], further: Sequence[float]) -> Frame:
+def _frame_for(lines: Sequence[ShownCurve], further: Sequence[float]) -> _Frame:
     """Return a frame that holds all lines and some further returns."""
     low = min([*further, *(value for line in lines for value in line.returns)])
     high = max([*further, *(value for line in lines for value in line.returns)])
     margin = 0.05 * (high - low) or 1.0
-    return Frame(low - margin, high + margin)
+    return _Frame(low - margin, high + margin)
 
 
 def curve_drawing(
@@ -81,7 +81,7 @@ def curve_drawing(
 ) -> Markup:
     """Draw all curves over the share of states or of steps, with the confirmed policy."""
     further = [*([target] if target is not None else []), *([point[1]] if point else [])]
-    frame, colours = frame_for(lines, further), colours_of(lines)
+    frame, colours = _frame_for(lines, further), colours_of(lines)
     parts = [_axes(frame, f"share of {axis} that keep the policy" if axis == "states" else
                    "share of steps that the policy decides")]  # fmt: skip
     if target is not None:
@@ -101,7 +101,7 @@ def curve_drawing(
     )
 
 
-def _path(frame: Frame, line: ShownCurve, axis: str, colour: str, first: bool) -> str:
+def _path(frame: _Frame, line: ShownCurve, axis: str, colour: str, first: bool) -> str:
     shares = line.states if axis == "states" else line.steps
     places = zip(shares, line.returns, strict=True)
     points = " ".join(f"{frame.x(share):.1f},{frame.y(mean):.1f}" for share, mean in places)
@@ -116,14 +116,14 @@ def _path(frame: Frame, line: ShownCurve, axis: str, colour: str, first: bool) -
     )
 
 
-def _band(frame: Frame, line: ShownCurve, colour: str) -> str:
+def _band(frame: _Frame, line: ShownCurve, colour: str) -> str:
     ends = [*zip(line.states, line.high, strict=True)]
     ends += reversed([*zip(line.states, line.low, strict=True)])
     points = " ".join(f"{frame.x(share):.1f},{frame.inside(end):.1f}" for share, end in ends)
     return f'<polygon points="{points}" fill="{colour}" fill-opacity="0.1"/>'
 
 
-def _axes(frame: Frame, label: str) -> str:
+def _axes(frame: _Frame, label: str) -> str:
     bottom, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
     parts = [f'<path class="axis" d="M{_LEFT} {_TOP}V{bottom}H{right}"/>']
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
