@@ -7,7 +7,10 @@ sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
 project = "rpd"
 author = "the rpd authors"
-extensions = ["myst_parser", "program_reference", "component_reference"]
+extensions = [
+    *("myst_parser", "program_reference", "component_reference"),
+    *("column_reference", "record_reference"),
+]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build", "examples"]
 myst_heading_anchors = 3

@@ -25,7 +25,7 @@ from rpd_core.plugin.protocols import *  # noqa: F403
 if TYPE_CHECKING:
     from rpd_core.api import as_environment, as_policy, build_suite, merge_runs, open_run, run
     from rpd_core.chance import Draws
-    from rpd_core.execute.files import contents, deliver
+    from rpd_core.execute.files import contents, deliver, perform
     from rpd_core.play.actions import first_action, in_every_lane, random_actions
     from rpd_core.plugin.importing import import_attribute
     from rpd_core.results.predictor import PrunedPredictor
@@ -42,6 +42,7 @@ _LAZY = {
     "build_suite": "rpd_core.api",
     "contents": "rpd_core.execute.files",
     "deliver": "rpd_core.execute.files",
+    "perform": "rpd_core.execute.files",
     "first_action": "rpd_core.play.actions",
     "import_attribute": "rpd_core.plugin.importing",
     "in_every_lane": "rpd_core.play.actions",
@@ -74,6 +75,7 @@ __all__ = [
     "in_every_lane",
     "merge_runs",
     "open_run",
+    "perform",
     "random_actions",
     "run",
 ]

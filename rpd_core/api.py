@@ -19,9 +19,10 @@ from rpd_core.config.part_range import parse_parts
 from rpd_core.config.resolve import Setup, choose, resolve
 from rpd_core.config.settings import Request, declared
 from rpd_core.errors import ConfigError, RpdError, nearest
+from rpd_core.execute.items import can_be_shipped
 from rpd_core.execute.progress import Note, Progress, shown
-from rpd_core.execute.running import can_be_shipped
 from rpd_core.pilot import find_rate, known_rate
+from rpd_core.play.profile import Profiler
 from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.protocols import Environment, Executor, PolicyLoader
 from rpd_core.plugin.registry import Registry, installed
@@ -29,9 +30,8 @@ from rpd_core.results.like import Like, learned_suffix, request_like, with_what_
 from rpd_core.results.requests import stored_request
 from rpd_core.results.run import Run
 from rpd_core.run_names import default_directory
-from rpd_core.store import merging
+from rpd_core.store import merge
 from rpd_core.store.directory import PROCESS, RunDirectory
-from rpd_core.store.profiling import Profiler
 from rpd_core.store.session import Session, writing
 
 P = ParamSpec("P")
@@ -201,7 +201,7 @@ def merge_runs(
     """
     given = [RunDirectory(run.path if isinstance(run, Run) else Path(run)) for run in runs]
     with shown(progress) as telling:
-        merging.merge_runs(RunDirectory(Path(out)), given, telling, note)
+        merge.merge_runs(RunDirectory(Path(out)), given, telling, note)
     return open_run(out)
 
 

@@ -8,20 +8,25 @@ from typing import Any
 
 import numpy as np
 
-from rpd_core.analysis.analysis import Analysis, analyse, keep_condition
-from rpd_core.analysis.conditions import weigh
-from rpd_core.analysis.decisions import Decisions, decide, rules_of
-from rpd_core.analysis.looks import Looks, judge_in_looks, look_sizes, open_ranks
+from rpd_core.analysis.analysis import Analysis, analyse, keep_condition, weigh
+from rpd_core.analysis.decisions import (
+    Decisions,
+    Looks,
+    decide,
+    judge_in_looks,
+    look_sizes,
+    open_ranks,
+    rules_of,
+)
 from rpd_core.analysis.ranking import ranking_columns
-from rpd_core.analysis.reach import stored_reach
-from rpd_core.analysis.reading import StoredEpisodes
 from rpd_core.analysis.recurrence import Recurrence
 from rpd_core.analysis.spectrum import tally
+from rpd_core.analysis.suite import StoredEpisodes, stored_reach
 from rpd_core.chance import Phase
 from rpd_core.config.part_range import PartRange
-from rpd_core.execute.running import run_items
+from rpd_core.execute.items import run_items
 from rpd_core.play import prepare
-from rpd_core.play.jobs import SuiteJob
+from rpd_core.play.chunks import SuiteChunk
 from rpd_core.plugin.protocols import WorkItem
 from rpd_core.pruning.choice import candidates_for
 from rpd_core.pruning.evaluation import Evaluations
@@ -44,8 +49,7 @@ from rpd_core.store.codec import to_plain
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.files import file_stem
 from rpd_core.store.prepared import fit_item, keep_prepared, prepared_chain
-from rpd_core.store.session import Session
-from rpd_core.store.suites import play_parts
+from rpd_core.store.session import Session, play_parts
 
 
 def run(session: Session, name: str | None = None, grow: bool = True) -> Summary:
@@ -233,7 +237,7 @@ def build_suite(session: Session, parts: PartRange | None = None) -> None:
     """
     settings, directory = session.setup.config.settings, session.directory
     chosen = (parts or PartRange()).episodes(settings)
-    whole = SuiteJob(
+    whole = SuiteChunk(
         session.recipe, settings.seed, settings.mutation_rate, chosen.start, chosen.stop - 1
     )
     ends = chosen.stop == settings.episodes

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import worlds
 
-from rpd_core.play.jobs import SuiteJob, perform_suite
+from rpd_core.play.chunks import SuiteChunk, perform_suite
 from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.protocols import Choice, Suite
 
@@ -35,7 +35,7 @@ RECIPE = Recipe(
 
 def chunk(first: int, last: int) -> Suite:
     """Play the episodes `first` to `last` of the suite."""
-    return perform_suite(SuiteJob(RECIPE, 5, 0.3, first, last)).suite
+    return perform_suite(SuiteChunk(RECIPE, 5, 0.3, first, last)).suite
 
 
 def assert_same(one: Suite, other: Suite) -> None:

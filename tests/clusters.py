@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import errands
+import itemwork
 import worlds
 from watching import wait_until
 
 from rpd_core.execute.files import input_files
-from rpd_core.execute.running import run_items
+from rpd_core.execute.items import run_items
 from rpd_core.plugin.protocols import Engine, Outcome, WorkItem, WorkQueue
 
 LIGHT = [
@@ -38,7 +38,7 @@ SMALL: dict[str, Any] = {
     "confirm_episodes": 40,
     "rounds": 0,
     "random_rankings": 1,
-    "pictures": False,
+    "finish": (),
     "progress": False,
 }
 """A small run: six parts of a suite, and what follows from it."""
@@ -121,7 +121,7 @@ def use_signals(number: int) -> int:
 def print_much(number: int) -> str | None:
     """Print what must not be mixed with an answer; return what numerical libraries would read."""
     print("spoiled by", number, flush=True)
-    return errands.threads(number)
+    return itemwork.threads(number)
 
 
 def surroundings(**more: str) -> dict[str, str]:

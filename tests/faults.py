@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import errands
+import itemwork
 import pytest
 from clusters import Heard, items, kill_worker_once, results
 
@@ -48,7 +48,7 @@ def check_a_worker_that_is_killed(engine: Engine, folder: Path) -> str:
     """Check that a killed worker costs its own item only; return what is said of it."""
     work = [
         *items(kill_worker_once, str(folder / "marker")),
-        *items(errands.double, *range(20)),
+        *items(itemwork.double, *range(20)),
     ]
     heard = Heard(engine)
     assert results(heard, work) == ["survived", *range(0, 40, 2)]
@@ -60,7 +60,7 @@ def check_a_worker_that_is_killed(engine: Engine, folder: Path) -> str:
 def check_a_process_that_dies_every_time(engine: Engine) -> str:
     """Check that its item is given up in the end; return what is said of it."""
     with pytest.raises(ExecutionError) as caught:
-        results(engine, items(errands.die_of, signal.SIGKILL))
+        results(engine, items(itemwork.die_of, signal.SIGKILL))
     told = str(caught.value)
     assert "was killed by SIGKILL (memory may have run out" in told
     assert told.endswith(", 4 times, while doing die_of 0")
@@ -70,24 +70,27 @@ def check_a_process_that_dies_every_time(engine: Engine) -> str:
 def check_memory_that_the_kernel_ends(engine: Engine) -> None:
     """Check that a process killed for its memory costs its own item, which is given up at last."""
     with little_memory() as group:
-        work = [*items(errands.double, 1), *items(errands.exhaust_memory, str(group))]
+        work = [*items(itemwork.double, 1), *items(itemwork.exhaust_memory, str(group))]
         with pytest.raises(ExecutionError) as caught:
             results(engine, work)
     assert "was killed by SIGKILL (memory may have run out: try fewer --workers)" in str(
         caught.value
     )
     assert str(caught.value).endswith(", 4 times, while doing exhaust_memory 0")
-    assert results(engine, items(errands.double, 2)) == [4]
+    assert results(engine, items(itemwork.double, 2)) == [4]
 
 
 def check_memory_that_is_refused(engine: Engine, folder: Path) -> None:
     """Check that work without enough memory is tried again, and given up in one line."""
     heard = Heard(engine)
     marker = str(folder / "wanted")
-    work = [*items(errands.want_too_much_once, marker), *items(errands.double, *range(4))]
+    work = [
+        *items(itemwork.want_too_much_once, marker),
+        *items(itemwork.double, *range(4)),
+    ]
     assert results(heard, work) == ["survived", 0, 2, 4, 6]
     with pytest.raises(ExecutionError) as caught:
-        results(engine, items(errands.want_too_much, 1))
+        results(engine, items(itemwork.want_too_much, 1))
     told = "the worker process ran out of memory (MemoryError), 4 times, while doing "
     assert str(caught.value) == f"{told}want_too_much 0"
 
@@ -95,4 +98,4 @@ def check_memory_that_is_refused(engine: Engine, folder: Path) -> None:
 def check_a_process_that_stops(impatient: Engine) -> None:
     """Check that a stopped process is ended; the engine gives up after a second."""
     with pytest.raises(ExecutionError, match=r"^no progress for 1 seconds before the first"):
-        results(impatient, items(errands.stop_itself, 1))
+        results(impatient, items(itemwork.stop_itself, 1))

@@ -15,7 +15,7 @@ from strangers import having
 
 from rpd import Run, open_run
 from rpd_core import pipeline
-from rpd_core.analysis.reading import StoredEpisodes
+from rpd_core.analysis.suite import StoredEpisodes
 from rpd_core.api import Call, carry_out
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpd_core.errors import EvidenceError, SpecError, nearest
-from rpd_core.plugin.protocols import ENDINGS, Episodes, learned
+from rpd_core.plugin.protocols import Episodes, learned
+from rpd_core.plugin.protocols.suite import ENDINGS
 
 FloatArray = NDArray[np.float64]
 Op = Literal[">=", ">", "<=", "<"]

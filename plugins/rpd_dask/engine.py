@@ -14,8 +14,8 @@ from distributed import Client, Future, KilledWorker, get_worker
 
 from rpd_core import Outcome, WorkItem, WorkQueue, contents
 from rpd_core.errors import ExecutionError, one_line
-from rpd_core.execute.foreman import Errand, Reply, Sender, foreman, outcome_of
-from rpd_core.execute.running import CannotShip
+from rpd_core.execute.cluster import PackedItem, PackedOutcome, Sender, cluster_workers, outcome_of
+from rpd_core.execute.items import CannotShip
 
 _LOOK_EVERY = 1.0
 """Seconds between two looks at the cluster while nothing comes back."""
@@ -31,20 +31,20 @@ _DELIVERIES = 3
 log = logging.getLogger("rpd")
 
 
-def do_there(errand: Errand) -> Reply:
-    """Do an errand, on a worker."""
-    reply = foreman.do(errand)
-    return Reply(lacking=True, place=get_worker().address) if reply.lacking else reply
+def do_there(packed: PackedItem) -> PackedOutcome:
+    """Do an packed, on a worker."""
+    outcome = cluster_workers.do(packed)
+    return PackedOutcome(lacking=True, place=get_worker().address) if outcome.lacking else outcome
 
 
 def keep_there(owner: str, shipped: Mapping[str, bytes]) -> None:
     """Keep files for a run, on a worker."""
-    foreman.keep(owner, shipped)
+    cluster_workers.keep(owner, shipped)
 
 
 def dismiss_there(owner: str) -> None:
     """End what works for a run, on a worker."""
-    foreman.dismiss(owner)
+    cluster_workers.dismiss(owner)
 
 
 @dataclass
@@ -52,7 +52,7 @@ class _Sent:
     """An item under way."""
 
     item: WorkItem
-    errand: Errand
+    packed: PackedItem
     future: Future = None
     deliveries: int = 0
 
@@ -78,20 +78,20 @@ class DaskEngine:
     def execute(self, queue: WorkQueue) -> Iterator[Outcome]:
         """Yield outcomes as they come."""
         running: dict[str, _Sent] = {}
-        arrived: SimpleQueue[tuple[str, Reply | BaseException]] = SimpleQueue()
+        arrived: SimpleQueue[tuple[str, PackedOutcome | BaseException]] = SimpleQueue()
         try:
             while True:
                 yield from self._hand_out(queue, running, arrived)
                 if not running:
                     return
                 with suppress(Empty):
-                    key, reply = arrived.get(timeout=_LOOK_EVERY)
+                    key, outcome = arrived.get(timeout=_LOOK_EVERY)
                     sent = running.pop(key)
-                    if isinstance(reply, Reply) and reply.lacking:
-                        self._deliver(sent, reply.place)
+                    if isinstance(outcome, PackedOutcome) and outcome.lacking:
+                        self._deliver(sent, outcome.place)
                         self._send(sent, running, arrived)
                     else:
-                        yield self._outcome(sent, reply)
+                        yield self._outcome(sent, outcome)
                 self._check()
         finally:
             self._forget(running)
@@ -106,48 +106,48 @@ class DaskEngine:
         self,
         queue: WorkQueue,
         running: dict[str, _Sent],
-        arrived: SimpleQueue[tuple[str, Reply | BaseException]],
+        arrived: SimpleQueue[tuple[str, PackedOutcome | BaseException]],
     ) -> Iterator[Outcome]:
         while len(running) < self._room() and (item := queue.take()) is not None:
             try:
-                errand = self._sender.errand(item)
+                packed = self._sender.pack(item)
             except CannotShip as error:
                 yield Outcome(item.identity, error=error)
             else:
-                self._send(_Sent(item, errand), running, arrived)
+                self._send(_Sent(item, packed), running, arrived)
 
     def _send(
         self,
         sent: _Sent,
         running: dict[str, _Sent],
-        arrived: SimpleQueue[tuple[str, Reply | BaseException]],
+        arrived: SimpleQueue[tuple[str, PackedOutcome | BaseException]],
     ) -> None:
         self._number += 1  # a key is never used again: what came of an older one is not heard
         key = f"rpd-{self._sender.owner}-{self._number}"
         client = self.connect()
-        sent.future = client.submit(do_there, sent.errand, key=key, pure=False, retries=0)
+        sent.future = client.submit(do_there, sent.packed, key=key, pure=False, retries=0)
         running[key] = sent
-        sent.future.add_done_callback(lambda future: arrived.put((key, _reply(future))))
+        sent.future.add_done_callback(lambda future: arrived.put((key, _result(future))))
 
     def _deliver(self, sent: _Sent, place: str) -> None:
         """Send the files of an item to a worker that has not got them."""
         sent.deliveries += 1
         if sent.deliveries > _DELIVERIES:
             raise ExecutionError(
-                f"the Dask worker at {place} does not keep the files of {sent.errand.label}: "
+                f"the Dask worker at {place} does not keep the files of {sent.packed.label}: "
                 "restart it"
             )
-        if (place, sent.errand.files) in self._delivered:
+        if (place, sent.packed.files) in self._delivered:
             return  # it found out before they came
         shipped = contents(sent.item.files)
         with suppress(Exception):  # the worker may have died; then another one asks
             self.connect().run(keep_there, self._sender.owner, shipped, workers=[place])
-            self._delivered.add((place, sent.errand.files))
+            self._delivered.add((place, sent.packed.files))
 
-    def _outcome(self, sent: _Sent, reply: Reply | BaseException) -> Outcome:
-        if isinstance(reply, Reply):
-            return outcome_of(sent.item, reply)
-        told, lost = self._trouble(reply)
+    def _outcome(self, sent: _Sent, outcome: PackedOutcome | BaseException) -> Outcome:
+        if isinstance(outcome, PackedOutcome):
+            return outcome_of(sent.item, outcome)
+        told, lost = self._trouble(outcome)
         return Outcome(sent.item.identity, error=ExecutionError(told), lost=lost)
 
     def _trouble(self, error: BaseException) -> tuple[str, bool]:
@@ -207,10 +207,10 @@ class DaskEngine:
                 self._client.cancel(futures, force=True)
 
 
-def _reply(future: Future) -> Reply | BaseException:
+def _result(future: Future) -> PackedOutcome | BaseException:
     """Return what a future that is done holds; called in a thread of the client's."""
     try:
-        reply: Reply = future.result()
-        return reply
+        outcome: PackedOutcome = future.result()
+        return outcome
     except BaseException as error:
         return error

@@ -17,7 +17,7 @@ from distributed.security import Security
 from rpd_core import Engine
 from rpd_core.errors import ExecutionError, SpecError, nearest, one_line
 from rpd_core.execute.processes import ctrl_c_waits
-from rpd_core.execute.stalls import STALL_TIMEOUT
+from rpd_core.play.heartbeat import STALL_TIMEOUT
 from rpd_dask.engine import DaskEngine
 
 _QUIET = {

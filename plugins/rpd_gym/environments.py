@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import re
 import warnings
 from collections.abc import Callable
@@ -26,48 +25,12 @@ from rpd_gym.headless import draw_without_screen
 from rpd_gym.lanes import GymLanes
 from rpd_gym.lifecycle import check_spaces, closing
 from rpd_gym.names import atari_note, find_id, old_options
-from rpd_gym.repeatability import Safeguards, find_safeguards
+from rpd_gym.objects import environment_of
+from rpd_gym.repeatability import chosen_safeguards
+from rpd_gym.settings import general_task, read_options
 from rpd_gym.step_caps import check_cap, find_cap
 
 Env = gymnasium.Env[Any, Any]
-_WORDS = {"true": True, "false": False, "none": None}
-_SHARES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-"""Coarser than the standard sweep: environments that exist only in Python are slow."""
-
-
-def general_task(env: Env, max_steps: int, notes: tuple[str, ...] = ()) -> Task:
-    """Build settings for an environment nobody has tuned."""
-    numbered = isinstance(env.observation_space, gymnasium.spaces.Discrete)
-    return Task(
-        abstraction=("identity",) if numbered else ("auto",),
-        default_action="repeat",
-        condition="auto",
-        mutation_rate=0.2,
-        episodes=2000,
-        test_episodes=50,
-        max_steps=max_steps,
-        lanes=64,
-        chunk=250,
-        shares=_SHARES,
-        notes=notes,
-    )
-
-
-def read_options(items: tuple[str, ...]) -> dict[str, Any]:
-    """Read keyword arguments written as `key=value`; values are JSON, or else text."""
-    options: dict[str, Any] = {}
-    for item in items:
-        key, equals, text = item.partition("=")
-        if not equals or not key.isidentifier():
-            raise SpecError(f"kwargs are written key=value+key=value, got {item!r}")
-        if key in options:
-            raise SpecError(f"kwargs: {key} is given twice")
-        try:
-            options[key] = _WORDS[text.lower()] if text.lower() in _WORDS else json.loads(text)
-        except (ValueError, RecursionError):  # also of numbers too long to be read
-            options[key] = text
-    return options
-
 
 _PARAMETERS = ("max_steps", "rebuild")
 """What a key that reaches an environment may have been meant for."""
@@ -101,13 +64,6 @@ def _arguments(maker: Callable[[], Any]) -> list[str]:
         return []
 
 
-def chosen_safeguards(rebuild: bool | None, factory: Callable[[], Env], name: str) -> Safeguards:
-    """Return the safeguards that the user chose, or else those that a trial finds necessary."""
-    if rebuild is None:
-        return find_safeguards(factory, name)
-    return Safeguards(rebuild, own_chance=rebuild)
-
-
 @dataclass(frozen=True)
 class GymEnvironment:
     """Any registered Gymnasium environment, for example `gym:Acrobot-v1`."""
@@ -132,9 +88,7 @@ class GymEnvironment:
     @classmethod
     def from_object(cls, thing: Any, save: Callable[[str, bytes], Path]) -> Any:
         """Return the recipe of an environment object: this one where its id says all of it."""
-        from rpd_gym.objects import environment_of  # it needs this module
-
-        return environment_of(thing)
+        return environment_of(thing, cls)
 
     def task(self) -> Task:
         """Return general settings."""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import cloudpickle
 import gymnasium
@@ -22,13 +22,16 @@ from gymnasium.envs.registration import EnvSpec
 from rpd_core.errors import ConfigError, RpdError, one_line
 from rpd_core.plugin.protocols import Lanes, Opening, Task
 from rpd_gym.attributes import changes, constants, fingerprint, plain_values
-from rpd_gym.environments import GymEnvironment, chosen_safeguards, general_task, read_options
 from rpd_gym.headless import draw_without_screen
 from rpd_gym.lanes import GymLanes
 from rpd_gym.lifecycle import check_spaces, closing
+from rpd_gym.repeatability import chosen_safeguards
+from rpd_gym.settings import general_task, read_options
 from rpd_gym.step_caps import check_cap, find_cap
 
 Env = gymnasium.Env[Any, Any]
+ById = TypeVar("ById")
+"""The recipe that an id makes."""
 _REGISTERED_ANYWHERE = ("gymnasium", "minigrid", "ale_py")
 """Packages whose ids every process of rpd knows."""
 _SHOWN = 3
@@ -95,8 +98,13 @@ class Copied:
         return made
 
 
-def environment_of(env: Any) -> GymEnvironment | EnvironmentObject:
-    """Return the recipe of an environment object, or refuse one that cannot be made again."""
+def environment_of(
+    env: Any, by_id: Callable[[str, int | None, tuple[str, ...]], ById]
+) -> ById | EnvironmentObject:
+    """Return the recipe of an environment object, or refuse one that cannot be made again.
+
+    `by_id` makes the recipe of id, step cap and arguments, where these say all.
+    """
     if not isinstance(env, gymnasium.Env):
         raise ConfigError(
             f"{type(env).__name__} holds several environments and resets them by itself: hand over "
@@ -106,7 +114,8 @@ def environment_of(env: Any) -> GymEnvironment | EnvironmentObject:
     made = None if spec is None else _remade(spec)
     if spec is None or made is None or _was_changed(env, made):
         return _copied(env)
-    return _by_id(spec) or EnvironmentObject(_named(env), _written(spec), made)
+    known = _known(spec)
+    return by_id(*known) if known else EnvironmentObject(_named(env), _written(spec), made)
 
 
 def _spec_of(env: Env) -> EnvSpec | None:
@@ -151,8 +160,8 @@ def _named(env: Env) -> str:
     return f"python:{kind.__module__}:{kind.__qualname__}"
 
 
-def _by_id(spec: EnvSpec) -> GymEnvironment | None:
-    """Return the recipe with the id of an environment, where that and its arguments say all."""
+def _known(spec: EnvSpec) -> tuple[str, int | None, tuple[str, ...]] | None:
+    """Return id, step cap and arguments of an environment, where these say all of it."""
     known = gymnasium.registry.get(spec.id)
     if known is None or spec.additional_wrappers or not isinstance(known.entry_point, str):
         return None
@@ -169,7 +178,7 @@ def _by_id(spec: EnvSpec) -> GymEnvironment | None:
     if any("+" in item for item in items) or _read(items) != given:
         return None
     limit = spec.max_episode_steps
-    return GymEnvironment(spec.id, limit if limit != known.max_episode_steps else None, items)
+    return spec.id, limit if limit != known.max_episode_steps else None, items
 
 
 def _option(value: Any) -> str:

@@ -119,3 +119,10 @@ def _bytes(layout: Layout, observation: Any) -> bytes:
     layout.write(batch, 0, observation)
     parts = list(batch.values()) if isinstance(batch, dict) else [batch]
     return b"".join(part.tobytes() for part in parts)
+
+
+def chosen_safeguards(rebuild: bool | None, factory: Callable[[], Env], name: str) -> Safeguards:
+    """Return the safeguards that the user chose, or else those that a trial finds necessary."""
+    if rebuild is None:
+        return find_safeguards(factory, name)
+    return Safeguards(rebuild, own_chance=rebuild)

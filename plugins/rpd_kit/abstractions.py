@@ -13,9 +13,8 @@ from rpd_core.chance import Draws, canonical
 from rpd_core.config.identity import stored_fields
 from rpd_core.errors import ComponentError, FitError, one_line
 from rpd_core.play.actions import random_actions
-from rpd_core.play.entries import observed_entries
+from rpd_core.play.entry_names import observed_entries, relation_of
 from rpd_core.play.prepare import restore_fitted
-from rpd_core.play.relations import relation_of
 from rpd_core.plugin.blame import a_kind
 from rpd_core.plugin.chain import Chain, opened
 from rpd_core.plugin.protocols import Abstraction, FitSample

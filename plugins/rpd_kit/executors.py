@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rpd_core.errors import RpdError, one_line
-from rpd_core.plugin.protocols import Answer, Engine, Executor, Outcome, WorkItem
+from rpd_core.plugin.protocols import Engine, Executor, Outcome, WorkItem
 
 WORKERS = (2, 1)
 """Numbers of workers that an executor is opened with, one after the other."""
@@ -154,56 +154,53 @@ def _within_patience(stages: Iterator[str]) -> Iterator[str]:
 
 def _run(
     engine: Engine, items: list[WorkItem], late: list[WorkItem] | None = None
-) -> tuple[list[Answer], list[Outcome]]:
-    """Run items and return the answers, and the outcomes that have none or another's."""
+) -> list[Outcome]:
+    """Run items and return their outcomes."""
     work = Queue(items, late or [])
-    answers, others = [], []
+    outcomes = []
     for outcome in itertools.islice(engine.execute(work), _MOST):
         work.came_back()
-        if isinstance(outcome.answer, Answer):
-            answers.append(outcome.answer)
-        if not isinstance(outcome.answer, Answer) or outcome.identity != outcome.answer.identity:
-            others.append(outcome)
+        outcomes.append(outcome)
     if work.threads - {threading.get_ident()}:
         raise _TakenElsewhere
-    return answers, others
+    return outcomes
 
 
 def _check_results(engine: Engine) -> Iterator[str]:
     """Check that each of several items comes back once, with its own result."""
     items, late = [item(square, n) for n in (1, 2, 3)], [item(square, n) for n in (100, 200)]
-    answers, others = _run(engine, items, late)
-    counts = Counter(answer.identity for answer in answers)
+    outcomes = _run(engine, items, late)
+    counts = Counter(outcome.identity for outcome in outcomes)
     for one in (*items, *late):
         if not counts[one.identity]:
             when = "which came late, after None, " if one in late else ""
             yield f"lost the item {one.label}, {when}without a word"
         if counts[one.identity] > 1:
             yield f"returned the item {one.label} {counts[one.identity]} times"
-    values = {answer.identity: answer.value for answer in answers}
+    values = {outcome.identity: outcome.value for outcome in outcomes}
     for one in (*items, *late):
         if one.identity in values and values[one.identity] != one.argument**2:
             yield f"gave {values[one.identity]!r} for {one.label}"
-    if others:
-        yield f"returned {others[0]!r} where an answer is needed"
+    for identity in counts.keys() - {one.identity for one in (*items, *late)}:
+        yield f"returned an item {identity!r} that it was not given"
 
 
 def _check_failures(engine: Engine) -> Iterator[str]:
-    """Check that an item that raises is an answer, and that others go on."""
-    answers, others = _run(engine, [item(square, -1), item(square, 5)])
-    errors = [answer.error for answer in answers if answer.error is not None]
-    if any(outcome.lost for outcome in others):
+    """Check that an item that raises has its error in its outcome, and that others go on."""
+    outcomes = _run(engine, [item(square, -1), item(square, 5)])
+    errors = [outcome.error for outcome in outcomes if outcome.error is not None]
+    if any(outcome.lost for outcome in outcomes):
         yield "called a failing item lost; lost means that the worker died"
     elif len(errors) != 1 or not isinstance(errors[0], ValueError):
-        yield "did not bring the error of a failing item back in its answer"
-    if [answer.value for answer in answers if answer.error is None] != [25]:
+        yield "did not bring the error of a failing item back in its outcome"
+    if 25 not in [outcome.value for outcome in outcomes]:
         yield "did not go on after an item that failed"
 
 
 def _check_odd_errors(engine: Engine) -> Iterator[str]:
-    """Check that an error is an answer even if it cannot be made again elsewhere."""
-    answers, others = _run(engine, [item(raise_oddly, 1)])
-    if others or len(answers) != 1 or answers[0].error is None:
+    """Check that an error comes back even if it cannot be made again elsewhere."""
+    outcomes = _run(engine, [item(raise_oddly, 1)])
+    if len(outcomes) != 1 or outcomes[0].error is None or outcomes[0].lost:
         yield "did not bring back an error that cannot be pickled"
 
 
@@ -214,21 +211,20 @@ def _check_second_queue(engine: Engine) -> Iterator[str]:
     close = getattr(outcomes, "close", None)
     if close is not None:
         close()
-    answers, _ = _run(engine, [item(square, 10)])
-    if [answer.value for answer in answers] != [100]:
+    if [outcome.value for outcome in _run(engine, [item(square, 10)])] != [100]:
         yield "mixes the items of one queue with those of the next"
 
 
 def _check_death(engine: Engine) -> Iterator[str]:
     """Check that an item whose worker dies is lost, and that others go on."""
-    where = _run(engine, [item(process_number, 0)])[0]
+    where = _run(engine, [item(process_number, 0)])
     if not where or where[0].value == os.getpid():
         return  # the worker is this very process
-    answers, others = _run(engine, [item(end_process, 1), item(square, 11)])
-    lost = [outcome for outcome in others if outcome.identity.startswith("kit/end_process")]
-    if len(lost) != 1 or not lost[0].lost:
+    dies, works = item(end_process, 1), item(square, 11)
+    outcomes = _run(engine, [dies, works])
+    if [outcome.lost for outcome in outcomes if outcome.identity == dies.identity] != [True]:
         yield "did not report an item whose worker died as lost"
-    if [answer.value for answer in answers] != [121]:
+    if [outcome.value for outcome in outcomes if outcome.identity == works.identity] != [121]:
         yield "did not go on after a worker died"
 
 

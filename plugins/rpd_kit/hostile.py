@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from rpd_core import perform
 from rpd_core.plugin.protocols import Engine, Outcome, WorkItem, WorkQueue
 
 Fault = Literal[
@@ -50,12 +51,10 @@ class _HostileEngine:
             items = items[:-1]
         if self.fault == "skips one":
             items = items[:1] + items[2:]
-        outcomes = [Outcome(one.identity, one()) for one in items]
+        outcomes = [perform(one) for one in items]
         if self.fault == "swaps" and len(outcomes) > 1:
             first, second = outcomes[:2]
-            outcomes[:2] = [
-                replace(first, answer=second.answer), replace(second, answer=first.answer)
-            ]  # fmt: skip
+            outcomes[:2] = replace(first, value=second.value), replace(second, value=first.value)
         if self.fault == "drains once" and items and not self.died:
             self.died.add(items[0].identity)
             outcomes[0] = Outcome(items[0].identity, lost=True)
@@ -69,11 +68,11 @@ class _HostileEngine:
             yield Outcome(item.identity, lost=True)
             return
         if self.fault == "invents":
-            yield Outcome(f"{item.identity}-or-so", item())
+            yield replace(perform(item), identity=f"{item.identity}-or-so")
         if self.fault == "answers with anything":
-            yield Outcome(item.identity, "done")  # type: ignore[arg-type]
+            yield "done"  # type: ignore[misc]
             return
-        outcome = Outcome(item.identity, item())
+        outcome = perform(item)
         yield copy.deepcopy(outcome) if self.fault == "copies" else outcome
         if self.fault == "repeats":
             yield outcome

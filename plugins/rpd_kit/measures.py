@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpd_core.analysis.conditions import fit_condition, learned_fields, restore_condition, weigh
+from rpd_core.analysis.analysis import fit_condition, learned_fields, restore_condition, weigh
 from rpd_core.analysis.ranking import evidence_for
 from rpd_core.analysis.spectrum import tally
 from rpd_core.chance import state_keys
@@ -19,7 +19,6 @@ from rpd_core.plugin.protocols import (
     Condition,
     Episodes,
     Evidence,
-    LearnsFromEpisodes,
     Measure,
     Scores,
     Spectrum,
@@ -27,6 +26,7 @@ from rpd_core.plugin.protocols import (
     Suite,
     Visits,
 )
+from rpd_core.plugin.protocols.optional import LearnsFromEpisodes
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray

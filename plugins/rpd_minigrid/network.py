@@ -11,19 +11,18 @@ import torch
 from torch import Tensor, nn
 
 from rpd_core.plugin.protocols import Choice, PolicyInput
-from rpd_minigrid.policy import ACTIONS, SIZE
 
 HIDDEN = 64
 
 
 class Network(nn.Module):
-    """Two layers on image and direction; preferences for the actions out."""
+    """Two layers on a square image and a direction; preferences for the actions out."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: int, actions: int) -> None:
         super().__init__()
-        self.first = nn.Linear(SIZE * SIZE * 3 + 4, HIDDEN)
+        self.first = nn.Linear(size * size * 3 + 4, HIDDEN)
         self.second = nn.Linear(HIDDEN, HIDDEN)
-        self.actor = nn.Linear(HIDDEN, ACTIONS)
+        self.actor = nn.Linear(HIDDEN, actions)
 
     def features(self, image: Tensor, direction: Tensor) -> Tensor:
         """Return what the last layer looks at, (lanes, hidden)."""
@@ -42,10 +41,10 @@ def as_tensors(observations: Any) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(observations["image"]), torch.from_numpy(observations["direction"])
 
 
-def load_network(which: str) -> Network:
+def load_network(which: str, size: int, actions: int) -> Network:
     """Read the weights that ship with the package."""
     path = files("rpd_minigrid").joinpath("policies", f"{which.replace('-', '_')}.npz")
-    network = Network()
+    network = Network(size, actions)
     with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
         network.load_state_dict({name: torch.from_numpy(stored[name]) for name in stored.files})
     return network.eval()

@@ -37,4 +37,4 @@ class MiniGridPolicy:
             )
         from rpd_minigrid.network import NetworkPolicy, load_network  # torch takes seconds
 
-        return NetworkPolicy(load_network(self.which), self.deterministic)
+        return NetworkPolicy(load_network(self.which, SIZE, ACTIONS), self.deterministic)

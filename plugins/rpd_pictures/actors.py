@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from rpd_core.analysis.conditions import weigh
+from rpd_core.analysis.analysis import weigh
 from rpd_core.chance import Phase, episode_keys
 from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.errors import ConfigError, nearest

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,14 +11,10 @@ from rpd_core.chance import Phase, episode_keys
 from rpd_core.play.deciders import Coin, OneArm
 from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import Recipe
-from rpd_core.play.replay import Watched, watch_episodes
-from rpd_core.play.viewing import Viewer, viewing
+from rpd_core.play.replay import Viewer, Watched, viewing, watch_episodes
 from rpd_pictures import files
 from rpd_pictures.cards import StepCards, Who
 from rpd_pictures.portraits import Visit
-
-if TYPE_CHECKING:
-    pass
 
 _FOLLOWED = 2000
 """Steps after the first visit at which both versions of an episode are broken off."""

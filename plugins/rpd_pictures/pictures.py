@@ -11,8 +11,8 @@ import numpy as np
 from rpd_core.api import continued
 from rpd_core.config.identity import short_digest
 from rpd_core.errors import RpdError
-from rpd_core.execute.running import run_items
-from rpd_core.play.viewing import drawing_of, viewing_late
+from rpd_core.execute.items import run_items
+from rpd_core.play.replay import drawing_of, viewing_late
 from rpd_core.plugin.protocols import Gatherer, WorkItem
 from rpd_core.results.pictures import (
     FOLDER,

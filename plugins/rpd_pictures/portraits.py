@@ -12,8 +12,7 @@ from rpd_core.chance import Phase, episode_keys
 from rpd_core.play.deciders import Coin
 from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import Recipe
-from rpd_core.play.replay import watch_episodes
-from rpd_core.play.viewing import Viewer, drawing_of, picture_fault, viewing
+from rpd_core.play.replay import Viewer, drawing_of, picture_fault, viewing, watch_episodes
 from rpd_pictures.files import thumbnail
 
 if TYPE_CHECKING:

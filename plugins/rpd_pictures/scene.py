@@ -10,7 +10,7 @@ import numpy as np
 from rpd_core.chance import canonical, environment_seeds, state_keys
 from rpd_core.errors import one_line
 from rpd_core.play.loop import Plan, Step
-from rpd_core.play.viewing import Viewer, picture_fault
+from rpd_core.play.replay import Viewer, picture_fault
 from rpd_core.plugin.protocols import Gatherer, PanelFacts, SceneStep
 from rpd_core.results.replay import find_episode
 from rpd_core.results.run import Run

@@ -13,8 +13,8 @@ from ray import exceptions
 
 from rpd_core import Outcome, WorkItem, WorkQueue, contents
 from rpd_core.errors import ExecutionError, one_line
-from rpd_core.execute.foreman import Errand, Reply, Sender, foreman, outcome_of
-from rpd_core.execute.running import CannotShip
+from rpd_core.execute.cluster import PackedItem, PackedOutcome, Sender, cluster_workers, outcome_of
+from rpd_core.execute.items import CannotShip
 
 _LOOK_EVERY = 1.0
 """Seconds between two looks at the cluster while nothing comes back."""
@@ -40,9 +40,9 @@ _GONE = (
 """What it says when it has itself ended."""
 
 
-def do_there(errand: Errand, shipped: list[Any]) -> Reply:
-    """Do an errand, on a worker; its files are fetched when its process has not got them."""
-    return foreman.do(errand, lambda: ray.get(shipped[0]) if shipped else {})
+def do_there(packed: PackedItem, shipped: list[Any]) -> PackedOutcome:
+    """Do an packed, on a worker; its files are fetched when its process has not got them."""
+    return cluster_workers.do(packed, lambda: ray.get(shipped[0]) if shipped else {})
 
 
 class RayEngine:
@@ -85,23 +85,23 @@ class RayEngine:
     def _hand_out(self, queue: WorkQueue, running: dict[Any, WorkItem]) -> Iterator[Outcome]:
         while len(running) < self._room() and (item := queue.take()) is not None:
             try:
-                errand = self._sender.errand(item)
+                packed = self._sender.pack(item)
             except CannotShip as error:
                 yield Outcome(item.identity, error=error)
             else:
                 self.connect()
-                running[self._remote.remote(errand, self._shipped(item, errand))] = item
+                running[self._remote.remote(packed, self._shipped(item, packed))] = item
 
-    def _shipped(self, item: WorkItem, errand: Errand) -> list[Any]:
+    def _shipped(self, item: WorkItem, packed: PackedItem) -> list[Any]:
         """Return the files of an item, put into the cluster's store once for each set.
 
         In a list Ray hands them on as they are, to be fetched by whoever needs them.
         """
         if not item.files:
             return []
-        if errand.files not in self._files:
-            self._files[errand.files] = ray.put(contents(item.files))
-        return [self._files[errand.files]]
+        if packed.files not in self._files:
+            self._files[packed.files] = ray.put(contents(item.files))
+        return [self._files[packed.files]]
 
     def _done(self, running: dict[Any, WorkItem]) -> list[Any]:
         try:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from rpd_core import Engine
 from rpd_core.errors import ExecutionError, SpecError, one_line
-from rpd_core.execute.foreman import Sender
-from rpd_core.execute.stalls import STALL_TIMEOUT
+from rpd_core.execute.cluster import Sender
+from rpd_core.play.heartbeat import STALL_TIMEOUT
 
 if TYPE_CHECKING:
     from rpd_ray.engine import RayEngine

@@ -17,8 +17,8 @@ from rpd_core.cli.text import say
 from rpd_core.config.identity import short_digest
 from rpd_core.config.resolve import Setup
 from rpd_core.errors import RpdError, counted, one_line
-from rpd_core.execute.pace import in_words
-from rpd_core.play.probe import Probed
+from rpd_core.execute.progress import in_words
+from rpd_core.play.chunks import Probed
 from rpd_studies.cells import Place, stored_result
 from rpd_studies.grid import AnyPlan, Work, work_for
 

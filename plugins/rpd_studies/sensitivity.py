@@ -19,12 +19,11 @@ from rpd_core.analysis.decisions import Decisions, decide, rules_of
 from rpd_core.api import continued
 from rpd_core.config.resolve import Setup, with_default_action, with_rate
 from rpd_core.errors import ConfigError, EvidenceError, one_line
-from rpd_core.play.jobs import SuiteJob
+from rpd_core.play.chunks import SuiteChunk
 from rpd_core.results.run import Run
 from rpd_core.store.directory import VARIANTS, RunDirectory
 from rpd_core.store.files import file_stem
-from rpd_core.store.session import Session
-from rpd_core.store.suites import play_parts
+from rpd_core.store.session import Session, play_parts
 from rpd_studies.estimates import Estimate, rank_agreement
 
 if TYPE_CHECKING:
@@ -178,7 +177,7 @@ def _variant(
         directory.create(setup.config)
         _take_over(session.directory, directory)
         inner = dataclasses.replace(session, setup=setup, directory=directory)
-        whole = SuiteJob(inner.recipe, settings.seed, settings.mutation_rate, 0, size - 1)
+        whole = SuiteChunk(inner.recipe, settings.seed, settings.mutation_rate, 0, size - 1)
         play_parts(inner, name, directory.suite(), whole)
     measure = {settings.list_by: setup.measures[settings.list_by]}
     try:

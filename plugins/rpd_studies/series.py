@@ -13,8 +13,7 @@ from typing import TypeVar
 from rpd_core.api import Call
 from rpd_core.cli.shared import resumable
 from rpd_core.errors import ConfigError
-from rpd_core.execute.pace import RUNS
-from rpd_core.execute.progress import Note, shown
+from rpd_core.execute.progress import RUNS, Note, shown
 from rpd_core.plugin.blame import gave_instead, lacks_of_kind, require
 from rpd_core.plugin.protocols import Engine, Executor
 from rpd_core.plugin.registry import installed

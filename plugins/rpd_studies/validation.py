@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpd_core.analysis.analysis import Analysis
-from rpd_core.analysis.conditions import weigh
+from rpd_core.analysis.analysis import Analysis, weigh
 from rpd_core.analysis.decisions import Decisions
 from rpd_core.analysis.verdicts import Verdict
 from rpd_core.api import continued
 from rpd_core.chance import Phase
 from rpd_core.errors import ConfigError, EvidenceError
 from rpd_core.plugin.protocols import Condition
-from rpd_core.pruning.alone import Alone, play_alone
 from rpd_core.pruning.confirm import mean_bounds
 from rpd_core.pruning.evaluation import Evaluations
+from rpd_core.pruning.twins import Alone, play_alone
 from rpd_core.results.run import Run
 from rpd_core.store.session import Session
 from rpd_studies.estimates import Estimate, rank_agreement, risk_difference

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from rpd_core.analysis.boxes import Box, Grid, Search
+from rpd_core.analysis.boxes import Box, Grid, Search, groups_of
 from rpd_core.analysis.decisions import Decisions
-from rpd_core.analysis.neighbours import groups_of
 from rpd_core.analysis.verdicts import Verdict
 
 if TYPE_CHECKING:

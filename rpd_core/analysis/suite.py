@@ -1,17 +1,27 @@
-"""How parts of a suite merge into one."""
+"""The stored suite, read part by part and merged; which states the unmutated policy reaches.
+
+Nothing here plays, locks or writes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpd_core.errors import EvidenceError
+from rpd_core.errors import EvidenceError, StoreError, shell_word
 from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
+from rpd_core.plugin.protocols.suite import columns_of
+from rpd_core.store.directory import RunDirectory
+from rpd_core.store.parts import Part, Parts
+from rpd_core.store.tables import read_episodes, read_suite
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array, IntArray
+    from pyarrow import Table
+
+    from rpd_core.plugin.protocols import Array, FloatArray, IntArray, KeyArray
 
 
 def merge(parts: Sequence[Suite]) -> Suite:
@@ -35,14 +45,13 @@ def concat_episodes(parts: Sequence[Episodes]) -> Episodes:
         name: np.concatenate([part.info.get(name, np.full(len(part), np.nan)) for part in parts])
         for name in names
     }
-    columns = _stack(parts, skip=("info",))
-    return Episodes(**columns, info=info)
+    return Episodes(**_stack(parts), info=info)
 
 
 def take_episodes(episodes: Episodes, rows: IntArray) -> Episodes:
     """Return some rows of a table of episodes."""
-    columns = {name: column[rows] for name, column in vars(episodes).items() if name != "info"}
-    return Episodes(**columns, info={name: column[rows] for name, column in episodes.info.items()})
+    info = {name: column[rows] for name, column in episodes.info.items()}
+    return Episodes(**_taken(episodes, rows), info=info)
 
 
 def merge_states(parts: Sequence[States]) -> States:
@@ -62,27 +71,29 @@ def merge_with_sums(parts: Sequence[States], sums: Sequence[Array]) -> tuple[Sta
         summed: Array = np.add.reduceat(column[order], starts, axis=0)
         return summed
 
-    states = States(
-        key=stacked.key[first],
-        value=stacked.value[first],
-        first_episode=stacked.first_episode[first],
-        first_step=stacked.first_step[first],
-        visits=total(stacked.visits),
-        choices=total(stacked.choices),
-        default_choices=total(stacked.default_choices),
-        action_sum=total(stacked.action_sum),
-        action_squares=total(stacked.action_squares),
-        default_sum=total(stacked.default_sum),
-        default_squares=total(stacked.default_squares),
-        value_gap=total(stacked.value_gap),
-        entropy=total(stacked.entropy),
-    )
+    columns = {
+        name: total(getattr(stacked, name))
+        for name, column in columns_of(States).items()
+        if column.adds_up and getattr(stacked, name) is not None
+    }
+    states = States(**{**_taken(stacked, first), **columns})
     return states, total(np.concatenate(sums)) if sums else None
 
 
-def _stack(parts: Sequence[object], skip: tuple[str, ...] = ()) -> dict[str, Array]:
-    names = [name for name in vars(parts[0]) if name not in skip]
-    return {name: np.concatenate([vars(part)[name] for part in parts]) for name in names}
+def _stack(parts: Sequence[Any]) -> dict[str, Array]:
+    """Return the columns of tables, one after the other; without those that some do not have."""
+    columns = {name: [getattr(part, name) for part in parts] for name in columns_of(type(parts[0]))}
+    return {
+        name: np.concatenate(values)
+        for name, values in columns.items()
+        if all(one is not None for one in values)
+    }
+
+
+def _taken(table: Any, rows: IntArray) -> dict[str, Array]:
+    """Return some rows of the columns that a table has."""
+    columns = {name: getattr(table, name) for name in columns_of(type(table))}
+    return {name: values[rows] for name, values in columns.items() if values is not None}
 
 
 def redrawn(suite: Suite, counts: IntArray) -> Suite:
@@ -97,12 +108,120 @@ def redrawn(suite: Suite, counts: IntArray) -> Suite:
     begins = np.cumsum(lengths) - lengths
     place = np.arange(lengths.sum()) + np.repeat(starts[drawn] - begins, lengths)
     number = np.arange(len(drawn))
-    columns = {
-        name: column[drawn] for name, column in vars(suite.episodes).items() if name != "info"
-    }
-    info = {name: column[drawn] for name, column in suite.episodes.info.items()}
-    episodes = Episodes(**{**columns, "index": number, "info": info})
-    visits = {name: column[place] for name, column in vars(suite.visits).items()}
-    return Suite(
-        episodes, Visits(**{**visits, "episode": np.repeat(number, lengths)}), suite.states
-    )
+    episodes = replace(take_episodes(suite.episodes, drawn), index=number)
+    visits = Visits(**{**_taken(suite.visits, place), "episode": np.repeat(number, lengths)})
+    return Suite(episodes, visits, suite.states)
+
+
+class StoredEpisodes:
+    """The mutant episodes of a run, as they lie on disk."""
+
+    def __init__(self, parts: Parts, first_episodes: int | None = None) -> None:
+        self.parts = parts
+        self.pieces = [Part(parts, *range_) for range_ in parts.disjoint()]
+        if first_episodes is not None:
+            self.pieces = list(_first(self.pieces, first_episodes))
+        if not self.pieces:
+            run = str(parts.root)
+            raise StoreError(
+                f"{run!r} holds no episodes yet: run rpd suite {shell_word(run)} first"
+            )
+
+    def __len__(self) -> int:
+        return sum(part.size for part in self.pieces)
+
+    def tables(self, *names: str) -> Iterator[dict[str, Table]]:
+        """Read some tables, or all, one part at a time."""
+        for parts, first, last in self.pieces:
+            yield parts.read(first, last, names or None)
+
+    def episodes(self) -> Episodes:
+        """Read the table of episodes."""
+        tables = self.tables("episodes")
+        return concat_episodes([read_episodes(table["episodes"]) for table in tables])
+
+    def chunks(self) -> Iterator[Suite]:
+        """Read the suite one part at a time."""
+        yield from map(read_suite, self.tables())
+
+    def whole(self) -> Suite:
+        """Read all of the suite at once."""
+        return merge(list(self.chunks()))
+
+    def words(self, keys: KeyArray | Iterable[int]) -> dict[int, str]:
+        """Read some states in words, by key."""
+        wanted = {int(key) for key in keys}
+        found: dict[int, str] = {}
+        for parts, first, last in self.pieces:
+            if not wanted - set(found):
+                break
+            states = parts.read(first, last, tables=("states",))["states"]
+            columns = states["key"].to_pylist(), states["words"].to_pylist()
+            found |= {key: text for key, text in zip(*columns, strict=True) if key in wanted}
+        return found
+
+
+def _first(pieces: list[Part], count: int) -> Iterator[Part]:
+    """Yield the parts that hold the first episodes, one of them cut where that is needed."""
+    for parts, first, last in pieces:
+        if last < count:
+            yield Part(parts, first, last)
+        elif first < count:
+            cut = parts.cut(count)
+            if (first, count - 1) not in cut.covered():
+                run = str(parts.root)
+                raise StoreError(
+                    f"{run!r} stores the episodes {first} to {last} together, and not those below "
+                    f"{count} alone: run rpd suite {shell_word(run)} --episodes {count} first"
+                )
+            yield Part(cut, first, count - 1)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """States that some episodes visited, in order of their keys."""
+
+    keys: KeyArray
+    episodes: IntArray
+    """Episodes that visited each."""
+    steps: IntArray
+    """Steps spent in each."""
+    total_episodes: int
+    total_steps: int
+
+    def share_of_episodes(self, keys: KeyArray) -> FloatArray:
+        """Return the share of the episodes that visit each state."""
+        return self._look_up(keys, self.episodes) / max(self.total_episodes, 1)
+
+    def share_of_steps(self, keys: KeyArray) -> FloatArray:
+        """Return the share of all steps that are spent in each state."""
+        return self._look_up(keys, self.steps) / max(self.total_steps, 1)
+
+    def _look_up(self, keys: KeyArray, column: IntArray) -> IntArray:
+        if not len(self.keys):
+            return np.zeros(len(keys), dtype=np.int64)
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[at] == keys, column[at], 0)
+
+
+def reach_of(chunks: Iterable[Suite]) -> Reach:
+    """Count the visits of episodes, part by part."""
+    keys, counts = [np.zeros(0, dtype=np.uint64)], [np.zeros((0, 2), dtype=np.int64)]
+    episodes = steps = 0
+    for chunk in chunks:
+        at, size = chunk.state_of_visit(), len(chunk.states)
+        keys.append(chunk.states.key)
+        visiting = np.bincount(at, minlength=size)
+        counts.append(np.stack([visiting, chunk.states.visits], axis=1))
+        episodes += len(chunk.episodes)
+        steps += int(chunk.episodes.length.sum())
+    unique, place = np.unique(np.concatenate(keys), return_inverse=True)
+    summed = np.zeros((len(unique), 2), dtype=np.int64)
+    np.add.at(summed, place, np.concatenate(counts))
+    return Reach(unique, summed[:, 0], summed[:, 1], episodes, steps)
+
+
+def stored_reach(directory: RunDirectory) -> Reach:
+    """Count what the stored episodes of the policy as it is have visited."""
+    parts = directory.unmutated()
+    return reach_of(StoredEpisodes(parts).chunks() if parts.covered() else [])

@@ -4,25 +4,44 @@ Each verdict is a family of tests under Benjamini and Hochberg's procedure. A st
 can be taken for one that matters or for one whose default action is better, so these two share the
 level: at the full level each, 8 % of suites in which no state has any effect gave a false verdict,
 and 4 % do now. Where half of sixty states have an effect, 1 % of the verdicts are false.
+
+Each test is one-sided. Thousands of states are tested at once, so rejections happen far out in the
+tails, and arms can be as small as ten episodes. Exact rejection rates of candidate tests, over arms
+from 10 to 1000 and risks from 0.002 to 0.995, divided by the level (worst case at 1e-2 / 1e-3 /
+1e-5):
+
+- is the effect above 0: Agresti-Caffo 2.8 / 12 / 230, pooled score 8.3 / 43 / 2200, likelihood
+  ratio 4.5 / 5.4 / 5.1, Fisher 0.8 / 0.7 / 0.6, Fisher's mid-p 1.3 / 1.0 / 1.1. Mid-p holds the
+  level and finds more than Fisher's exact test, so it is taken for whole counts.
+- is the effect below a margin of 0.05 or 0.1 (at 1e-2 / 1e-3 / 1e-4): Agresti-Caffo 2.6 / 15 / 59,
+  score with restricted risks 2.7 / 6.8 / 19, the larger of both 1.1 / 1.2 / 1.2. They fail in
+  different places, so the larger is taken; for soft counts with the bound 0, too.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.analysis.intervals import agresti_caffo_parts, effect, upper_z
-from rpd_core.analysis.one_sided import chance_above, chance_below
+from rpd_core.analysis.intervals import (
+    agresti_caffo_parts,
+    arm_sizes,
+    effect,
+    has_fractions,
+    upper_tail,
+    upper_z,
+)
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.protocols import Spectrum
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rpd_core.plugin.protocols import BoolArray, FloatArray
+    from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray
 
 
 class Verdict(StrEnum):
@@ -141,3 +160,137 @@ def _growth(spectrum: Spectrum, margin: float, needed: dict[Verdict, float]) -> 
     size = sum(vars(spectrum).values())
     one_more = 1 + 1 / np.maximum(size, 1.0)
     return np.asarray(np.maximum(np.minimum(by_sign, by_margin), one_more))
+
+
+_TERMS = 4_000_000
+"""Terms of exact sums that are held at once."""
+
+
+def chance_above(spectrum: Spectrum, bound: float = 0.0) -> FloatArray:
+    """Return the p-value of "the effect is at most `bound`"; 1 where an arm is empty."""
+    if bound == 0 and not has_fractions(spectrum):
+        return _settled(spectrum, _mid_p(spectrum))
+    return _settled(spectrum, _normal(spectrum, bound))
+
+
+def chance_below(spectrum: Spectrum, bound: float = 0.0) -> FloatArray:
+    """Return the p-value of "the effect is at least `bound`"; 1 where an arm is empty."""
+    return chance_above(_turned(spectrum), -bound)
+
+
+def _turned(spectrum: Spectrum) -> Spectrum:
+    """Return the spectrum with the arms exchanged, which turns the sign of every effect."""
+    return Spectrum(
+        mutated_failed=spectrum.kept_failed,
+        mutated_passed=spectrum.kept_passed,
+        kept_failed=spectrum.mutated_failed,
+        kept_passed=spectrum.mutated_passed,
+    )
+
+
+def _settled(spectrum: Spectrum, chance: FloatArray) -> FloatArray:
+    mutated, kept = arm_sizes(spectrum)
+    return np.where((mutated > 0) & (kept > 0), np.clip(chance, 0.0, 1.0), 1.0)
+
+
+# ------------------------------------------------------------------- whole counts, bound 0
+
+
+def _mid_p(spectrum: Spectrum) -> FloatArray:
+    """Return Fisher's one-sided mid-p: more failures mutated than seen, and half of as many.
+
+    Given the arms and the number of failures, how many of these fell to the mutated arm is
+    hypergeometric if the effect is 0. Only the shorter of the two tails is summed, so that small
+    probabilities are exact.
+    """
+    cells = (np.rint(cell).astype(np.int64) for cell in vars(spectrum).values())
+    mutated_failed, mutated_passed, kept_failed, kept_passed = cells
+    failed, mutated = mutated_failed + kept_failed, mutated_failed + mutated_passed
+    total = mutated + kept_failed + kept_passed
+    upper = mutated_failed * total >= failed * mutated  # seen at least as many as expected
+    terms = np.where(
+        upper,
+        np.minimum(mutated_passed, kept_failed),
+        np.minimum(mutated_failed, kept_passed),
+    )
+    table = np.stack([mutated_failed, mutated_passed, kept_failed, kept_passed])
+    tail = _summed(table, np.where(upper, 1, -1), terms)
+    return np.where(upper, tail, 1 - tail)
+
+
+def _summed(table: IntArray, step: IntArray, terms: IntArray) -> FloatArray:
+    """Return the mid-p of each table's tail, a bounded number of terms at a time."""
+    tail = np.empty(table.shape[1])
+    factorials = np.array(
+        [math.lgamma(n + 1) for n in range(int(table.sum(axis=0).max(initial=0)) + 1)]
+    )
+    block = np.cumsum(terms + 1) // _TERMS
+    for number in np.unique(block):
+        rows = slice(*np.searchsorted(block, [number, number + 1]))
+        tail[rows] = _tail(table[:, rows], step[rows], terms[rows], factorials)
+    return tail
+
+
+def _tail(table: IntArray, step: IntArray, terms: IntArray, factorials: FloatArray) -> FloatArray:
+    """Return half the probability of each table plus that of the `terms` tables beyond it.
+
+    A step moves one failure from the kept arm to the mutated one, or back where it is -1.
+    """
+    starts = np.cumsum(terms + 1) - (terms + 1)
+    row = np.repeat(np.arange(len(terms)), terms + 1)
+    moved = (np.arange(len(row)) - starts[row]) * step[row]
+    signs = np.array([1, -1, -1, 1])
+    logs = -sum(
+        factorials[cell[row] + sign * moved] for cell, sign in zip(table, signs, strict=True)
+    )
+    margins = _margins(table, factorials)
+    chances = np.exp(logs + margins[row])
+    return np.asarray(np.add.reduceat(chances, starts) - 0.5 * chances[starts])
+
+
+def _margins(table: IntArray, factorials: FloatArray) -> FloatArray:
+    """Return the part of a table's log probability that its row and column sums fix."""
+    a, b, c, d = table
+    pairs = (a + b, c + d, a + c, b + d)
+    fixed = sum((factorials[pair] for pair in pairs), start=-factorials[a + b + c + d])
+    return np.asarray(fixed)
+
+
+# --------------------------------------------------------------------- any counts and bound
+
+
+def _normal(spectrum: Spectrum, bound: float) -> FloatArray:
+    """Return the larger of Agresti and Caffo's tail and that of the score test."""
+    difference, error = agresti_caffo_parts(spectrum)
+    z = np.minimum((difference - bound) / error, _score(spectrum, bound))
+    return upper_tail(z)
+
+
+def _score(spectrum: Spectrum, bound: float) -> FloatArray:
+    """Return the difference in standard errors as they would be at the bound."""
+    mutated, kept = (np.maximum(size, 1.0) for size in arm_sizes(spectrum))
+    risk = _restricted_risk(spectrum, bound)
+    variance = (risk + bound) * (1 - risk - bound) / mutated + risk * (1 - risk) / kept
+    distance = effect(spectrum) - bound
+    safe = np.maximum(variance, np.finfo(np.float64).tiny)
+    return np.where(variance > 0, distance / np.sqrt(safe), 0.0)
+
+
+def _restricted_risk(spectrum: Spectrum, bound: float) -> FloatArray:
+    """Return the likeliest risk if kept, given that the effect equals the bound.
+
+    It is the middle root of a cubic (Miettinen and Nurminen, Statistics in Medicine 4, 1985).
+    """
+    mutated, kept = arm_sizes(spectrum)
+    total = np.maximum(mutated + kept, 1.0)
+    failed = spectrum.mutated_failed + spectrum.kept_failed
+    square = ((mutated + 2 * kept) * bound - total - failed) / (3 * total)
+    linear = ((kept * bound - total - 2 * spectrum.kept_failed) * bound + failed) / total
+    constant = spectrum.kept_failed * bound * (1 - bound) / total
+    turn = square**3 - linear * square / 2 + constant / 2
+    radius = np.sqrt(np.maximum(square**2 - linear / 3, np.finfo(np.float64).tiny))
+    radius = np.where(turn < 0, -radius, radius)
+    cosine = np.divide(turn, radius**3, out=np.zeros_like(turn), where=radius**3 != 0)
+    angle = (math.pi + np.arccos(np.clip(cosine, -1.0, 1.0))) / 3
+    risk: FloatArray = 2 * radius * np.cos(angle) - square
+    return np.clip(risk, max(0.0, -bound), min(1.0, 1.0 - bound))

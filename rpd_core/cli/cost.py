@@ -20,15 +20,15 @@ from rpd_core.config.part_range import PartRange
 from rpd_core.config.resolve import Setup
 from rpd_core.config.settings import Settings
 from rpd_core.errors import ExecutionError, RpdError
-from rpd_core.execute.pace import in_words
-from rpd_core.execute.running import run_items
+from rpd_core.execute.items import run_items
+from rpd_core.execute.progress import in_words
 from rpd_core.play import prepare
-from rpd_core.play.jobs import SuiteJob, close_players
-from rpd_core.play.probe import Probed, perform_probe
+from rpd_core.play.chunks import Probed, SuiteChunk, perform_probe
+from rpd_core.play.players import close_players
 from rpd_core.play.recipe import Recipe, recipe_of
 from rpd_core.plugin.protocols import WorkItem
 from rpd_core.pruning.choice import BATCH
-from rpd_core.pruning.stopping import look_sizes
+from rpd_core.pruning.sweep_rule import look_sizes
 from rpd_core.results.runs import size_in_words
 from rpd_core.store import tables
 from rpd_core.store.directory import RunDirectory
@@ -143,12 +143,12 @@ def _foresee(session: Session, work: Work, workers: int) -> Cost:
     return cost
 
 
-def _job(recipe: Recipe, settings: Settings, count: int) -> SuiteJob:
+def _job(recipe: Recipe, settings: Settings, count: int) -> SuiteChunk:
     last = min(count, settings.episodes) - 1
-    return SuiteJob(recipe, settings.seed, settings.mutation_rate, 0, last)
+    return SuiteChunk(recipe, settings.seed, settings.mutation_rate, 0, last)
 
 
-def _probe(session: Session, job: SuiteJob) -> Probed:
+def _probe(session: Session, job: SuiteChunk) -> Probed:
     answers: list[Any] = []
     identity = f"{session.setup.config.digest()}/probe/{job.last}"
     item = WorkItem(

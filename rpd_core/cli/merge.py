@@ -12,7 +12,7 @@ from rpd_core.cli.completion import complete_run
 from rpd_core.errors import counted, shell_word
 
 if TYPE_CHECKING:
-    from rpd_core.store.merging import Merged
+    from rpd_core.store.merge import Merged
 
 
 @shared.reporting
@@ -33,7 +33,7 @@ def merge_command(
     with shared.progress_bars("comparing") as progress:
         from rpd_core.store.codec import to_plain
         from rpd_core.store.directory import RunDirectory
-        from rpd_core.store.merging import merge_runs
+        from rpd_core.store.merge import merge_runs
 
         with shared.resumable(out, same_command=True):
             found = merge_runs(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rpd_core.cli.console import errors, showing_bars
 from rpd_core.cli.streams import output_for_the_answer
-from rpd_core.execute.pace import RUNS, Pace, Stage, as_clock, in_words
+from rpd_core.execute.progress import RUNS, Pace, Stage, as_clock, in_words
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rpd_core.analysis.analysis import Analysis
     from rpd_core.analysis.decisions import Rules
     from rpd_core.analysis.ranking import Ranking
-    from rpd_core.analysis.reach import Reach
     from rpd_core.analysis.stability import Stability
+    from rpd_core.analysis.suite import Reach
     from rpd_core.config.resolve import Chosen
     from rpd_core.plugin.protocols import BoolArray, Measure
     from rpd_core.results.records import Decision, ListFacts
@@ -123,7 +123,7 @@ def _own_measure(opened: Run) -> Chosen:
 
 def _reach_in(opened: Run, needed: bool) -> Reach:
     """Return what the unmutated policy reaches; refuse where that is asked for and not known."""
-    from rpd_core.analysis.reach import stored_reach
+    from rpd_core.analysis.suite import stored_reach
 
     reach = stored_reach(opened.directory)
     if not reach.total_episodes:
@@ -159,8 +159,7 @@ def _made_lists(
     reach: Reach,
 ) -> dict[str, Listed]:
     """Return the list by each ranking, and what it holds."""
-    from rpd_core.analysis.decisions import decide
-    from rpd_core.analysis.looks import judge_in_looks
+    from rpd_core.analysis.decisions import decide, judge_in_looks
     from rpd_core.results.decisions import decision_rows, list_facts
 
     names = opened.directory.names()

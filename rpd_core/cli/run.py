@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rpd_core.api import Call
     from rpd_core.cli.cost import Cost
     from rpd_core.cli.progress import Display
+    from rpd_core.play.profile import Profile, Profiler
     from rpd_core.results.run import Run
-    from rpd_core.store.profiling import Profile, Profiler
     from rpd_core.store.session import Session
 
 
@@ -83,7 +83,7 @@ def run_command(
 
 def _profiler_for(wanted: bool) -> Profiler | None:
     """Return what times a run, if somebody wants to know."""
-    from rpd_core.store.profiling import Profiler
+    from rpd_core.play.profile import Profiler
 
     return Profiler() if wanted else None
 

@@ -232,7 +232,7 @@ def _print_ties(console: Console, summary: Summary) -> None:
 
 def _print_versions(console: Console, played: Sequence[Played]) -> None:
     if len(played) > 1:
-        from rpd_core.store.provenance import version_changes  # only for this
+        from rpd_core.store.parts import version_changes  # only for this
 
         changes = version_changes(played[0].origin, played[-1].origin)
         if changes:

@@ -63,7 +63,7 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
             if reader_has_left(error):
                 flush_answer()
                 raise typer.Exit(0) from error
-            from rpd_core.execute.running import as_rpd_error
+            from rpd_core.execute.items import as_rpd_error
 
             errors().print(f"rpd: {tidied(str(as_rpd_error(error)))}", style="red", markup=False)
             raise typer.Exit(BAD_INPUT) from error

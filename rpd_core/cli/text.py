@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from rpd_core.errors import counted, shell_word
-from rpd_core.execute.pace import in_words
+from rpd_core.execute.progress import in_words
 from rpd_core.results.runs import size_in_words
 from rpd_core.results.sentences import few_digits, fineness
 from rpd_core.results.words import ranges_in_words
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     )
 from collections.abc import Iterator
 
-from rpd_core.store.profiling import Profile
+from rpd_core.play.profile import Profile
 
 
 def say(console: Console, text: str, style: str | None = None, copied: bool = False) -> None:

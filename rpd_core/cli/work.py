@@ -81,7 +81,6 @@ def check_typed_early(typed: Mapping[str, Any]) -> None:
 @contextmanager
 def guarded(label: str, stall_timeout: float | None) -> Iterator[None]:
     """End rpd when what it does itself makes no progress."""
-    from rpd_core.execute import stalls
     from rpd_core.play import heartbeat
 
     def give_up(report: str) -> None:
@@ -89,8 +88,8 @@ def guarded(label: str, stall_timeout: float | None) -> Iterator[None]:
         errors().print(f"rpd: {tidied(report)}", style="red", markup=False)
         os._exit(BAD_INPUT)  # whoever hangs would not hear of an exception
 
-    watch = stalls.Watch(heartbeat.numbers(), stall_timeout or stalls.STALL_TIMEOUT)
-    with stalls.watched(watch, label, give_up):
+    watch = heartbeat.Watch(heartbeat.numbers(), stall_timeout or heartbeat.STALL_TIMEOUT)
+    with heartbeat.watched(watch, label, give_up):
         yield
 
 

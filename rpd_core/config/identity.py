@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rpd_core.errors import SpecError
-from rpd_core.plugin.protocols import HasSources, ReadsFiles
+from rpd_core.plugin.protocols.optional import HasSources, ReadsFiles
 from rpd_core.plugin.registry import Registry
 from rpd_core.plugin.specs import nested_kind
 from rpd_core.plugin.trees import nested_components, type_hints

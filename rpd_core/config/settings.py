@@ -346,7 +346,12 @@ class Request(Settings):
     """
 
     env: Any = None
+    """The environment: a spec string, a `gymnasium.Env`, a function that makes one, or a recipe."""
     policy: Any = None
+    """The policy: a spec string, a model, a torch module, a function or a recipe.
+
+    None: the one that ships with the task.
+    """
 
 
 def declared() -> dict[str, Setting]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from rpd_core.config.identity import file_digest
 from rpd_core.errors import ExecutionError, RpdError, SpecError, one_line
-from rpd_core.plugin.protocols import Answer, InputFile, WorkItem
+from rpd_core.plugin.protocols import InputFile, Outcome, WorkItem
 
 
 def input_files(paths: Iterable[Path]) -> tuple[InputFile, ...]:
@@ -137,13 +137,13 @@ _working = threading.RLock()
 """Items of one process run one at a time: they share open environments."""
 
 
-def answer_to(item: WorkItem, portable: bool = True) -> Answer:
-    """Do the work of an item in this process; a portable answer survives the way to another."""
+def perform(item: WorkItem, portable: bool = True) -> Outcome:
+    """Do the work of an item in this process; a portable outcome survives the way to another."""
     with _working:
         try:
-            return Answer(item.identity, item.function(localised(item.argument, item.files)))
+            return Outcome(item.identity, item.function(localised(item.argument, item.files)))
         except (Exception, SystemExit) as error:  # an environment may even call sys.exit
-            return Answer(item.identity, error=_portable(error) if portable else error)
+            return Outcome(item.identity, error=_portable(error) if portable else error)
 
 
 def _portable(error: BaseException) -> BaseException:

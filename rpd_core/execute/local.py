@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rpd_core.errors import SpecError
-from rpd_core.execute.files import answer_to
-from rpd_core.execute.processes import Crew
-from rpd_core.execute.stalls import STALL_TIMEOUT, Watch, watched
+from rpd_core.execute.files import perform
+from rpd_core.execute.processes import LocalWorkers
 from rpd_core.play import heartbeat
-from rpd_core.play.jobs import close_players
+from rpd_core.play.heartbeat import STALL_TIMEOUT, Watch, watched
+from rpd_core.play.players import close_players
 from rpd_core.plugin.protocols import Engine, Outcome, WorkQueue
 
 
@@ -43,11 +43,11 @@ class LocalProcesses:
             finally:
                 close_players()
             return
-        crew = Crew(workers, self.stall_timeout, eager=False)
+        started = LocalWorkers(workers, self.stall_timeout, eager=False)
         try:
-            yield crew
+            yield started
         finally:
-            crew.dismiss()
+            started.dismiss()
 
 
 class ThisProcess:
@@ -58,5 +58,5 @@ class ThisProcess:
         while (item := queue.take()) is not None:
             watch = Watch(heartbeat.numbers(), float("inf"))  # it cannot be ended from here
             with watched(watch, item.label or item.identity, str):
-                answer = answer_to(item, portable=False)
-            yield Outcome(item.identity, answer)
+                outcome = perform(item, portable=False)
+            yield outcome

@@ -10,15 +10,15 @@ import time
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import wait
 
 from rpd_core.errors import ExecutionError, one_line
-from rpd_core.execute.offspring import end_group, end_marked
-from rpd_core.execute.running import CannotShip, packed
-from rpd_core.execute.stalls import STALL_TIMEOUT, Watch
-from rpd_core.execute.worker import GRACE, UNREAD, serve
+from rpd_core.execute.items import CannotShip, packed
+from rpd_core.execute.worker import GRACE, UNREAD, end_group, end_marked, serve
 from rpd_core.play import heartbeat
+from rpd_core.play.heartbeat import STALL_TIMEOUT, Watch
 from rpd_core.plugin.protocols import Outcome, WorkItem, WorkQueue
 
 LOOK_EVERY = 1.0
@@ -90,7 +90,7 @@ class Worker:
         """
         return self._process.exitcode is not None or self.pipe.poll()
 
-    def answer(self) -> tuple[WorkItem, bytes | None]:
+    def receive(self) -> tuple[WorkItem, bytes | None]:
         """Receive what the worker made of its item; None if it died over it."""
         item, self._item = self._item, None
         assert item is not None, "an idle worker has no answer"
@@ -162,10 +162,10 @@ class Backlog:
             self._since = None
 
 
-class Crew:
+class LocalWorkers:
     """Workers that are started when there is work for them, and stay for the next stage.
 
-    To import what an episode needs takes a worker seconds. Unless the crew is `eager`, a second one
+    To import what an episode needs takes a worker seconds. Unless they are `eager`, a second one
     is started when work has waited for as long as that took the first: what is done by then costs
     one start, and what lasts longer is hardly held up.
     """
@@ -176,7 +176,7 @@ class Crew:
         self._held: WorkItem | None = None
         """An item that waits: for a worker to be free, or for another to pay."""
         self._backlog = Backlog(0.0 if eager else None)
-        _crews.add(self)
+        _all_workers.add(self)
 
     def execute(self, queue: WorkQueue) -> Iterator[Outcome]:
         """Yield outcomes as they come; a worker gets its next item before its last is looked at.
@@ -240,9 +240,8 @@ class Crew:
                 return True
             self._drop(worker)  # it died while idle
         try:
-            self.workers.append(
-                Worker(self.stall_timeout)
-            )  # first: whoever breaks in here must find it to end it
+            # Listed first: whoever breaks in here must find it to end it.
+            self.workers.append(Worker(self.stall_timeout))
             self.workers[-1].start()
         except OSError as error:
             told = f"cannot start another worker process ({one_line(error)}): try fewer --workers"
@@ -251,7 +250,7 @@ class Crew:
 
     def _collect(self, worker: Worker) -> tuple[WorkItem, bytes | str]:
         """Return an item and its answer, or how the worker died over it."""
-        item, answer = worker.answer()
+        item, answer = worker.receive()
         return item, self._drop(worker) if answer is None else answer
 
     def _drop(self, worker: Worker) -> str:
@@ -286,7 +285,7 @@ def _ending(code: int) -> str:
     return f"was killed by {name} (the environment or the policy may have crashed)"
 
 
-_crews: weakref.WeakSet[Crew] = weakref.WeakSet()
+_all_workers: weakref.WeakSet[LocalWorkers] = weakref.WeakSet()
 """All that were made, for the end of this process: whoever opened one may not come to close it."""
 
 
@@ -294,28 +293,26 @@ _crews: weakref.WeakSet[Crew] = weakref.WeakSet()
 def _dismiss_all() -> None:
     """End all workers: an interrupted run may not have come to it."""
     try:
-        for crew in list(_crews):
-            crew.dismiss()
+        for workers in list(_all_workers):
+            workers.dismiss()
     except KeyboardInterrupt:  # again
-        for crew in _crews:
-            for worker in crew.workers:
+        for workers in _all_workers:
+            for worker in workers.workers:
                 worker.kill()
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
-    os.register_at_fork(after_in_child=_crews.clear)  # they are its parent's
+    os.register_at_fork(after_in_child=_all_workers.clear)  # they are its parent's
 
 
 def unpacked(item: WorkItem, content: bytes) -> Outcome:
-    """Return the outcome of an item whose answer came back as bytes."""
+    """Return the outcome of an item that came back as bytes."""
     try:
-        answer = pickle.loads(content)
+        outcome: Outcome = pickle.loads(content)
     except Exception as error:  # a class that exists only in the worker
         told = f"the answer of {item.label or item.identity} cannot be read ({one_line(error)})"
         return Outcome(item.identity, error=ExecutionError(told))
-    if answer.identity == UNREAD:
-        return Outcome(item.identity, error=answer.error)
-    return Outcome(item.identity, answer)
+    return replace(outcome, identity=item.identity) if outcome.identity == UNREAD else outcome
 
 
 @contextmanager

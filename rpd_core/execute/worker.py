@@ -1,4 +1,9 @@
-"""The other end of the pipe: what a worker process does, and how it ends."""
+"""The other end of the pipe: what a worker process does, and how it ends.
+
+What its environments have started and not closed is found by a mark, and ended: programs inherit
+the environment variables of who starts them, also those that move to a session of their own or
+whose starter has ended.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +14,19 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import MutableSequence
+from collections.abc import Iterator, MutableSequence
 from contextlib import suppress
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 from rpd_core.errors import ExecutionError, one_line
-from rpd_core.execute.offspring import bear, end_marked
+from rpd_core.execute.files import perform
 from rpd_core.play.heartbeat import share
-from rpd_core.plugin.protocols import Answer, WorkItem
+from rpd_core.plugin.protocols import Outcome, WorkItem
 
 UNREAD = ""
-"""Identity of the answer to an item that could not be read."""
+"""Identity of the outcome of an item that could not be read."""
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 GRACE = 5.0
 """Seconds that a worker gets to close its environments before it is killed."""
@@ -74,10 +80,10 @@ def _dismissed(number: int, frame: object) -> None:
 
 def _tidy_up() -> None:
     """Close environments: they may have started programs of their own."""
-    jobs = sys.modules.get("rpd_core.play.jobs")
-    if jobs is not None:
+    players = sys.modules.get("rpd_core.play.players")
+    if players is not None:
         with suppress(Exception):
-            jobs.close_players()
+            players.close_players()
 
 
 def _end_with_parent(mark: str) -> None:
@@ -106,14 +112,42 @@ def _unreadable(error: Exception) -> ExecutionError:
 
 
 def _do(packed: bytes) -> bytes:
-    """Do a packed item and pack its answer."""
+    """Do a packed item and pack its outcome."""
     try:
         item: WorkItem = pickle.loads(packed)
     except Exception as error:  # a module that only its maker has, or other versions
-        return pickle.dumps(Answer(UNREAD, error=_unreadable(error)))
-    answer = item()
+        return pickle.dumps(Outcome(UNREAD, error=_unreadable(error)))
+    outcome = perform(item)
     try:
-        return pickle.dumps(answer)
+        return pickle.dumps(outcome)
     except Exception as error:  # a stranger's environment may put anything into its answer
         told = ExecutionError(f"the answer cannot be sent back ({one_line(error)})")
-        return pickle.dumps(Answer(item.identity, error=told))
+        return pickle.dumps(Outcome(item.identity, error=told))
+
+
+_MARK = "RPD_WORKER"
+
+
+def bear(mark: str) -> None:
+    """Mark whatever this process starts from now on."""
+    os.environ[_MARK] = mark
+
+
+def end_group(number: int) -> None:
+    """End what is left of a worker's process group."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(number, signal.SIGKILL)
+
+
+def end_marked(mark: str) -> None:
+    """End all other processes that bear a mark; where there is no /proc, none is found."""
+    for number in _bearing(f"{_MARK}={mark}".encode()):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(number, signal.SIGKILL)
+
+
+def _bearing(entry: bytes) -> Iterator[int]:
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):  # it is somebody else's, or has ended
+            if entry in path.read_bytes().split(b"\0") and path.parent.name != str(os.getpid()):
+                yield int(path.parent.name)

@@ -19,11 +19,10 @@ from rpd_core.chance import (
 )
 from rpd_core.errors import EpisodeError, FitError, LaneError, RpdError, one_line
 from rpd_core.play.actions import action_check, first_action, in_every_lane
-from rpd_core.play.entries import named_facts
+from rpd_core.play.entry_names import named_facts
 from rpd_core.play.heartbeat import beat
 from rpd_core.play.info import info_columns, scalar_items
-from rpd_core.play.opening import check_choice, loaded_policy, opened_default, opened_lanes
-from rpd_core.play.recipe import Recipe
+from rpd_core.play.recipe import Recipe, check_choice, loaded_policy, opened_default, opened_lanes
 from rpd_core.play.threads import one_numeric_thread
 from rpd_core.plugin.blame import blamed, called
 from rpd_core.plugin.chain import Chain, needs_of, opened
@@ -57,7 +56,7 @@ class Plan:
 
     index: IntArray
     identity: KeyArray
-    """From `hashing.episode_keys`."""
+    """From `chance.episode_keys`."""
     limits: IntArray | None = None
     """Steps after which each episode is broken off, where only its beginning is wanted."""
 

@@ -17,18 +17,12 @@ from rpd_core.config.identity import learned_as_tuples, short_digest, stored_fie
 from rpd_core.errors import EpisodeError, StoreError
 from rpd_core.play.actions import random_actions
 from rpd_core.play.deciders import Coin, always
-from rpd_core.play.entries import observed_entries
+from rpd_core.play.entry_names import observed_entries
 from rpd_core.play.loop import Keep, Plan, Player, Step
 from rpd_core.play.recipe import OneState, Recipe
 from rpd_core.plugin.chain import Chain, needs_of, opened
-from rpd_core.plugin.protocols import (
-    Choice,
-    Entry,
-    Facts,
-    FitSample,
-    LearnsFromSteps,
-    Policy,
-)
+from rpd_core.plugin.protocols import Choice, Entry, Facts, FitSample, Policy
+from rpd_core.plugin.protocols.optional import LearnsFromSteps
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Batch
@@ -105,17 +99,9 @@ def with_links(recipe: Recipe, links: Sequence[Any]) -> Recipe:
     return dataclasses.replace(recipe, abstraction=Chain(tuple(links)))
 
 
-@dataclass(frozen=True)
-class FitJob:
-    """What must be fitted before the first mutant episode."""
-
-    recipe: Recipe
-    config: Configuration
-
-
-def perform_fit(job: FitJob) -> list[dict[str, Any] | None]:
+def perform_fit(asked: tuple[Recipe, Configuration]) -> list[dict[str, Any] | None]:
     """Fit a recipe's abstractions and return what they have learned, as it is stored."""
-    return fitted_fields(fit(job.recipe, job.config))
+    return fitted_fields(fit(*asked))
 
 
 def fitted_fields(recipe: Recipe) -> list[dict[str, Any] | None]:

@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpd_core.config.resolve import Setup
+from rpd_core.plugin.blame import a_kind, blamed, gave_instead, refuse, require
 from rpd_core.plugin.chain import Chain
 from rpd_core.plugin.protocols import (
     Abstraction,
+    Choice,
     DefaultAction,
     DefaultActor,
     Environment,
     Facts,
+    Lanes,
+    Opening,
+    Policy,
     PolicyLoader,
 )
 
@@ -88,3 +93,40 @@ class NoDefault:
 def policy_alone(environment: Environment, policy: PolicyLoader, lanes: int) -> Recipe:
     """Return a recipe for playing a policy as it is."""
     return Recipe(environment, policy, OneState(), NoDefault(), lanes, environment.task().max_steps)
+
+
+def opened_lanes(recipe: Recipe, views: tuple[str, ...]) -> Lanes:
+    """Open the environment."""
+    environment = recipe.environment
+    with blamed("environment", environment, "open()"):
+        lanes = environment.open(Opening(recipe.lanes, views, recipe.render))
+    require("environment", environment, gave_instead("failed: open()", lanes, Lanes))
+    return lanes
+
+
+def loaded_policy(recipe: Recipe, facts: Facts) -> Policy:
+    """Load the policy."""
+    with blamed("policy", recipe.policy, "load()"):
+        policy = recipe.policy.load(facts)
+    require("policy", recipe.policy, gave_instead("failed: load()", policy, Policy))
+    return policy
+
+
+def opened_default(recipe: Recipe, facts: Facts) -> DefaultActor:
+    """Open the default action."""
+    with blamed("default-action", recipe.default_action, "open()"):
+        act: Any = recipe.default_action.open(facts)
+    if not callable(act):
+        refuse(
+            "default-action",
+            recipe.default_action,
+            f"failed: open() gave {a_kind(act)} where a function of a Moment is needed",
+        )
+    actor: DefaultActor = act
+    return actor
+
+
+def check_choice(recipe: Recipe, choice: object) -> None:
+    """Refuse what a policy gave if it is not a `Choice`."""
+    if not isinstance(choice, Choice):
+        refuse("policy", recipe.policy, f"gave {a_kind(choice)} where a Choice is needed")

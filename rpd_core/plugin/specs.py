@@ -43,7 +43,7 @@ class Spec:
     def __str__(self) -> str:
         if self.comparison:
             return f"{self.name}{self.values['op']}{self.values['bound']}"
-        if self.nested and set(self.values) == {self.first}:
+        if self.nested and set(self.values) == {self.first} and self.values[self.first]:
             return f"{self.name}:{self.values[self.first]}"
         items = [self._item(key, text) for key, text in self.values.items()]
         return f"{self.name}:{','.join(items)}" if items else self.name

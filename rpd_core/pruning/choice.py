@@ -15,8 +15,7 @@ from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.confirm import Confirmation, Goal, Paired, confirm, kept_share
 from rpd_core.pruning.curves import Curve, PrunedPoint, reaching
 from rpd_core.pruning.references import References
-from rpd_core.pruning.trials import Candidate, Trials
-from rpd_core.pruning.trim import trim
+from rpd_core.pruning.trials import Candidate, Trials, trim
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import BoolArray, FloatArray

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.play.jobs import RANKED_STEPS
 from rpd_core.plugin.protocols import Episodes
+from rpd_core.plugin.protocols.suite import RANKED_STEPS
 from rpd_core.pruning.tails import quantile
 
 if TYPE_CHECKING:

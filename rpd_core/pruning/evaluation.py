@@ -1,10 +1,17 @@
-"""Episodes of pruned policies: played where missing, stored, read again."""
+"""Episodes of pruned policies: played where missing, stored, read again.
+
+Parts of several evaluations may be one item of work, so that it fills its lanes: those whose
+episode is over start the next one of the item, and towards its end they stay idle. What is stored
+does not depend on any of this.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,25 +19,21 @@ import numpy as np
 from rpd_core.analysis.suite import concat_episodes
 from rpd_core.chance import Phase
 from rpd_core.config.identity import short_digest
+from rpd_core.config.settings import Settings
 from rpd_core.errors import StoreError
-from rpd_core.play.jobs import (
-    RANKED_STEPS,
-    Evaluation,
-    EvaluationChunks,
-    perform_evaluations,
-)
+from rpd_core.play.chunks import Evaluation, EvaluationChunk, PlayedEvaluations, perform_evaluations
 from rpd_core.plugin.protocols import Episodes, WorkItem
-from rpd_core.pruning.sharing import Gap, by_recipe, identity_of, label_of, shared
-from rpd_core.store import tables
+from rpd_core.plugin.protocols.suite import INFO, RANKED_STEPS, PrunedColumns, columns_of
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.files import file_stem
-from rpd_core.store.parts import Parts
-from rpd_core.store.session import Missing, PartWork, Session
+from rpd_core.store.parts import Part, Parts
+from rpd_core.store.session import Session, StoredItem
+from rpd_core.store.tables import read_episodes, table_of
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import KeyArray
 
-_OWN_COLUMNS = {"ranking", "kept", "test_episode", f"info.{RANKED_STEPS}"}
+_OWN_COLUMNS = {*columns_of(PrunedColumns), f"{INFO}{RANKED_STEPS}"}
 """Columns that episodes of pruned policies have beside those of others."""
 
 
@@ -87,12 +90,12 @@ class Evaluations:
             session.repair(parts)
             session.remember_origins(parts)
         missing = [
-            Gap(name, one, Missing(stored[name], first, last))
+            _Missing(name, one, Part(stored[name], first, last))
             for name, one in asked.items()
             for first, last in stored[name].each_gap(one.total, session.setup.config.settings.chunk)
         ]
         total = before + sum(one.total for one in asked.values())
-        done = total - sum(len(gap.missing) for gap in missing)
+        done = total - sum(one.part.size for one in missing)
         session.progress(stage, done, total)
         session.play(stage, self._work(missing), done, total)
         found = {name: read_evaluation(stored[name], asked[name].total) for name in asked}
@@ -110,43 +113,42 @@ class Evaluations:
                 found.append(visits["key"].to_numpy()[(episode >= first) & (episode <= last)])
         return np.unique(np.concatenate(found))
 
-    def _work(self, gaps: Sequence[Gap]) -> Iterator[PartWork]:
+    def _work(self, missing: Sequence[_Missing]) -> Iterator[StoredItem]:
         """Yield items of work; parts of the same recipe share lanes."""
         base = self.session.setup.config.digest()
-        for alike in by_recipe(gaps):
+        for alike in _by_recipe(missing):
             files = self.session.files(alike[0].asked.recipe)
-            for some in shared(alike, self.session.setup.config.settings, self.session.workers):
+            for some in _shared(alike, self.session.setup.config.settings, self.session.workers):
                 item = WorkItem(
-                    f"{base}/{identity_of(some)}",
+                    f"{base}/{_identity_of(some)}",
                     perform_evaluations,
-                    tuple(gap.job for gap in some),
-                    label_of(some),
+                    tuple(one.chunk for one in some),
+                    _label_of(some),
                     files,
                 )
-                yield PartWork(tuple(gap.missing for gap in some), item, partial(_to_tables, some))
+                yield StoredItem(tuple(one.part for one in some), item, partial(_to_tables, some))
 
 
-def _to_tables(gaps: Sequence[Gap], answer: EvaluationChunks) -> list[dict[str, Any]]:
+def _to_tables(missing: Sequence[_Missing], answer: PlayedEvaluations) -> list[dict[str, Any]]:
     found = []
-    for gap, chunk in zip(gaps, answer.chunks, strict=True):
-        found.append({"episodes": evaluation_table(gap.asked, chunk.episodes)})
+    for one, chunk in zip(missing, answer.chunks, strict=True):
+        found.append({"episodes": evaluation_table(one.asked, chunk.episodes)})
         if chunk.visits is not None:
-            found[-1]["visits"] = tables.visits_table(chunk.visits)
+            found[-1]["visits"] = table_of(chunk.visits)
     return found
 
 
 def evaluation_table(asked: Evaluation, episodes: Episodes) -> Any:
     """Return the episodes with the pruned policy and the test episode that each belongs to."""
-    table = tables.episodes_table(episodes)
     points = np.array(asked.points, dtype=np.int64)[episodes.index // asked.test_episodes]
-    table = table.append_column("ranking", [points[:, 0]]).append_column("kept", [points[:, 1]])
-    return table.append_column("test_episode", [asked.test_numbers(episodes.index)])
+    numbers = asked.test_numbers(episodes.index)
+    return table_of(episodes, PrunedColumns(points[:, 0], points[:, 1], numbers))
 
 
 def read_evaluation(parts: Parts, total: int) -> Episodes:
     """Read the `total` episodes of an evaluation; refuse one that is not complete."""
     read = _read_parts(parts)
-    episodes = concat_episodes([tables.read_episodes(table) for table in read])
+    episodes = concat_episodes([read_episodes(table) for table in read])
     if len(episodes) != total or not np.array_equal(episodes.index, np.arange(total)):
         raise StoreError(
             f"{str(parts.path)!r} holds {len(episodes)} of {total} episodes: run rpd prune again"
@@ -186,3 +188,68 @@ def folder_name(name: str, asked: Evaluation, base: str) -> str:
         *([] if asked.chosen is None else [asked.chosen]),
     ]  # fmt: skip
     return f"{file_stem(name)}-{short_digest(what)}"
+
+
+FILLS = 2
+"""How often an item of work fills the lanes, where a chunk fills them less often."""
+
+
+@dataclass(frozen=True)
+class _Missing:
+    """A part of an evaluation that is to be played."""
+
+    name: str
+    """Of the evaluation."""
+    asked: Evaluation
+    part: Part
+
+    @property
+    def chunk(self) -> EvaluationChunk:
+        """What a worker is told."""
+        _, first, last = self.part
+        return EvaluationChunk(self.asked.narrowed(first, last), first, last)
+
+
+def _by_recipe(missing: Sequence[_Missing]) -> Iterable[Sequence[_Missing]]:
+    """Return parts that can share lanes."""
+    found: dict[tuple[int, ...], list[_Missing]] = {}
+    for one in missing:
+        components = tuple(id(part) for _, part in one.asked.recipe.components())
+        found.setdefault(components, []).append(one)
+    return found.values()
+
+
+def _shared(
+    missing: Sequence[_Missing], settings: Settings, workers: int
+) -> Iterator[Sequence[_Missing]]:
+    """Yield the parts of each item of work: neighbours, of about the same size together."""
+    lengths = np.array([one.part.size for one in missing])
+    middles = np.cumsum(lengths) - lengths / 2
+    items = number_of_items(int(lengths.sum()), settings.chunk, settings.lanes, workers)
+    numbers = (middles * items // lengths.sum()).tolist()
+    for _, some in groupby(zip(numbers, missing, strict=True), key=itemgetter(0)):
+        yield [one for _, one in some]
+
+
+def number_of_items(episodes: int, chunk: int, lanes: int, workers: int) -> int:
+    """Return how many items of work some episodes are to be.
+
+    An item is no longer than a chunk, unless that fills the lanes hardly once. All workers have the
+    same number of items, unless these would leave lanes empty from the beginning.
+    """
+    fewest = -(-episodes // max(chunk, FILLS * lanes))
+    return min(-(-fewest // workers) * workers, -(-episodes // lanes))
+
+
+def _identity_of(missing: Sequence[_Missing]) -> str:
+    """Return what tells an item of work from all others of its run."""
+    parts = [one.part for one in missing]
+    places = [f"{one.parts.path.name}/{one.first}-{one.last}" for one in parts]
+    return places[0] if len(places) == 1 else f"{len(places)}-parts/{short_digest(places)}"
+
+
+def _label_of(missing: Sequence[_Missing]) -> str:
+    """Return what people call an item of work."""
+    first = missing[0]
+    label = f"episodes {first.part.first} to {first.part.last} of {first.name}"
+    return label if len(missing) == 1 else f"{label} and {len(missing) - 1} more"

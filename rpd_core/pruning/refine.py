@@ -17,21 +17,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rpd_core.analysis.intervals import arm_sizes
-from rpd_core.analysis.reading import StoredEpisodes
 from rpd_core.analysis.shrinkage import shrunken
 from rpd_core.analysis.spectrum import Tally, tally
+from rpd_core.analysis.suite import StoredEpisodes
 from rpd_core.chance import Phase
 from rpd_core.config.identity import short_digest
 from rpd_core.config.settings import Settings
-from rpd_core.play.jobs import Around, SuiteJob
+from rpd_core.play.chunks import Around, SuiteChunk
 from rpd_core.pruning.choice import BATCH, Chosen, choose_policy, size
 from rpd_core.pruning.confirm import Goal
 from rpd_core.pruning.curves import curve_from
 from rpd_core.pruning.evaluation import ask
 from rpd_core.pruning.references import References
-from rpd_core.pruning.trials import Candidate, Trials, ranking_of
-from rpd_core.pruning.trim import trim
-from rpd_core.store.suites import play_parts
+from rpd_core.pruning.trials import Candidate, Trials, ranking_of, trim
+from rpd_core.store.session import play_parts
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray, KeyArray
@@ -228,7 +227,7 @@ def _play(refining: Refining, centre: Candidate, folder: str, number: int) -> Ta
     """Play the mutants of a centre and count what they say of each state."""
     session = refining.trials.evaluations.session
     parts = session.directory.round_parts(folder)
-    job = SuiteJob(
+    whole = SuiteChunk(
         session.recipe,
         refining.settings.seed,
         KEPT_RATE,
@@ -238,7 +237,7 @@ def _play(refining: Refining, centre: Candidate, folder: str, number: int) -> Ta
         number,
         Around(centre.kept, OTHER_RATE),
     )
-    play_parts(session, f"round {number}", parts, job)
+    play_parts(session, f"round {number}", parts, whole)
     stored = StoredEpisodes(parts)
     return tally(stored.chunks(), np.zeros(len(stored)))
 

@@ -12,15 +12,16 @@ import numpy as np
 from rpd_core.analysis.ranking import Ranking, random_ranking
 from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.config.settings import BASELINES, PORTFOLIO, STANDARD_MEASURES
-from rpd_core.play.jobs import RANKED_STEPS, Evaluation
+from rpd_core.play.chunks import Evaluation
 from rpd_core.plugin.protocols import Episodes
+from rpd_core.plugin.protocols.suite import RANKED_STEPS
 from rpd_core.pruning.choice import Chosen, choose_policies
 from rpd_core.pruning.curves import Curve, curve_from, cutoffs_for, mean_curve
 from rpd_core.pruning.deletion import Deletion, measure_deletion
 from rpd_core.pruning.evaluation import Evaluations, ask
 from rpd_core.pruning.references import References
-from rpd_core.pruning.stopping import Rule, look_sizes, rule_for, undecided
-from rpd_core.pruning.swept import Played
+from rpd_core.pruning.stored_sweep import Played
+from rpd_core.pruning.sweep_rule import Rule, look_sizes, rule_for, undecided
 from rpd_core.pruning.trials import Trials
 from rpd_core.store.directory import SweptPoint
 

@@ -1,4 +1,7 @@
-"""Sets of kept states, played: any set can be tried, however it was found."""
+"""Sets of kept states, played: any set can be tried, however it was found.
+
+Kept states that a pruned policy never visits do nothing, so they are dropped: trimming.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ import numpy as np
 from rpd_core.analysis.suite import concat_episodes, take_episodes
 from rpd_core.chance import Phase
 from rpd_core.config.identity import short_digest
-from rpd_core.play.jobs import Evaluation
+from rpd_core.play.chunks import Evaluation
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.confirm import BLOCKS, LOOKS
 from rpd_core.pruning.evaluation import Evaluations, ask
@@ -122,3 +125,34 @@ def ranking_of(kept: KeyArray, keys: KeyArray) -> KeyArray:
 def confirm_name(identity: str, part: int) -> str:
     """Return what the fresh episodes of a set of states are called; each look is a part."""
     return f"confirm-{part}-{identity}"
+
+
+def trim(
+    trials: Trials, candidates: Sequence[Candidate], target: float
+) -> list[tuple[Candidate, Candidate]]:
+    """Return each candidate trimmed, and as it was, both with figures of the trimming episodes.
+
+    On these episodes the two act alike, for the dropped states are visited in none of them.
+    """
+    found = []
+    for one, played in zip(candidates, trials.trimming(candidates), strict=True):
+        episodes, visited = played
+        whole = dataclasses.replace(
+            one,
+            steps=step_share(episodes),
+            reached=bool(episodes.total_return.mean() >= target),
+        )
+        found.append((without_unvisited(whole, visited, trials.suite_keys), whole))
+    return found
+
+
+def without_unvisited(candidate: Candidate, visited: KeyArray, keys: KeyArray) -> Candidate:
+    """Return a candidate without the kept states that were not visited; `keys` are the suite's."""
+    kept = np.intersect1d(candidate.kept, visited)
+    new = len(np.setdiff1d(kept, keys))
+    return dataclasses.replace(candidate, kept=kept, states=len(kept) / len(keys), new=new)
+
+
+def step_share(episodes: Episodes) -> float:
+    """Return the share of steps that the policy decided: the ratio of totals."""
+    return float(episodes.policy_steps.sum() / episodes.length.sum())

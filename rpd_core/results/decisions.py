@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rpd_core.analysis.decisions import Decisions
-from rpd_core.analysis.reading import StoredEpisodes
-from rpd_core.play.jobs import Names
+from rpd_core.analysis.suite import StoredEpisodes
+from rpd_core.play.names import Names
 from rpd_core.results.records import Decision, ListFacts
 from rpd_core.results.words import default_words, policy_words
 

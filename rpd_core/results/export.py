@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpd_core.analysis.reading import StoredEpisodes
+from rpd_core.analysis.suite import StoredEpisodes
 from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.config.identity import input_paths
 from rpd_core.config.resolve import Setup

@@ -17,7 +17,7 @@ from rpd_core.config.resolve import Chosen, Setup, choose
 from rpd_core.config.settings import BEST, Request, as_tuple, declared
 from rpd_core.errors import ConfigError, StoreError
 from rpd_core.play import prepare
-from rpd_core.plugin.protocols import LearnsFromEpisodes
+from rpd_core.plugin.protocols.optional import LearnsFromEpisodes
 from rpd_core.plugin.registry import installed
 from rpd_core.results.requests import stored_request
 from rpd_core.results.run import Run, opened_run

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rpd_core.analysis.decisions import Decisions
-from rpd_core.analysis.reading import StoredEpisodes
+from rpd_core.analysis.suite import StoredEpisodes
 from rpd_core.errors import ConfigError, nearest
 
 if TYPE_CHECKING:

@@ -25,7 +25,6 @@ from rpd_core.play.prepare import restore_fitted
 from rpd_core.plugin.chain import Chain, needs_of, opened
 from rpd_core.plugin.protocols import (
     Choice,
-    DescribesItself,
     Environment,
     Facts,
     Moment,
@@ -33,6 +32,7 @@ from rpd_core.plugin.protocols import (
     PolicyInput,
     permission,
 )
+from rpd_core.plugin.protocols.optional import DescribesItself
 from rpd_core.plugin.registry import installed
 from rpd_core.results.export import FORMAT, Certificate
 

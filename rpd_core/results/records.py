@@ -11,19 +11,7 @@ from rpd_core.plugin.origins import Origin
 from rpd_core.pruning.confirm import Outcome
 from rpd_core.pruning.curves import PrunedPoint
 from rpd_core.pruning.deletion import Deletion
-from rpd_core.results.words import most_often, percent, reached_words, signed
-
-
-@dataclass(frozen=True)
-class Column:
-    """How tables of decisions show a field of theirs."""
-
-    name: str
-    """The field."""
-    heading: str
-    """What stands above it."""
-    words: Callable[[Any], str]
-    """Its value as it is shown, rounded."""
+from rpd_core.results.words import Column, most_often, percent, reached_words, signed
 
 
 def shown(heading: str, words: Callable[[Any], str] = str) -> Any:

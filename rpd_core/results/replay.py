@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpd_core.analysis.reading import StoredEpisodes
+from rpd_core.analysis.suite import StoredEpisodes
 from rpd_core.chance import Phase, episode_keys
 from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.config.resolve import Setup, resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import ConfigError
 from rpd_core.play.deciders import Coin, TopStates, always
-from rpd_core.play.jobs import Names
 from rpd_core.play.loop import Keep, Plan
+from rpd_core.play.names import Names
 from rpd_core.play.recipe import recipe_of
 from rpd_core.play.replay import PlayedAgain, play_again
 from rpd_core.plugin.registry import installed
 from rpd_core.pruning.confirm import LOOKS, block_of
 from rpd_core.pruning.evaluation import stored_table
-from rpd_core.pruning.swept import stored_return
+from rpd_core.pruning.stored_sweep import stored_return
 from rpd_core.pruning.trials import confirm_name, ranking_of
 from rpd_core.results.kept import all_keys
 from rpd_core.results.requests import stored_request

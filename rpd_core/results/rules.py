@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rpd_core.analysis.decisions import Decisions
-from rpd_core.analysis.reading import StoredEpisodes
 from rpd_core.analysis.rules import Bound, Rule, find_rules
+from rpd_core.analysis.suite import StoredEpisodes
 from rpd_core.errors import counted
-from rpd_core.play.jobs import Names
+from rpd_core.play.names import Names
 from rpd_core.plugin.protocols import Entry
 from rpd_core.plugin.wording import edge_texts
 from rpd_core.results.records import FoundRule, FoundRules

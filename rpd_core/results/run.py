@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rpd_core.analysis.analysis import Analysis, analyse
-from rpd_core.analysis.decisions import Decisions, decide, rules_of
-from rpd_core.analysis.looks import judge_in_looks
+from rpd_core.analysis.decisions import Decisions, decide, judge_in_looks, rules_of
 from rpd_core.analysis.ranking import Ranking, ranking_columns
-from rpd_core.analysis.reach import stored_reach
+from rpd_core.analysis.suite import stored_reach
 from rpd_core.config.resolve import Setup, choose
 from rpd_core.config.settings import declared
 from rpd_core.config.trust import refuse_code
@@ -21,7 +20,7 @@ from rpd_core.plugin.protocols import Suite
 from rpd_core.plugin.registry import installed
 from rpd_core.plugin.specs import shortened
 from rpd_core.pruning.curves import Curve
-from rpd_core.pruning.swept import read_curves
+from rpd_core.pruning.stored_sweep import read_curves
 from rpd_core.results.decisions import decision_rows
 from rpd_core.results.kept import KeptStates, read_kept
 from rpd_core.results.records import Decision, Policy, Summary, Threshold

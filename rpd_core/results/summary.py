@@ -9,17 +9,17 @@ from dataclasses import replace
 import numpy as np
 
 from rpd_core.analysis.analysis import Analysis
-from rpd_core.analysis.decisions import Decisions
-from rpd_core.analysis.looks import look_sizes, open_ranks
+from rpd_core.analysis.decisions import Decisions, look_sizes, open_ranks
 from rpd_core.analysis.ranking import Ranking
 from rpd_core.analysis.recurrence import Recurrence
 from rpd_core.analysis.spectrum import Tally, identified
 from rpd_core.analysis.stability import RankIntervals
 from rpd_core.config.configuration import THRESHOLDS, Configuration
 from rpd_core.config.settings import EVIDENCE, PORTFOLIO, Settings
-from rpd_core.play.jobs import RANKED_STEPS, Names
+from rpd_core.play.names import Names
 from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Episodes
+from rpd_core.plugin.protocols.suite import RANKED_STEPS
 from rpd_core.pruning.choice import Chosen, Tried
 from rpd_core.pruning.confirm import CONFIDENCE, kept_share, mean_bounds
 from rpd_core.pruning.curves import (
@@ -33,7 +33,7 @@ from rpd_core.pruning.curves import (
 from rpd_core.pruning.references import References, target_return
 from rpd_core.pruning.refine import Round
 from rpd_core.pruning.sweep import Pruning
-from rpd_core.pruning.trim import step_share
+from rpd_core.pruning.trials import step_share
 from rpd_core.results.decisions import decision_rows, list_facts
 from rpd_core.results.records import (
     Coverage,

@@ -9,17 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
-from rpd_core.analysis.reading import StoredEpisodes
+from rpd_core.analysis.suite import StoredEpisodes
 from rpd_core.errors import StoreError, one_line, shell_word
 from rpd_core.play.prepare import unsealed
 from rpd_core.results.pictures import named_file, picture_folder, read_index
 from rpd_core.results.run import Run
-from rpd_core.store.checking import LARGEST_TABLE
 from rpd_core.store.directory import VARIANTS, RunDirectory
 from rpd_core.store.files import read_whole
 from rpd_core.store.parquet import open_parquet
 from rpd_core.store.parts import Parts
-from rpd_core.store.tables import read_episodes
+from rpd_core.store.tables import LARGEST_TABLE, read_episodes
 
 _LARGEST_PICTURE = 2**24
 

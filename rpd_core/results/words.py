@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +15,18 @@ if TYPE_CHECKING:
 
 _SURE = 0.995
 """Share from which on an action is named alone."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """How tables of decisions show a field of theirs."""
+
+    name: str
+    """The field."""
+    heading: str
+    """What stands above it."""
+    words: Callable[[Any], str]
+    """Its value as it is shown, rounded."""
 
 
 def percent(share: float | None) -> str:

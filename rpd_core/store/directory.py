@@ -15,7 +15,7 @@ from rpd_core.config.configuration import Configuration
 from rpd_core.config.identity import differences, short_digest
 from rpd_core.config.settings import ASKED, Scope, Settings, check_stored, completed
 from rpd_core.errors import ConfigError, StoreError, nearest
-from rpd_core.play.jobs import Names
+from rpd_core.play.names import Names
 from rpd_core.store.codec import from_plain, parse_object, to_bytes
 from rpd_core.store.files import file_stem, read_whole, write_whole
 from rpd_core.store.lock import locked

@@ -4,29 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rpd_core.errors import StoreError
 from rpd_core.plugin.origins import Origin
-from rpd_core.store.checking import (
-    LARGEST_TABLE,
-    WrongTable,
-    check_columns,
-    check_table,
-    check_together,
-    texts_in,
-    with_plain_words,
-)
 from rpd_core.store.codec import from_plain, parse_object, to_bytes
 from rpd_core.store.files import read_whole, refuse_outside, write_whole
 from rpd_core.store.parquet import open_parquet, read_parquet
-from rpd_core.store.tables import check_schema
+from rpd_core.store.tables import (
+    LARGEST_TABLE,
+    WrongTable,
+    check_columns,
+    check_schema,
+    check_table,
+    check_together,
+    texts_in,
+    with_plain_texts,
+)
 
 _RECORD = re.compile(r"part-(\d{9,15})-(\d{9,15})\.json")
 _LARGEST_RECORD = 2**20
@@ -200,7 +201,7 @@ class Parts:
             check_columns(name, file.schema_arrow, file.metadata.num_rows)
             table = read_parquet(file)
             check_table(name, table, record.first, record.last)
-            return with_plain_words(table)
+            return with_plain_texts(name, table)
         except (pa.ArrowException, OSError) as error:
             raise StoreError(f"cannot read {str(path)!r}: {error}; {_PLAY_AGAIN}") from error
         except WrongTable as wrong:
@@ -214,6 +215,19 @@ class Parts:
         if hashlib.sha256(content).hexdigest() != record.digests.get(name):
             raise StoreError(f"{str(path)!r} was changed after it was written: {_PLAY_AGAIN}")
         return content
+
+
+class Part(NamedTuple):
+    """A part, finished or not, and where it is stored."""
+
+    parts: Parts
+    first: int
+    last: int
+
+    @property
+    def size(self) -> int:
+        """Number of episodes."""
+        return self.last - self.first + 1
 
 
 def packed_table(table: pa.Table) -> bytes:
@@ -244,3 +258,52 @@ def _refuse_bomb(metadata: pq.FileMetaData, rows: int, path: Path) -> None:
 
 
 _PLAY_AGAIN = "rpd suite RUN or rpd prune RUN plays this part again"
+
+
+@dataclass
+class Provenance:
+    """The origins of a run's parts so far."""
+
+    note: Callable[[str], None]
+    """Told once if other versions play than before."""
+    known: dict[str, Origin] = field(default_factory=dict)
+    """Origins that were met, by their text."""
+
+    def check(self, origin: Origin) -> None:
+        """Refuse a part whose components come from another distribution than those before it."""
+        text = repr(origin)
+        if text in self.known:
+            return
+        for first in list(self.known.values())[:1]:
+            _refuse_other_distribution(first, origin)
+            changes = version_changes(first, origin)
+            if changes:
+                self.note(
+                    f"this run continues under other versions than it began with "
+                    f"({'; '.join(changes)}): results may differ between its parts"
+                )
+        self.known[text] = origin
+
+
+def _refuse_other_distribution(before: Origin, now: Origin) -> None:
+    for component, distribution in now.components.items():
+        known = before.components.get(component, distribution)
+        if known != distribution:
+            raise StoreError(
+                f"{component!r} was played by {known or 'no distribution'} so far and now comes "
+                f"from {distribution or 'no distribution'}: choose another --out"
+            )
+
+
+def version_changes(before: Origin, now: Origin) -> list[str]:
+    """Return which versions differ between two origins, as `name: old -> new`.
+
+    Where other components took part, as in random play, what only one of them needs is no change.
+    """
+    pairs = {"python": (before.python, now.python), "machine": (before.machine, now.machine)}
+    names = {*before.distributions} | {*now.distributions}
+    if {*before.components} != {*now.components}:
+        names = {*before.distributions} & {*now.distributions}
+    for name in sorted(names):
+        pairs[name] = before.distributions.get(name, "none"), now.distributions.get(name, "none")
+    return [f"{name}: {old} -> {new}" for name, (old, new) in pairs.items() if old != new]

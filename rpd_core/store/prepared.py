@@ -45,7 +45,7 @@ def fit_item(setup: Setup, recipe: Recipe, files: tuple[InputFile, ...]) -> Work
     return WorkItem(
         f"{setup.config.digest()}/prepare",
         prepare.perform_fit,
-        prepare.FitJob(recipe, setup.config),
+        (recipe, setup.config),
         "fitting the abstraction",
         files,
     )

@@ -1,11 +1,11 @@
-"""A run opened for writing: what it does, where it is stored, who does the work."""
+"""A run opened for writing: what it plays part by part, where that is stored, who does the work."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,38 +15,28 @@ from rpd_core.config.identity import input_paths
 from rpd_core.config.resolve import Setup
 from rpd_core.errors import StoreError
 from rpd_core.execute.files import input_files
+from rpd_core.execute.items import run_items
 from rpd_core.execute.progress import Note, Progress
-from rpd_core.execute.running import run_items
+from rpd_core.play.chunks import PlayedSuite, SuiteChunk, perform_suite
+from rpd_core.play.names import Names
+from rpd_core.play.profile import Profiler
 from rpd_core.play.recipe import Recipe, recipe_of
 from rpd_core.plugin.blame import gave_instead, lacks_of_kind, require
+from rpd_core.plugin.chain import Chain
 from rpd_core.plugin.origins import Origin
-from rpd_core.plugin.protocols import Engine, Executor, InputFile, WorkItem
+from rpd_core.plugin.protocols import Engine, Entry, Executor, InputFile, States, WorkItem
 from rpd_core.plugin.registry import Registry
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.objects import move_in
-from rpd_core.store.parts import Parts
-from rpd_core.store.profiling import Profiler
-from rpd_core.store.provenance import Provenance
+from rpd_core.store.parts import Part, Parts, Provenance
+from rpd_core.store.tables import suite_tables
 
 
 @dataclass(frozen=True)
-class Missing:
-    """A part that is to be played."""
+class StoredItem:
+    """An item of work that plays some parts, and which tables of each its value holds."""
 
-    parts: Parts
-    """Where it belongs."""
-    first: int
-    last: int
-
-    def __len__(self) -> int:
-        return self.last - self.first + 1
-
-
-@dataclass(frozen=True)
-class PartWork:
-    """An item of work that plays some parts, and which tables of each its answer holds."""
-
-    missing: tuple[Missing, ...]
+    parts: tuple[Part, ...]
     item: WorkItem
     tables: Callable[[Any], Sequence[Mapping[str, pa.Table]]]
 
@@ -93,9 +83,9 @@ class Session:
         """Time what is done meanwhile, where somebody wants to know."""
         return nullcontext() if self.profiler is None else self.profiler.stage(name)
 
-    def play(self, stage: str, work: Iterable[PartWork], done: int, total: int) -> None:
+    def play(self, stage: str, work: Iterable[StoredItem], done: int, total: int) -> None:
         """Play parts and store each as it comes back; raise if one does not."""
-        under_way: dict[str, PartWork] = {}
+        under_way: dict[str, StoredItem] = {}
         profiler = self.profiler
         self.progress(stage, done, total)
 
@@ -110,18 +100,18 @@ class Session:
             answer = answer if profiler is None else profiler.unwrapped(answer)
             with self.stage("storing"):
                 self._store(one, answer)
-            done += sum(len(part) for part in one.missing)
+            done += sum(part.size for part in one.parts)
             self.progress(stage, done, total)
 
         with self.stage(stage):
             run_items(self.engine, items(), store)
 
-    def _store(self, one: PartWork, answer: Any) -> None:
+    def _store(self, one: StoredItem, answer: Any) -> None:
         found = one.tables(answer)
-        for part, tables in zip(one.missing, found, strict=True):
+        for part, tables in zip(one.parts, found, strict=True):
             _check_range(tables["episodes"], part, one.item.label)
         self.check_origin(answer.origin)
-        for part, tables in zip(one.missing, found, strict=True):
+        for part, tables in zip(one.parts, found, strict=True):
             part.parts.write(part.first, part.last, tables, answer.origin)
 
     def repair(self, parts: Parts) -> None:
@@ -188,7 +178,7 @@ def writing(
             raise
 
 
-def _check_range(episodes: pa.Table, part: Missing, label: str) -> None:
+def _check_range(episodes: pa.Table, part: Part, label: str) -> None:
     """Refuse an answer that is not about the episodes that were asked for."""
     index = episodes["index"].to_pylist()
     if index != list(range(part.first, part.last + 1)):
@@ -196,3 +186,100 @@ def _check_range(episodes: pa.Table, part: Missing, label: str) -> None:
             f"{label} came back with other episodes ({len(index)} of them): the "
             "executor's results cannot be relied on"
         )
+
+
+_WORDS = 200_000
+"""States whose words are remembered between parts."""
+
+
+def play_parts(
+    session: Session, stage: str, parts: Parts, whole: SuiteChunk, cut: bool = True
+) -> None:
+    """Play the episodes of a suite, or of a range of its parts, that are missing, part by part.
+
+    With `cut`, the first episodes of a suite that holds more can be read without the others.
+    """
+    total = whole.last + 1 - whole.first
+    _look_at_stored(session, parts, whole, cut)
+    done = total - sum(part.size for part in _missing(session, parts, whole, cut))
+    words, files = _WordsOf(session.setup.abstraction), session.files(whole.recipe)
+
+    def to_tables(answer: PlayedSuite) -> list[dict[str, Any]]:
+        _keep_names(session.directory, answer.names, done > 0)
+        states = words(answer.suite.states, answer.names.state_entries)
+        return [suite_tables(answer.suite, states)]
+
+    work = (
+        StoredItem(
+            (part,),
+            WorkItem(
+                f"{parts.configuration}/{stage}/{part.first}-{part.last}",
+                perform_suite,
+                replace(whole, first=part.first, last=part.last),
+                f"episodes {part.first} to {part.last}",
+                files,
+            ),
+            to_tables,
+        )
+        for part in _missing(session, parts, whole, cut)
+    )
+    session.play(stage, work, done, total)
+    _check_complete(session, parts, whole)
+
+
+def _look_at_stored(session: Session, parts: Parts, whole: SuiteChunk, cut: bool) -> None:
+    for place in (parts, *([parts.cut(whole.last + 1)] if cut else [])):
+        session.repair(place)
+        session.remember_origins(place)
+
+
+def _missing(session: Session, parts: Parts, whole: SuiteChunk, cut: bool) -> Iterator[Part]:
+    """Yield the ranges that are to be played, and where each is to be stored.
+
+    What a part adds up for its states cannot be taken apart, so the beginning of a part that goes
+    on beyond the last episode is played again, beside it.
+    """
+    total, chunk = whole.last + 1, session.setup.config.settings.chunk
+    for gap in parts.each_gap(total, chunk, whole.first):
+        yield Part(parts, *gap)
+    across = parts.across(total) if cut else None
+    if across is not None and (across[0], total - 1) not in parts.cut(total).covered():
+        yield Part(parts.cut(total), across[0], total - 1)
+
+
+def _check_complete(session: Session, parts: Parts, whole: SuiteChunk) -> None:
+    total, chunk = whole.last + 1, session.setup.config.settings.chunk
+    lacking = sum(last - first + 1 for first, last in parts.each_gap(total, chunk, whole.first))
+    if lacking:
+        asked = total - whole.first
+        raise StoreError(
+            f"{str(session.directory.path)!r} holds {asked - lacking} of {asked} episodes, "
+            "although all were played: somebody else changes it; run the same command again"
+        )
+
+
+def _keep_names(directory: RunDirectory, names: Names, begun: bool) -> None:
+    """Store what things are called; refuse to count on where choices were counted otherwise."""
+    if directory.read_json("names.json") is None:
+        directory.write_json("names.json", names)
+    elif begun and directory.names().relations != names.relations:
+        raise StoreError(
+            f"{str(directory.path)!r} was begun by a version that counted the policy's choices "
+            "in another way: it can be read, but not grow; choose another --out"
+        )
+
+
+class _WordsOf:
+    """Puts states into words, each key once."""
+
+    def __init__(self, chain: Chain) -> None:
+        self.show = chain.show
+        self.known: dict[int, str] = {}
+
+    def __call__(self, states: States, entries: Sequence[Entry]) -> list[str]:
+        if len(self.known) > _WORDS:
+            self.known.clear()
+        for row, key in enumerate(states.key.tolist()):
+            if key not in self.known:
+                self.known[key] = self.show(states.value[row], entries)
+        return [self.known[key] for key in states.key.tolist()]

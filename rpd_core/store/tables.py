@@ -1,145 +1,96 @@
-"""Suites and episodes as Arrow tables, and back: the stored schema."""
+"""Suites and episodes as Arrow tables, and back; tables of strangers are checked first.
+
+Which columns there are, of which type and with which values, stands in `protocols.suite`.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rpd_core.errors import StoreError
-from rpd_core.plugin.protocols import ENDINGS, Episodes, States, Suite, Visits
+from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
+from rpd_core.plugin.protocols.suite import INFO, Column, PrunedColumns, StateWords, columns_of
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array
 
+T = TypeVar("T")
+
 SCHEMA_VERSION = 4
 """Stored with every table; raised when a column changes its meaning."""
+LARGEST_TABLE = 2**32
+"""Bytes of a table in memory, or of its file."""
+_TABLES: Mapping[str, tuple[type, ...]] = {
+    "episodes": (Episodes,),
+    "visits": (Visits,),
+    "states": (States, StateWords),
+}
+"""What every file of a table holds."""
+_TYPES: Mapping[str, pa.DataType] = {
+    "int32": pa.int32(),
+    "int64": pa.int64(),
+    "uint64": pa.uint64(),
+    "float64": pa.float64(),
+    "bool": pa.bool_(),
+    "word": pa.dictionary(pa.int8(), pa.string()),
+    "text": pa.dictionary(pa.int32(), pa.string()),  # as it is read: of equal ones, one is held
+}
 
-_INFO = "info."
-ROWS = (
-    "choices", "default_choices",
-    "action_sum", "action_squares", "default_sum", "default_squares",
-)  # fmt: skip
-"""Columns of states that hold a row of numbers each; those without entries are not stored."""
-_SMALL = {"length", "policy_steps", "first_step", "count", "differed"}
+
+class WrongTable(Exception):
+    """Says what in a table cannot be."""
+
+
+# --------------------------------------------------------------------------------- writing
 
 
 def suite_tables(suite: Suite, words: Sequence[str]) -> dict[str, pa.Table]:
     """Return the three tables of a suite, with each state in words."""
     return {
-        "states": states_table(suite.states).append_column("words", [pa.array(words, pa.string())]),
-        "visits": visits_table(suite.visits),
-        "episodes": episodes_table(suite.episodes),
+        "states": table_of(suite.states, StateWords(words)),
+        "visits": table_of(suite.visits),
+        "episodes": table_of(suite.episodes),
     }
 
 
-def check_schema(schema: pa.Schema, where: str) -> None:
-    """Refuse a table that was written with another schema."""
-    found = (schema.metadata or {}).get(b"rpd_schema", b"none").decode()
-    if found != str(SCHEMA_VERSION):
-        raise StoreError(f"{where} has schema {found}, this rpd reads {SCHEMA_VERSION}")
+def table_of(*records: Any) -> pa.Table:
+    """Return records of the same rows as one table.
 
-
-def read_suite(tables: dict[str, pa.Table]) -> Suite:
-    """Return the suite behind three tables."""
-    return Suite(
-        read_episodes(tables["episodes"]),
-        read_visits(tables["visits"]),
-        read_states(tables["states"]),
-    )
-
-
-def episodes_table(episodes: Episodes) -> pa.Table:
-    """Return one row per episode; entries of `info` become columns named `info.<key>`."""
-    columns: dict[str, Any] = {
-        item.name: _narrow(item.name, getattr(episodes, item.name))
-        for item in fields(episodes)
-        if item.name not in ("info", "ended")
-    }
-    endings = pa.DictionaryArray.from_arrays(
-        pa.array(episodes.ended.astype(np.int8)), pa.array(ENDINGS)
-    )
-    columns["ended"] = endings
-    columns |= {f"{_INFO}{name}": column for name, column in episodes.info.items()}
-    return _table(columns)
-
-
-def read_episodes(table: pa.Table) -> Episodes:
-    """Return the episodes behind a table."""
-    names = [item.name for item in fields(Episodes) if item.name not in ("info", "ended")]
-    columns = {name: _column(table, name) for name in names}
-    ended = table["ended"].cast(pa.string()).to_pylist()
-    info = {
-        name.removeprefix(_INFO): _column(table, name)
-        for name in table.column_names
-        if name.startswith(_INFO)
-    }
-    codes = {name: code for code, name in enumerate(ENDINGS)}
-    return Episodes(**columns, ended=np.array([codes[e] for e in ended], dtype=np.int64), info=info)
-
-
-def visits_table(visits: Visits) -> pa.Table:
-    """Return one row per (episode, state visited in it)."""
-    return _table(
-        {item.name: _narrow(item.name, getattr(visits, item.name)) for item in fields(visits)}
-    )
-
-
-def read_visits(table: pa.Table) -> Visits:
-    """Return the visits behind a table."""
-    return Visits(**{item.name: _column(table, item.name) for item in fields(Visits)})
-
-
-def states_table(states: States) -> pa.Table:
-    """Return one row per state; `value` is a list whose shape is in the metadata."""
-    columns: dict[str, Any] = {
-        item.name: getattr(states, item.name)
-        for item in fields(states)
-        if item.name not in ("value", *ROWS)
-    }
-    columns["value"] = _fixed_lists(states.value)
-    for name in ROWS:
-        if getattr(states, name).shape[1]:
-            columns[name] = _fixed_lists(getattr(states, name))
-    shape = ",".join(map(str, states.value.shape[1:]))
-    return _table(columns, {"value_shape": shape, "value_dtype": states.value.dtype.str})
-
-
-def read_states(table: pa.Table) -> States:
-    """Return the states behind a table."""
-    names = [item.name for item in fields(States) if item.name not in ("value", *ROWS)]
-    columns = {name: _column(table, name) for name in names}
-    metadata = table.schema.metadata
-    shape = [int(part) for part in metadata[b"value_shape"].decode().split(",") if part]
-    values = _from_lists(table["value"])[:, : math.prod(shape)]
-    values = values.astype(metadata[b"value_dtype"].decode(), copy=False)
-    columns |= {name: _rows(table, name) for name in ROWS}
-    return States(**columns, value=values.reshape(len(table), *shape))
-
-
-def _rows(table: pa.Table, name: str) -> Array:
-    kind = np.int64 if name.endswith("choices") else np.float64
-    if name not in table.column_names:
-        return np.zeros((len(table), 0), dtype=kind)
-    return _from_lists(table[name]).astype(kind, copy=False)
-
-
-def _table(columns: dict[str, Any], metadata: dict[str, str] | None = None) -> pa.Table:
-    noted = {"rpd_schema": str(SCHEMA_VERSION), **(metadata or {})}
+    Entries of `info` become columns named `info.<key>`; the shape of values is in the metadata.
+    """
+    columns: dict[str, Any] = {}
+    noted = {"rpd_schema": str(SCHEMA_VERSION)}
+    for record in records:
+        for name, column in columns_of(type(record)).items():
+            values = getattr(record, name)
+            if values is None:
+                continue
+            if column.type == "number":
+                noted["value_shape"] = ",".join(map(str, values.shape[1:]))
+                noted["value_dtype"] = values.dtype.str
+            elif column.each and not values.shape[1]:
+                continue
+            columns[name] = _packed(column, values)
+        if isinstance(record, Episodes):
+            columns |= {f"{INFO}{name}": values for name, values in record.info.items()}
     return pa.table(columns).replace_schema_metadata(noted)
 
 
-def _narrow(name: str, column: Array) -> Array:
-    return column.astype(np.int32) if name in _SMALL else column
-
-
-def _column(table: pa.Table, name: str) -> Array:
-    column: Array = table[name].combine_chunks().to_numpy(zero_copy_only=False)
-    return column.astype(np.int64) if column.dtype == np.int32 else column
+def _packed(column: Column, values: Any) -> Any:
+    if column.each:
+        return _fixed_lists(values)
+    if column.words:
+        places = pa.array(values.astype(np.int8))
+        return pa.DictionaryArray.from_arrays(places, pa.array(column.words))
+    if column.type == "text":
+        return pa.array(values, pa.string())
+    return values.astype(np.int32) if column.type == "int32" else values
 
 
 def _fixed_lists(rows: Array) -> pa.Array:
@@ -151,7 +102,228 @@ def _fixed_lists(rows: Array) -> pa.Array:
     return pa.FixedSizeListArray.from_arrays(pa.array(flat.reshape(-1)), flat.shape[1])
 
 
+# --------------------------------------------------------------------------------- reading
+
+
+def read_suite(tables: Mapping[str, pa.Table]) -> Suite:
+    """Return the suite behind three tables."""
+    return Suite(
+        read_episodes(tables["episodes"]),
+        _read(Visits, tables["visits"]),
+        _read(States, tables["states"]),
+    )
+
+
+def read_episodes(table: pa.Table) -> Episodes:
+    """Return the episodes behind a table."""
+    names = [name for name in table.column_names if name.startswith(INFO)]
+    info = {name.removeprefix(INFO): _plain(table[name]) for name in names}
+    return _read(Episodes, table, info=info)
+
+
+def _read(kind: type[T], table: pa.Table, **more: Any) -> T:
+    columns = columns_of(kind).items()
+    return kind(**{name: _unpacked(column, table, name) for name, column in columns}, **more)
+
+
+def _unpacked(column: Column, table: pa.Table, name: str) -> Array | None:
+    if column.added and name not in table.column_names:
+        return None
+    if column.type == "number":
+        return _values(table, name)
+    if column.each and name not in table.column_names:
+        return np.zeros((len(table), 0), dtype=column.type)
+    if column.each:
+        return _from_lists(table[name]).astype(column.type, copy=False)
+    if column.words:
+        places = {word: place for place, word in enumerate(column.words)}
+        found = table[name].cast(pa.string()).to_pylist()
+        return np.array([places[word] for word in found], dtype=np.int64)
+    return _plain(table[name])
+
+
+def _plain(column: Any) -> Array:
+    values: Array = column.combine_chunks().to_numpy(zero_copy_only=False)
+    return values.astype(np.int64) if values.dtype == np.int32 else values
+
+
+def _values(table: pa.Table, name: str) -> Array:
+    """Return values in the shape and dtype that the metadata name."""
+    notes = table.schema.metadata
+    shape = [int(part) for part in notes[b"value_shape"].decode().split(",") if part]
+    values = _from_lists(table[name])[:, : math.prod(shape)]
+    values = values.astype(notes[b"value_dtype"].decode(), copy=False)
+    return values.reshape(len(table), *shape)
+
+
 def _from_lists(column: Any) -> Array:
     size = column.type.list_size
     values: Array = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
     return values.reshape(len(column), size)
+
+
+# -------------------------------------------------------------------------------- checking
+
+
+def check_schema(schema: pa.Schema, where: str) -> None:
+    """Refuse a table that was written with another schema."""
+    found = (schema.metadata or {}).get(b"rpd_schema", b"none").decode()
+    if found != str(SCHEMA_VERSION):
+        raise StoreError(f"{where} has schema {found}, this rpd reads {SCHEMA_VERSION}")
+
+
+def check_columns(name: str, schema: pa.Schema, rows: int) -> None:
+    """Raise `WrongTable` unless a table has its columns and fits memory, before it is unpacked.
+
+    A few bytes may stand for billions of equal rows, and a long text for all of them.
+    """
+    _demand(len(set(schema.names)) == len(schema.names), "it has two columns of one name")
+    known = _columns(name)
+    for column, declared in known.items():
+        if column in schema.names:
+            _check_type(column, declared, schema.field(column).type)
+        else:
+            left_out = declared.added or (declared.each and declared.type != "number")
+            _demand(bool(left_out), f"the column {column!r} is missing")
+    pruned = columns_of(PrunedColumns)
+    for one in schema:
+        if name == "episodes" and one.name not in known:
+            wanted = pruned[one.name].type if one.name in pruned else "float64"
+            _demand(one.type == _TYPES[wanted], f"{one.name!r} holds {one.type}")
+    check_room(schema, rows)
+
+
+def _columns(name: str) -> dict[str, Column]:
+    return {key: one for kind in _TABLES[name] for key, one in columns_of(kind).items()}
+
+
+def _check_type(name: str, column: Column, found: pa.DataType) -> None:
+    if column.each:
+        plain = pa.types.is_fixed_size_list(found) and _is_number(found.value_type)
+        _demand(plain, f"{name!r} holds {found}, not rows of numbers")
+    else:
+        wanted = _TYPES[column.type]
+        _demand(found == wanted, f"{name!r} holds {found}, not {wanted}")
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def check_room(schema: pa.Schema, rows: int) -> None:
+    """Raise `WrongTable` unless so many rows fit memory."""
+    width = sum(_bits(column) for column in schema)
+    fits = rows * width <= 8 * LARGEST_TABLE
+    _demand(fits, f"its {rows} rows take more memory than a part may")
+
+
+def _bits(column: pa.Field) -> int:
+    """Return the room that a row takes in a column."""
+    kind, count = column.type, 1
+    if pa.types.is_fixed_size_list(kind):
+        kind, count = kind.value_type, kind.list_size
+    if pa.types.is_dictionary(kind):
+        kind = kind.index_type
+    _demand(pa.types.is_primitive(kind), f"{column.name!r} holds {column.type}")
+    return int(kind.bit_width) * count
+
+
+def texts_in(name: str) -> list[str]:
+    """Return the columns of texts in a table, of which equal ones are to be read once."""
+    return [key for key, column in _columns(name).items() if column.type == "text"]
+
+
+def with_plain_texts(name: str, table: pa.Table) -> pa.Table:
+    """Return a table whose columns of texts have each in its row; they must fit memory."""
+    for column in texts_in(name):
+        size = sum(_text_bytes(chunk) for chunk in table[column].chunks)
+        _demand(size <= LARGEST_TABLE, "its texts take more memory than a part may")
+        place = table.column_names.index(column)
+        table = table.set_column(place, column, table[column].cast(pa.string()))
+    return table
+
+
+def _text_bytes(chunk: pa.DictionaryArray) -> int:
+    lengths = pc.binary_length(chunk.dictionary).to_numpy(zero_copy_only=False)
+    places = chunk.indices.to_numpy(zero_copy_only=False)
+    return int(lengths[places].sum(dtype=np.int64)) if len(places) else 0
+
+
+def check_table(name: str, table: pa.Table, first: int, last: int) -> None:
+    """Raise `WrongTable` unless a table of these episodes has possible values."""
+    for column in table.column_names:
+        _demand(table[column].null_count == 0, f"{column!r} has holes")
+    for column, declared in _columns(name).items():
+        if column in table.column_names:
+            _check_values(column, declared, table)
+    _ORDERS[name](table, first, last)
+
+
+def _check_values(name: str, column: Column, table: pa.Table) -> None:
+    """Check that what is declared of a column holds of a stranger's."""
+    if column.each:
+        flat = table[name].combine_chunks().flatten()
+        _demand(flat.null_count == 0, f"{name!r} has holes")
+    if column.type == "number":
+        _check_shape(table, name)
+    if column.words:
+        found = set(pc.unique(table[name].cast(pa.string())).to_pylist())
+        _demand(found <= set(column.words), column.wrong)
+    if column.finite:
+        _demand(bool(np.isfinite(table[name].to_numpy()).all()), column.wrong)
+    if column.least is not None:
+        _demand(bool((table[name].to_numpy() >= column.least).all()), column.wrong)
+    if column.most is not None:
+        most = table[column.most].to_numpy() if isinstance(column.most, str) else column.most
+        _demand(bool((table[name].to_numpy() <= most).all()), column.wrong)
+
+
+def _check_shape(table: pa.Table, name: str) -> None:
+    """Check the notes on how values are laid out; lists of length 0 are stored with one entry."""
+    notes = table.schema.metadata or {}
+    try:
+        shape = [int(part) for part in notes[b"value_shape"].decode().split(",") if part]
+        kind = np.dtype(notes[b"value_dtype"].decode()).kind
+    except (KeyError, ValueError, TypeError, SyntaxError):
+        raise WrongTable("it does not say how values are laid out") from None
+    size = table[name].type.list_size
+    fits = all(part >= 0 for part in shape) and max(math.prod(shape), 1) == size
+    _demand(fits and kind in "biuf", "values are not laid out as it says")
+
+
+def check_together(tables: Mapping[str, pa.Table]) -> None:
+    """Raise `WrongTable` unless the states of a part are those that its episodes visited."""
+    if {"visits", "states"} <= set(tables):
+        known = tables["states"]["key"].to_numpy()
+        visited = np.unique(tables["visits"]["key"].to_numpy())
+        _demand(np.array_equal(visited, known), "its visits are not of its states")
+
+
+def _demand(holds: bool, wrong: str) -> None:
+    if not holds:
+        raise WrongTable(wrong)
+
+
+def _check_episodes(table: pa.Table, first: int, last: int) -> None:
+    index = table["index"].to_numpy()
+    whole = len(index) == last - first + 1  # a range may be said that no memory holds
+    whole = whole and np.array_equal(index, np.arange(first, last + 1))
+    _demand(whole, "it does not hold its episodes")
+
+
+def _check_visits(table: pa.Table, first: int, last: int) -> None:
+    episode = table["episode"].to_numpy()
+    _demand(bool((np.diff(episode) >= 0).all()), "visits are not in order")
+    _demand(bool(((episode >= first) & (episode <= last)).all()), "visits are of other episodes")
+
+
+def _check_states(table: pa.Table, first: int, last: int) -> None:
+    key = table["key"].to_numpy()
+    _demand(bool((key[1:] > key[:-1]).all()), "states are not in order of their keys")
+
+
+_ORDERS: Mapping[str, Callable[[pa.Table, int, int], None]] = {
+    "episodes": _check_episodes,
+    "visits": _check_visits,
+    "states": _check_states,
+}

@@ -13,9 +13,9 @@ from commands import refusal
 from stores import corridor, finish
 
 import rpd
-from rpd_core.analysis.balance import RATES, choose_rate, pilot_episodes
 from rpd_core.config.resolve import resolve
 from rpd_core.errors import ConfigError, EvidenceError, StoreError
+from rpd_core.pilot import RATES, choose_rate, pilot_episodes
 from rpd_core.plugin.registry import installed
 from rpd_core.run_names import default_directory
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import worlds
 
-from rpd_core.analysis.conditions import weigh
+from rpd_core.analysis.analysis import weigh
 from rpd_core.analysis.decisions import Decisions, Rules, decide
 from rpd_core.analysis.ranking import Ranking, rank
-from rpd_core.analysis.reach import Reach, reach_of
 from rpd_core.analysis.spectrum import tally
+from rpd_core.analysis.suite import Reach, reach_of
 from rpd_core.chance import Phase
-from rpd_core.play.jobs import SuiteJob, perform_suite
+from rpd_core.play.chunks import SuiteChunk, perform_suite
 from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.protocols import Suite
 from rpd_core.plugin.registry import Registry
@@ -26,7 +26,7 @@ RECIPE = Recipe(
 
 def played(rate: float, first: int, last: int) -> Suite:
     phase = Phase.SUITE if rate else Phase.UNMUTATED
-    return perform_suite(SuiteJob(RECIPE, 3, rate, first, last, phase)).suite
+    return perform_suite(SuiteChunk(RECIPE, 3, rate, first, last, phase)).suite
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 import worlds
 
-from rpd_core.analysis.conditions import weigh
+from rpd_core.analysis.analysis import weigh
 from rpd_core.analysis.ranking import evidence_for, rank
 from rpd_core.analysis.spectrum import count_spectrum, tally
-from rpd_core.play.jobs import SuiteJob, perform_suite
+from rpd_core.play.chunks import SuiteChunk, perform_suite
 from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.protocols import Spectrum, Suite
 from rpd_core.plugin.registry import Registry
@@ -49,7 +49,7 @@ def estimated(registry: Registry) -> Estimated:
     recipe = Recipe(
         worlds.Corridor(), worlds.Goes(), worlds.Itself(), worlds.Drifts(), 3000, worlds.MAX_STEPS
     )
-    suite = perform_suite(SuiteJob(recipe, 11, worlds.MUTATION_RATE, 0, EPISODES - 1)).suite
+    suite = perform_suite(SuiteChunk(recipe, 11, worlds.MUTATION_RATE, 0, EPISODES - 1)).suite
     weights = weigh(registry.make("condition", worlds.CONDITION), suite.episodes)
     rows = np.searchsorted(suite.states.key, worlds.corridor_keys())
     return Estimated(suite, weights, count_spectrum(suite, weights), rows)

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from chains import Chain, chain, evidence_of, mixed_chain
 
-from rpd_core.analysis.decisions import Rules
-from rpd_core.analysis.looks import Looks, look_level, look_sizes
+from rpd_core.analysis.decisions import Looks, Rules, look_level, look_sizes
 from rpd_core.analysis.verdicts import Verdict, judge
 from rpd_core.plugin.protocols import Spectrum
 

@@ -9,7 +9,7 @@ from scipy.stats import binom, hypergeom, norm
 from test_intervals import random_spectrum, spectrum
 
 from rpd_core.analysis.intervals import agresti_caffo_parts
-from rpd_core.analysis.one_sided import chance_above, chance_below
+from rpd_core.analysis.verdicts import chance_above, chance_below
 from rpd_core.plugin.protocols import Spectrum
 
 
@@ -38,7 +38,7 @@ def test_far_tails_keep_their_relative_precision() -> None:
 def test_many_tables_are_summed_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     given = random_spectrum(50, seed=9)
     at_once = chance_above(given)
-    monkeypatch.setattr("rpd_core.analysis.one_sided._TERMS", 70)
+    monkeypatch.setattr("rpd_core.analysis.verdicts._TERMS", 70)
     np.testing.assert_array_equal(chance_above(given), at_once)
 
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rpd_core.analysis.boxes import Grid, chance_bound
-from rpd_core.analysis.neighbours import groups_of
+from rpd_core.analysis.boxes import Grid, chance_bound, groups_of
 from rpd_core.analysis.rules import Bound, RuleSet, purity_bar, rules_over, shortest, without_idle
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rpd_core.analysis import spectrum as spectra
-from rpd_core.analysis.conditions import weigh
+from rpd_core.analysis.analysis import weigh
 from rpd_core.analysis.spectrum import Tally, count_spectrum, identified, tally
 from rpd_core.analysis.suite import merge
 from rpd_core.plugin.protocols import Episodes, Spectrum, States, Suite, Visits

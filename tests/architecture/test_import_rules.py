@@ -35,8 +35,12 @@ APPLICATIONS = {
 }
 """Packages that bring commands, and which others each may use."""
 ANYWHERE = {"errors"}
-CALLS_BACK = {("rpd_core/plugin/protocols/executor.py", "rpd_core.execute.files")}
-"""Imports inside a function that look ahead: calling a work item is doing its work."""
+KNOWN_CYCLES = {
+    frozenset({"rpd_atari_zoo.assembly", "rpd_atari_zoo.loader"}),
+    frozenset({"rpd_sb3.assembly", "rpd_sb3.loader", "rpd_sb3.objects"}),
+    frozenset({"rpd_torchscript.assembly", "rpd_torchscript.loader", "rpd_torchscript.objects"}),
+}
+"""Modules that import one another, some of them inside functions: still to be parted."""
 FIXED = {
     *("pyproject.toml", "README.md", "rpd_core", "plugins", "tests", "docs"),
     *("LICENSE", "constraints.txt", "CITATION.cff"),
@@ -161,16 +165,53 @@ def test_a_part_of_the_core_imports_only_those_before_it(layer: str) -> None:
         for module, line in imports(path):
             if module.partition(".")[0] != "rpd_core" or layer_of(module) in allowed:
                 continue
-            if (name, module) not in CALLS_BACK:
-                found.append(f"{name}:{line} imports {module}")
+            found.append(f"{name}:{line} imports {module}")
     assert found == []
 
 
-def test_the_imports_that_look_ahead_are_still_there_and_inside_functions() -> None:
-    for name, module in CALLS_BACK:
-        tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
-        assert module not in [node.module for node in tree.body if isinstance(node, ast.ImportFrom)]
-        assert module in [found for found, _ in imports(ROOT / name)]
+def module_name(path: Path) -> str:
+    root = ROOT if CORE in path.parents else ROOT / "plugins"
+    return ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+
+
+def import_graph() -> dict[str, set[str]]:
+    """Return which modules of the project each one imports, at its top or inside functions."""
+    folders = (CORE, FACE, *PLUGINS)
+    paths = {module_name(path): path for folder in folders for path in sources(folder)}
+    graph: dict[str, set[str]] = {}
+    for name, path in paths.items():
+        found = {module for module, _ in imports(path)}
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and str(node.module) in found:
+                found |= {f"{node.module}.{alias.name}" for alias in node.names}
+        graph[name] = found & {*paths} - {name}
+    return graph
+
+
+def cycles(graph: dict[str, set[str]]) -> set[frozenset[str]]:
+    """Return the sets of modules each of which imports all others, on some way."""
+    reach = {name: set(nexts) for name, nexts in graph.items()}
+    changed = True
+    while changed:
+        changed = False
+        for nexts in reach.values():
+            further = set().union(*(reach[name] for name in nexts), nexts)
+            changed |= len(further) > len(nexts)
+            nexts |= further
+    together = {
+        name: frozenset(one for one in found if name in reach[one]) for name, found in reach.items()
+    }
+    return {found for found in together.values() if found}
+
+
+def test_cycles_are_found() -> None:
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set(), "e": {"a"}}
+    assert cycles(graph) == {frozenset("abc")}
+
+
+def test_no_module_imports_one_that_imports_it() -> None:
+    """Imports inside functions count: a deferred import is for weight, never for order."""
+    assert cycles(import_graph()) == KNOWN_CYCLES
 
 
 def test_errors_import_nothing_of_the_core() -> None:

@@ -20,7 +20,8 @@ from ale_py import ALEInterface, LoggerMode
 from rpd_atari.games import rom_path
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
-from rpd_core.play.jobs import SuiteJob, perform_suite, player_for
+from rpd_core.play.chunks import SuiteChunk, perform_suite
+from rpd_core.play.players import player_for
 from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.registry import installed
 
@@ -61,7 +62,7 @@ def suite(game: str, seed: int) -> float:
     recipe, rate = recipe_of(setup), setup.config.settings.mutation_rate
     player_for(recipe)
     start = time.process_time()
-    played = perform_suite(SuiteJob(recipe, seed, rate, 0, EPISODES - 1)).suite
+    played = perform_suite(SuiteChunk(recipe, seed, rate, 0, EPISODES - 1)).suite
     return int(played.episodes.length.sum()) * SKIP / (time.process_time() - start)
 
 

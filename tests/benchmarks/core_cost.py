@@ -22,15 +22,14 @@ from typing import Any
 
 from rpd_core.config.resolve import Setup, resolve
 from rpd_core.config.settings import Request
-from rpd_core.execute.running import run_items
-from rpd_core.play.jobs import SuiteChunk, SuiteJob, perform_suite
+from rpd_core.execute.items import run_items
+from rpd_core.play.chunks import PlayedSuite, SuiteChunk, perform_suite
 from rpd_core.play.recipe import recipe_of
-from rpd_core.plugin.protocols import Answer, Outcome, WorkItem, WorkQueue
+from rpd_core.plugin.protocols import Outcome, WorkItem, WorkQueue
 from rpd_core.plugin.registry import installed
 from rpd_core.store.directory import RunDirectory
-from rpd_core.store.merging import merge_runs
-from rpd_core.store.session import Session
-from rpd_core.store.suites import play_parts
+from rpd_core.store.merge import merge_runs
+from rpd_core.store.session import Session, play_parts
 
 WORKERS, ITEMS = 1_000, 100_000
 LOSES = 1_000
@@ -56,7 +55,7 @@ class Pretending:
             if self.loses and item.attempt == 0 and count % self.loses == 0:
                 yield Outcome(item.identity, lost=True)
             else:
-                yield Outcome(item.identity, Answer(item.identity, self.answer(item)))
+                yield Outcome(item.identity, self.answer(item))
 
 
 @dataclass
@@ -81,7 +80,7 @@ def resident() -> int:
 
 def pass_items(count: int, workers: int = WORKERS) -> Passing:
     """Have the core pass items of a suite's kind to an engine that pretends, and back."""
-    job = SuiteJob(recipe_of(setup_of("cartpole", count)), 0, 0.4, 0, 0)
+    job = SuiteChunk(recipe_of(setup_of("cartpole", count)), 0, 0.4, 0, 0)
     made = handled = most = 0
     memory: list[int] = []
 
@@ -118,7 +117,9 @@ def store_parts(parts: int, chunk: int, folder: Path) -> tuple[float, float, int
     """
     setup = setup_of("cartpole", parts * chunk, chunk)
     settings = setup.config.settings
-    whole = SuiteJob(recipe_of(setup), settings.seed, settings.mutation_rate, 0, parts * chunk - 1)
+    whole = SuiteChunk(
+        recipe_of(setup), settings.seed, settings.mutation_rate, 0, parts * chunk - 1
+    )
     played = perform_suite(replace(whole, last=chunk - 1))
     directory = RunDirectory(folder)
     directory.create(setup.config)
@@ -139,7 +140,7 @@ def join_parts(run: Path, out: Path, parts: int) -> float:
     return (time.process_time() - start) / parts
 
 
-def _moved(chunk: SuiteChunk, first: int) -> SuiteChunk:
+def _moved(chunk: PlayedSuite, first: int) -> PlayedSuite:
     """Return what was played as if it was later episodes."""
     suite = chunk.suite
     episodes = replace(suite.episodes, index=suite.episodes.index + first)

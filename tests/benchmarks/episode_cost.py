@@ -16,13 +16,13 @@ from typing import Any
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.execute.local import ThisProcess
-from rpd_core.play.jobs import SuiteJob, player_for
+from rpd_core.play.chunks import SuiteChunk
+from rpd_core.play.players import player_for
 from rpd_core.play.prepare import RandomPlay
 from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.registry import installed
 from rpd_core.store.directory import RunDirectory
-from rpd_core.store.session import Session
-from rpd_core.store.suites import play_parts
+from rpd_core.store.session import Session, play_parts
 
 TASKS: dict[str, dict[str, Any]] = {
     "cartpole": {"episodes": 5_000},
@@ -40,7 +40,7 @@ def measure(env: str, **asked: Any) -> dict[str, float]:
         directory = RunDirectory(Path(folder) / "run")
         directory.create(setup.config)
         session = Session(setup, directory, installed(), ThisProcess())
-        whole = SuiteJob(recipe, settings.seed, settings.mutation_rate, 0, settings.episodes - 1)
+        whole = SuiteChunk(recipe, settings.seed, settings.mutation_rate, 0, settings.episodes - 1)
         start = time.process_time()
         play_parts(session, "suite", directory.suite(), whole)
         spent = time.process_time() - start

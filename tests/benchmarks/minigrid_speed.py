@@ -20,6 +20,7 @@ import torch
 from suites import suite_speed
 
 from rpd_minigrid.network import load_network
+from rpd_minigrid.policy import ACTIONS, SIZE
 
 PLAIN_STEPS = 4_000
 EPISODES = 5000
@@ -32,7 +33,7 @@ def plain_loop(steps: int) -> tuple[float, float]:
     Gives steps per second with all resets, and steps per second of stepping alone.
     """
     env = gymnasium.make("MiniGrid-SimpleCrossingS9N1-v0")
-    network = load_network("simple-crossing")
+    network = load_network("simple-crossing", SIZE, ACTIONS)
     chance = np.random.default_rng(0)
     observation, _ = env.reset(seed=0)
     resets = 0.0

@@ -7,7 +7,8 @@ import time
 from rpd_core.analysis.suite import merge
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
-from rpd_core.play.jobs import SuiteJob, perform_suite, player_for
+from rpd_core.play.chunks import SuiteChunk, perform_suite
+from rpd_core.play.players import player_for
 from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.registry import installed
 
@@ -21,7 +22,7 @@ def suite_speed(env: str, episodes: int) -> float:
     parts = []
     for first in range(0, episodes, settings.chunk):
         last = min(first + settings.chunk, episodes) - 1
-        job = SuiteJob(recipe, settings.seed, settings.mutation_rate, first, last)
+        job = SuiteChunk(recipe, settings.seed, settings.mutation_rate, first, last)
         parts.append(perform_suite(job).suite)
     steps = int(merge(parts).episodes.length.sum())
     return steps / (time.process_time() - start)

@@ -29,7 +29,7 @@ def test_chunks_bound_the_suite_and_workers_the_pruning(
     # of 60 episodes
     monkeypatch.chdir(tmp_path)
     ticks = count(0.0, 64.0)  # the probe of 64 episodes takes 64 seconds
-    monkeypatch.setattr("rpd_core.play.probe.time.perf_counter", lambda: next(ticks))
+    monkeypatch.setattr("rpd_core.play.chunks.time.perf_counter", lambda: next(ticks))
     cost = estimate.estimate(resolve(request, registry), workers)
     assert (cost.probe_episodes, cost.suite_episodes, cost.pruning_episodes) == (64, 400, 4260)
     assert cost.seconds == seconds

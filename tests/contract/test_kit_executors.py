@@ -10,8 +10,9 @@ from typing import get_args
 
 import pytest
 
+from rpd_core.execute.files import perform
 from rpd_core.execute.local import LocalProcesses, ThisProcess
-from rpd_core.execute.processes import Crew
+from rpd_core.execute.processes import LocalWorkers
 from rpd_core.plugin.protocols import Outcome, WorkQueue
 from rpd_kit import check_recipe
 from rpd_kit import executors as runners
@@ -34,24 +35,24 @@ def test_the_kit_finds_every_hostile_executor(fault):
 
 @dataclass(frozen=True)
 class Faulty:
-    """An executor in this process, or in a crew, with a way of its own to deal with a queue."""
+    """An executor in this process, or in others, that deals with a queue in a way of its own."""
 
     behaviour: Callable[..., Iterator[Outcome]]
-    crew: bool = False
+    processes: bool = False
 
     @contextmanager
     def open(self, workers):
-        crew = Crew(workers)
+        processes = LocalWorkers(workers)
         try:
-            yield Engine(self.behaviour, crew if self.crew else ThisProcess())
+            yield Engine(self.behaviour, processes if self.processes else ThisProcess())
         finally:
-            crew.dismiss()
+            processes.dismiss()
 
 
 @dataclass(frozen=True)
 class Engine:
     behaviour: Callable[..., Iterator[Outcome]]
-    inner: ThisProcess | Crew
+    inner: ThisProcess | LocalWorkers
 
     def execute(self, queue: WorkQueue) -> Iterator[Outcome]:
         return self.behaviour(self.inner, queue)
@@ -64,13 +65,13 @@ def taken(queue: WorkQueue) -> list:
 
 def drain_once(inner, queue):
     for item in taken(queue):
-        yield Outcome(item.identity, item())
+        yield perform(item)
 
 
 def lose_the_last_that_is_late(inner, queue):
     for _ in range(2):
         for item in taken(queue):
-            yield Outcome(item.identity, item())
+            yield perform(item)
 
 
 def repeat(inner, queue):
@@ -85,29 +86,28 @@ def repeat_forever(inner, queue):
             yield outcome
 
 
-def swap_answers(inner, queue):
+def swap_values(inner, queue):
     last = None
     for outcome in inner.execute(queue):
-        yield replace(outcome, answer=last or outcome.answer)
-        last = outcome.answer
+        yield replace(outcome, value=last or outcome.value)
+        last = outcome.value
 
 
 def call_failures_lost(inner, queue):
     for outcome in inner.execute(queue):
-        failed = outcome.answer is not None and outcome.answer.error is not None
-        yield Outcome(outcome.identity, lost=True) if failed else outcome
+        yield Outcome(outcome.identity, lost=True) if outcome.error is not None else outcome
 
 
 def keep_failures(inner, queue):
     for outcome in inner.execute(queue):
-        if outcome.answer is None or outcome.answer.error is None:
+        if outcome.error is None:
             yield outcome
 
 
 def stop_at_a_failure(inner, queue):
     for outcome in inner.execute(queue):
         yield outcome
-        if outcome.answer is not None and outcome.answer.error is not None:
+        if outcome.error is not None:
             return
 
 
@@ -124,7 +124,7 @@ def take_elsewhere(inner, queue):
         thread.join()
         if (item := items.pop()) is None:
             return
-        yield Outcome(item.identity, item())
+        yield perform(item)
 
 
 @pytest.mark.parametrize(
@@ -134,9 +134,9 @@ def take_elsewhere(inner, queue):
         (lose_the_last_that_is_late, "lost the item square of 200, which came late"),
         (repeat, "returned the item square of 1 2 times"),
         (repeat_forever, "returned the item square of 1 50 times"),
-        (swap_answers, "where an answer is needed"),
+        (swap_values, "gave 1 for square of 2"),
         (call_failures_lost, "called a failing item lost; lost means that the worker died"),
-        (keep_failures, "did not bring the error of a failing item back in its answer"),
+        (keep_failures, "did not bring the error of a failing item back in its outcome"),
         (stop_at_a_failure, "did not go on after an item that failed"),
         (take_elsewhere, "takes work in another thread than the one that asks for outcomes"),
     ],
@@ -147,7 +147,7 @@ def test_the_kit_finds_the_fault_of_an_executor(behaviour, fault):
 
 
 def test_an_item_whose_worker_died_must_be_called_lost():
-    (fault,) = check_recipe("executor", Faulty(call_lost_items_failed, crew=True))
+    (fault,) = check_recipe("executor", Faulty(call_lost_items_failed, processes=True))
     assert fault.startswith("did not report an item whose worker died as lost")
 
 
@@ -157,7 +157,7 @@ def test_an_executor_that_hangs_on_a_dead_worker_is_given_up(monkeypatch):
     monkeypatch.setattr(runners, "PATIENCE", 6.0)
     monkeypatch.setattr(runners, "WORKERS", (2,))
     try:
-        (fault,) = check_recipe("executor", Faulty(hang_on_a_dead_worker, crew=True))
+        (fault,) = check_recipe("executor", Faulty(hang_on_a_dead_worker, processes=True))
     finally:
         released.set()
     assert fault.startswith("did not come back within 6 seconds after a worker died")

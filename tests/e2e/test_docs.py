@@ -78,7 +78,7 @@ def test_the_example_in_the_how_to_is_the_example_that_is_tested(page, example, 
 
 PAGES = sorted([*DOCS.rglob("*.md"), DOCS.parent / "README.md"])
 _PYTHON = r"^ *```python\n(.*?)^ *```"
-PUBLIC = {"rpd", "rpd_core", "rpd_kit"}
+PUBLIC = {"rpd", "rpd_core", "rpd_core.cli", "rpd_kit"}
 
 
 def snippets(page: Path) -> list[str]:

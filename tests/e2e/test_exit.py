@@ -45,7 +45,7 @@ def test_no_thread_outlives_a_command(tmp_path: Path) -> None:
         ["show", "run", "--full"],
         ["rank", "run", "--measure", "wong2"],
         ["replay", "run", "suite:1"],
-        ["plot", "run", "curves", "--out", "curves.svg"],
+        ["draw", "run", "curves", "--out", "curves.svg"],
         ["report", "run"],
     ]
     command = [sys.executable, "-c", COUNTED, json.dumps(words)]

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from pathlib import Path
 
-import rpd_core
+import rpd
 from rpd_core.results.replay import DescribedStep, Replay
-from rpd_core.results.run import Run
 
-TEXT = (Path(__file__).resolve().parents[2] / "docs/reference/python.md").read_text("utf-8")
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+sys.path.insert(0, str(DOCS / "extensions"))
+
+from record_reference import filled_records  # noqa: E402
+
+WRITTEN = (DOCS / "reference/python.md").read_text("utf-8")
+TEXT = filled_records(WRITTEN)
 
 
 def section(heading: str) -> str:
@@ -26,16 +32,24 @@ def rows(text: str) -> list[str]:
 
 def members(kind: type) -> set[str]:
     """Return the fields, properties and methods of a class."""
-    own = {*vars(kind), *inspect.signature(kind).parameters}
+    own = {name for base in kind.__mro__[:-1] for name in vars(base)}
+    own |= {*inspect.signature(kind).parameters}
     return {name for name in own if not name.startswith("_")}
 
 
 def test_the_arguments_of_run_are_the_rows_of_its_table():
-    assert sorted(rows(section("`rpd.run("))) == sorted(inspect.signature(rpd_core.run).parameters)
+    assert sorted(rows(section("`rpd.run("))) == sorted(inspect.signature(rpd.run).parameters)
+
+
+def test_arguments_and_members_are_not_kept_by_hand():
+    assert re.findall(r"^\| (?:argument|member|field) \|.*", WRITTEN, re.MULTILINE) == []
+    rows_of_run = section("`rpd.run(").splitlines()
+    assert "| `seed` | Seed of everything; default 0. |" in rows_of_run
+    assert [line for line in rows_of_run if line.endswith("|  |")] == []
 
 
 def test_the_members_of_a_run_are_the_rows_of_its_table():
-    assert sorted(rows(section("`Run`"))) == sorted(members(Run))
+    assert sorted(rows(section("`Run`"))) == sorted(members(rpd.Run))
 
 
 def test_the_members_of_a_replay_are_named():
@@ -45,7 +59,6 @@ def test_the_members_of_a_replay_are_named():
 
 
 def test_every_public_name_is_in_one_of_the_references():
-    hooks = Path(__file__).resolve().parents[2] / "docs/reference/hooks.md"
-    both = TEXT + hooks.read_text("utf-8")
-    names = [name for name in rpd_core.__all__ if not re.search(rf"\b{name}\b", both)]
+    both = TEXT + filled_records((DOCS / "reference/hooks.md").read_text("utf-8"))
+    names = [name for name in rpd.__all__ if not re.search(rf"\b{name}\b", both)]
     assert names == []

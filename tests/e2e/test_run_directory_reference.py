@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import sys
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
-from rpd_core.analysis.balance import Pilot
 from rpd_core.config.settings import ASKED, declared
-from rpd_core.play.jobs import Names
+from rpd_core.pilot import Pilot
+from rpd_core.play.names import Names
 from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Episodes, Spectrum, States, Visits
+from rpd_core.plugin.protocols.suite import PrunedColumns, StateWords, columns_of
 from rpd_core.pruning.curves import PrunedPoint
 from rpd_core.results import records as results
 from rpd_core.results.pictures import ClipPair, PictureIndex
@@ -24,7 +27,12 @@ from rpd_studies.sensitivity import Move, Sensitivity, Variant
 from rpd_studies.validation import ValidatedGroup, ValidatedState, Validation
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-TEXT = (DOCS / "reference/run-directory.md").read_text("utf-8")
+sys.path.insert(0, str(DOCS / "extensions"))
+
+import column_reference  # noqa: E402
+
+WRITTEN = (DOCS / "reference/run-directory.md").read_text("utf-8")
+TEXT = column_reference.filled_columns(WRITTEN)
 RESULTS = [
     value
     for value in vars(results).values()
@@ -67,18 +75,41 @@ def test_every_stored_setting_is_named_where_it_is_stored(record, scopes):
 
 
 @pytest.mark.parametrize(
-    ("heading", "record"),
+    ("heading", "records"),
     [
-        ("## episodes", Episodes),
-        ("## visits", Visits),
-        ("## states", States),
-        ("## Rankings", Spectrum),
+        ("## episodes", [Episodes]),
+        ("## visits", [Visits]),
+        ("## states", [States, StateWords]),
+        ("## Pruned episodes", [PrunedColumns]),
     ],
 )
-def test_every_column_of_a_table_is_named(heading, record):
-    text = section(heading)
-    columns = [field.name for field in dataclasses.fields(record)]
-    assert [name for name in columns if not re.search(rf"`{name}[`.]", text)] == []
+def test_the_columns_of_a_file_are_the_rows_of_its_table_and_kept_by_nobody(heading, records):
+    columns = [name for record in records for name in columns_of(record)]
+    assert rows(section(heading)) == columns
+    assert not re.search(rf"^\| `({'|'.join(columns)})` \| (int|list|one of)", WRITTEN, re.M)
+
+
+def test_a_column_is_shown_with_its_type_and_its_meaning():
+    assert (
+        "| `policy_steps` | int32 | steps at which the policy decided |\n"
+        "| `ended` | one of `terminated`, `truncated`, `step-cap` | how it ended: "
+    ) in section("## episodes")
+    assert "| `words` | text | the value in words, as the abstraction puts it |" in TEXT
+
+
+def test_the_files_of_a_run_hold_the_declared_columns_in_order(finished):
+    tables = {"episodes": [Episodes], "visits": [Visits], "states": [States, StateWords]}
+    for name, records in tables.items():
+        path = min((finished.path / "suite" / name).glob("*.parquet"))
+        stored = [one for one in pq.read_schema(path).names if not one.startswith("info.")]
+        declared = {key: one for record in records for key, one in columns_of(record).items()}
+        left_out = {name for name, one in declared.items() if one.each == "entries"}
+        assert stored == [name for name in declared if name not in left_out]
+
+
+def test_every_cell_of_the_spectrum_is_a_column_of_a_ranking():
+    columns = [field.name for field in dataclasses.fields(Spectrum)]
+    assert [name for name in columns if f"`{name}`" not in section("## Rankings")] == []
 
 
 def test_the_schema_version_is_the_present_one():

@@ -90,6 +90,8 @@ def needs_an_extra(kind: str, name: str) -> bool:
 
 def check_command(block: Block, words: list[str]) -> None:
     """Check options, number of arguments and components of a command of rpd."""
+    if words[0] in new_names(block.page):
+        return  # the page is about how to write it
     assert words[0] in COMMANDS, f"rpd has no command {words[0]}"
     given, arguments = values_of(words)
     takes = [p for p in COMMANDS[words[0]].params if p.param_type_name == "argument"]
@@ -141,8 +143,10 @@ def quick(words: list[str]) -> list[str]:
     rest = [re.sub(r"runs/(<name>|\.\.\.)|^RUN$", "runs/small", word) for word in rest]
     plays = "--env" in rest or command in ("run", "bench")
     for flag, value in SMALL.items():
-        meant = (flag == "--episodes" and command == "suite" and not plays) or (
-            flag == "--rounds" and command == "refine"
+        meant = (
+            (flag == "--episodes" and command == "suite" and not plays)
+            or (flag == "--rounds" and command == "refine")
+            or (flag == "--workers" and command == "draw" and "pictures" not in rest)
         )
         if flag in options and not meant:
             rest += [flag, value]

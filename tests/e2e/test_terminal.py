@@ -13,7 +13,7 @@ import pytest
 from terminal import Terminal, screen
 
 from rpd_core.cli import progress
-from rpd_core.execute.pace import Pace
+from rpd_core.execute.progress import Pace
 
 LIGHT = ["--env", "gym:CartPole-v1", "--policy", "random", "--default-action", "constant:0"]
 """An environment that is opened quickly; no network."""

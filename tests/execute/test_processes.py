@@ -15,21 +15,21 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
-import errands
+import itemwork
 import pytest
 from watching import heed_signals, is_running, wait_until
 
 from rpd_core.errors import ExecutionError
 from rpd_core.execute import processes
+from rpd_core.execute.items import packed, run_items
 from rpd_core.execute.local import LocalProcesses
-from rpd_core.execute.processes import Crew
-from rpd_core.execute.running import packed, run_items
+from rpd_core.execute.processes import LocalWorkers
 from rpd_core.plugin.protocols import Outcome, WorkItem
 
 
 @contextmanager
-def crew(size: int, eager: bool = True) -> Iterator[Crew]:
-    made = Crew(size, eager=eager)
+def local_workers(size: int, eager: bool = True) -> Iterator[LocalWorkers]:
+    made = LocalWorkers(size, eager=eager)
     try:
         yield made
     finally:
@@ -37,8 +37,8 @@ def crew(size: int, eager: bool = True) -> Iterator[Crew]:
 
 
 @pytest.fixture
-def gang() -> Iterator[Crew]:
-    with crew(2) as made:
+def local() -> Iterator[LocalWorkers]:
+    with local_workers(2) as made:
         yield made
 
 
@@ -58,55 +58,56 @@ class Items:
         return self.waiting.pop(0) if self.waiting else None
 
 
-def outcomes(gang: Crew, function: Callable[[Any], Any], *arguments: Any) -> list[Outcome]:
-    return list(gang.execute(Items(function, *arguments)))
+def outcomes(local: LocalWorkers, function: Callable[[Any], Any], *arguments: Any) -> list[Outcome]:
+    return list(local.execute(Items(function, *arguments)))
 
 
 def value(outcome: Outcome) -> Any:
-    assert outcome.answer is not None
-    assert outcome.answer.error is None
-    return outcome.answer.value
+    assert outcome.error is None
+    return outcome.value
 
 
-def only_error(gang: Crew, function: Callable[[Any], Any], argument: Any) -> BaseException:
-    (outcome,) = outcomes(gang, function, argument)
-    assert outcome.answer is not None
-    assert outcome.answer.error is not None
-    return outcome.answer.error
+def only_error(local: LocalWorkers, function: Callable[[Any], Any], argument: Any) -> BaseException:
+    (outcome,) = outcomes(local, function, argument)
+    assert outcome.error is not None
+    return outcome.error
 
 
 def test_workers_that_end_in_the_middle_of_an_answer_hold_nobody_up() -> None:
     """Answers of 5 MB are on their way when the listener leaves, as with Ctrl-C."""
     for _ in range(2):
-        with crew(2) as gang:
-            answers = gang.execute(Items(errands.much, *[5_000_000] * 6))
+        with local_workers(2) as local:
+            answers = local.execute(Items(itemwork.much, *[5_000_000] * 6))
             next(answers)
             started = time.monotonic()
             answers.close()  # type: ignore[attr-defined]
             assert time.monotonic() - started < 30
-            assert not gang.workers
+            assert not local.workers
 
 
-def test_only_as_many_workers_start_as_there_are_items_and_they_stay(gang: Crew) -> None:
-    (first,) = outcomes(gang, errands.process_id, 1)
-    assert len(gang.workers) == 1
-    (second,) = outcomes(gang, errands.process_id, 1)
+def test_only_as_many_workers_start_as_there_are_items_and_they_stay(local: LocalWorkers) -> None:
+    (first,) = outcomes(local, itemwork.process_id, 1)
+    assert len(local.workers) == 1
+    (second,) = outcomes(local, itemwork.process_id, 1)
     assert value(first) == value(second)
-    outcomes(gang, errands.double, *range(9))
-    assert len(gang.workers) == 2
+    outcomes(local, itemwork.double, *range(9))
+    assert len(local.workers) == 2
 
 
 def test_work_that_is_done_sooner_than_a_worker_starts_starts_no_other() -> None:
-    with crew(2, eager=False) as gang:
-        assert [value(one) for one in outcomes(gang, errands.play, *range(20))] == list(range(20))
-        assert len(gang.workers) == 1
+    with local_workers(2, eager=False) as local:
+        assert [value(one) for one in outcomes(local, itemwork.play, *range(20))] == list(range(20))
+        assert len(local.workers) == 1
 
 
 def test_work_that_waits_for_as_long_as_a_start_takes_gets_another_worker(tmp_path: Path) -> None:
     """Both items end only when both are under way."""
-    with crew(3, eager=False) as gang:
-        assert [value(one) for one in outcomes(gang, errands.meet, *[str(tmp_path)] * 2)] == [2, 2]
-        assert len(gang.workers) == 2
+    with local_workers(3, eager=False) as local:
+        assert [value(one) for one in outcomes(local, itemwork.meet, *[str(tmp_path)] * 2)] == [
+            2,
+            2,
+        ]
+        assert len(local.workers) == 2
 
 
 def test_how_long_work_waits_is_added_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,84 +129,88 @@ def test_work_without_signs_of_life_is_not_waited_for_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(processes, "_LONGEST_START", 0.3)
-    with crew(2, eager=False) as gang:
-        outcomes(gang, errands.sleep, 1.0, 0.0)
-        assert len(gang.workers) == 2
+    with local_workers(2, eager=False) as local:
+        outcomes(local, itemwork.sleep, 1.0, 0.0)
+        assert len(local.workers) == 2
 
 
-def test_a_worker_that_dies_takes_only_its_own_item_along(gang: Crew) -> None:
-    queue = Items(errands.process_id, 1)
-    queue.add(errands.sleep, 0.5)
-    queue.add(errands.die, 1)
-    found = {outcome.identity: outcome for outcome in gang.execute(queue)}
+def test_a_worker_that_dies_takes_only_its_own_item_along(local: LocalWorkers) -> None:
+    queue = Items(itemwork.process_id, 1)
+    queue.add(itemwork.sleep, 0.5)
+    queue.add(itemwork.die, 1)
+    found = {outcome.identity: outcome for outcome in local.execute(queue)}
     assert [name for name, outcome in found.items() if outcome.lost] == ["2 die"]
     assert value(found["1 sleep"]) == 0.5
-    assert len(gang.workers) == 1
+    assert len(local.workers) == 1
 
 
-def test_a_worker_that_died_while_idle_is_replaced(gang: Crew) -> None:
-    (before,) = outcomes(gang, errands.process_id, 1)
+def test_a_worker_that_died_while_idle_is_replaced(local: LocalWorkers) -> None:
+    (before,) = outcomes(local, itemwork.process_id, 1)
     os.kill(value(before), signal.SIGKILL)
-    assert wait_until(gang.workers[0].pipe.poll)  # its end of the pipe is closed
-    (after,) = outcomes(gang, errands.process_id, 1)
+    assert wait_until(local.workers[0].pipe.poll)  # its end of the pipe is closed
+    (after,) = outcomes(local, itemwork.process_id, 1)
     assert not after.lost
     assert value(after) not in (None, value(before))
 
 
 def test_a_dead_worker_is_noticed_though_a_process_it_forked_lives_on(
-    gang: Crew, tmp_path: Path
+    local: LocalWorkers, tmp_path: Path
 ) -> None:
     """The child inherits the worker's end of the pipe and keeps it open."""
-    (outcome,) = outcomes(gang, errands.fork_and_die, str(tmp_path / "forked"))
+    (outcome,) = outcomes(local, itemwork.fork_and_die, str(tmp_path / "forked"))
     assert outcome.lost
     assert "ended with exit code 9" in str(outcome.error)
     forked = int((tmp_path / "forked").read_text())
     assert wait_until(lambda: not is_running(forked))  # it is ended with the worker
 
 
-def test_a_program_that_a_dead_worker_started_does_not_hold_its_pipe_open(gang: Crew) -> None:
-    (program,) = outcomes(gang, errands.start_program, 60.0)
-    (asked,) = outcomes(gang, errands.process_id, 1)
+def test_a_program_that_a_dead_worker_started_does_not_hold_its_pipe_open(
+    local: LocalWorkers,
+) -> None:
+    (program,) = outcomes(local, itemwork.start_program, 60.0)
+    (asked,) = outcomes(local, itemwork.process_id, 1)
     os.kill(value(asked), signal.SIGKILL)
     try:
-        assert wait_until(gang.workers[0].pipe.poll)
+        assert wait_until(local.workers[0].pipe.poll)
         assert is_running(value(program))
     finally:
         os.kill(value(program), signal.SIGKILL)
 
 
-def test_how_a_worker_died_is_told(gang: Crew) -> None:
-    (killed,) = outcomes(gang, errands.die_of, int(signal.SIGKILL))
+def test_how_a_worker_died_is_told(local: LocalWorkers) -> None:
+    (killed,) = outcomes(local, itemwork.die_of, int(signal.SIGKILL))
     assert killed.lost
     assert "was killed by SIGKILL (memory may have run out" in str(killed.error)
-    (crashed,) = outcomes(gang, errands.die_of, int(signal.SIGSEGV))
+    (crashed,) = outcomes(local, itemwork.die_of, int(signal.SIGSEGV))
     assert "was killed by SIGSEGV (the environment or the policy" in str(crashed.error)
 
 
-def test_errors_come_home_with_the_place_where_they_arose(gang: Crew) -> None:
-    error = only_error(gang, errands.refuse, 7)
+def test_errors_come_home_with_the_place_where_they_arose(local: LocalWorkers) -> None:
+    error = only_error(local, itemwork.refuse, 7)
     assert isinstance(error, ValueError)
-    assert "errands.py" in "".join(error.__notes__)
-    assert isinstance(only_error(gang, errands.leave, 3), SystemExit)
+    assert "itemwork.py" in "".join(error.__notes__)
+    assert isinstance(only_error(local, itemwork.leave, 3), SystemExit)
 
 
-def test_errors_and_values_that_cannot_be_sent_are_told(gang: Crew, tmp_path: Path) -> None:
-    error = only_error(gang, errands.fail_peculiarly, 1)
+def test_errors_and_values_that_cannot_be_sent_are_told(
+    local: LocalWorkers, tmp_path: Path
+) -> None:
+    error = only_error(local, itemwork.fail_peculiarly, 1)
     assert isinstance(error, ExecutionError)
     assert str(error) == "Peculiar: fault 1 in the cellar"
-    told = str(only_error(gang, errands.open_file, str(tmp_path / "open")))
+    told = str(only_error(local, itemwork.open_file, str(tmp_path / "open")))
     assert told.startswith("the answer cannot be sent back (TypeError: cannot pickle ")
 
 
 def test_a_worker_that_refuses_to_end_is_killed(
-    gang: Crew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    local: LocalWorkers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(processes, "GRACE", 0.2)
     marker = tmp_path / "marker"
-    (asked,) = outcomes(gang, errands.process_id, 1)
-    ask_to_stay(gang.workers[0], marker)
+    (asked,) = outcomes(local, itemwork.process_id, 1)
+    ask_to_stay(local.workers[0], marker)
     assert wait_until(marker.exists)
-    gang.dismiss()
+    local.dismiss()
     assert not is_running(value(asked))
 
 
@@ -213,26 +218,26 @@ def test_workers_that_refuse_to_end_are_waited_for_all_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(processes, "GRACE", 1.0)
-    with crew(3) as gang:
-        asked = outcomes(gang, errands.process_id, 1, 2, 3)
-        for number, worker in enumerate(gang.workers):
+    with local_workers(3) as local:
+        asked = outcomes(local, itemwork.process_id, 1, 2, 3)
+        for number, worker in enumerate(local.workers):
             marker = tmp_path / str(number)
             ask_to_stay(worker, marker)
             assert wait_until(marker.exists)
         started = time.monotonic()
-        gang.dismiss()
+        local.dismiss()
         assert 1 <= time.monotonic() - started < 2.5
     assert not any(is_running(value(each)) for each in asked)
 
 
 def test_who_does_not_wait_at_exit_has_the_workers_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(gang: Crew) -> None:
+    def interrupted(local: LocalWorkers) -> None:
         raise KeyboardInterrupt
 
-    with crew(2) as gang:
-        (asked,) = outcomes(gang, errands.process_id, 1)
+    with local_workers(2) as local:
+        (asked,) = outcomes(local, itemwork.process_id, 1)
         with monkeypatch.context() as patch:
-            patch.setattr(Crew, "dismiss", interrupted)
+            patch.setattr(LocalWorkers, "dismiss", interrupted)
             processes._dismiss_all()
         assert wait_until(lambda: not is_running(value(asked)))
 
@@ -244,33 +249,33 @@ def test_a_worker_that_cannot_be_started_is_told(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(SpawnProcess, "start", refuse)
     with (
         pytest.raises(ExecutionError, match=r"another worker .*Too many .*try fewer --workers"),
-        crew(2) as gang,
+        local_workers(2) as local,
     ):
-        outcomes(gang, errands.process_id, 1)
+        outcomes(local, itemwork.process_id, 1)
 
 
-def test_a_copy_of_this_process_leaves_the_workers_to_it(gang: Crew) -> None:
-    (asked,) = outcomes(gang, errands.process_id, 1)
+def test_a_copy_of_this_process_leaves_the_workers_to_it(local: LocalWorkers) -> None:
+    (asked,) = outcomes(local, itemwork.process_id, 1)
     copy = os.fork()
     if not copy:
         processes._dismiss_all()
-        os._exit(len(gang.workers))
+        os._exit(len(local.workers))
     assert os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1]) == 1
     assert is_running(value(asked))
 
 
-def test_a_request_to_end_that_is_swallowed_is_heeded_after_the_item(gang: Crew) -> None:
+def test_a_request_to_end_that_is_swallowed_is_heeded_after_the_item(local: LocalWorkers) -> None:
     """As in an environment with a bare `except`."""
-    (asked,) = outcomes(gang, errands.swallow_request, 1)
+    (asked,) = outcomes(local, itemwork.swallow_request, 1)
     assert value(asked) == 1
-    assert wait_until(lambda: gang.workers[0].speaks())
+    assert wait_until(lambda: local.workers[0].speaks())
 
 
 def test_two_that_are_opened_at_once_have_workers_of_their_own() -> None:
     local = LocalProcesses()
     with local.open(2) as one, local.open(2) as other:
-        (first,) = one.execute(Items(errands.process_id, 1))
-        (second,) = other.execute(Items(errands.process_id, 1))
+        (first,) = one.execute(Items(itemwork.process_id, 1))
+        (second,) = other.execute(Items(itemwork.process_id, 1))
         assert value(first) != value(second)
         assert is_running(value(first))
     assert not is_running(value(first))
@@ -281,7 +286,7 @@ def test_workers_stay_from_one_stage_of_a_run_to_the_next() -> None:
     with LocalProcesses().open(2) as engine:
         found: list[int] = []
         for stage in ("suite", "test"):
-            item = WorkItem(stage, errands.process_id, 1)
+            item = WorkItem(stage, itemwork.process_id, 1)
             run_items(engine, [item], lambda item, answer: found.append(answer))
     assert found[0] == found[1]
     assert not is_running(found[0])
@@ -292,18 +297,18 @@ def test_a_stage_that_breaks_off_ends_its_workers() -> None:
         raise RuntimeError(str(answer))
 
     with pytest.raises(RuntimeError) as caught, LocalProcesses().open(2) as engine:
-        run_items(engine, [WorkItem("1", errands.process_id, 1)], handle)
+        run_items(engine, [WorkItem("1", itemwork.process_id, 1)], handle)
     assert not is_running(int(str(caught.value)))
 
 
 def ask_to_stay(worker: processes.Worker, marker: Path) -> None:
-    item = WorkItem("stay", errands.stay, str(marker))
+    item = WorkItem("stay", itemwork.stay, str(marker))
     worker.give(item, packed(item))
 
 
 PARENT = """
-import errands
-from rpd_core.execute.processes import Crew
+import itemwork
+from rpd_core.execute.processes import LocalWorkers
 from rpd_core.plugin.protocols import WorkItem
 
 class Queue:
@@ -314,20 +319,20 @@ class Queue:
 
 if __name__ == "__main__":
     print("starting", flush=True)
-    gang = Crew(2)
+    local = LocalWorkers(2)
     try:
-        for outcome in gang.execute(Queue(errands.process_id, 1)):
-            print(outcome.answer.value, flush=True)
+        for outcome in local.execute(Queue(itemwork.process_id, 1)):
+            print(outcome.value, flush=True)
         print("busy", flush=True)
-        list(gang.execute(Queue(errands.sleep, 600.0)))
+        list(local.execute(Queue(itemwork.sleep, 600.0)))
     finally:
-        gang.dismiss()
+        local.dismiss()
 """
 
 
-def with_errands() -> dict[str, str]:
-    """Return an environment in which processes find the errands, and the project as here."""
-    found = [str(Path(errands.__file__).parent), os.environ.get("PYTHONPATH", "")]
+def with_path() -> dict[str, str]:
+    """Return an environment in which processes find the work, and the project as here."""
+    found = [str(Path(itemwork.__file__).parent), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, found))}
 
 
@@ -345,7 +350,7 @@ def start_parent(folder: Path) -> subprocess.Popen[str]:
     script.write_text(PARENT)
     return subprocess.Popen(
         [sys.executable, str(script)],
-        env=with_errands(),
+        env=with_path(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -390,11 +395,11 @@ def test_a_worker_whose_start_is_interrupted_ends(
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     monkeypatch.setattr(SpawnProcess, "start", start_and_interrupt)
     try:
-        with pytest.raises(KeyboardInterrupt), crew(2) as gang:
-            outcomes(gang, errands.sleep, 600.0, 600.0)
+        with pytest.raises(KeyboardInterrupt), local_workers(2) as local:
+            outcomes(local, itemwork.sleep, 600.0, 600.0)
     finally:
         signal.signal(signal.SIGINT, before)
-    assert not gang.workers
+    assert not local.workers
     assert all(process.exitcode is not None for process in started)
 
 
@@ -403,37 +408,37 @@ def test_workers_that_nobody_could_end_are_ended_at_exit(tmp_path: Path) -> None
     script = tmp_path / "impatient.py"
     script.write_text(IMPATIENT)
     ended = subprocess.run(
-        [sys.executable, str(script)], env=with_errands(), capture_output=True, timeout=60
+        [sys.executable, str(script)], env=with_path(), capture_output=True, timeout=60
     )
     assert b"KeyboardInterrupt: impatient" in ended.stderr
     assert not is_running(int(ended.stdout))
 
 
 IMPATIENT = """
-import errands
-from rpd_core.execute.processes import Crew
+import itemwork
+from rpd_core.execute.processes import LocalWorkers
 from rpd_core.plugin.protocols import WorkItem
 
 class Queue:
-    items = [WorkItem("a", errands.process_id, 1)]
+    items = [WorkItem("a", itemwork.process_id, 1)]
     def take(self):
         return self.items.pop() if self.items else None
 
-dismiss = Crew.dismiss
+dismiss = LocalWorkers.dismiss
 
 def dismiss_later(self):
-    Crew.dismiss = dismiss
+    LocalWorkers.dismiss = dismiss
     raise KeyboardInterrupt("impatient")
 
 if __name__ == "__main__":
-    Crew.dismiss = dismiss_later
-    gang = Crew(2)
+    LocalWorkers.dismiss = dismiss_later
+    local = LocalWorkers(2)
     try:
-        for outcome in gang.execute(Queue()):
-            print(outcome.answer.value, flush=True)
+        for outcome in local.execute(Queue()):
+            print(outcome.value, flush=True)
         raise KeyboardInterrupt
     finally:
-        gang.dismiss()
+        local.dismiss()
 """
 
 

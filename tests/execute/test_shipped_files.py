@@ -8,13 +8,13 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import errands
+import itemwork
 import pytest
 
 from rpd_core.errors import ExecutionError
-from rpd_core.execute.files import contents, deliver, input_files, missing, moved
+from rpd_core.execute.files import contents, deliver, input_files, missing, moved, perform
+from rpd_core.execute.items import run_items
 from rpd_core.execute.local import LocalProcesses
-from rpd_core.execute.running import run_items
 from rpd_core.plugin.protocols import WorkItem
 
 
@@ -31,19 +31,19 @@ def home(tmp_path: Path) -> Path:
 
 def reading(*paths: Path) -> WorkItem:
     """Return an item that reads files, made while they are in place."""
-    argument = errands.Reader(paths)
-    return WorkItem("read", errands.read_all, argument, "reading", input_files(paths))
+    argument = itemwork.Reader(paths)
+    return WorkItem("read", itemwork.read_all, argument, "reading", input_files(paths))
 
 
 def error_of(item: WorkItem) -> BaseException:
-    error = item().error
+    error = perform(item).error
     assert error is not None
     return error
 
 
 def test_work_reads_its_files_where_they_are(home: Path) -> None:
     item = reading(home / "model.zip", home / "vecnormalize.pkl")
-    assert item().value == [
+    assert perform(item).value == [
         (str(home / "model.zip"), "model"),
         (str(home / "vecnormalize.pkl"), "statistics"),
     ]
@@ -94,13 +94,13 @@ def elsewhere(folder: Path, item: WorkItem, deliver_first: bool) -> str:
         file.path.unlink()
     script = (
         "import pickle, sys\n"
-        f"sys.path.insert(0, {str(Path(errands.__file__).parent)!r})\n"
+        f"sys.path.insert(0, {str(Path(itemwork.__file__).parent)!r})\n"
         f"item, shipped = pickle.loads(open({str(folder / 'shipment')!r}, 'rb').read())\n"
-        "from rpd_core.execute.files import deliver, missing\n"
+        "from rpd_core.execute.files import deliver, missing, perform\n"
         "deliver(shipped)\n"
         "print(len(missing(item.files)))\n"
         "for _ in range(2):\n"
-        "    answer = item()\n"
+        "    answer = perform(item)\n"
         "print(answer.error or answer.value)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
@@ -132,7 +132,7 @@ def test_a_delivery_stands_in_for_a_file_that_has_changed(home: Path) -> None:
     item = reading(home / "model.zip")
     deliver(contents(item.files))
     (home / "model.zip").write_text("trained further")
-    ((path, text),) = item().value
+    ((path, text),) = perform(item).value
     assert text == "model"
     assert path != str(home / "model.zip")
     assert missing(item.files) == ()

@@ -9,32 +9,32 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import errands
+import itemwork
 import pytest
 
 SCRIPT = """
 import json
-import errands
-from rpd_core.execute.processes import Crew
-from rpd_core.execute.running import run_items
+import itemwork
+from rpd_core.execute.processes import LocalWorkers
+from rpd_core.execute.items import run_items
 from rpd_core.plugin.protocols import WorkItem
 
 if __name__ == "__main__":
-    work = (errands.module_files, errands.module_files, errands.safe_path)
+    work = (itemwork.module_files, itemwork.module_files, itemwork.safe_path)
     items = [WorkItem(str(number), function, number) for number, function in enumerate(work)]
     found = {}
-    crew = Crew(2)
-    run_items(crew, items, lambda item, value: found.setdefault(item.identity, value))
-    crew.dismiss()
+    workers = LocalWorkers(2)
+    run_items(workers, items, lambda item, value: found.setdefault(item.identity, value))
+    workers.dismiss()
     print(json.dumps(found))
 """
 SHADOWS = ("pickle", "random", "numpy", "rpd_basics", "socket")
 
 
 def project_path() -> str:
-    """Return where this project and the errands are found, with no blank entry for here."""
+    """Return where this project and the work are found, with no blank entry for here."""
     given = [
-        str(Path(errands.__file__).parent),
+        str(Path(itemwork.__file__).parent),
         *os.environ.get("PYTHONPATH", "").split(os.pathsep),
     ]
     return os.pathsep.join(filter(None, given))
@@ -77,7 +77,7 @@ def sprung(tmp_path_factory: pytest.TempPathFactory) -> Sprung:
 
 def test_files_of_the_working_directory_are_not_imported_by_workers(sprung: Sprung) -> None:
     assert sprung.traps == ""
-    assert len(sprung.modules) == 2 * len(errands.OFTEN_SHADOWED)
+    assert len(sprung.modules) == 2 * len(itemwork.OFTEN_SHADOWED)
     library = Path(os.__file__).parent
     assert all(Path(path).is_relative_to(library) for path in sprung.modules)
 

@@ -12,7 +12,7 @@ from lines import Line, always, plan, player
 from rpd_core.chance import Draws
 from rpd_core.play.actions import action_check, first_action, random_actions
 from rpd_core.play.deciders import Coin
-from rpd_core.play.recording import play_suite
+from rpd_core.play.recorder import play_suite
 from rpd_core.plugin.protocols import Facts
 
 

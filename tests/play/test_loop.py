@@ -14,12 +14,13 @@ from lines import Cell, Does, Gives, Line, always, by_step, kept, mutated, patte
 from rpd_basics.default_actions import Constant, OtherPolicy, Random, Repeat
 from rpd_core.chance import Phase, canonical, environment_seeds, state_keys
 from rpd_core.errors import FitError
+from rpd_core.play.chunks import Evaluation, EvaluationChunk, perform_evaluations
 from rpd_core.play.deciders import Coin, TopStates
-from rpd_core.play.jobs import Evaluation, EvaluationJob, perform_evaluations
 from rpd_core.play.loop import Player, Step
 from rpd_core.play.recipe import Recipe
-from rpd_core.play.recording import play_suite
-from rpd_core.plugin.protocols import ENDINGS, Choice
+from rpd_core.play.recorder import play_suite
+from rpd_core.plugin.protocols import Choice
+from rpd_core.plugin.protocols.suite import ENDINGS
 
 WANDERS = by_step([1, 1, 2, 2, 0, 1, 2])
 """Visits the same few cells again and again."""
@@ -285,12 +286,12 @@ def test_many_pruned_policies_share_one_batch() -> None:
     recipe = Recipe(line, Does(always(1)), Cell(), Gives(always(0)), 5, 4)
     points = ((0, 0), (0, 1), (0, 2), (0, 4))
     asked = Evaluation(recipe, 0, Phase.TEST, 0, (cells,), points, False, 3)
-    played = perform_evaluations([EvaluationJob(asked, 0, 11)]).chunks[0].episodes
+    played = perform_evaluations([EvaluationChunk(asked, 0, 11)]).chunks[0].episodes
     # With the first k cells kept, the walker gets k cells far and stays there.
     assert played.total_return.reshape(4, 3).tolist() == [[0] * 3, [1] * 3, [2] * 3, [4] * 3]
     seeds = played.seed.reshape(4, 3)
     assert (seeds == seeds[0]).all(), "every pruned policy plays the same episodes"
-    part = perform_evaluations([EvaluationJob(asked, 4, 8)]).chunks[0].episodes
+    part = perform_evaluations([EvaluationChunk(asked, 4, 8)]).chunks[0].episodes
     np.testing.assert_array_equal(part.total_return, played.total_return[4:9])
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rpd_core.errors import RpdError, SpecError
@@ -122,6 +122,7 @@ def test_writing_and_reading_a_spec_gives_it_back(values: dict[str, str]) -> Non
 
 
 @given(st.text(string.printable, min_size=1, max_size=30))
+@example("''")
 def test_reading_writing_and_reading_any_text_gives_the_same(text: str) -> None:
     for parameters in (FILE, NESTED):
         try:

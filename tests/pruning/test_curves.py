@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rpd_core.errors import EvidenceError
-from rpd_core.play.jobs import RANKED_STEPS
 from rpd_core.plugin.protocols import Episodes
+from rpd_core.plugin.protocols.suite import RANKED_STEPS
 from rpd_core.pruning.curves import (
     Curve,
     PrunedPoint,

@@ -16,7 +16,7 @@ from strangers import having, plugin
 import rpd
 from rpd_core.analysis.spectrum import tally
 from rpd_core.chance import Phase
-from rpd_core.play.jobs import Around, SuiteJob, perform_suite
+from rpd_core.play.chunks import Around, SuiteChunk, perform_suite
 from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.protocols import Component
 from rpd_core.pruning.refine import ORDERS, Order, return_effects, scores_of
@@ -146,7 +146,7 @@ def mutants(kept: list[int]) -> Any:
         worlds.Corridor(), worlds.Goes(), worlds.Itself(), worlds.Drifts(), 500, worlds.MAX_STEPS
     )
     around = Around(worlds.corridor_keys()[kept], 0.98)
-    job = SuiteJob(recipe, 1, 0.2, 0, 1999, Phase.REFINE, 1, around)
+    job = SuiteChunk(recipe, 1, 0.2, 0, 1999, Phase.REFINE, 1, around)
     return perform_suite(job).suite
 
 

@@ -14,11 +14,10 @@ from stores import contents, corridor, session_at
 
 from rpd_core.chance import Phase, canonical, state_keys
 from rpd_core.execute.local import ThisProcess
-from rpd_core.play.jobs import Evaluation, EvaluationJob, perform_evaluations
+from rpd_core.play.chunks import Evaluation, EvaluationChunk, perform_evaluations
 from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.protocols import Outcome, WorkItem
-from rpd_core.pruning.evaluation import Evaluations, ask
-from rpd_core.pruning.sharing import number_of_items
+from rpd_core.pruning.evaluation import Evaluations, ask, number_of_items
 
 CELLS = state_keys(canonical(np.arange(6.0)[:, None]))
 
@@ -42,7 +41,7 @@ def test_items_fill_the_lanes_and_keep_workers_busy(
     assert number_of_items(episodes, chunk, lanes, workers) == items
 
 
-def jobs() -> list[EvaluationJob]:
+def jobs() -> list[EvaluationChunk]:
     """Return jobs on a line of cells that differ in states, unknown states, points and visits."""
     recipe = Recipe(Line(truncate_at=9), Does(always(1)), Cell(), Gives(always(0)), 5, 7)
     both = (CELLS[:4], CELLS[[3, 1, 0, 2]])
@@ -50,7 +49,7 @@ def jobs() -> list[EvaluationJob]:
     many = Evaluation(recipe, 0, Phase.TEST, 0, both, points, False, 3)
     others = Evaluation(recipe, 1, Phase.CONFIRM, 2, (CELLS[2:],), ((0, 2),), True, 4, True)
     none = Evaluation(recipe, 1, Phase.CONFIRM, 2, (CELLS[:0],), ((0, 0),), True, 4, True)
-    return [EvaluationJob(many, 2, 9), EvaluationJob(others, 0, 3), EvaluationJob(none, 1, 2)]
+    return [EvaluationChunk(many, 2, 9), EvaluationChunk(others, 0, 3), EvaluationChunk(none, 1, 2)]
 
 
 def test_what_shares_lanes_is_what_is_played_alone() -> None:

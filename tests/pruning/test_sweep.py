@@ -17,13 +17,14 @@ import rpd
 from rpd_core.analysis.ranking import Ranking, random_ranking
 from rpd_core.config.settings import STANDARD_MEASURES, check_value
 from rpd_core.errors import ConfigError, StoreError
-from rpd_core.play.jobs import RANKED_STEPS, Evaluation
+from rpd_core.play.chunks import Evaluation
 from rpd_core.plugin.protocols import Episodes
+from rpd_core.plugin.protocols.suite import RANKED_STEPS
 from rpd_core.pruning.curves import fewest_states, fewest_steps, mean_curve, reaching, shown_curves
 from rpd_core.pruning.evaluation import Evaluations, stored_table
 from rpd_core.pruning.references import References
-from rpd_core.pruning.stopping import ERROR, FIRST, Rule, is_open, look_sizes, rule_for
 from rpd_core.pruning.sweep import Sweep, sweep
+from rpd_core.pruning.sweep_rule import ERROR, FIRST, Rule, is_open, look_sizes, rule_for
 from rpd_core.pruning.tails import quantile
 
 STATES, LENGTH, TESTED = 200, 50, 100

@@ -12,7 +12,7 @@ from commands import refusal
 from stores import corridor, finish
 
 import rpd
-from rpd_core.analysis.looks import look_sizes
+from rpd_core.analysis.decisions import look_sizes
 from rpd_core.errors import ConfigError
 from rpd_core.results.sentences import growth_words
 

@@ -19,7 +19,7 @@ from stores import ready, tree
 from rpd import open_run
 from rpd_core.cli.console import without_controls
 from rpd_core.errors import StoreError
-from rpd_core.store import checking
+from rpd_core.store import tables
 from rpd_core.store.directory import RunDirectory
 
 ESCAPES = "\x1b]0;owned\x07\x1b[31mred\x9b2J\u202e\r"
@@ -208,7 +208,7 @@ def test_a_table_of_more_rows_than_memory_has_is_not_unpacked(
 ) -> None:
     rows = min((run / "suite" / name).glob("*.parquet"))
     count = pq.read_metadata(rows).num_rows
-    monkeypatch.setattr(checking, "LARGEST_TABLE", count * 20)  # bytes, fewer than a row has
+    monkeypatch.setattr(tables, "LARGEST_TABLE", count * 20)  # bytes, fewer than a row has
     monkeypatch.setattr(pq.ParquetFile, "read", None)
     with pytest.raises(StoreError, match=f"{count} rows take more memory than a part may"):
         RunDirectory(run).suite().read(0, 19, [name])
@@ -217,7 +217,7 @@ def test_a_table_of_more_rows_than_memory_has_is_not_unpacked(
 def test_a_long_text_that_stands_in_every_row_is_not_read_as_often(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checking, "LARGEST_TABLE", 2**21)
+    monkeypatch.setattr(tables, "LARGEST_TABLE", 2**21)
     path = min((run / "suite" / "states").glob("*.parquet"))
     table = pq.read_table(path)
     forge(run, path, replaced(table, "words", pa.array(["x" * 2**20] * len(table))))

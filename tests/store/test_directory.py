@@ -7,11 +7,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import worlds
 from stores import corridor, session_at
 
-from rpd_core.analysis.reading import StoredEpisodes
+from rpd_core.analysis.suite import StoredEpisodes
 from rpd_core.api import Call, session_for
 from rpd_core.config.configuration import Configuration
 from rpd_core.config.identity import differences
@@ -21,7 +22,7 @@ from rpd_core.errors import RpdError, StoreError
 from rpd_core.plugin.origins import origin_of
 from rpd_core.plugin.registry import Registry
 from rpd_core.store.directory import RunDirectory
-from rpd_core.store.tables import SCHEMA_VERSION, _table
+from rpd_core.store.tables import SCHEMA_VERSION
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,9 @@ def changed(config: Configuration, **settings: Any) -> Configuration:
 
 def fill(directory: RunDirectory, *ranges: tuple[int, int]) -> None:
     for first, last in ranges:
-        table = _table({"index": list(range(first, last + 1))})
+        table = pa.table({"index": list(range(first, last + 1))}).replace_schema_metadata(
+            {"rpd_schema": str(SCHEMA_VERSION)}
+        )
         tables = dict.fromkeys(("states", "visits", "episodes"), table)
         directory.suite().write(first, last, tables, origin_of([]))
 

@@ -17,7 +17,7 @@ from rpd_core.plugin.origins import origin_of
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.store.files import write_whole
 from rpd_core.store.parts import Parts
-from rpd_core.store.tables import episodes_table
+from rpd_core.store.tables import table_of
 
 ORIGIN = origin_of([])
 
@@ -26,7 +26,7 @@ def rows(first: int, last: int) -> pa.Table:
     index = np.arange(first, last + 1)
     ones = np.ones(len(index))
     steps = ones.astype(np.int64)
-    return episodes_table(Episodes(index, index, ones, steps, 0 * steps, steps))
+    return table_of(Episodes(index, index, ones, steps, 0 * steps, steps))
 
 
 def parts_at(path: Path, *ranges: tuple[int, int], configuration: str = "c0ffee00") -> Parts:

@@ -14,11 +14,13 @@ from lines import Does, Line, plan, player
 
 from rpd_core.analysis.suite import merge
 from rpd_core.play.deciders import Coin
-from rpd_core.play.recording import play_suite
+from rpd_core.play.recorder import play_suite
 from rpd_core.plugin.origins import origin_of
-from rpd_core.plugin.protocols import Suite
+from rpd_core.plugin.protocols import Suite, Visits
+from rpd_core.plugin.protocols.suite import Column
+from rpd_core.store import tables
 from rpd_core.store.parts import Parts
-from rpd_core.store.tables import read_suite, suite_tables
+from rpd_core.store.tables import WrongTable, read_suite, suite_tables, table_of
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +30,9 @@ def whole() -> Suite:
 
 def tables_of(suite: Suite) -> dict[str, Any]:
     words = [f"state {row}" for row in range(len(suite.states))]
-    tables = suite_tables(suite, words)
-    assert tables["states"]["words"].to_pylist() == words
-    return tables
+    found = suite_tables(suite, words)
+    assert found["states"]["words"].to_pylist() == words
+    return found
 
 
 def test_a_suite_survives_the_trip_to_disk(whole: Suite) -> None:
@@ -73,3 +75,31 @@ def test_states_without_entries_are_stored_and_read_again() -> None:
     bare = dataclasses.replace(suite.states, value=np.zeros((len(suite.states), 0), np.float32))
     bare_suite = dataclasses.replace(suite, states=bare)
     assert_same(read_suite(tables_of(bare_suite)), bare_suite)
+
+
+@dataclasses.dataclass(frozen=True)
+class YoungerVisits(Visits):
+    """Visits with a column that older files lack."""
+
+    last_step: Any = dataclasses.field(
+        default=None,
+        metadata={"column": Column("int32", least=0, wrong="a step is below 0", added=True)},
+    )
+
+
+def test_a_column_that_was_added_later_may_be_missing_and_is_checked_where_it_is_not(
+    whole: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "_TABLES", {"visits": (YoungerVisits,)})
+    older, last = table_of(whole.visits), EPISODES - 1
+    tables.check_columns("visits", older.schema, len(older))
+    tables.check_table("visits", older, 0, last)
+    assert tables._read(YoungerVisits, older).last_step is None
+    steps = whole.visits.first_step + whole.visits.count - 1
+    newer = table_of(YoungerVisits(**vars(whole.visits), last_step=steps))
+    tables.check_table("visits", newer, 0, last)
+    assert newer.schema.field("last_step").type == "int32"
+    np.testing.assert_array_equal(tables._read(YoungerVisits, newer).last_step, steps)
+    wrong = table_of(YoungerVisits(**vars(whole.visits), last_step=steps - 1000))
+    with pytest.raises(WrongTable, match=r"^a step is below 0$"):
+        tables.check_table("visits", wrong, 0, last)

@@ -26,6 +26,7 @@ from rpd_core.plugin.protocols import Opening
 from rpd_minigrid.environment import MiniGrid
 from rpd_minigrid.lanes import MiniGridLanes
 from rpd_minigrid.network import HIDDEN, Network, as_tensors
+from rpd_minigrid.policy import ACTIONS, SIZE
 
 SHIPPED = Path(rpd_minigrid.__file__).parent / "policies" / "simple_crossing.npz"
 GOOD_ENOUGH = 0.9
@@ -64,8 +65,8 @@ class Learner(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.actor = Network()
-        self.critic = Network()
+        self.actor = Network(SIZE, ACTIONS)
+        self.critic = Network(SIZE, ACTIONS)
         self.value = nn.Linear(HIDDEN, 1)
 
     def forward(self, image: Tensor, direction: Tensor) -> tuple[Tensor, Tensor]:

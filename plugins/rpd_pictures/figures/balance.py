@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from rpd_core.analysis.balance import Pilot
 from rpd_core.pilot import FILE as PILOT
+from rpd_core.pilot import Pilot
 from rpd_core.results.run import Run
 from rpd_core.store.codec import from_plain
 from rpd_pictures.figures.style import (

@@ -35,7 +35,6 @@ from rpd_core.plugin.protocols.environment import (
     Task,
 )
 from rpd_core.plugin.protocols.executor import (
-    Answer,
     Engine,
     Executor,
     InputFile,
@@ -51,22 +50,7 @@ from rpd_core.plugin.protocols.measure import (
     Scores,
     Spectrum,
 )
-from rpd_core.plugin.protocols.optional import (
-    DescribesItself,
-    DrawsValues,
-    Gatherer,
-    HasSources,
-    LearnsFromEpisodes,
-    LearnsFromSteps,
-    NamesEntries,
-    OpensForFacts,
-    PlacesAgent,
-    Plotter,
-    ReadsFiles,
-    RelatesActions,
-    ShowsCondition,
-    ShowsValues,
-)
+from rpd_core.plugin.protocols.optional import Gatherer, Plotter
 from rpd_core.plugin.protocols.panel import (
     Axis,
     Block,
@@ -81,7 +65,7 @@ from rpd_core.plugin.protocols.panel import (
     SceneStep,
 )
 from rpd_core.plugin.protocols.policy import Choice, Policy, PolicyInput, PolicyLoader
-from rpd_core.plugin.protocols.suite import ENDINGS, Episodes, States, Suite, Visits
+from rpd_core.plugin.protocols.suite import Episodes, States, Suite, Visits
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols.arrays import (
@@ -94,9 +78,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "ENDINGS",
     "Abstraction",
-    "Answer",
     "Axis",
     "Block",
     "Choice",
@@ -105,8 +87,6 @@ __all__ = [
     "Condition",
     "DefaultAction",
     "DefaultActor",
-    "DescribesItself",
-    "DrawsValues",
     "Engine",
     "Entry",
     "Environment",
@@ -116,37 +96,27 @@ __all__ = [
     "Facts",
     "FitSample",
     "Gatherer",
-    "HasSources",
     "Image",
     "InputFile",
     "Lanes",
     "Layer",
-    "LearnsFromEpisodes",
-    "LearnsFromSteps",
     "Measure",
     "Moment",
-    "NamesEntries",
     "Opening",
-    "OpensForFacts",
     "Outcome",
     "Panel",
     "PanelFacts",
     "PanelView",
     "Paragraph",
-    "PlacesAgent",
     "Plane",
     "Plotter",
     "Policy",
     "PolicyInput",
     "PolicyLoader",
-    "ReadsFiles",
-    "RelatesActions",
     "Returns",
     "Scene",
     "SceneStep",
     "Scores",
-    "ShowsCondition",
-    "ShowsValues",
     "Spectrum",
     "States",
     "StepResult",

@@ -33,9 +33,9 @@ class Entry:
     """What one entry of a vector, or of an abstract state, is called and how it is shown."""
 
     name: str
-    """For example `pole angle`."""
+    """For example `pole tilt`."""
     unit: str = ""
-    """Written behind numbers, for example `°` or ` m/s`."""
+    """Written behind numbers, with the space that belongs there: `°`, ` m/s`."""
     factor: float = 1.0
     """What a value is multiplied by before it is shown; above 0."""
     digits: int | None = None
@@ -56,15 +56,17 @@ class FitSample:
     """
 
     values: Batch
-    """Observations, or what the abstraction before returned, one row per step."""
+    """A batch with a row per step: observations, or what the abstraction before returned."""
     views: Mapping[str, Array]
-    """The views that the component needs, one row per step."""
+    """The views that the abstractions of the chain need, with a row per step."""
     episodes: IntArray
-    """Episode of each step."""
+    """Episode of each step, from 0, ascending."""
     actions: Array
-    """What the policy chose at each step, also where a mutant did something else."""
+    """`(steps, ...)`, dtype of the action space: what the policy chose at each step, also where a
+    mutant did something else."""
     facts: Facts
-    """The environment."""
+    """The environment; after another abstraction `entry_names` are those that its `name_entries`
+    gives, if any."""
     seed: int
     """Seed for any randomness in the fitting."""
     planned_episodes: int
@@ -80,19 +82,22 @@ class Moment:
     """What a default action may look at, one row per lane."""
 
     observations: Batch
-    """The observations; rows of idle lanes hold old ones."""
+    """A batch of the observation space: what is seen; rows of idle lanes hold old ones. At the
+    first step: the observation after `reset`."""
     views: Mapping[str, Array]
-    """The extra views that the default action's `needs` names."""
+    """The extra views that the default action's `needs` names. At the first step: the same."""
     previous: Array
-    """Actions executed at the step before; meaningless where `starts`."""
+    """A batch of the action space: actions executed at the step before, by whoever decided. At the
+    first step: means nothing."""
     rewards: FloatArray
-    """Rewards of the step before; 0 where `starts`."""
+    """Rewards of the step before. At the first step: 0."""
     starts: BoolArray
-    """Lanes at the first step of an episode."""
+    """Lanes at the first step of an episode. At the first step: true."""
     state_draws: Draws
-    """Randomness keyed by episode and state: the same at every revisit."""
+    """Randomness keyed by episode and state: the same at every revisit. At the first step: the
+    same."""
     step_draws: Draws
-    """Randomness keyed by episode and step."""
+    """Randomness keyed by episode and step. At the first step: the same."""
 
 
 DefaultActor = Callable[[Moment], "Array"]

@@ -13,7 +13,8 @@ class Component:
     """One thing a plugin offers: what it is called, where it lives, what it needs."""
 
     name: str
-    """The word users type, for example `tarantula`."""
+    """The word users type, for example `tarantula`: letters, digits, `-`, `_` and `.`, a letter
+    first."""
     target: str
     """`module:attribute` of the recipe, imported only on use."""
     summary: str
@@ -37,7 +38,10 @@ class Component:
     `sb3:dqn.zip`.
     """
     takes: tuple[str, ...] = ()
-    """Classes, as `module.Class`, whose objects its target's `from_object` makes recipes of."""
+    """Classes, as `module.Class`, whose objects its target's `from_object` makes recipes of.
+
+    Of several, the one nearest to the object's own class counts.
+    """
     group: str = ""
     """Of a command: the heading that `rpd --help` lists it under; none: Other."""
     after_run: str = ""

@@ -21,7 +21,7 @@ class Task:
     condition: str
     """Spec string of the condition."""
     mutation_rate: float
-    """Chance that a state is mutated in an episode."""
+    """Chance that a state is mutated in an episode, in (0, 1)."""
     episodes: int
     """Size of the suite."""
     test_episodes: int
@@ -41,7 +41,10 @@ class Task:
     shares: tuple[float, ...] = ()
     """Shares of states restored in the pruning sweep; empty: the standard sweep."""
     sweep: Literal["adaptive", "full"] = "adaptive"
-    """Whether points of the sweep are played until they are decided, or all to the end."""
+    """Whether points of the sweep are played until they are decided, or all to the end.
+
+    The latter costs less where a whole ranking fits into one batch.
+    """
     notes: tuple[str, ...] = ()
     """Lines to show once, for example that an old id was mapped to a new one."""
 
@@ -53,17 +56,22 @@ class Facts:
     observation_space: Any
     """The Gymnasium space of one observation."""
     action_space: Any
-    """The Gymnasium space of one action."""
+    """The Gymnasium space of one action: `Discrete`, `Box`, `MultiDiscrete` or `MultiBinary`."""
     lanes: int
     """Rows in every batch."""
     views: tuple[str, ...] = ()
     """Names of the extra views on offer, for example `ram`."""
     no_op: Any = None
-    """The action that does nothing, if there is one."""
+    """The action that does nothing, if there is one: a whole number, or an array of one action."""
     action_names: tuple[str, ...] = ()
     """What to call the actions when showing them to a person."""
     entry_names: tuple[str, ...] = ()
-    """What to call the entries of a vector observation when showing them to a person."""
+    """What to call the entries of a vector observation, as many as it has; of a dict, the numbers
+    of its parts in the order of their names.
+
+    Where it is empty, vectors are numbered (`x0`) and parts of a dict are called by their keys;
+    `--names` takes their place.
+    """
     description: str = ""
     """How error messages name the environment."""
     info_keys: tuple[str, ...] | None = None
@@ -79,7 +87,7 @@ class Opening:
     views: tuple[str, ...] = ()
     """Views that will be asked for, as far as they are known; others may be asked for, too."""
     render: bool = False
-    """Whether `render` will be called."""
+    """Whether `render` will be called; true only where pictures are taken."""
 
 
 @dataclass(frozen=True)
@@ -87,20 +95,20 @@ class StepResult:
     """What one step gave, one row per lane; rows of idle lanes mean nothing."""
 
     rewards: FloatArray
+    """Reward of the step."""
     terminated: BoolArray
+    """Ended by the environment's rules."""
     truncated: BoolArray
+    """Ended by its own time limit; the cap of `max_steps` is counted by the loop."""
 
 
 class Lanes(Protocol):
     """A batch of independent copies of one environment, each re-seeded on its own.
 
     An episode, with its observations, views, infos and pictures, is a function of its seed and its
-    actions alone: not of the lane it runs in, of its neighbours, or of what ran there before. The
-    rows of a lane that was never reset hold some valid element of the space, for example zeros.
+    actions alone: not of the lane it runs in, of its neighbours, or of what ran there before.
     Nothing resets by itself: after the end of an episode `observe`, `info` and `render` show its
-    last step until `reset`. Seeds lie in [0, 2**31). Actions are elements of the action space, one
-    row per lane; those of idle lanes mean nothing.
-    When the environment of one lane fails, the lanes raise `LaneError`.
+    last step until `reset`. When the environment of one lane fails, the lanes raise `LaneError`.
     """
 
     @property
@@ -108,22 +116,36 @@ class Lanes(Protocol):
         """Spaces, views and names."""
 
     def reset(self, lanes: IntArray, seeds: IntArray) -> None:
-        """Start a new episode in each of `lanes` with the seed at the same position."""
+        """Start a new episode in each of `lanes` with the seed at the same position.
+
+        Both are int64 and of the same length; seeds lie in [0, 2**31).
+        """
 
     def observe(self) -> Batch:
-        """Return the present observations of all lanes; the caller does not change them."""
+        """Return the present observations: a batch in the shape and dtype of the space.
+
+        Rows of a lane that was never reset hold some valid element, for example zeros. The caller
+        does not change them.
+        """
 
     def view(self, name: str) -> Array:
-        """Return an extra view of all lanes that `facts.views` names."""
+        """Return an extra view that `facts.views` names, `(lanes, ...)`."""
 
     def step(self, actions: Array, active: BoolArray) -> StepResult:
-        """Act in the active lanes and leave the others alone."""
+        """Act in the active lanes, `(lanes,)` bool, and leave the others alone.
+
+        `actions` has the shape and dtype of a batch of the action space; its rows of idle lanes
+        mean nothing.
+        """
 
     def info(self, lane: int) -> Mapping[str, Any]:
-        """Return the last `info` of a lane; its scalar entries are stored when an episode ends."""
+        """Return the last `info` of a lane.
+
+        Its numbers and truth values are stored when an episode ends.
+        """
 
     def render(self, lane: int) -> Array:
-        """Draw a lane as an RGB picture (height, width, 3) uint8."""
+        """Draw a lane as a picture, `(height, width, 3)` uint8, if it was opened with `render`."""
 
     def close(self) -> None:
         """Close everything."""

@@ -20,58 +20,46 @@ class InputFile:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What an item gave, sealed with the identity of the item that gave it; can be pickled."""
-
-    identity: str
-    value: Any = None
-    error: BaseException | None = None
-    """What the work raised; then there is no value."""
-
-
-@dataclass(frozen=True)
 class WorkItem:
     """A unit of work: a picklable function of one picklable argument.
 
-    An executor pickles the whole item, calls it where the work is to be done, and brings the
-    `Answer` back as it is. Calling it raises nothing that the work raises: errors are part of the
-    answer. Items of one process run one at a time, whatever thread they are called in. An item may
-    run more than once; the core uses one of the answers.
+    An executor pickles the whole item, calls `rpd_core.perform(item)` where the work is to be done,
+    and brings the `Outcome` back as it is. That raises nothing that the work raises: errors are
+    part of the outcome. Items of one process are performed one at a time, in whatever thread. An
+    item may be performed more than once; the core uses one of the outcomes.
     """
 
     identity: str
     """Unique among all items of all runs, and the same when the item is made again."""
     function: Callable[[Any], Any]
+    """What is called, with `argument`."""
     argument: Any
+    """What it is called with; can be pickled."""
     label: str = ""
     """What progress and errors call it."""
     files: tuple[InputFile, ...] = ()
     """Files that the work reads: their content is checked where it runs.
 
-    An executor whose workers have other disks ships `rpd_core.execute.files.contents(item.files)`
-    once, and calls `rpd_core.execute.files.deliver` with it on each worker.
+    An executor whose workers have other disks ships `rpd_core.contents(item.files)` once, and
+    calls `rpd_core.deliver` with it on each worker.
     """
     attempt: int = 0
-    """Raised when lost work is tried again; `identity` and `attempt` make a key for a scheduler."""
-
-    def __call__(self) -> Answer:
-        """Do the work, here and now."""
-        from rpd_core.execute.files import answer_to  # the contract itself stays light
-
-        return answer_to(self)
+    """0, and one more each time lost work is tried again; `identity` and `attempt` make a key for a
+    scheduler."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a work item: its answer, unless the executor failed to get one."""
+    """What became of a work item, under its identity; can be pickled where `perform` made it."""
 
     identity: str
     """Of the item."""
-    answer: Answer | None = None
+    value: Any = None
+    """What the work returned."""
     error: BaseException | None = None
-    """Why there is no answer."""
+    """What the work raised, or why the executor cannot have it done; then there is no value."""
     lost: bool = False
-    """The worker died, of which `error` may tell more; running the item again may succeed."""
+    """The worker died, of which `error` may tell more; trying the item again may succeed."""
 
 
 class WorkQueue(Protocol):

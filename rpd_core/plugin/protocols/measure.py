@@ -18,13 +18,13 @@ class Spectrum:
     """
 
     mutated_failed: FloatArray
-    """Episodes that visited the state, in which it was mutated, and which failed; float64."""
+    """The state was mutated and the episode failed."""
     mutated_passed: FloatArray
-    """Likewise, mutated and passed."""
+    """Mutated and passed."""
     kept_failed: FloatArray
-    """Likewise, kept and failed."""
+    """Kept and failed."""
     kept_passed: FloatArray
-    """Likewise, kept and passed."""
+    """Kept and passed."""
 
     def __len__(self) -> int:
         return len(self.mutated_failed)
@@ -35,7 +35,7 @@ class Returns:
     """Per state, sums over the episodes that visited it, by its fate there."""
 
     mutated_sum: FloatArray
-    """Sum of the returns of episodes in which it was mutated; float64."""
+    """Sum of the returns of episodes in which it was mutated."""
     mutated_squares: FloatArray
     """Sum of their squares."""
     kept_sum: FloatArray
@@ -55,9 +55,10 @@ class Evidence:
     spectrum: Spectrum
     """The four cells of every state."""
     keys: KeyArray
-    """Key of each state."""
+    """Key of each state, in the order of the spectrum."""
     states: States | None = None
-    """Visits, the policy's and the default action's choices, action values and entropy."""
+    """Visits, the policy's and the default action's choices, action values and entropy of each
+    state."""
     differed: FloatArray | None = None
     """Share of the visits at which the default action was not what the policy chose."""
     differed_first: FloatArray | None = None
@@ -67,11 +68,12 @@ class Evidence:
     episodes: int = 0
     """Number of episodes in the suite."""
     outcome_spread: float = 1.0
-    """How much outcomes vary, as a share of all-or-nothing ones; below 1 for soft conditions."""
+    """How much outcomes vary, as a share of all-or-nothing ones of the same mean: 1 unless the
+    condition is soft."""
     weights: FloatArray | None = None
-    """Weight of each episode under the condition, with `suite`."""
+    """`(episodes,)`: weight of each episode under the condition; there only with `suite`."""
     suite: Suite | None = None
-    """The whole suite: returns, coins, action values."""
+    """The whole suite; there only if the measure states `needs = ("suite",)`."""
 
 
 @dataclass(frozen=True)

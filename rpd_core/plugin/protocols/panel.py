@@ -36,12 +36,13 @@ class PanelView:
     """What a panel draws from: the states of a suite, one row each, and what is stored of them."""
 
     about: PanelFacts
+    """What is known of the run."""
     measure: str
     """What the list of decisions is sorted by."""
     keys: KeyArray
-    """Keys of the states, ascending."""
+    """Keys, ascending."""
     values: Array
-    """The abstract states themselves."""
+    """`(states, ...)`, dtype of the abstraction: the abstract states."""
     visits: IntArray
     """Steps of the suite spent in each."""
     scores: FloatArray
@@ -49,13 +50,13 @@ class PanelView:
     effects: FloatArray
     """Risk of failing if mutated minus risk if kept."""
     ranks: IntArray
-    """Place in the list of decisions, from 1; 0 where a state is not listed."""
+    """Place in the list, from 1; 0 where a state is not listed."""
     words: Mapping[int, str] = field(default_factory=dict)
-    """Key -> the state in words, for the first of the list."""
+    """By key, the first 1000 of the list in words."""
     pictures: Mapping[int, bytes] = field(default_factory=dict)
-    """Key -> a small WebP picture, for the first of the list, where they are stored."""
+    """By key, small WebP pictures of the first of the list, where they are stored."""
     files: Mapping[str, bytes] = field(default_factory=dict)
-    """Name -> content of what the panel's own `gather` left with the run."""
+    """By name, what the panel's own `gather` left with the run."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Paragraph:
     """A few sentences of plain text."""
 
     text: str
-    """The text; nothing in it is markup."""
+    """A few sentences; nothing in it is markup."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Image:
     media_type: str
     """`image/png`, `image/webp`, `image/jpeg`, `image/gif` or `image/svg+xml`."""
     alt: str
-    """What it shows, for who cannot see it."""
+    """What it shows, for who cannot see it; never empty."""
     caption: str = ""
     """What stands below it."""
 
@@ -87,7 +88,7 @@ class Axis:
     name: str
     """For example `pole tilt`."""
     values: FloatArray
-    """One number per state."""
+    """A finite number per state."""
     unit: str = ""
     """Written behind numbers, for example `°`."""
 
@@ -99,9 +100,9 @@ class Layer:
     name: str
     """For example `score`."""
     values: FloatArray
-    """One number per state."""
+    """A finite number per state."""
     combine: Literal["mean", "sum", "max"] = "mean"
-    """What is shown where several states lie in one place."""
+    """What is shown where several states lie in one place; sums on a logarithmic scale."""
 
 
 @dataclass(frozen=True)
@@ -145,13 +146,13 @@ class SceneStep:
     key: int
     """Key of the abstract state."""
     value: Array
-    """The abstract state."""
+    """`(...)`, dtype of the abstraction: the abstract state."""
     observation: Any
     """What the policy saw: an array, or a dict of arrays."""
     mutated: bool
     """Whether the default action decided."""
     frame: Array | None = None
-    """The picture before the step, (height, width, 3) uint8; None where it cannot be drawn."""
+    """`(height, width, 3)` uint8: the picture before the step; None where it cannot be drawn."""
 
 
 class Scene(Protocol):

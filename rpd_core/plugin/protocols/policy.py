@@ -17,19 +17,24 @@ class PolicyInput:
     """What a policy sees at one step, one row per lane."""
 
     observations: Batch
-    """The observations; rows of idle lanes hold old ones."""
+    """A batch of the observation space: what is seen; rows of idle lanes hold old ones. At the
+    first step: the observation after `reset`."""
     views: Mapping[str, Array]
-    """The extra views that the policy's `needs` names."""
+    """The extra views that the policy's `needs` names. At the first step: the same."""
     starts: BoolArray
-    """Lanes at the first step of an episode: forget what was remembered there."""
+    """Lanes at the first step of an episode: forget what was remembered there. At the first step:
+    true."""
     memory: Any
-    """What the policy returned as `memory` at the last step; None at the very first call."""
+    """What the policy returned as `memory` at the last step, for all lanes. At the first step: None
+    at the very first call; later the old one, to be forgotten where `starts`."""
     draws: Draws
-    """Randomness keyed by episode and step, the only source a policy may use."""
+    """Randomness keyed by episode and step, the only source a policy may use. At the first step:
+    the same."""
     previous: Array
-    """Actions executed at the step before, by whoever decided; meaningless where `starts`."""
+    """A batch of the action space: actions executed at the step before, by whoever decided. At the
+    first step: means nothing."""
     rewards: FloatArray
-    """Rewards of the step before; 0 where `starts`."""
+    """Rewards of the step before. At the first step: 0."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +42,15 @@ class Choice:
     """What a policy wants to do, one row per lane; the same fields at every step."""
 
     actions: Array
-    """The actions, shaped like a batch of the action space."""
+    """A batch of the action space: what the policy wants to do; whole numbers where the space is
+    discrete.
+
+    An action outside the space in an active lane stops the run.
+    """
     action_values: Array | None = None
-    """Estimated return of every discrete action, if the policy has it."""
+    """`(lanes, actions)` float: estimated return of every discrete action, if the policy has it."""
     probabilities: Array | None = None
-    """Probability of every discrete action, if the policy has it."""
+    """`(lanes, actions)` float: probability of every discrete action, if the policy has it."""
     memory: Any = None
     """Handed back at the next step; hidden states and frame stacks live here."""
 

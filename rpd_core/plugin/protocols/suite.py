@@ -1,62 +1,150 @@
-"""The tables of a suite: what measures and conditions look at, as columns."""
+"""The tables of a suite: what measures and conditions look at, and how each column is stored.
+
+A field with a `Column` is a stored column: its Arrow type, what may stand in it and how parts of a
+suite merge are said here and nowhere else. Files are written, read, checked and described from it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols.arrays import Array, BoolArray, FloatArray, IntArray, KeyArray
 
 ENDINGS = ("terminated", "truncated", "step-cap")
 """How an episode can end: by the environment's rules, its own time limit, or the loop's cap."""
+INFO = "info."
+"""What the stored columns of the entries of `info` begin with."""
+RANKED_STEPS = "rpd.ranked_steps"
+"""Entry of `info` of pruned episodes: steps spent in states of the ranking."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """How a column is stored."""
+
+    type: Literal["int32", "int64", "uint64", "float64", "bool", "word", "text", "number"]
+    """Its Arrow type; `word`: one of `words`; `number`: as the abstraction gives it.
+
+    In memory, whole numbers have 64 bits, and a word is its place among the words.
+    """
+    each: str = ""
+    """What every row has a number for, where it holds a list; left out of files without entries."""
+    words: tuple[str, ...] = ()
+    """What a word can be."""
+    least: float | None = None
+    """The smallest number that may stand in it."""
+    most: float | str | None = None
+    """The largest one, or the column that holds it."""
+    finite: bool = False
+    """Whether NaN and infinity may not."""
+    wrong: str = ""
+    """What is said of a file with other values."""
+    adds_up: bool = False
+    """Whether parts of a suite add up by state; else the first part that has the state counts."""
+    added: bool = False
+    """Whether it is younger than the schema: older files lack it, and it is None then."""
+
+
+def _stored(column: Column) -> Mapping[str, Column]:
+    return {"column": column}
+
+
+def columns_of(table: type) -> dict[str, Column]:
+    """Return the stored columns of a table by name, in the order of the files.
+
+    Single numbers come first.
+    """
+    found = {one.name: one.metadata["column"] for one in fields(table) if "column" in one.metadata}
+    return dict(sorted(found.items(), key=lambda one: bool(one[1].each or one[1].words)))
+
+
+_WHOLE, _SMALL, _REAL = Column("int64"), Column("int32"), Column("float64")
+_KEY, _FLAG = Column("uint64"), Column("bool")
+_RETURN = Column("float64", finite=True, wrong="a return is no number")
+_SUM = Column("float64", adds_up=True)
+_CHOICES = Column("int64", each="actions", adds_up=True)
+_SUMS = Column("float64", each="entries", adds_up=True)
 
 
 @dataclass(frozen=True)
 class Episodes:
     """One row per episode."""
 
-    index: IntArray
-    """Position in the suite, from 0; int64, ascending."""
-    seed: IntArray
+    index: IntArray = field(metadata=_stored(_WHOLE))
+    """Position in the suite, from 0; ascending."""
+    seed: IntArray = field(metadata=_stored(_WHOLE))
     """What the environment was reset with."""
-    total_return: FloatArray
+    total_return: FloatArray = field(metadata=_stored(_RETURN))
     """Sum of the rewards."""
-    length: IntArray
-    """Number of steps."""
-    ended: IntArray
-    """Position in `ENDINGS`."""
-    policy_steps: IntArray
+    length: IntArray = field(
+        metadata=_stored(Column("int32", least=1, wrong="an episode has no steps"))
+    )
+    """Number of steps, at least 1."""
+    ended: IntArray = field(
+        metadata=_stored(
+            Column("word", words=ENDINGS, wrong="an episode ended in a way that is not known")
+        )
+    )
+    """How it ended: by the environment's rules, its own time limit, or the loop's cap."""
+    policy_steps: IntArray = field(
+        metadata=_stored(
+            Column("int32", least=0, most="length", wrong="'policy_steps' is beyond 'length'")
+        )
+    )
     """Steps at which the policy decided."""
     info: dict[str, FloatArray] = field(default_factory=dict)
-    """Scalar entries of the final `info`; NaN where an episode had none."""
+    """Scalar entries of the final `info`, by name; NaN where an episode had none."""
 
     def __len__(self) -> int:
         return len(self.index)
 
 
 @dataclass(frozen=True)
-class Visits:
-    """One row per (episode, state visited in it), ordered by episode, then state key."""
+class PrunedColumns:
+    """What the files of pruned episodes hold beside the columns of all episodes."""
 
-    episode: IntArray
+    ranking: IntArray = field(metadata=_stored(_WHOLE))
+    """Which of the rankings in its folder."""
+    kept: IntArray = field(metadata=_stored(_WHOLE))
+    """The number of its first states that keep the policy."""
+    test_episode: IntArray = field(metadata=_stored(_WHOLE))
+    """Which test episode it is."""
+
+
+@dataclass(frozen=True)
+class Visits:
+    """One row per episode and state visited in it, ordered by episode, then by state key."""
+
+    episode: IntArray = field(metadata=_stored(_WHOLE))
     """Index of the episode."""
-    key: KeyArray
+    key: KeyArray = field(metadata=_stored(_KEY))
     """Key of the state."""
-    mutated: BoolArray
+    mutated: BoolArray = field(metadata=_stored(_FLAG))
     """Whether the state got the default action in this episode."""
-    mutation_rate: FloatArray
+    mutation_rate: FloatArray = field(
+        metadata=_stored(
+            Column("float64", least=0, most=1, wrong="a mutation rate is no probability")
+        )
+    )
     """Chance of being mutated that was in force."""
-    first_step: IntArray
-    """Step of the first visit, from 0."""
-    count: IntArray
+    first_step: IntArray = field(metadata=_stored(_SMALL))
+    """Step of the first visit; 0 for the state in which the episode starts."""
+    count: IntArray = field(
+        metadata=_stored(Column("int32", least=1, wrong="a visit is counted less than once"))
+    )
     """Number of visits."""
-    return_before: FloatArray
-    """Return collected before the first visit."""
-    differed: IntArray
+    return_before: FloatArray = field(metadata=_stored(_RETURN))
+    """Return collected before the first visit; 0 for the state in which the episode starts."""
+    differed: IntArray = field(metadata=_stored(_SMALL))
     """Visits at which the default action was not what the policy chose."""
-    differed_first: BoolArray
-    """Whether it was not at the first visit."""
+    differed_first: BoolArray = field(metadata=_stored(_FLAG))
+    """Whether it was not at the first visit.
+
+    At the first step, `repeat` and others that need an action before do their `first` one.
+    """
 
     def __len__(self) -> int:
         return len(self.episode)
@@ -66,38 +154,51 @@ class Visits:
 class States:
     """One row per abstract state, ordered by key."""
 
-    key: KeyArray
-    """Key of the state, ascending."""
-    value: Array
-    """What the abstraction gave, one row per state."""
-    first_episode: IntArray
+    key: KeyArray = field(metadata=_stored(_KEY))
+    """Key of the state, a hash of its value; ascending."""
+    value: Array = field(metadata=_stored(Column("number", each="...")))
+    """What the abstraction gave.
+
+    The metadata of a file hold its shape and dtype; one without entries is stored as one zero.
+    """
+    first_episode: IntArray = field(metadata=_stored(_WHOLE))
     """First episode that visited it."""
-    first_step: IntArray
-    """Step of that episode at which it was first seen."""
-    visits: IntArray
+    first_step: IntArray = field(metadata=_stored(_WHOLE))
+    """Step of that episode at which it was first seen, from 0."""
+    visits: IntArray = field(
+        metadata=_stored(Column("int64", least=1, adds_up=True, wrong="a state was never visited"))
+    )
     """Steps spent in it, over all episodes."""
-    choices: IntArray
+    choices: IntArray = field(metadata=_stored(_CHOICES))
     """How often the policy chose each discrete action there; no columns for other actions.
 
     Actions relative to the state where the abstraction relates them (`RelatesActions`).
     """
-    default_choices: IntArray
+    default_choices: IntArray = field(metadata=_stored(_CHOICES))
     """How often the default action was each discrete action there, done or not; likewise."""
-    action_sum: FloatArray
+    action_sum: FloatArray = field(metadata=_stored(_SUMS))
     """Sum over visits of the policy's actions, entry by entry; no columns for discrete ones."""
-    action_squares: FloatArray
+    action_squares: FloatArray = field(metadata=_stored(_SUMS))
     """Sum over visits of their squares."""
-    default_sum: FloatArray
+    default_sum: FloatArray = field(metadata=_stored(_SUMS))
     """Sum over visits of the default actions, done or not."""
-    default_squares: FloatArray
+    default_squares: FloatArray = field(metadata=_stored(_SUMS))
     """Sum over visits of their squares."""
-    value_gap: FloatArray
+    value_gap: FloatArray = field(metadata=_stored(_SUM))
     """Sum over visits of best minus worst action value; NaN if the policy has none."""
-    entropy: FloatArray
+    entropy: FloatArray = field(metadata=_stored(_SUM))
     """Sum over visits of the entropy of the action probabilities in nats; NaN likewise."""
 
     def __len__(self) -> int:
         return len(self.key)
+
+
+@dataclass(frozen=True)
+class StateWords:
+    """What the files of states hold beside the columns of `States`."""
+
+    words: Sequence[str] = field(metadata=_stored(Column("text")))
+    """The value in words, as the abstraction puts it."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +208,7 @@ class Suite:
     episodes: Episodes
     """One row per episode."""
     visits: Visits
-    """One row per (episode, state visited in it)."""
+    """One row per episode and state visited in it."""
     states: States
     """One row per state."""
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rpd_core.analysis.conditions import (
+from rpd_core.analysis.analysis import (
     fit_condition,
     in_words,
     learned_fields,
@@ -19,7 +19,8 @@ from rpd_core.analysis.conditions import (
     weigh,
 )
 from rpd_core.errors import ComponentError, EvidenceError, SpecError
-from rpd_core.plugin.protocols import ENDINGS, Episodes
+from rpd_core.plugin.protocols import Episodes
+from rpd_core.plugin.protocols.suite import ENDINGS
 from rpd_core.plugin.registry import Registry, installed
 
 

@@ -15,7 +15,7 @@ from rpd_basics.auto import Auto
 from rpd_basics.bins import Bins
 from rpd_basics.clusters import Clusters
 from rpd_core.errors import ComponentError
-from rpd_core.play.entries import observed_entries
+from rpd_core.play.entry_names import observed_entries
 from rpd_core.plugin.chain import Chain
 from rpd_core.plugin.protocols import Entry, Facts
 from rpd_gym.cartpole import CartPoleGrid

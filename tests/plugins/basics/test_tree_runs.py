@@ -24,7 +24,7 @@ SMALL: dict[str, Any] = {
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("tree") / "run"
-    asked = {**SMALL, "pictures": False, "progress": False}
+    asked = {**SMALL, "finish": (), "progress": False}
     rpd.run("cartpole", abstraction="tree", out=path, **asked)
     return path
 

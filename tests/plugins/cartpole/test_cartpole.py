@@ -19,9 +19,10 @@ from rpd_core.chance import Phase, canonical, episode_keys, state_keys
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import FitError
+from rpd_core.play.chunks import SuiteChunk, perform_suite
 from rpd_core.play.deciders import always
-from rpd_core.play.jobs import SuiteJob, perform_suite, player_for
 from rpd_core.play.loop import Plan
+from rpd_core.play.players import player_for
 from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.protocols import Opening
 from rpd_core.plugin.registry import Registry
@@ -82,7 +83,7 @@ def test_lanes_equal_single_environments_bit_for_bit(seed: int, lanes: int) -> N
 def test_the_general_lanes_play_the_same_episodes(registry: Registry) -> None:
     """The same configuration over one Gymnasium environment per lane."""
     setup = resolve(Request("cartpole", lanes=20), registry)
-    fast = perform_suite(SuiteJob(recipe_of(setup), 3, 0.4, 0, 39)).suite
+    fast = perform_suite(SuiteChunk(recipe_of(setup), 3, 0.4, 0, 39)).suite
 
     class Single(CartPole):
         def open(self, opening: Opening) -> Any:
@@ -90,7 +91,7 @@ def test_the_general_lanes_play_the_same_episodes(registry: Registry) -> None:
             return GymLanes(make, opening.lanes, "single")
 
     slow = perform_suite(
-        SuiteJob(dataclasses.replace(recipe_of(setup), environment=Single()), 3, 0.4, 0, 39)
+        SuiteChunk(dataclasses.replace(recipe_of(setup), environment=Single()), 3, 0.4, 0, 39)
     ).suite
     np.testing.assert_array_equal(fast.episodes.total_return, slow.episodes.total_return)
     np.testing.assert_array_equal(fast.visits.key, slow.visits.key)
@@ -242,7 +243,7 @@ def test_the_shipped_policy_mostly_does_one_thing_in_a_state_relative_to_the_pol
     registry: Registry,
 ) -> None:
     setup = resolve(Request("cartpole", lanes=200), registry)
-    chunk = perform_suite(SuiteJob(recipe_of(setup), 3, 0.4, 0, 199))
+    chunk = perform_suite(SuiteChunk(recipe_of(setup), 3, 0.4, 0, 199))
     choices = chunk.suite.states.choices
     assert chunk.names.choices == ("under", "away")
     assert chunk.names.actions == ("left", "right")

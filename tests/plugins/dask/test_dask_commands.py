@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-import errands
+import itemwork
 import pytest
 from clusters import (
     LIGHT,
@@ -86,7 +86,7 @@ def test_a_cluster_with_certificates_takes_those_who_have_one(tmp_path):
         assert cluster.address.startswith("tls://")
         ours = {"tls_ca_file": ca, "tls_cert": cert, "tls_key": key}
         with Dask(cluster.address, timeout=60, **ours).open(1) as engine:
-            assert results(engine, items(errands.double, 21)) == [42]
+            assert results(engine, items(itemwork.double, 21)) == [42]
         with (
             pytest.raises(ExecutionError, match="needs certificates"),
             Dask(cluster.address, timeout=5).open(1),

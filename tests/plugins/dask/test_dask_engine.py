@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 
-import errands
+import itemwork
 import pytest
 from clusters import (
     LIGHT,
@@ -41,7 +41,7 @@ from distributed import Client, LocalCluster
 import rpd_dask.engine
 from rpd_core.api import Call, carry_out
 from rpd_core.errors import ComponentError, ExecutionError
-from rpd_core.execute.running import run_items
+from rpd_core.execute.items import run_items
 from rpd_core.plugin.protocols import Engine
 from rpd_dask.executor import Dask, Joined
 from rpd_kit import check_recipe
@@ -105,8 +105,8 @@ def test_files_travel_once_to_each_worker_and_are_used_where_there_are_none(
     )
     path = tmp_path / "model.zip"
     path.write_text("model")
-    first = items(errands.read_all_slowly, *[errands.Reader((path,))] * 8, files=(path,))
-    later = items(errands.read_all_slowly, *[errands.Reader((path,))] * 8, files=(path,))
+    first = items(itemwork.read_all_slowly, *[itemwork.Reader((path,))] * 8, files=(path,))
+    later = items(itemwork.read_all_slowly, *[itemwork.Reader((path,))] * 8, files=(path,))
     assert {text for ((_, text),) in results(engine, first)} == {"model"}
     path.unlink()
     found = results(engine, later)
@@ -218,7 +218,7 @@ def test_a_scheduler_that_goes_away_is_one_line_and_what_came_back_is_kept(tmp_p
             pytest.raises(ExecutionError) as caught,
             Dask(cluster.address, timeout=30).open(1) as engine,
         ):
-            run_items(engine, [*items(errands.double, 21), *items(where, 60)], kill_then)
+            run_items(engine, [*items(itemwork.double, 21), *items(where, 60)], kill_then)
     assert came == [42]
     assert "Traceback" not in capfd.readouterr().err
     assert str(caught.value) == (

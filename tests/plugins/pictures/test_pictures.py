@@ -23,7 +23,7 @@ from rpd_core.errors import RpdError, StoreError
 from rpd_core.play.deciders import Coin
 from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import recipe_of
-from rpd_core.play.viewing import viewing, viewing_late
+from rpd_core.play.replay import viewing, viewing_late
 from rpd_core.results.pictures import picture_folder, read_pictures
 from rpd_core.results.verification import verify
 from rpd_pictures import cards, files

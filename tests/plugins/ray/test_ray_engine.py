@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 
-import errands
+import itemwork
 import pytest
 from clusters import (
     SMALL,
@@ -45,7 +45,7 @@ BEFORE = TOKEN.exists()
 def engine() -> Iterator[Engine]:
     """Yield an engine with a cluster of its own, which others of this process join."""
     with Ray().open(2) as engine:
-        results(engine, items(errands.double, 1))
+        results(engine, items(itemwork.double, 1))
         yield engine
 
 
@@ -82,8 +82,8 @@ def test_a_process_that_is_stopped_is_noticed():
 def test_files_are_put_into_the_store_once_and_used_where_there_are_none(engine, tmp_path):
     path = tmp_path / "model.zip"
     path.write_text("model")
-    first = items(errands.read_all_slowly, *[errands.Reader((path,))] * 4, files=(path,))
-    later = items(errands.read_all_slowly, *[errands.Reader((path,))] * 8, files=(path,))
+    first = items(itemwork.read_all_slowly, *[itemwork.Reader((path,))] * 4, files=(path,))
+    later = items(itemwork.read_all_slowly, *[itemwork.Reader((path,))] * 8, files=(path,))
     assert {text for ((_, text),) in results(engine, first)} == {"model"}
     path.unlink()  # it cannot be read again
     found = results(engine, later)

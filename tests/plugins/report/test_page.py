@@ -24,7 +24,7 @@ from rpd import open_run
 from rpd_core.errors import ComponentError, StoreError
 from rpd_core.plugin.protocols import Axis, Layer, Paragraph, Plane
 from rpd_core.plugin.registry import installed
-from rpd_core.store import checking
+from rpd_core.store import tables
 from rpd_report import decisions as listed
 from rpd_report import page as building
 from rpd_report import sentences
@@ -187,7 +187,7 @@ def test_a_ranking_that_unpacks_to_more_than_memory_is_refused(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = open_run(run)
-    monkeypatch.setattr(checking, "LARGEST_TABLE", 16 * opened.summary.suite.states)
+    monkeypatch.setattr(tables, "LARGEST_TABLE", 16 * opened.summary.suite.states)
     listed.read_list(opened, ["tarantula"])
     path = run / "analyses" / name_of(run) / "rankings" / "tarantula.parquet"
     table = pq.read_table(path)

@@ -15,8 +15,8 @@ from stores import contents, corridor
 import rpd
 from rpd_core.analysis.stability import Stability
 from rpd_core.errors import ConfigError, EvidenceError
-from rpd_core.play.jobs import RANKED_STEPS
 from rpd_core.plugin.protocols import Episodes, Evidence
+from rpd_core.plugin.protocols.suite import RANKED_STEPS
 from rpd_core.pruning.curves import Curve
 from rpd_core.pruning.references import References
 from rpd_core.pruning.sweep import Sweep

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import errands
+import itemwork
 import pytest
 import worlds
 from benchmarks import core_cost
@@ -21,13 +21,14 @@ from faults import (
 from lines import Does, always
 
 from rpd_core.errors import EpisodeError, ExecutionError, SpecError
-from rpd_core.execute.local import LocalProcesses, ThisProcess
-from rpd_core.execute.running import (
+from rpd_core.execute.files import perform
+from rpd_core.execute.items import (
     RETRIES,
     as_rpd_error,
     can_be_shipped,
     run_items,
 )
+from rpd_core.execute.local import LocalProcesses, ThisProcess
 from rpd_core.plugin.protocols import Engine, Outcome, WorkItem, WorkQueue
 
 
@@ -72,30 +73,30 @@ def test_a_process_that_is_stopped_is_noticed() -> None:
 
 
 def test_one_worker_is_this_process() -> None:
-    assert results(errands.double, [1, 2, 3]) == [2, 4, 6]
-    assert set(results(errands.process_id, [1, 2])) == {os.getpid()}
+    assert results(itemwork.double, [1, 2, 3]) == [2, 4, 6]
+    assert set(results(itemwork.process_id, [1, 2])) == {os.getpid()}
 
 
 def test_two_workers_are_other_processes_with_one_thread_each(two_workers: Engine) -> None:
-    assert results_of(two_workers, errands.double, list(range(12))) == list(range(0, 24, 2))
-    assert os.getpid() not in results_of(two_workers, errands.process_id, [1, 2, 3, 4])
-    assert results_of(two_workers, errands.threads, [1]) == ["1"]
+    assert results_of(two_workers, itemwork.double, list(range(12))) == list(range(0, 24, 2))
+    assert os.getpid() not in results_of(two_workers, itemwork.process_id, [1, 2, 3, 4])
+    assert results_of(two_workers, itemwork.threads, [1]) == ["1"]
 
 
 def test_an_error_of_the_work_is_passed_on(engine: Engine) -> None:
     with pytest.raises(ValueError, match="no 7"):
-        results_of(engine, errands.refuse, [7])
+        results_of(engine, itemwork.refuse, [7])
 
 
 def test_work_whose_process_died_is_done_again(tmp_path: Path) -> None:
-    assert results(errands.die_once, [str(tmp_path / "marker")], workers=2) == ["survived"]
+    assert results(itemwork.die_once, [str(tmp_path / "marker")], workers=2) == ["survived"]
 
 
 def test_work_that_always_kills_its_process_is_given_up() -> None:
     with pytest.raises(
         ExecutionError, match=rf"exit code 9 .*, {RETRIES + 1} times, while doing item 1$"
     ):
-        results(errands.die, [1], workers=2)
+        results(itemwork.die, [1], workers=2)
 
 
 def test_work_that_cannot_be_sent_is_explained() -> None:
@@ -123,12 +124,12 @@ class Losing:
             if item.attempt < self.losses:
                 yield Outcome(item.identity, lost=True)
             else:
-                yield Outcome(item.identity, item())
+                yield perform(item)
 
 
 def test_lost_work_is_tried_again_a_few_times_and_handed_on_once() -> None:
     found: list[int] = []
-    items = [WorkItem(str(number), errands.double, number) for number in (1, 2)]
+    items = [WorkItem(str(number), itemwork.double, number) for number in (1, 2)]
     engine = Losing(RETRIES)
     run_items(engine, items, lambda item, value: found.append(value))
     assert sorted(found) == [2, 4]
@@ -140,13 +141,13 @@ def test_lost_work_is_tried_again_a_few_times_and_handed_on_once() -> None:
 def test_retries_are_counted_for_each_item_by_its_identity() -> None:
     """Equal work under two names has all its retries twice."""
     found: list[int] = []
-    items = [WorkItem(name, errands.double, 7) for name in ("a", "b", "c")]
+    items = [WorkItem(name, itemwork.double, 7) for name in ("a", "b", "c")]
     run_items(Losing(RETRIES), items, lambda item, value: found.append(value))
     assert found == [14, 14, 14]
 
 
 def test_two_items_of_one_identity_are_refused_before_any_work() -> None:
-    items = [WorkItem("same", errands.double, number) for number in (1, 2)]
+    items = [WorkItem("same", itemwork.double, number) for number in (1, 2)]
     with pytest.raises(ExecutionError, match=r"^two items of work have the same identity$"):
         run_items(Losing(0), items, lambda item, value: None)
 
@@ -169,12 +170,12 @@ def test_an_error_that_speaks_of_pickles_is_not_one_of_shipping(engine: Engine) 
     error = SpecError("a.pt is a bare pickle: save it again")
     assert as_rpd_error(error) is error
     with pytest.raises(pickle.PicklingError, match="Can't pickle the pear"):
-        results_of(engine, errands.fail_to_pickle, [1])
+        results_of(engine, itemwork.fail_to_pickle, [1])
 
 
 def test_an_attempt_to_end_rpd_is_explained(engine: Engine) -> None:
     with pytest.raises(ExecutionError, match=r"wants to end rpd \(SystemExit: 3\)$"):
-        results_of(engine, errands.leave, [3])
+        results_of(engine, itemwork.leave, [3])
 
 
 def test_an_error_that_cannot_be_pickled_is_told_by_its_text() -> None:
@@ -184,9 +185,9 @@ def test_an_error_that_cannot_be_pickled_is_told_by_its_text() -> None:
 
 def _check_told_by_text(engine: Engine) -> None:
     with pytest.raises(ExecutionError, match=r"^Peculiar: fault 4 in the cellar$"):
-        results_of(engine, errands.fail_peculiarly, [4])
+        results_of(engine, itemwork.fail_peculiarly, [4])
     with pytest.raises(ExecutionError, match=r"^Locked: no key for door 5$"):
-        results_of(engine, errands.fail_with_a_lock, [5])
+        results_of(engine, itemwork.fail_with_a_lock, [5])
 
 
 def test_the_core_keeps_up_with_many_workers_and_holds_only_what_is_under_way() -> None:
@@ -203,7 +204,7 @@ def test_items_are_made_when_they_are_taken() -> None:
     def items() -> Iterator[WorkItem]:
         for number in range(5):
             made.append(number)
-            yield WorkItem(str(number), errands.double, number)
+            yield WorkItem(str(number), itemwork.double, number)
 
     seen: list[int] = []
     run_items(ThisProcess(), items(), lambda item, value: seen.append(len(made)))

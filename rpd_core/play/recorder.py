@@ -8,8 +8,8 @@ import numpy as np
 from gymnasium.spaces import Discrete
 
 from rpd_core.play.deciders import Coin
+from rpd_core.play.entry_names import Relation, relation_of
 from rpd_core.play.loop import Keep, Plan, Player, Step
-from rpd_core.play.relations import Relation, relation_of
 from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Where the time of playing goes: a stopwatch between the loop and what it calls.
+"""Where the time of a run goes: stages of this process, and what workers call inside their items.
 
 The loop itself knows nothing of it. While an item of work is timed, what a player has opened is
 called through thin wrappers that switch the stopwatch; what happens between two calls is named
@@ -8,11 +8,13 @@ after the one before. Nobody who is not asked pays for it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from rpd_core.plugin.chain import Chain
+from rpd_core.plugin.protocols import WorkItem
 
 if TYPE_CHECKING:
     from rpd_core.play.loop import Player
@@ -62,22 +64,22 @@ class Timed:
 
 
 @dataclass(frozen=True)
-class TimedAnswer:
+class TimedValue:
     """What an item gave, and the seconds it spent on what."""
 
     value: Any
     spent: dict[str, float]
 
 
-def perform_timed(job: Timed) -> TimedAnswer:
+def perform_timed(timed: Timed) -> TimedValue:
     """Do the work of an item with a stopwatch."""
     watch = _present.watch = Stopwatch()
     try:
-        value = job.function(job.argument)
+        value = timed.function(timed.argument)
     finally:
         _present.watch = None
     watch.switch("")
-    return TimedAnswer(value, watch.spent)
+    return TimedValue(value, watch.spent)
 
 
 def timing() -> bool:
@@ -153,3 +155,63 @@ class _TimedChain(Chain):
 
     def __call__(self, values: Any, views: Any) -> Any:
         return _timed("abstraction", super().__call__, values, views)
+
+
+ELSEWHERE = "elsewhere"
+"""What no stage is."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What was found, in seconds."""
+
+    seconds: float
+    """From the beginning to the end."""
+    stages: dict[str, float]
+    """Of this process, by stage; waiting for workers is part of the stage that waits."""
+    items: int
+    """Items of work that came back."""
+    workers: dict[str, float]
+    """Inside those items, wherever they were done, by what was called; they may overlap in time."""
+
+
+@dataclass
+class Profiler:
+    """Times the stages of a run and adds up what its workers tell."""
+
+    began: float = field(default_factory=time.perf_counter)
+    watch: Stopwatch = field(default_factory=lambda: Stopwatch(present=ELSEWHERE))
+    items: int = 0
+    workers: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Count what is done meanwhile, apart from stages within it."""
+        outer = self.watch.present
+        self.watch.switch(name)
+        try:
+            yield
+        finally:
+            self.watch.switch(outer)
+
+    def wrapped(self, item: WorkItem) -> WorkItem:
+        """Return an item that times itself where it is done; its identity stays."""
+        return replace(item, function=perform_timed, argument=Timed(item.function, item.argument))
+
+    def unwrapped(self, answer: TimedValue) -> object:
+        """Return what an item gave; its times are added up."""
+        self.items += 1
+        for what, seconds in answer.spent.items():
+            self.workers[what] = self.workers.get(what, 0.0) + seconds
+        return answer.value
+
+    def found(self) -> Profile:
+        """Return where the time went so far."""
+        self.watch.switch(self.watch.present)
+        stages = _largest_first(self.watch.spent)
+        seconds = time.perf_counter() - self.began
+        return Profile(seconds, stages, self.items, _largest_first(self.workers))
+
+
+def _largest_first(spent: dict[str, float]) -> dict[str, float]:
+    return dict(sorted(spent.items(), key=lambda one: (-one[1], one[0])))

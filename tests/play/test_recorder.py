@@ -11,7 +11,7 @@ from lines import Line, always, by_step, pattern, plan, player
 
 from rpd_core.chance import canonical, state_keys
 from rpd_core.play.deciders import Coin
-from rpd_core.play.recording import Recorder, entropy, grouped, play_suite, value_gap
+from rpd_core.play.recorder import Recorder, entropy, grouped, play_suite, value_gap
 from rpd_core.plugin.protocols import Choice, Suite
 
 

@@ -22,8 +22,8 @@ from multiprocessing.connection import wait
 
 from rpd_core.errors import ExecutionError
 from rpd_core.execute.files import deliver
+from rpd_core.execute.items import packed
 from rpd_core.execute.processes import LOOK_EVERY, Worker, unpacked
-from rpd_core.execute.running import packed
 from rpd_core.plugin.protocols import Outcome, WorkItem
 
 IDLE = 60.0
@@ -33,7 +33,7 @@ _LOOKS = 5.0
 
 
 @dataclass(frozen=True)
-class Errand:
+class PackedItem:
     """An item on its way to the worker of an engine, which need not understand it."""
 
     identity: str
@@ -51,11 +51,11 @@ class Errand:
 
 
 @dataclass(frozen=True)
-class Reply:
-    """What became of an errand."""
+class PackedOutcome:
+    """What became of an item."""
 
-    answer: bytes | None = None
-    """The packed answer, compressed."""
+    content: bytes | None = None
+    """The pickled outcome, compressed."""
     error: str = ""
     """Why there is none."""
     lost: bool = False
@@ -72,62 +72,61 @@ Fetch = Callable[[], Mapping[str, bytes] | None]
 
 @dataclass(frozen=True)
 class Sender:
-    """An opened engine: what all of its errands have in common."""
+    """An opened engine: what all of its items have in common."""
 
     stall_timeout: float
     path: tuple[str, ...] = ()
     owner: str = field(default_factory=lambda: uuid.uuid4().hex)
 
-    def errand(self, item: WorkItem) -> Errand:
+    def pack(self, item: WorkItem) -> PackedItem:
         """Return an item ready to travel, or raise `CannotShip`."""
         files = tuple(file.digest for file in item.files)
         how = self.owner, self.stall_timeout, self.path
-        return Errand(item.identity, item.label or item.identity, packed(item), files, *how)
+        return PackedItem(item.identity, item.label or item.identity, packed(item), files, *how)
 
 
-def outcome_of(item: WorkItem, reply: Reply) -> Outcome:
-    """Return what the core is told of a reply."""
-    if reply.answer is not None:
-        return unpacked(item, zlib.decompress(reply.answer))
-    return Outcome(item.identity, error=ExecutionError(reply.error), lost=reply.lost)
+def outcome_of(item: WorkItem, packed: PackedOutcome) -> Outcome:
+    """Return what the core is told of an item."""
+    if packed.content is not None:
+        return unpacked(item, zlib.decompress(packed.content))
+    return Outcome(item.identity, error=ExecutionError(packed.error), lost=packed.lost)
 
 
-class _Hand:
+class _FiledWorker:
     """A worker process of one run, and the files that it has got."""
 
     def __init__(self, stall_timeout: float) -> None:
-        self.worker = Worker(stall_timeout)
+        self.process = Worker(stall_timeout)
         self.files: set[str] | None = None
         """None: it knows nothing yet."""
 
-    def do(self, errand: Errand, fetch: Fetch) -> Reply:
-        """Do an errand, with its files delivered before it."""
-        if self.files is None or not self.files >= {*errand.files}:
-            shipped = fetch() if errand.files else {}
+    def do(self, item: PackedItem, fetch: Fetch) -> PackedOutcome:
+        """Do an item, with its files delivered before it."""
+        if self.files is None or not self.files >= {*item.files}:
+            shipped = fetch() if item.files else {}
             if shipped is None:
-                return Reply(lacking=True)
-            first = WorkItem(errand.identity, _prepare, (errand.path, dict(shipped)))
-            reply = self._ask(errand, packed(first))
-            answer = outcome_of(first, reply).answer
-            if answer is None or answer.error is not None:  # a disk may be full
-                return reply
+                return PackedOutcome(lacking=True)
+            first = WorkItem(item.identity, _prepare, (item.path, dict(shipped)))
+            outcome = self._ask(item, packed(first))
+            if outcome_of(first, outcome).error is not None:  # a disk may be full
+                return outcome
             self.files = (self.files or set()) | {*shipped}
-        return self._ask(errand, errand.content)
+        return self._ask(item, item.content)
 
-    def _ask(self, errand: Errand, content: bytes) -> Reply:
+    def _ask(self, item: PackedItem, content: bytes) -> PackedOutcome:
         """Hand the process something to do and wait until it has done so, died or given up."""
-        worker, host = self.worker, socket.gethostname()
-        if worker.give(WorkItem(errand.identity, str, None, errand.label), content):
-            while not worker.speaks():
-                wait([worker.pipe], LOOK_EVERY)
-                report = worker.hangs()
+        process, host = self.process, socket.gethostname()
+        if process.give(WorkItem(item.identity, str, None, item.label), content):
+            while not process.speaks():
+                wait([process.pipe], LOOK_EVERY)
+                report = process.hangs()
                 if report:
-                    worker.give_up()
-                    return Reply(error=f"{report} (the worker is on {host})")
-            _, answer = worker.answer()
-            if answer is not None:
-                return Reply(zlib.compress(answer, 1))  # a sixth of its size, at little cost
-        return Reply(error=f"the worker process on {host} {worker.end()}", lost=True)
+                    process.give_up()
+                    return PackedOutcome(error=f"{report} (the worker is on {host})")
+            _, outcome = process.receive()
+            if outcome is not None:
+                return PackedOutcome(zlib.compress(outcome, 1))  # a sixth of its size, cheaply
+        return PackedOutcome(error=f"the worker process on {host} {process.end()}", lost=True)
 
 
 def _prepare(needs: tuple[tuple[str, ...], dict[str, bytes]]) -> None:
@@ -138,11 +137,11 @@ def _prepare(needs: tuple[tuple[str, ...], dict[str, bytes]]) -> None:
 
 
 @dataclass
-class _Staff:
+class _RunWorkers:
     """The processes of one run at one worker of its engine, and the files for them."""
 
-    idle: list[_Hand] = field(default_factory=list)
-    busy: list[_Hand] = field(default_factory=list)
+    idle: list[_FiledWorker] = field(default_factory=list)
+    busy: list[_FiledWorker] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
     used: float = field(default_factory=time.monotonic)
 
@@ -152,32 +151,32 @@ class _Staff:
         return not self.busy and time.monotonic() - self.used > IDLE
 
 
-class Foreman:
+class ClusterWorkers:
     """What a worker of an engine has: processes that do the work, by run."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._staffs: dict[str, _Staff] = {}
+        self._runs: dict[str, _RunWorkers] = {}
         self._watcher: threading.Thread | None = None
 
-    def do(self, errand: Errand, fetch: Fetch | None = None) -> Reply:
-        """Do an errand in a process of its run; as many at a time as threads call this.
+    def do(self, item: PackedItem, fetch: Fetch | None = None) -> PackedOutcome:
+        """Do an item in a process of its run; as many at a time as threads call this.
 
         Without `fetch`, its files are those that were kept.
         """
-        hand = self._take(errand)
+        worker = self._take(item)
         alive = False
         try:
-            reply = hand.do(errand, fetch or (lambda: self._kept(errand)))
-            alive = reply.answer is not None or reply.lacking
-            return reply
+            outcome = worker.do(item, fetch or (lambda: self._kept(item)))
+            alive = outcome.content is not None or outcome.lacking
+            return outcome
         finally:
-            self._put_back(errand.owner, hand, alive)
+            self._put_back(item.owner, worker, alive)
 
     def keep(self, owner: str, shipped: Mapping[str, bytes]) -> None:
         """Keep files for a run until it ends."""
         with self._lock:
-            self._staff(owner).files.update(shipped)
+            self._run(owner).files.update(shipped)
 
     def dismiss(self, owner: str) -> None:
         """End everything that works for a run, also in the middle of an item; returns at once."""
@@ -185,74 +184,74 @@ class Foreman:
 
     def _dismiss(self, owner: str) -> None:
         with self._lock:
-            staff = self._staffs.pop(owner, None)
-        if staff is not None:
-            for hand in staff.busy:
-                hand.worker.kill()  # who waits for it does the rest
-            _end(staff.idle)
+            run = self._runs.pop(owner, None)
+        if run is not None:
+            for worker in run.busy:
+                worker.process.kill()  # who waits for it does the rest
+            _end(run.idle)
 
     def close(self) -> None:
         """End everything."""
-        for owner in list(self._staffs):
+        for owner in list(self._runs):
             self._dismiss(owner)
 
-    def _staff(self, owner: str) -> _Staff:
-        """Return the staff of a run; the lock is held."""
+    def _run(self, owner: str) -> _RunWorkers:
+        """Return the processes of a run; the lock is held."""
         if self._watcher is None:
             util.Finalize(None, self.close, exitpriority=100)  # Python would wait for them
             self._watcher = threading.Thread(target=self._watch, daemon=True)
             self._watcher.start()
-        staff = self._staffs.setdefault(owner, _Staff())
-        staff.used = time.monotonic()
-        return staff
+        run = self._runs.setdefault(owner, _RunWorkers())
+        run.used = time.monotonic()
+        return run
 
-    def _kept(self, errand: Errand) -> Mapping[str, bytes] | None:
+    def _kept(self, item: PackedItem) -> Mapping[str, bytes] | None:
         with self._lock:
-            kept = self._staff(errand.owner).files
-            lacking = {*errand.files} - {*kept}
-            return None if lacking else {digest: kept[digest] for digest in errand.files}
+            kept = self._run(item.owner).files
+            lacking = {*item.files} - {*kept}
+            return None if lacking else {digest: kept[digest] for digest in item.files}
 
-    def _take(self, errand: Errand) -> _Hand:
+    def _take(self, item: PackedItem) -> _FiledWorker:
         with self._lock:
-            staff = self._staff(errand.owner)
-            while staff.idle:
-                hand = staff.idle.pop()
-                if not hand.worker.speaks():  # it has nothing to say, unless it died
-                    staff.busy.append(hand)
-                    return hand
-                hand.worker.end()
+            run = self._run(item.owner)
+            while run.idle:
+                worker = run.idle.pop()
+                if not worker.process.speaks():  # it has nothing to say, unless it died
+                    run.busy.append(worker)
+                    return worker
+                worker.process.end()
             with _may_have_children(), _plain_main():
-                hand = _Hand(errand.stall_timeout)
-                hand.worker.start()
-            staff.busy.append(hand)
-            return hand
+                worker = _FiledWorker(item.stall_timeout)
+                worker.process.start()
+            run.busy.append(worker)
+            return worker
 
-    def _put_back(self, owner: str, hand: _Hand, alive: bool) -> None:
+    def _put_back(self, owner: str, worker: _FiledWorker, alive: bool) -> None:
         with self._lock:
-            staff = self._staffs.get(owner)
-            wanted = staff is not None and hand in staff.busy
-            if staff is not None and wanted:
-                staff.busy.remove(hand)
-                staff.used = time.monotonic()
+            run = self._runs.get(owner)
+            wanted = run is not None and worker in run.busy
+            if run is not None and wanted:
+                run.busy.remove(worker)
+                run.used = time.monotonic()
                 if alive:
-                    staff.idle.append(hand)
+                    run.idle.append(worker)
         if not alive or not wanted:
-            hand.worker.end()
+            worker.process.end()
 
     def _watch(self) -> None:
         while True:
             time.sleep(_LOOKS)
             with self._lock:
-                owners = [owner for owner, staff in self._staffs.items() if staff.forgotten]
+                owners = [owner for owner, run in self._runs.items() if run.forgotten]
             for owner in owners:
                 self._dismiss(owner)
 
 
-def _end(hands: list[_Hand]) -> None:
-    for hand in hands:
-        hand.worker.ask_to_leave()
-    for hand in hands:
-        hand.worker.end()
+def _end(workers: list[_FiledWorker]) -> None:
+    for worker in workers:
+        worker.process.ask_to_leave()
+    for worker in workers:
+        worker.process.end()
 
 
 @contextmanager
@@ -281,5 +280,5 @@ def _plain_main() -> Iterator[None]:
         sys.modules["__main__"] = before
 
 
-foreman = Foreman()
+cluster_workers = ClusterWorkers()
 """That of this process; it has nobody until work comes."""

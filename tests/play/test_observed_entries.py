@@ -16,7 +16,7 @@ from rpd import open_run
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import ConfigError, FitError, StoreError
-from rpd_core.play.entries import named_facts
+from rpd_core.play.entry_names import named_facts
 from rpd_core.plugin.protocols import Facts
 from rpd_core.plugin.registry import Registry
 

@@ -20,7 +20,7 @@ from rpd_core.config.part_range import PartRange, parse_parts
 from rpd_core.config.settings import Settings
 from rpd_core.errors import ConfigError, RpdError, StoreError
 from rpd_core.store.directory import RunDirectory
-from rpd_core.store.merging import merge_runs
+from rpd_core.store.merge import merge_runs
 from rpd_core.store.parts import Parts
 
 LEARNS = "bins:5"
@@ -244,7 +244,7 @@ import os, signal, sys
 from pathlib import Path
 from rpd_core.store import files, parts
 from rpd_core.store.directory import RunDirectory
-from rpd_core.store.merging import merge_runs
+from rpd_core.store.merge import merge_runs
 
 left = int(sys.argv[1])
 replace = os.replace

@@ -1,4 +1,4 @@
-"""Work items -> results: that each comes back exactly once, and that lost work is tried again."""
+"""Work items -> results: each comes back exactly once, and lost work is tried again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import cloudpickle
 
 from rpd_core.errors import ExecutionError, RpdError, one_line
-from rpd_core.plugin.protocols import Answer, Engine, Outcome, WorkItem
+from rpd_core.plugin.protocols import Engine, Outcome, WorkItem
 from rpd_core.plugin.specs import shortened
 
 RETRIES = 3
@@ -117,32 +117,17 @@ def _receive(
         return
     if outcome.error is not None:
         raise as_rpd_error(outcome.error)
-    if not isinstance(outcome.answer, Answer) or outcome.answer.identity != item.identity:
-        raise ExecutionError(
-            f"the executor returned {_in_words(outcome.answer)} for {item.identity!r}: its "
-            "results cannot be relied on; use another executor"
-        )
-    if outcome.answer.error is not None:
-        raise as_rpd_error(outcome.answer.error)
     del pending.expected[item.identity]
     pending.finished += 1
-    handle(item, outcome.answer.value)
+    handle(item, outcome.value)
 
 
 def _lost_where_memory_ran_out(outcome: Outcome) -> Outcome:
     """Count work without enough memory as lost: later, or on another machine, there may be more."""
-    error = outcome.answer.error if isinstance(outcome.answer, Answer) else outcome.error
-    if not isinstance(error, MemoryError):
+    if not isinstance(outcome.error, MemoryError):
         return outcome
-    told = ExecutionError(f"the worker process ran out of memory ({one_line(error)})")
+    told = ExecutionError(f"the worker process ran out of memory ({one_line(outcome.error)})")
     return Outcome(outcome.identity, error=told, lost=True)
-
-
-def _in_words(answer: object) -> str:
-    """Describe what an executor returned as the answer to another item, or as no answer at all."""
-    if isinstance(answer, Answer):
-        return f"the result of {answer.identity!r}"
-    return "nothing" if answer is None else shortened(repr(answer))
 
 
 def _not_returned(pending: _Pending) -> str:

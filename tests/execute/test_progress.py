@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rpd_core.execute.pace import Pace, as_clock, in_words
+from rpd_core.execute.progress import Pace, as_clock, in_words
 
 
 class Clock:

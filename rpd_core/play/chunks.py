@@ -1,64 +1,29 @@
-"""The two kinds of work a worker does: a chunk of a suite, a chunk of pruned episodes."""
+"""What a worker does: a chunk of a suite, a chunk of pruned episodes, a few against the clock."""
 
 from __future__ import annotations
 
-import atexit
-import os
-import pickle
-from collections import OrderedDict
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import cloudpickle
 import numpy as np
-from gymnasium.spaces import Discrete
 
 from rpd_core.chance import Phase, episode_keys
 from rpd_core.errors import EpisodeError
 from rpd_core.play.deciders import Coin, CoinAround, TopStates
-from rpd_core.play.entries import observed_entries
+from rpd_core.play.entry_names import names_of
 from rpd_core.play.loop import Plan, Player, Step, joined
+from rpd_core.play.names import Names
+from rpd_core.play.players import player_for
 from rpd_core.play.recipe import Recipe
-from rpd_core.play.recording import play_suite, recorder_for
-from rpd_core.play.relations import related_names, relations_note
-from rpd_core.play.repeatable import refuse_moody_policy
-from rpd_core.play.timing import instrument, timing
-from rpd_core.plugin.chain import Chain
-from rpd_core.plugin.origins import Origin, origin_of
-from rpd_core.plugin.protocols import Entry, Episodes, Facts, Suite, Visits
+from rpd_core.play.recorder import play_suite, recorder_for
+from rpd_core.plugin.origins import Origin
+from rpd_core.plugin.protocols import Episodes, Suite, Visits
+from rpd_core.plugin.protocols.suite import RANKED_STEPS
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import IntArray, KeyArray
-
-RANKED_STEPS = "rpd.ranked_steps"
-"""Column of an evaluation's episodes: steps spent in states of the ranking."""
-
-_MANY = 1000
-"""Actions beyond which their numbers are not stored."""
-_PLAYERS = 2
-"""Opened recipes that a worker keeps: the policy's and random play's."""
-
-
-@dataclass(frozen=True)
-class Names:
-    """What people call the actions and the entries of an observation."""
-
-    environment: str = ""
-    actions: tuple[str, ...] = ()
-    entries: tuple[str, ...] = ()
-    state_entries: tuple[Entry, ...] = ()
-    """Those of an abstract state; none where they are not known."""
-    relations: tuple[str, ...] = ()
-    """Actions relative to the state, where choices are counted so."""
-    note: str = ""
-    """What these mean, in a sentence."""
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """What the counted choices in a state are called."""
-        return self.relations or self.actions
 
 
 @dataclass(frozen=True)
@@ -71,7 +36,7 @@ class Around:
 
 
 @dataclass(frozen=True)
-class SuiteJob:
+class SuiteChunk:
     """The episodes `first` to `last` of a suite, both included."""
 
     recipe: Recipe
@@ -88,8 +53,8 @@ class SuiteJob:
 
 
 @dataclass(frozen=True)
-class SuiteChunk:
-    """What a suite job gave, and who played it."""
+class PlayedSuite:
+    """What a chunk of a suite gave, and who played it."""
 
     suite: Suite
     names: Names
@@ -162,7 +127,7 @@ class Evaluation:
 
 
 @dataclass(frozen=True)
-class EvaluationJob:
+class EvaluationChunk:
     """The episodes `first` to `last` of an evaluation."""
 
     evaluation: Evaluation
@@ -171,8 +136,8 @@ class EvaluationJob:
 
 
 @dataclass(frozen=True)
-class EvaluationChunk:
-    """What an evaluation job gave."""
+class PlayedEvaluation:
+    """What a chunk of an evaluation gave."""
 
     episodes: Episodes
     visits: Visits | None = None
@@ -180,76 +145,62 @@ class EvaluationChunk:
 
 
 @dataclass(frozen=True)
-class EvaluationChunks:
-    """What some evaluation jobs gave, in their order, and who played them."""
+class PlayedEvaluations:
+    """What some of them gave, in their order, and who played them."""
 
-    chunks: tuple[EvaluationChunk, ...]
+    chunks: tuple[PlayedEvaluation, ...]
     origin: Origin
 
 
-def perform_suite(job: SuiteJob) -> SuiteChunk:
+def perform_suite(chunk: SuiteChunk) -> PlayedSuite:
     """Play a chunk of mutant episodes, or of the policy's own."""
-    index = np.arange(job.first, job.last + 1)
-    plan = Plan(index, episode_keys(job.seed, job.phase, index, job.part))
-    opened = player_for(job.recipe)
+    index = np.arange(chunk.first, chunk.last + 1)
+    plan = Plan(index, episode_keys(chunk.seed, chunk.phase, index, chunk.part))
+    opened = player_for(chunk.recipe)
     try:
-        suite = play_suite(opened.player, plan, _coin(job, plan))
+        suite = play_suite(opened.player, plan, _coin(chunk, plan))
     except EpisodeError as error:
-        error.add(", a mutant" if job.mutation_rate else ", the policy as it is")
+        error.add(", a mutant" if chunk.mutation_rate else ", the policy as it is")
         raise
-    return SuiteChunk(suite, names_of(opened.player.facts, job.recipe), opened.origin)
+    return PlayedSuite(suite, names_of(opened.player.facts, chunk.recipe.links), opened.origin)
 
 
-def _coin(job: SuiteJob, plan: Plan) -> Coin:
-    if job.around is None:
-        return Coin(plan, job.mutation_rate)
-    return CoinAround(plan, job.around.kept, job.mutation_rate, job.around.other_rate)
+def _coin(chunk: SuiteChunk, plan: Plan) -> Coin:
+    if chunk.around is None:
+        return Coin(plan, chunk.mutation_rate)
+    return CoinAround(plan, chunk.around.kept, chunk.mutation_rate, chunk.around.other_rate)
 
 
-def names_of(facts: Facts, recipe: Recipe) -> Names:
-    """Return the names that an environment, and what abstracts from it, have for things."""
-    actions = tuple(facts.action_names) or _numbers(facts.action_space)
-    entries = Chain(recipe.links).name_entries(observed_entries(facts))
-    relations = related_names(recipe.links, facts.action_space)
-    note = relations_note(recipe.links) if relations else ""
-    return Names(facts.description, actions, tuple(facts.entry_names), entries, relations, note)
-
-
-def _numbers(space: Any) -> tuple[str, ...]:
-    """Return the numbers of discrete actions that have no names."""
-    if not isinstance(space, Discrete) or space.n > _MANY:
-        return ()
-    return tuple(str(int(space.start) + place) for place in range(int(space.n)))
-
-
-def perform_evaluations(jobs: Sequence[EvaluationJob]) -> EvaluationChunks:
+def perform_evaluations(chunks: Sequence[EvaluationChunk]) -> PlayedEvaluations:
     """Play chunks of evaluations, all of one recipe, in the same lanes."""
-    opened = player_for(jobs[0].evaluation.recipe)
-    shared = _Shared(jobs, opened.player)
+    opened = player_for(chunks[0].evaluation.recipe)
+    shared = _Shared(chunks, opened.player)
     try:
         played = opened.player.play_together(shared.plans, shared.keep, shared.record)
     except EpisodeError as error:
         if error.position is not None:
             error.add(f", {shared.actor(error.position)}")
         raise
-    return EvaluationChunks(tuple(shared.chunks(played)), opened.origin)
+    return PlayedEvaluations(tuple(shared.results(played)), opened.origin)
 
 
 class _Shared:
     """Jobs that are played in the same lanes, one after the other."""
 
-    def __init__(self, jobs: Sequence[EvaluationJob], player: Player) -> None:
-        self.jobs = jobs
-        self.plans = [job.evaluation.plan(job.first, job.last) for job in jobs]
+    def __init__(self, chunks: Sequence[EvaluationChunk], player: Player) -> None:
+        self.chunks = chunks
+        self.plans = [chunk.evaluation.plan(chunk.first, chunk.last) for chunk in chunks]
         self.ends = np.cumsum([len(plan) for plan in self.plans])
-        """Per job, the position after its last episode."""
-        self.keep = _top_states(jobs)
+        """Per chunk, the position after its last episode."""
+        self.keep = _top_states(chunks)
         self.recorders = {
-            place: recorder_for(player) for place, job in enumerate(jobs) if job.evaluation.visits
+            place: recorder_for(player)
+            for place, chunk in enumerate(chunks)
+            if chunk.evaluation.visits
         }
 
     def record(self, step: Step) -> None:
-        """Record a step for the jobs that want it."""
+        """Record a step for the chunks that want it."""
         self.keep.record(step)
         for place, recorder in self.recorders.items():
             end = self.ends[place]
@@ -260,26 +211,26 @@ class _Shared:
         """Return who acts in an episode."""
         place = int(np.searchsorted(self.ends, position, side="right"))
         before_end = int(self.ends[place]) - position
-        return self.jobs[place].evaluation.actor(self.jobs[place].last + 1 - before_end)
+        return self.chunks[place].evaluation.actor(self.chunks[place].last + 1 - before_end)
 
-    def chunks(self, played: Sequence[Episodes]) -> Iterator[EvaluationChunk]:
-        """Yield what each job gave."""
+    def results(self, played: Sequence[Episodes]) -> Iterator[PlayedEvaluation]:
+        """Yield what each chunk gave."""
         whole, ranked_steps = joined(self.plans), np.split(self.keep.ranked_steps, self.ends[:-1])
         for place, (episodes, ranked) in enumerate(zip(played, ranked_steps, strict=True)):
             counted = replace(episodes, info={**episodes.info, RANKED_STEPS: ranked})
             recorder = self.recorders.get(place)
             suite = None if recorder is None else recorder.suite(counted, whole, self.keep)
-            yield EvaluationChunk(counted, None if suite is None else suite.visits)
+            yield PlayedEvaluation(counted, None if suite is None else suite.visits)
 
 
-def _top_states(jobs: Sequence[EvaluationJob]) -> TopStates:
-    """Return who decides in the episodes of all jobs, one after the other."""
+def _top_states(chunks: Sequence[EvaluationChunk]) -> TopStates:
+    """Return who decides in the episodes of all chunks, one after the other."""
     rankings: list[KeyArray] = []
     unranked_kept: list[bool] = []
     points = []
-    for job in jobs:
-        asked = job.evaluation
-        policies = np.arange(job.first, job.last + 1) // asked.test_episodes
+    for chunk in chunks:
+        asked = chunk.evaluation
+        policies = np.arange(chunk.first, chunk.last + 1) // asked.test_episodes
         points.append(np.array(asked.points, dtype=np.int64)[policies] + [len(rankings), 0])
         rankings += asked.rankings
         unranked_kept += [asked.unranked_kept] * len(asked.rankings)
@@ -287,54 +238,17 @@ def _top_states(jobs: Sequence[EvaluationJob]) -> TopStates:
 
 
 @dataclass(frozen=True)
-class OpenPlayer:
-    """An opened recipe, and which distributions it is made of."""
+class Probed:
+    """Some mutant episodes, and how long they took."""
 
-    player: Player
-    origin: Origin
-
-
-_open: OrderedDict[bytes, OpenPlayer] = OrderedDict()
-"""What this process has opened; items of work run one at a time."""
+    chunk: PlayedSuite
+    seconds: float
+    """Time of playing them, without that of opening what plays them."""
 
 
-def player_for(recipe: Recipe) -> OpenPlayer:
-    """Return the opened recipe, kept open between chunks of the same process."""
-    name = _name_of(recipe)
-    players = _open
-    if timing():
-        name = b"timed " + name
-    if name not in players:
-        while len(players) >= _PLAYERS:
-            players.popitem(last=False)[1].player.close()
-        player = Player(recipe)
-        try:
-            refuse_moody_policy(player)
-        except BaseException:
-            player.close()
-            raise
-        if timing():
-            instrument(player)
-        players[name] = OpenPlayer(player, origin_of(recipe.components()))
-    players.move_to_end(name)
-    return players[name]
-
-
-def _name_of(recipe: Recipe) -> bytes:
-    """Return bytes that are the same for the same recipe, sent once more by the parent process."""
-    for dumps in (pickle.dumps, cloudpickle.dumps):  # the second for functions without a module
-        with suppress(Exception):  # whatever a stranger's object raises
-            name: bytes = dumps(recipe)
-            return name
-    return repr(id(recipe)).encode()  # it never leaves this process
-
-
-@atexit.register
-def close_players() -> None:
-    """Close what this process has opened."""
-    while _open:
-        _open.popitem()[1].player.close()
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
-    os.register_at_fork(after_in_child=_open.clear)  # they are its parent's
+def perform_probe(chunk: SuiteChunk) -> Probed:
+    """Play mutant episodes and take the time."""
+    player_for(chunk.recipe)  # opening costs time only once, so it stays outside the clock
+    start = time.perf_counter()
+    played = perform_suite(chunk)
+    return Probed(played, time.perf_counter() - start)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rpd_core.chance import Phase
-from rpd_core.play.jobs import Evaluation
+from rpd_core.play.chunks import Evaluation
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.evaluation import Evaluations, ask
 

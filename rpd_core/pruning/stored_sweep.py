@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpd_core.errors import StoreError
-from rpd_core.play.jobs import RANKED_STEPS
+from rpd_core.plugin.protocols.suite import INFO, RANKED_STEPS, PrunedColumns, columns_of
 from rpd_core.pruning.curves import Curve
 from rpd_core.pruning.evaluation import stored_table
 from rpd_core.store.directory import RunDirectory, StoredAnalysis, SweptPoint
@@ -83,8 +83,7 @@ def _folder(asked: StoredAnalysis, name: str) -> str:
 
 
 _NAMES = (
-    "ranking", "kept", "test_episode", "total_return", "length", "policy_steps",
-    f"info.{RANKED_STEPS}",
+    *columns_of(PrunedColumns), "total_return", "length", "policy_steps", f"{INFO}{RANKED_STEPS}",
 )  # fmt: skip
 
 
@@ -106,7 +105,7 @@ def _curve(
         played.returns[row, some] = found["total_return"]
         played.lengths[row, some] = found["length"]
         played.policy_steps[row, some] = found["policy_steps"]
-        played.ranked_steps[row, some] = found[f"info.{RANKED_STEPS}"]
+        played.ranked_steps[row, some] = found[f"{INFO}{RANKED_STEPS}"]
     return played.curve(name, [point.kept for point in points], states, range(len(points)))
 
 

@@ -13,14 +13,14 @@ from rpd_core.chance import Phase, episode_keys
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import EpisodeError
-from rpd_core.play.deciders import Coin
-from rpd_core.play.jobs import (
+from rpd_core.play.chunks import (
     Evaluation,
-    EvaluationJob,
-    SuiteJob,
+    EvaluationChunk,
+    SuiteChunk,
     perform_evaluations,
     perform_suite,
 )
+from rpd_core.play.deciders import Coin
 from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import recipe_of
 from rpd_core.play.replay import play_again
@@ -58,7 +58,7 @@ def test_a_failed_episode_breaks_again_when_it_is_played_alone(registry: Registr
     request = Request(make, alternate, episodes=200, condition="length>=9", lanes=7)
     recipe = recipe_of(resolve(request, registry))
     with pytest.raises(EpisodeError) as caught:
-        perform_suite(SuiteJob(recipe, 0, 0.2, 0, 199))
+        perform_suite(SuiteChunk(recipe, 0, 0.2, 0, 199))
     message, index = str(caught.value), caught.value.position
     assert index is not None
     assert f"of episode {index} (environment seed " in message
@@ -74,7 +74,7 @@ def test_a_failed_evaluation_says_who_acted(registry: Registry) -> None:
     keys = np.arange(5, dtype=np.uint64)
     asked = Evaluation(recipe, 0, Phase.TEST, 0, (keys,), ((0, 5),), True, 30)
     with pytest.raises(EpisodeError, match=r"\), the policy as it is$"):
-        perform_evaluations([EvaluationJob(asked, 0, 29)])
+        perform_evaluations([EvaluationChunk(asked, 0, 29)])
 
 
 def test_a_failure_among_shared_lanes_says_who_acted_in_that_job(registry: Registry) -> None:
@@ -83,7 +83,7 @@ def test_a_failure_among_shared_lanes_says_who_acted_in_that_job(registry: Regis
     still = Evaluation(recipe, 0, Phase.TEST, 0, (keys,), ((0, 0),), False, 30)
     as_it_is = Evaluation(recipe, 0, Phase.TEST, 0, (keys,), ((0, 0), (0, 5)), True, 30)
     with pytest.raises(EpisodeError) as caught:
-        perform_evaluations([EvaluationJob(still, 0, 9), EvaluationJob(as_it_is, 30, 59)])
+        perform_evaluations([EvaluationChunk(still, 0, 9), EvaluationChunk(as_it_is, 30, 59)])
     assert re.search(r"of episode [345]\d \(.*\), the policy as it is$", str(caught.value))
 
 

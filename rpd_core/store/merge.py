@@ -13,8 +13,7 @@ from rpd_core.config.identity import differences
 from rpd_core.errors import ConfigError, StoreError
 from rpd_core.store.directory import OBJECTS, PROCESS, SHOWN, RunDirectory
 from rpd_core.store.files import read_whole, write_whole
-from rpd_core.store.parts import PartRecord, Parts, packed_table
-from rpd_core.store.provenance import Provenance
+from rpd_core.store.parts import PartRecord, Parts, Provenance, packed_table
 
 _ALIKE = {
     "prepared.json": "what their abstractions have learned",
@@ -71,15 +70,15 @@ def merge_runs(
         try:
             held = [out] if out.read_json("run.json") is not None else []
             _refuse_unequal([*held, *given])
-            plans = [_plan([*held, *given], kind) for kind in (_suite, _unmutated)]
-            _check_origins(plans, note)
-            _check_parts(out, plans)
+            kinds = [_held_by([*held, *given], kind) for kind in (_suite, _unmutated)]
+            _check_origins(kinds, note)
+            _check_parts(out, kinds)
             _write_basis(out, [*held, *given])
-            added = _copy(out, plans, progress)
+            added = _copy(out, kinds, progress)
         except BaseException:
             out.forget_if_empty()
             raise
-        return _merged(out, plans, added)
+        return _merged(out, kinds, added)
 
 
 def _suite(run: RunDirectory) -> Parts:
@@ -145,26 +144,26 @@ def _sizes_differ(one: RunDirectory, other: RunDirectory) -> bool:
     return one.stored().settings.episodes != other.stored().settings.episodes
 
 
-Plan = dict[tuple[int, int], list[_Found]]
+_Holders = dict[tuple[int, int], list[_Found]]
 """By range: who holds it, the one whose part is used first."""
 
 
-def _plan(runs: Sequence[RunDirectory], kind: Callable[[RunDirectory], Parts]) -> Plan:
+def _held_by(runs: Sequence[RunDirectory], kind: Callable[[RunDirectory], Parts]) -> _Holders:
     """Find every part of the runs; refuse two that hold the same episodes with other content."""
-    plan: Plan = {}
+    held: _Holders = {}
     for run in runs:
         parts = kind(run)
         for record in parts.records():
             found = _Found(parts, record)
-            holders = plan.setdefault((record.first, record.last), [])
+            holders = held.setdefault((record.first, record.last), [])
             if holders:
                 _refuse_other_content(holders[0], found)
             holders.append(found)
-    ranges = sorted(plan)
+    ranges = sorted(held)
     for one, other in pairwise(ranges):
         if other[0] <= one[1]:
-            raise StoreError(_overlap(plan[one][0], plan[other][0]))
-    return plan
+            raise StoreError(_overlap(held[one][0], held[other][0]))
+    return held
 
 
 def _overlap(one: _Found, other: _Found) -> str:
@@ -197,17 +196,17 @@ def _packed(parts: Parts, first: int, last: int, name: str) -> bytes:
     return packed_table(parts.read(first, last, (name,))[name])
 
 
-def _check_origins(plans: Sequence[Plan], note: Callable[[str], None]) -> None:
+def _check_origins(kinds: Sequence[_Holders], note: Callable[[str], None]) -> None:
     provenance = Provenance(note)
-    for plan in plans:
-        for place in sorted(plan):
-            provenance.check(plan[place][0].record.origin)
+    for held in kinds:
+        for place in sorted(held):
+            provenance.check(held[place][0].record.origin)
 
 
-def _check_parts(out: RunDirectory, plans: Sequence[Plan]) -> None:
+def _check_parts(out: RunDirectory, kinds: Sequence[_Holders]) -> None:
     """Refuse damaged parts before any is copied."""
-    for plan in plans:
-        for (first, last), (found, *_) in sorted(plan.items()):
+    for held in kinds:
+        for (first, last), (found, *_) in sorted(held.items()):
             if found.parts.root != out.path:
                 found.parts.read(first, last)
 
@@ -256,27 +255,27 @@ def _moved(spec: str, place: Path) -> str:
 
 
 def _copy(
-    out: RunDirectory, plans: Sequence[Plan], progress: Callable[[str, int, int], None]
+    out: RunDirectory, kinds: Sequence[_Holders], progress: Callable[[str, int, int], None]
 ) -> list[int]:
     """Copy the parts that are not there yet; return how many of each kind these were."""
-    total = sum(last - first + 1 for plan in plans for first, last in plan)
+    total = sum(last - first + 1 for held in kinds for first, last in held)
     done, added = 0, []
-    for plan, target in zip(plans, (out.suite(), out.unmutated()), strict=True):
+    for held, target in zip(kinds, (out.suite(), out.unmutated()), strict=True):
         here = set(target.covered())
-        added.append(len({*plan} - here))
-        for place in sorted(plan):
+        added.append(len({*held} - here))
+        for place in sorted(held):
             if place not in here:
-                found = plan[place][0]
+                found = held[place][0]
                 target.take(found.parts, found.record)
-            done += plan[place][0].record.count
+            done += held[place][0].record.count
             progress("merge", done, total)
     return added
 
 
-def _merged(out: RunDirectory, plans: Sequence[Plan], added: Sequence[int]) -> Merged:
+def _merged(out: RunDirectory, kinds: Sequence[_Holders], added: Sequence[int]) -> Merged:
     asked = out.stored().settings.episodes
     missing = out.suite().missing(asked)
     lacking = sum(last - first + 1 for first, last in missing)
-    given = sum(len(plan) for plan in plans)
+    given = sum(len(held) for held in kinds)
     parts, unmutated = sum(added), added[1]
     return Merged(parts, unmutated, given - parts, asked - lacking, asked, tuple(missing))
