@@ -4,7 +4,6 @@ What people import: the core's interface and what the bundled applications add t
 when first used.
 """
 
-# ruff: noqa: F401  (names for type checkers)
 from __future__ import annotations
 
 import importlib
@@ -13,17 +12,22 @@ from typing import TYPE_CHECKING, Any
 import rpd_core
 
 if TYPE_CHECKING:
-    from rpd.face import Run, build_suite, merge_runs, open_run, report, run
-    from rpd_compare.compare import compare
-    from rpd_compare.records import Comparison
+    from rpd.face import Run as Run
+    from rpd.face import build_suite as build_suite
+    from rpd.face import merge_runs as merge_runs
+    from rpd.face import open_run as open_run
+    from rpd.face import report as report
+    from rpd.face import run as run
+    from rpd_compare.compare import compare as compare
+    from rpd_compare.records import Comparison as Comparison
     from rpd_core import *  # type: ignore[assignment]  # noqa: F403
-    from rpd_studies.bench import bench
-    from rpd_studies.grid import grid
-    from rpd_studies.paper import Reproduction
-    from rpd_studies.reproduce import reproduce
-    from rpd_studies.results import Grid
-    from rpd_studies.sensitivity import vary
-    from rpd_studies.validation import validate
+    from rpd_studies.bench import bench as bench
+    from rpd_studies.grid import grid as grid
+    from rpd_studies.paper import Reproduction as Reproduction
+    from rpd_studies.reproduce import reproduce as reproduce
+    from rpd_studies.results import Grid as Grid
+    from rpd_studies.sensitivity import vary as vary
+    from rpd_studies.validation import validate as validate
 
     __version__: str
 

@@ -13,7 +13,7 @@ from rpd_core.errors import ConfigError
 if TYPE_CHECKING:
     from rpd_compare.records import Comparison
 
-TOO_LITTLE = 3
+_TOO_LITTLE = 3
 """Exit code where the policies agree less than they are to."""
 _FIRST = 0.1
 """Share of the states that `--fail-under` looks at."""
@@ -77,4 +77,4 @@ def _fail_under(share: float, found: Comparison) -> None:
             f"least in {first.low:.1%} (95% interval), which is below {share:.1%}",
             markup=False,
         )
-        raise typer.Exit(TOO_LITTLE)
+        raise typer.Exit(_TOO_LITTLE)
