@@ -18,12 +18,13 @@ from rpd_core.config.objects import taken, with_parameters
 from rpd_core.config.part_range import parse_parts
 from rpd_core.config.resolve import Setup, choose, resolve
 from rpd_core.config.settings import Request, declared
-from rpd_core.errors import ConfigError, RpdError, nearest
+from rpd_core.errors import ConfigError, RpdError, nearest, one_line
 from rpd_core.execute.items import can_be_shipped
 from rpd_core.execute.progress import Note, Progress, shown
 from rpd_core.pilot import find_rate, known_rate
 from rpd_core.play.profile import Profiler
 from rpd_core.play.recipe import recipe_of
+from rpd_core.plugin.discovery import BUNDLED
 from rpd_core.plugin.protocols import Environment, Executor, PolicyLoader
 from rpd_core.plugin.registry import Registry, installed
 from rpd_core.results.like import Like, learned_suffix, request_like, with_what_was_learned
@@ -167,8 +168,10 @@ def _finish_run(session: Session, run: Run, names: Sequence[str]) -> dict[str, P
         with session.stage(name):
             try:
                 file = session.registry.after_run(one)(session, run)
-            except RpdError as error:
-                session.note(f"the run has its answer, but rpd {name} failed: {error}")
+            except Exception as error:  # a stranger's command may raise anything
+                if one.distribution == BUNDLED and not isinstance(error, RpdError):
+                    raise  # a defect of ours keeps its traceback
+                session.note(f"the run has its answer, but rpd {name} failed: {one_line(error)}")
             else:
                 made |= {} if file is None else {name: file}
     return made

@@ -81,7 +81,15 @@ COMMANDS = {
         from rpd_core import Component, RpdError, hookimpl
         @hookimpl
         def rpd_commands():
-            return [Component("hello", "polite:hello", "Greet somebody", group="Manners")]
+            after = "polite:sulk_after_a_run"
+            return [
+                Component("hello", "polite:hello", "Greet somebody", group="Manners"),
+                Component("sulk", "polite:sulk", "Sulk", group="Manners", after_run=after),
+            ]
+        def sulk():
+            \"""Sulk.\"""
+        def sulk_after_a_run(session, run):
+            raise KeyError("no mood")
         def hello(name: Annotated[str, typer.Argument(help="Whom to greet.")]):
             \"""Greet somebody by name.\"""
             if name == "nobody":
@@ -141,7 +149,18 @@ def test_a_strangers_command_stands_in_the_help_under_its_heading_and_works(mann
     assert "Greet somebody by name." in described
     assert "rpd hello --help" in described
     checked = mannered.rpd("check-plugin", "polite")
-    assert (checked.returncode, checked.stdout) == (0, "ok    command hello\n")
+    assert (checked.returncode, checked.stdout) == (0, "ok    command hello\nok    command sulk\n")
+
+
+def test_what_a_strangers_command_does_after_a_run_costs_itself_only(mannered, tmp_path):
+    run = ["run", "--env", "cartpole", "--episodes", "60", "--test-episodes", "2", *QUICK]
+    words = [*run, "--workers", "1", "--out", str(tmp_path / "r"), "--json"]
+    ran = mannered.rpd(*words)
+    assert ran.returncode == 0, ran.stderr
+    said = "rpd: note: the run has its answer, but rpd sulk failed: KeyError: 'no mood'"
+    assert said in ran.stderr.splitlines()
+    assert "thresholds" in json.loads(ran.stdout)
+    assert "sulk" not in mannered.rpd(*words, "--no-sulk").stderr
 
 
 def test_a_broken_command_costs_itself_only(mannered):
