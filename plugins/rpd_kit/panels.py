@@ -56,7 +56,7 @@ def _check_drawing(panel: Panel, view: PanelView) -> Iterator[str]:
         return
     if isinstance(panel, Plotter):
         yield from _check_plot(panel, view, where)
-    if first != second:
+    if not _same(first, second):
         yield f"its draw() gave something else when asked twice ({where})"
     if not _same(before, view):
         yield f"its draw() changed the view that it was given ({where})"
@@ -75,10 +75,17 @@ def _check_plot(panel: Plotter, view: PanelView, where: str) -> Iterator[str]:
 
 
 def _same(one: Any, other: Any) -> bool:
-    pairs = ((getattr(one, f.name), getattr(other, f.name)) for f in dataclasses.fields(one))
-    return all(
-        np.array_equal(a, b) if isinstance(a, np.ndarray) else bool(a == b) for a, b in pairs
-    )
+    """Return whether two things are equal, arrays inside them included."""
+    if isinstance(one, np.ndarray):
+        return np.array_equal(one, other)
+    if dataclasses.is_dataclass(one):
+        names = [field.name for field in dataclasses.fields(one)]
+        return type(one) is type(other) and all(
+            _same(getattr(one, name), getattr(other, name)) for name in names
+        )
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return bool(one == other)
 
 
 def _views(scenes: Sequence[Scene]) -> Iterator[PanelView]:
