@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import rpd_core
 
 if TYPE_CHECKING:
-    from rpd.face import Run, build_suite, merge_runs, open_run, report, run
+    from rpd.calls import build_suite, merge_runs, run
+    from rpd.face import Run, open_run, report
     from rpd_compare.compare import compare
     from rpd_compare.records import Comparison
     from rpd_core import *  # type: ignore[assignment]  # noqa: F403
@@ -33,14 +34,14 @@ _OWN = {
     "Reproduction": "rpd_studies.reproduction:Reproduction",
     "Run": "rpd.face:Run",
     "bench": "rpd_studies.bench:bench",
-    "build_suite": "rpd.face:build_suite",
+    "build_suite": "rpd.calls:build_suite",
     "compare": "rpd_compare.compare:compare",
     "grid": "rpd_studies.grid:grid",
-    "merge_runs": "rpd.face:merge_runs",
+    "merge_runs": "rpd.calls:merge_runs",
     "open_run": "rpd.face:open_run",
     "report": "rpd.face:report",
     "reproduce": "rpd_studies.reproduce:reproduce",
-    "run": "rpd.face:run",
+    "run": "rpd.calls:run",
     "validate": "rpd_studies.validation:validate",
     "vary": "rpd_studies.sensitivity:vary",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,8 +15,10 @@ from rpd_core.plugin.registry import Registry
 from rpd_core.results.records import Decision
 from rpd_core.results.run import Run
 from rpd_core.store.files import read_whole
-from rpd_core.store.session import Session
-from rpd_pictures.scene import Gather, Scene, gathered_by
+
+if TYPE_CHECKING:
+    from rpd_core.store.session import Session
+    from rpd_pictures.scene import Gather, Scene
 
 WORDED = 1000
 """States that panels get in words: the first of the list."""
@@ -79,6 +82,7 @@ class Gathered:
 
 def gather_for(session: Session, run: Run) -> Gather:
     """Return what collects for every panel that wants more of a run than it stores."""
+    from rpd_pictures.scene import gathered_by  # it plays; pages of stored runs do not
 
     def gather(scene: Scene) -> Mapping[str, Mapping[str, bytes]]:
         shape = run.analysis.counted.states.value.shape[1:]
