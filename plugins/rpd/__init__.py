@@ -4,7 +4,6 @@ What people import: the core's interface and what the bundled applications add t
 when first used.
 """
 
-# ruff: noqa: F401  (names for type checkers)
 from __future__ import annotations
 
 import importlib
@@ -13,25 +12,29 @@ from typing import TYPE_CHECKING, Any
 import rpd_core
 
 if TYPE_CHECKING:
-    from rpd.calls import build_suite, merge_runs, run
-    from rpd.face import Run, open_run, report
-    from rpd_compare.compare import compare
-    from rpd_compare.records import Comparison
+    from rpd.calls import build_suite as build_suite
+    from rpd.calls import merge_runs as merge_runs
+    from rpd.calls import run as run
+    from rpd.face import Run as Run
+    from rpd.face import open_run as open_run
+    from rpd.face import report as report
+    from rpd_compare.compare import compare as compare
+    from rpd_compare.records import Comparison as Comparison
     from rpd_core import *  # type: ignore[assignment]  # noqa: F403
-    from rpd_studies.bench import bench
-    from rpd_studies.grid import grid
-    from rpd_studies.reproduce import reproduce
-    from rpd_studies.reproduction import Reproduction
-    from rpd_studies.results import Grid
-    from rpd_studies.sensitivity import vary
-    from rpd_studies.validation import validate
+    from rpd_studies.bench import bench as bench
+    from rpd_studies.grid import grid as grid
+    from rpd_studies.paper import Reproduction as Reproduction
+    from rpd_studies.reproduce import reproduce as reproduce
+    from rpd_studies.results import Grid as Grid
+    from rpd_studies.sensitivity import vary as vary
+    from rpd_studies.validation import validate as validate
 
     __version__: str
 
 _OWN = {
     "Comparison": "rpd_compare.records:Comparison",
     "Grid": "rpd_studies.results:Grid",
-    "Reproduction": "rpd_studies.reproduction:Reproduction",
+    "Reproduction": "rpd_studies.paper:Reproduction",
     "Run": "rpd.face:Run",
     "bench": "rpd_studies.bench:bench",
     "build_suite": "rpd.calls:build_suite",

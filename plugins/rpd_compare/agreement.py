@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 CLEAR = 0.75
 """Share of a policy's choices from which on its most frequent action speaks for the state."""
-TOLERANCE = 0.1
+_TOLERANCE = 0.1
 """How far mean actions may lie apart, as a share of the range that all means span."""
 
 
@@ -81,7 +81,7 @@ def _compare_vectors(first: FloatArray, second: FloatArray) -> Choices:
     """Compare mean actions; each state has one, so that every one is clear."""
     both = np.concatenate([first, second])
     span = np.ptp(both, axis=0) if len(both) else np.zeros(first.shape[1:])
-    same = np.asarray((np.abs(first - second) <= TOLERANCE * span).all(axis=1))
+    same = np.asarray((np.abs(first - second) <= _TOLERANCE * span).all(axis=1))
     return Choices(same, same.astype(np.float64), np.ones(len(same), dtype=np.bool_))
 
 

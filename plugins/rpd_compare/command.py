@@ -13,13 +13,12 @@ from rpd_core.errors import ConfigError
 if TYPE_CHECKING:
     from rpd_compare.records import Comparison
 
-TOO_LITTLE = 3
+_TOO_LITTLE = 3
 """Exit code where the policies agree less than they are to."""
 _FIRST = 0.1
 """Share of the states that `--fail-under` looks at."""
 
 
-@shared.reporting
 def compare_command(
     a: Annotated[Path, typer.Argument(metavar="RUN_A", help="Run whose rankings are used.")],
     b: Annotated[Path, typer.Argument(metavar="RUN_B", help="Run to compare it with.")],
@@ -78,4 +77,4 @@ def _fail_under(share: float, found: Comparison) -> None:
             f"least in {first.low:.1%} (95% interval), which is below {share:.1%}",
             markup=False,
         )
-        raise typer.Exit(TOO_LITTLE)
+        raise typer.Exit(_TOO_LITTLE)

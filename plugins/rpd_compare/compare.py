@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,22 +23,22 @@ from rpd_compare.records import (
 from rpd_core.analysis.decisions import Decisions
 from rpd_core.analysis.spectrum import identified
 from rpd_core.errors import EvidenceError
-from rpd_core.plugin.protocols import Spectrum
+from rpd_core.plugin.protocols import Spectrum, States
 from rpd_core.pruning.curves import shown_curves
 from rpd_core.results.pictures import read_pictures
 from rpd_core.results.run import Run, opened_run
 from rpd_core.results.words import policy_words
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import BoolArray, IntArray, KeyArray
+    from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray, KeyArray
 
-SHARES = tuple(percent / 100 for percent in range(1, 101))
+_SHARES = tuple(percent / 100 for percent in range(1, 101))
 """Shares of the states at which agreement is measured."""
-FREQVIS = "freqvis"
+_FREQVIS = "freqvis"
 """The paper's measure to compare with: how often a state is visited."""
-PAPER = "tarantula"
+_PAPER = "tarantula"
 """The paper's measure in this experiment."""
-LISTED = 50
+_LISTED = 50
 """States of each list that a comparison holds."""
 
 
@@ -54,202 +54,190 @@ def compare(
     """
     one, two = opened_run(a), opened_run(b)
     refuse_incomparable(one, two)
-    pair = _Pair.of(one, two)
+    pair = _pair_of(one, two)
     if not len(pair.keys):
         raise EvidenceError("the two suites have no state in common: there is nothing to compare")
-    choices = compare_choices(
-        one.analysis.counted.states, pair.rows, two.analysis.counted.states, pair.other_rows
+    stored, choices = one.directory.stored(), pair.choices
+    reason = effects_differ_because(one, two)
+    judged = np.zeros(len(pair.keys), dtype=np.bool_) if reason else _judged(pair)
+    differences = _differences(pair, judged)
+    curves_a, curves_b = (shown_curves(run.curves, run.random_curves) for run in (one, two))
+    return Comparison(
+        env=stored.env,
+        abstraction=tuple(stored.settings.abstraction),
+        default_action=stored.settings.default_action,
+        a=_side(one),
+        b=_side(two),
+        common=len(pair.keys),
+        only_a=len(pair.a.states) - len(pair.keys),
+        only_b=len(pair.b.states) - len(pair.keys),
+        unclear=int((~choices.clear).sum()),
+        agreement=_agreement(pair, measures),
+        judged=int(judged.sum()),
+        gained=int(differences.gained.sum()),
+        lost=int(differences.lost.sum()),
+        changes=_in_words(pair, _changed(pair, differences)[:_LISTED], judged, differences),
+        disagreements=int((~choices.same).sum()),
+        disagreeing=_in_words(pair, _disagreeing(pair)[:_LISTED], judged, differences),
+        curves_a=curves_a,
+        curves_b=curves_b,
+        notes=tuple(_notes(pair, reason)),
     )
-    return _Comparing(pair, choices).comparison(measures)
+
+
+@dataclass(frozen=True)
+class _Half:
+    """One of the runs."""
+
+    run: Run
+    listed: Decisions
+    rows: IntArray
+    """Row of each common state in its suite."""
+
+    @property
+    def states(self) -> States:
+        """All states of its suite."""
+        return self.listed.counted.states
+
+    @property
+    def spectrum(self) -> Spectrum:
+        """That of the common states."""
+        return _taken(self.listed.counted.spectrum, self.rows)
+
+    @property
+    def ranks(self) -> FloatArray:
+        """Place of every state in the list of decisions; infinite where it is not listed."""
+        ranks, listed = np.full(len(self.states), np.inf), self.listed.listed()
+        ranks[listed] = np.arange(1, len(listed) + 1)
+        return ranks
 
 
 @dataclass(frozen=True)
 class _Pair:
     """Two runs and the states that both met."""
 
-    a: Run
-    b: Run
-    listed_a: Decisions
-    listed_b: Decisions
+    a: _Half
+    b: _Half
     keys: KeyArray
-    rows: IntArray
-    """Row of each common state in the first suite."""
-    other_rows: IntArray
-    """The same in the second."""
-
-    @classmethod
-    def of(cls, a: Run, b: Run) -> _Pair:
-        one, two = a.analysis.counted.states.key, b.analysis.counted.states.key
-        keys, rows, other_rows = np.intersect1d(one, two, return_indices=True)
-        return cls(a, b, a.decided(), b.decided(), keys, rows, other_rows)
-
-
-@dataclass(frozen=True)
-class _Comparing:
-    """Puts a comparison together."""
-
-    pair: _Pair
     choices: Choices
+    """What both policies do in them."""
 
-    def comparison(self, measures: Sequence[Any]) -> Comparison:
-        """Return everything that is compared."""
-        pair, stored = self.pair, self.pair.a.directory.stored()
-        reason = effects_differ_because(pair.a, pair.b)
-        judged = np.zeros(len(pair.keys), dtype=np.bool_) if reason else self._judged()
-        differences = self._differences(judged)
-        found = _Described(self, judged, differences)
-        changed = found.changed()
-        differing = self._disagreeing()
-        curves_a, curves_b = (
-            shown_curves(run.curves, run.random_curves) for run in (pair.a, pair.b)
+
+def _pair_of(a: Run, b: Run) -> _Pair:
+    first, second = a.analysis.counted.states, b.analysis.counted.states
+    keys, rows, other_rows = np.intersect1d(first.key, second.key, return_indices=True)
+    choices = compare_choices(first, rows, second, other_rows)
+    return _Pair(_Half(a, a.decided(), rows), _Half(b, b.decided(), other_rows), keys, choices)
+
+
+def _agreement(pair: _Pair, measures: Sequence[Any]) -> tuple[AgreementCurve, ...]:
+    run = pair.a.run
+    if measures:
+        rankings = [run.ranked(one) for one in measures]
+    else:
+        rankings = [pair.a.listed.ranking, run.ranked(_PAPER)]
+    named = {one.name: one for one in (*rankings, run.ranked(_FREQVIS))}
+    place = np.full(len(pair.a.states), -1)
+    place[pair.a.rows] = np.arange(len(pair.keys))
+    curves = []
+    for name, ranking in named.items():
+        order = place[ranking.order]
+        curves.append(AgreementCurve(name, agreements(pair.choices, order[order >= 0], _SHARES)))
+    return tuple(curves)
+
+
+def _judged(pair: _Pair) -> BoolArray:
+    """Return the common states with enough episodes whose default action ever differed."""
+    halves = pair.a, pair.b
+    least = max(one.run.asked.settings.evidence for one in halves)
+    enough = [identified(one.spectrum, least) for one in halves]
+    differs = [one.listed.differs[one.rows] for one in halves]
+    return np.asarray(enough[0] & enough[1] & (differs[0] | differs[1]))
+
+
+def _differences(pair: _Pair, judged: BoolArray) -> Differences:
+    """Compare the effects of all common states; only those judged can have changed."""
+    first, second = pair.a.spectrum, pair.b.spectrum
+    level = 1 - pair.a.run.asked.settings.confidence
+    some = np.flatnonzero(judged)
+    found = compare_effects(_taken(first, some), _taken(second, some), level)
+    gained, lost = np.zeros_like(judged), np.zeros_like(judged)
+    gained[some], lost[some] = found.gained, found.lost
+    return Differences(difference_interval(first, second), gained, lost)
+
+
+def _changed(pair: _Pair, differences: Differences) -> IntArray:
+    """Return the states whose effect changed, the largest sure change first."""
+    interval = differences.interval
+    sure = np.maximum(interval.low, -interval.high)
+    some = np.flatnonzero(differences.gained | differences.lost)
+    return some[np.lexsort((pair.keys[some], -sure[some]))]
+
+
+def _disagreeing(pair: _Pair) -> IntArray:
+    """Return common states of either list in which the policies differ, by the better rank.
+
+    Where one abstract state holds several decisions of a policy, its most frequent action says
+    little: states with most choices in common come last.
+    """
+    best = np.minimum(pair.a.ranks[pair.a.rows], pair.b.ranks[pair.b.rows])
+    some = np.flatnonzero(~pair.choices.same & np.isfinite(best))
+    vague = pair.choices.overlap[some] > 0.5
+    return some[np.lexsort((pair.keys[some], best[some], vague))]
+
+
+def _notes(pair: _Pair, reason: str) -> Iterator[str]:
+    unclear = int((~pair.choices.clear).sum())
+    if unclear > 0.05 * len(pair.keys):
+        yield (
+            f"In {unclear} of the {len(pair.keys)} states one of the policies has no action that "
+            f"makes up {CLEAR:.0%} of its choices: the state holds several decisions, and the most "
+            "frequent one says little; a finer --abstraction tells them apart."
         )
-        return Comparison(
-            env=stored.env,
-            abstraction=tuple(stored.settings.abstraction),
-            default_action=stored.settings.default_action,
-            a=_side(pair.a),
-            b=_side(pair.b),
-            common=len(pair.keys),
-            only_a=len(pair.listed_a.counted.states) - len(pair.keys),
-            only_b=len(pair.listed_b.counted.states) - len(pair.keys),
-            unclear=int((~self.choices.clear).sum()),
-            agreement=self._agreement(measures),
-            judged=int(judged.sum()),
-            gained=int(differences.gained.sum()),
-            lost=int(differences.lost.sum()),
-            changes=found.rows(changed[:LISTED]),
-            disagreements=int((~self.choices.same).sum()),
-            disagreeing=found.rows(differing[:LISTED]),
-            curves_a=curves_a,
-            curves_b=curves_b,
-            notes=self._notes(reason),
+    if reason:
+        yield reason
+    if pair.a.run.path.resolve() == pair.b.run.path.resolve():
+        yield "Both are the same run."
+
+
+def _in_words(
+    pair: _Pair, some: IntArray, judged: BoolArray, differences: Differences
+) -> tuple[ComparedState, ...]:
+    """Return some common states in words."""
+    keys, interval, choices = pair.keys[some], differences.interval, pair.choices
+    words, pictures = pair.a.run.analysis.stored.words(keys), _pictures(pair)
+    sides = zip(_effects(pair.a, some), _effects(pair.b, some), strict=True)
+    made = []
+    for key, at, (one, two) in zip(keys.tolist(), some.tolist(), sides, strict=True):
+        picture = pictures.get(key)
+        made.append(
+            ComparedState(
+                key=key,
+                state=words.get(key, f"{key:016x}"),
+                a=one,
+                b=two,
+                same=bool(choices.same[at]),
+                overlap=float(choices.overlap[at]),
+                difference=float(interval.estimate[at]),
+                low=float(interval.low[at]),
+                high=float(interval.high[at]),
+                change=differences.change(at) if judged[at] else None,
+                picture=None if picture is None else str(picture),
+            )
         )
-
-    def _agreement(self, measures: Sequence[Any]) -> tuple[AgreementCurve, ...]:
-        run, pair = self.pair.a, self.pair
-        if measures:
-            rankings = [run.ranked(one) for one in measures]
-        else:
-            rankings = [pair.listed_a.ranking, run.ranked(PAPER)]
-        named = {one.name: one for one in (*rankings, run.ranked(FREQVIS))}
-        place = np.full(len(pair.listed_a.counted.states), -1)
-        place[pair.rows] = np.arange(len(pair.rows))
-        curves = []
-        for name, ranking in named.items():
-            order = place[ranking.order]
-            curves.append(AgreementCurve(name, agreements(self.choices, order[order >= 0], SHARES)))
-        return tuple(curves)
-
-    def _judged(self) -> BoolArray:
-        """Return the common states with enough episodes whose default action ever differed."""
-        pair = self.pair
-        one, two = pair.listed_a, pair.listed_b
-        least = max(run.asked.settings.evidence for run in (pair.a, pair.b))
-        enough = identified(one.counted.spectrum, least)[pair.rows]
-        enough = enough & identified(two.counted.spectrum, least)[pair.other_rows]
-        return np.asarray(enough & (one.differs[pair.rows] | two.differs[pair.other_rows]))
-
-    def _differences(self, judged: BoolArray) -> Differences:
-        """Compare the effects of all common states; only those judged can have changed."""
-        pair = self.pair
-        first = _taken(pair.listed_a.counted.spectrum, pair.rows)
-        second = _taken(pair.listed_b.counted.spectrum, pair.other_rows)
-        level = 1 - pair.a.asked.settings.confidence
-        some = np.flatnonzero(judged)
-        found = compare_effects(_taken(first, some), _taken(second, some), level)
-        gained, lost = np.zeros_like(judged), np.zeros_like(judged)
-        gained[some], lost[some] = found.gained, found.lost
-        return Differences(difference_interval(first, second), gained, lost)
-
-    def _disagreeing(self) -> IntArray:
-        """Return common states of either list in which the policies differ, by the better rank.
-
-        Where one abstract state holds several decisions of a policy, its most frequent action says
-        little: states with most choices in common come last.
-        """
-        pair = self.pair
-        best = np.minimum(_ranks(pair.listed_a)[pair.rows], _ranks(pair.listed_b)[pair.other_rows])
-        some = np.flatnonzero(~self.choices.same & np.isfinite(best))
-        vague = self.choices.overlap[some] > 0.5
-        return some[np.lexsort((pair.keys[some], best[some], vague))]
-
-    def _notes(self, reason: str) -> tuple[str, ...]:
-        pair, notes = self.pair, []
-        unclear = int((~self.choices.clear).sum())
-        if unclear > 0.05 * len(pair.keys):
-            notes.append(
-                f"In {unclear} of the {len(pair.keys)} states one of the policies has no action "
-                f"that makes up {CLEAR:.0%} of its choices: the state holds several decisions, and "
-                "the most frequent one says little; a finer --abstraction tells them apart."
-            )
-        if reason:
-            notes.append(reason)
-        if pair.a.path.resolve() == pair.b.path.resolve():
-            notes.append("Both are the same run.")
-        return tuple(notes)
+    return tuple(made)
 
 
-@dataclass(frozen=True)
-class _Described:
-    """Puts common states into words."""
-
-    comparing: _Comparing
-    judged: BoolArray
-    differences: Differences
-
-    def changed(self) -> IntArray:
-        """Return the states whose effect changed, the largest sure change first."""
-        interval = self.differences.interval
-        sure = np.maximum(interval.low, -interval.high)
-        some = np.flatnonzero(self.differences.gained | self.differences.lost)
-        return some[np.lexsort((self.comparing.pair.keys[some], -sure[some]))]
-
-    def rows(self, some: IntArray) -> tuple[ComparedState, ...]:
-        """Return some common states in words."""
-        pair, choices = self.comparing.pair, self.comparing.choices
-        keys = pair.keys[some]
-        words = pair.a.analysis.stored.words(keys)
-        pictures = _pictures(pair)
-        sides = _sides(pair, some)
-        interval = self.differences.interval
-        made = []
-        for place, at in enumerate(some.tolist()):
-            key = int(keys[place])
-            picture = pictures.get(key)
-            made.append(
-                ComparedState(
-                    key=key,
-                    state=words.get(key, f"{key:016x}"),
-                    a=sides[0][place],
-                    b=sides[1][place],
-                    same=bool(choices.same[at]),
-                    overlap=float(choices.overlap[at]),
-                    difference=float(interval.estimate[at]),
-                    low=float(interval.low[at]),
-                    high=float(interval.high[at]),
-                    change=self.differences.change(at) if self.judged[at] else None,
-                    picture=None if picture is None else str(picture),
-                )
-            )
-        return tuple(made)
-
-
-def _sides(pair: _Pair, some: IntArray) -> tuple[list[EffectOf], list[EffectOf]]:
-    """Return what each run says of some common states."""
-    return (
-        _effects(pair.a, pair.listed_a, pair.rows[some]),
-        _effects(pair.b, pair.listed_b, pair.other_rows[some]),
-    )
-
-
-def _effects(run: Run, found: Decisions, rows: IntArray) -> list[EffectOf]:
-    names, ranks, states = run.directory.names().choices, _ranks(found), found.counted.states
-    reached = found.reach.share_of_episodes(states.key[rows])
+def _effects(half: _Half, some: IntArray) -> list[EffectOf]:
+    """Return what a run says of some common states."""
+    rows, states, effects = half.rows[some], half.states, half.listed.effects
+    names, ranks = half.run.directory.names().choices, half.ranks
+    reached = half.listed.reach.share_of_episodes(states.key[rows])
     return [
         EffectOf(
-            float(found.effects.estimate[row]),
-            float(found.effects.low[row]),
-            float(found.effects.high[row]),
+            float(effects.estimate[row]),
+            float(effects.low[row]),
+            float(effects.high[row]),
             int(ranks[row]) if np.isfinite(ranks[row]) else None,
             policy_words(states, row, names),
             float(reached[place]),
@@ -258,17 +246,10 @@ def _effects(run: Run, found: Decisions, rows: IntArray) -> list[EffectOf]:
     ]
 
 
-def _ranks(found: Decisions) -> Any:
-    """Return the place of every state in the list of decisions; infinite where it is not listed."""
-    ranks = np.full(len(found.counted.states), np.inf)
-    listed = found.listed()
-    ranks[listed] = np.arange(1, len(listed) + 1)
-    return ranks
-
-
 def _pictures(pair: _Pair) -> dict[int, Path]:
     """Return the files with pictures of states, those of the first run where both have one."""
-    stored = [read_pictures(run.path, str(run.name)) for run in (pair.b, pair.a)]
+    runs = pair.b.run, pair.a.run
+    stored = [read_pictures(run.path, str(run.name)) for run in runs]
     return {key: path for one in stored if one is not None for key, path in one.states.items()}
 
 

@@ -26,8 +26,8 @@ from rpd_core.results.run import Run
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import BoolArray, IntArray, KeyArray
 
-Outcome = Literal["failing", "passing"]
-AGAINST = ("original", "pruned", "default", "none")
+_Outcome = Literal["failing", "passing"]
+_AGAINST = ("original", "pruned", "default", "none")
 """Who may stand beside the episode that was asked for."""
 _SEARCHED = 200
 """Episodes that are looked through for one that fails or passes."""
@@ -43,7 +43,14 @@ class Actor:
     """Who decides where."""
 
 
-def chosen_policy(run: Run) -> Actor:
+def _in_first(run: Run, ranked: KeyArray, count: int, title: str) -> Actor:
+    """Return the policy in the first states of a ranking, the default action elsewhere."""
+    elsewhere = run.asked.settings.unvisited == "policy"
+    top = TopStates((ranked,), np.array([[0, count]]), elsewhere)
+    return Actor(title, lambda plan: top)
+
+
+def _chosen_policy(run: Run) -> Actor:
     """Return the pruned policy that was chosen for the first threshold."""
     kept = run.kept(THRESHOLDS[0])
     if kept is None:
@@ -52,44 +59,41 @@ def chosen_policy(run: Run) -> Actor:
             "with --keep, or --against none"
         )
     ranked = ranking_of(kept.array, all_keys(run.directory, run.asked.episodes))
-    elsewhere = run.asked.settings.unvisited == "policy"
-    top = TopStates((ranked,), np.array([[0, len(kept.keys)]]), elsewhere)
-    return Actor(f"pruned policy, {len(kept.keys)} states", lambda plan: top)
+    count = len(kept.keys)
+    return _in_first(run, ranked, count, f"pruned policy, {count} states")
 
 
-def pruned_to(run: Run, share: float) -> Actor:
+def _pruned_to(run: Run, share: float) -> Actor:
     """Return the policy in the first states of the list's measure, by their share of all."""
     if not 0 <= share <= 1:
         raise ConfigError(f"the share of states that keep the policy lies in [0, 1], got {share:g}")
     ranked = run.ranked_as_stored(run.asked.settings.list_by)
     kept = int(cutoffs_for((share,), len(ranked))[0])
-    elsewhere = run.asked.settings.unvisited == "policy"
-    top = TopStates((ranked.ranked_keys,), np.array([[0, kept]]), elsewhere)
-    return Actor(f"policy in the first {kept} states by {ranked.name}", lambda plan: top)
+    title = f"policy in the first {kept} states by {ranked.name}"
+    return _in_first(run, ranked.ranked_keys, kept, title)
 
 
 def beside(run: Run, name: str) -> Actor | None:
     """Return who stands beside the episode; None: nobody."""
-    if name == "original":
-        return Actor("original policy", lambda plan: always)
-    if name == "default":
-        return Actor("default action everywhere", lambda plan: never)
+    if name not in _AGAINST:
+        known = f"{', '.join(_AGAINST)}.{nearest(name, _AGAINST)}"
+        raise ConfigError(f"nobody is called {name!r}: --against takes {known}")
     if name == "pruned":
-        return chosen_policy(run)
-    if name == "none":
-        return None
-    raise ConfigError(
-        f"nobody is called {name!r}: --against takes {', '.join(AGAINST)}.{nearest(name, AGAINST)}"
-    )
+        return _chosen_policy(run)
+    simple = {
+        "original": Actor("original policy", lambda plan: always),
+        "default": Actor("default action everywhere", lambda plan: never),
+    }
+    return simple.get(name)
 
 
 def acting(run: Run, episode: AskedEpisode, keep: float | None, against: str) -> Actor:
     """Return who acts in the episode: as it was played, or pruned where that is what to see."""
     if keep is not None:
-        return pruned_to(run, keep)
+        return _pruned_to(run, keep)
     what = episode.name.rpartition(":")[0]
     if what in ("original", "unmutated") and against == "original":
-        return chosen_policy(run)
+        return _chosen_policy(run)
     titles = {
         "suite": f"mutant {episode.name}",
         "original": "original policy",
@@ -104,7 +108,7 @@ def acting(run: Run, episode: AskedEpisode, keep: float | None, against: str) ->
 
 
 def find_outcome(
-    run: Run, recipe: Recipe, name: str, outcome: Outcome, keep: float | None
+    run: Run, recipe: Recipe, name: str, outcome: _Outcome, keep: float | None
 ) -> AskedEpisode:
     """Return the first episode of a set, from the one named on, that fails or passes."""
     match = re.fullmatch(r"(.+?)(?::(\d{1,15}))?", name.strip())

@@ -6,10 +6,15 @@ import functools
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
+
+from rpd_core.play.recipe import Recipe
+from rpd_core.play.replay import ReplayedStep, drawing_of, picture_fault
+from rpd_core.plugin.chain import Chain
+from rpd_pictures.files import reduced, same_size
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array
@@ -25,16 +30,14 @@ COLOURS: dict[Who, tuple[int, int, int]] = {
 """Red where the policy decides, blue where the default action does; the words say it, too."""
 BORDER = 4
 """Pixels of colour around a picture."""
-BAND = 20
+_BAND = 20
 """Height of the coloured band above it."""
-LINE = 16
+_LINE = 16
 """Height of a line of text."""
 NARROWEST = 260
 """Width of a card whose picture is narrower."""
 SMALLEST = 160
 """Longest side below which pictures are enlarged, each pixel to a square."""
-GAP = 8
-"""Pixels between two cards."""
 _PAPER, _INK = (255, 255, 255), (33, 33, 33)
 _KNOWN = "°·…"
 """Signs beyond ASCII that the font has."""
@@ -62,24 +65,24 @@ def draw_card(frame: Array, card: Card) -> Image.Image:
     """Return a picture as a card."""
     picture = Image.fromarray(enlarged(frame))
     width = max(picture.width + 2 * BORDER, NARROWEST)
-    top = LINE + 2 if card.title else 0
-    height = top + BAND + picture.height + BORDER + len(card.lines) * LINE + 4
+    top = _LINE + 2 if card.title else 0
+    height = top + _BAND + picture.height + BORDER + len(card.lines) * _LINE + 4
     page = Image.new("RGB", (width, height), _PAPER)
     if card.title:
         _write(page, (BORDER, 1), shortened(card.title, width - 2 * BORDER), _INK)
     pen, colour = ImageDraw.Draw(page), COLOURS[card.who]
-    left, below = (width - picture.width) // 2, top + BAND + picture.height + BORDER
-    pen.rectangle((0, top, width - 1, top + BAND - 1), colour)
+    left, below = (width - picture.width) // 2, top + _BAND + picture.height + BORDER
+    pen.rectangle((0, top, width - 1, top + _BAND - 1), colour)
     pen.rectangle((left - BORDER, top, left + picture.width + BORDER - 1, below - 1), colour)
     number = f"step {card.step}"
     room = width - 4 * BORDER - _width(number)
     text = f"{card.who}: {card.action}" if card.action else card.who
     _write(page, (BORDER, top + 2), shortened(text, room), _PAPER)
     _write(page, (width - 2 * BORDER - _width(number), top + 2), number, _PAPER)
-    page.paste(picture, (left, top + BAND))
+    page.paste(picture, (left, top + _BAND))
     for place, line in enumerate(card.lines):
         text = shortened(line, width - 2 * BORDER)
-        _write(page, (BORDER, below + 1 + place * LINE), text, _INK)
+        _write(page, (BORDER, below + 1 + place * _LINE), text, _INK)
     return page
 
 
@@ -87,26 +90,15 @@ def picture_in(card: Image.Image, shape: Sequence[int], title: bool) -> Array:
     """Return the picture of a card, pixel by pixel; `shape` is that of the frame it shows."""
     scale = _scale(shape)
     height, width = shape[0] * scale, shape[1] * scale
-    left, top = (card.width - width) // 2, (LINE + 2 if title else 0) + BAND
+    left, top = (card.width - width) // 2, (_LINE + 2 if title else 0) + _BAND
     return np.asarray(card.crop((left, top, left + width, top + height)))[::scale, ::scale]
-
-
-def side_by_side(cards: Sequence[Image.Image]) -> Image.Image:
-    """Return cards in a row."""
-    width = sum(card.width for card in cards) + GAP * (len(cards) - 1)
-    page = Image.new("RGB", (width, max(card.height for card in cards)), _PAPER)
-    left = 0
-    for card in cards:
-        page.paste(card, (left, 0))
-        left += card.width + GAP
-    return page
 
 
 def word_frame(text: str) -> Array:
     """Return words as a picture, for what has no other."""
     page = Image.new("RGB", (NARROWEST - 2 * BORDER, SMALLEST), (238, 238, 238))
-    for place, line in enumerate(wrapped(text, page.width - 16, (SMALLEST - 16) // LINE)):
-        _write(page, (8, 8 + place * LINE), line, _INK)
+    for place, line in enumerate(wrapped(text, page.width - 16, (SMALLEST - 16) // _LINE)):
+        _write(page, (8, 8 + place * _LINE), line, _INK)
     return np.asarray(page)
 
 
@@ -119,7 +111,7 @@ def _write(page: Image.Image, at: tuple[int, int], text: str, colour: tuple[int,
 @functools.lru_cache(maxsize=4096)
 def _letters(text: str) -> Image.Image:
     """Return where a text has ink: frame after frame says the same."""
-    size = _width(text) + 2 * _MARGIN, 2 * LINE
+    size = _width(text) + 2 * _MARGIN, 2 * _LINE
     mask = Image.new("1", size)
     pen = ImageDraw.Draw(mask)  # letters without grey edges: half the bytes in a lossless film
     pen.text((_MARGIN, 0), text, 1, _font())
@@ -189,3 +181,55 @@ def wrapped(text: str, width: int, lines: int) -> tuple[str, ...]:
     if words:
         found.append(shortened(" ".join(words), width))
     return (*found, *[""] * (lines - len(found)))
+
+
+# --------------------------------------------------------------------------- steps
+
+
+@dataclass(frozen=True)
+class StepCards:
+    """Puts the steps of an episode on cards."""
+
+    recipe: Recipe
+    """What is played; its abstraction has the words."""
+    actions: tuple[str, ...]
+    """Names of the actions."""
+    longest: int | None = None
+    """Longest side of the picture; None: as it is."""
+    title: str = ""
+    """Above each card."""
+
+    def cards(
+        self, steps: Sequence[ReplayedStep], last: Array | None, who: Who, about: str
+    ) -> list[Image.Image]:
+        """Return steps as cards of one size, and behind them what is seen after the last."""
+        end = Card(who, "", steps[-1].number + 1, (about, "", ""), self.title)
+        ended = draw_card(self._frame(steps[-1], last), end)
+        return same_size([*map(self._card, steps), ended])
+
+    def _card(self, step: ReplayedStep) -> Image.Image:
+        """Return a step as a card."""
+        who: Who = "policy" if step.policy_decided else "default"
+        other = step.default_action if step.policy_decided else step.policy_action
+        whose = "default" if step.policy_decided else "policy"
+        about = f"return so far {step.return_before:g}; the {whose} would: {self._name(other)}"
+        frame = self._frame(step, step.frame)
+        words = wrapped(self._words(step), max(frame.shape[1], NARROWEST - 2 * BORDER), 2)
+        card = Card(who, self._name(step.action), step.number, (about, *words), self.title)
+        return draw_card(frame, card)
+
+    def _words(self, step: ReplayedStep) -> str:
+        """Return the state of a step in words."""
+        return Chain(self.recipe.links).show(step.value)
+
+    def _frame(self, step: ReplayedStep, frame: Array | None) -> Array:
+        """Return the picture of a step: the environment's, the abstraction's own, or its words."""
+        if frame is None or picture_fault(frame):
+            frame = drawing_of(self.recipe, step.value)
+        if frame is None:
+            frame = word_frame(self._words(step))
+        return frame if self.longest is None else reduced(frame, self.longest)
+
+    def _name(self, action: Any) -> str:
+        known = isinstance(action, int) and 0 <= action < len(self.actions)
+        return self.actions[action] if known else str(action)

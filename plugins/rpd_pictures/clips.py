@@ -2,63 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from PIL import Image
 
 from rpd_core.chance import Phase, episode_keys
 from rpd_core.play.deciders import Coin, OneArm
 from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import Recipe
-from rpd_core.play.replay import (
-    ReplayedStep,
-    Viewer,
-    Watched,
-    drawing_of,
-    picture_fault,
-    viewing,
-    watch_episodes,
-)
-from rpd_core.plugin.chain import Chain
+from rpd_core.play.replay import Viewer, Watched, viewing, watch_episodes
 from rpd_pictures import files
-from rpd_pictures.cards import (
-    BORDER,
-    NARROWEST,
-    Card,
-    Who,
-    draw_card,
-    word_frame,
-    wrapped,
-)
+from rpd_pictures.cards import StepCards, Who
+from rpd_pictures.portraits import Visit
 
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array
-
-FOLLOWED = 2000
+_FOLLOWED = 2000
 """Steps after the first visit at which both versions of an episode are broken off."""
-BEFORE, AFTER, TAIL = 10, 30, 12
+_BEFORE, _AFTER, _TAIL = 10, 30, 12
 """Steps of a clip before the first visit, after it, and at the end of the episode."""
-WITHIN = 600
+_WITHIN = 600
 """Steps after the first visit within which the end of an episode is shown."""
-LONGEST = 320
+_LONGEST = 320
 """Longest side of the picture in a stored clip; larger ones are reduced."""
 PAUSE, END = 1000, 1500
 """Milliseconds that the first visit and the last frame are shown."""
-
-
-@dataclass(frozen=True)
-class Visit:
-    """A mutant episode that visits a state."""
-
-    key: int
-    """Key of the state."""
-    episode: int
-    """Mutant episode."""
-    step: int
-    """Its first step in the state."""
 
 
 @dataclass(frozen=True)
@@ -80,17 +47,12 @@ class ClipJob:
 class MadePair:
     """A pair of clips as it comes back."""
 
-    visit: Visit
+    pair: Pair
+    """What was played."""
     policy: bytes
     """The clip in which the policy decides in the state."""
     default: bytes
     """The clip in which the default action does."""
-    returns: tuple[float, float]
-    """With the policy's arm, and with the default's."""
-    tried: int
-    """Episodes of which both versions were played."""
-    differing: int
-    """Those whose returns differ."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +81,7 @@ class Pair:
     def ending(self, arm: int, shown: int) -> tuple[Who, str]:
         """Return how a film of so many steps ends, and what became of the episode."""
         length = self.lengths[arm]
-        over = shown == length < self.visit.step + FOLLOWED
+        over = shown == length < self.visit.step + _FOLLOWED
         return ("over" if over else "cut"), f"return {self.returns[arm]:g} after {length} steps"
 
 
@@ -130,12 +92,12 @@ def perform_clips(job: ClipJob) -> Clips:
         seen = film_pairs(job, viewer, chosen)
     made = []
     for place, one in enumerate(chosen):
-        policy, default = (clip(job, seen, 2 * place + arm, one) for arm in (0, 1))
-        made.append(MadePair(one.visit, policy, default, one.returns, one.tried, one.differing))
+        policy, default = (_clip(job, seen, 2 * place + arm, one) for arm in (0, 1))
+        made.append(MadePair(one, policy, default))
     return Clips(tuple(made), viewer.problem)
 
 
-def both_arms(visits: Sequence[Visit], job: ClipJob, limits: Sequence[int]) -> tuple[Plan, OneArm]:
+def _both_arms(visits: Sequence[Visit], job: ClipJob, limits: Sequence[int]) -> tuple[Plan, OneArm]:
     """Return each episode twice, first with the policy's arm in its state, then the default's."""
     index = np.repeat(np.array([one.episode for one in visits], dtype=np.int64), 2)
     keys = np.repeat(np.array([one.key for one in visits], dtype=np.uint64), 2)
@@ -150,7 +112,7 @@ def choose_pairs(job: ClipJob, viewer: Viewer) -> list[Pair]:
     flat = [visit for visits in job.visits for visit in visits]
     if not flat:
         return []
-    plan, keep = both_arms(flat, job, [v.step + FOLLOWED for v in flat for _ in (0, 1)])
+    plan, keep = _both_arms(flat, job, [v.step + _FOLLOWED for v in flat for _ in (0, 1)])
     played = viewer.player.play(plan, keep)
     returns, lengths = played.total_return.reshape(-1, 2), played.length.reshape(-1, 2)
     chosen, start = [], 0
@@ -169,12 +131,12 @@ def choose_pairs(job: ClipJob, viewer: Viewer) -> list[Pair]:
 def film_pairs(job: ClipJob, viewer: Viewer, pairs: Sequence[Pair]) -> Watched:
     """Play pairs again and look at what happens around the first visit, and at the end."""
     ends = [_film_end(pair, arm) for pair in pairs for arm in (0, 1)]
-    plan, keep = both_arms([pair.visit for pair in pairs], job, ends)
+    plan, keep = _both_arms([pair.visit for pair in pairs], job, ends)
 
     def look_at(position: int, number: int) -> bool:
         visited = pairs[position // 2].visit.step
-        around = visited - BEFORE <= number <= visited + AFTER
-        return around or ends[position] - TAIL <= number
+        around = visited - _BEFORE <= number <= visited + _AFTER
+        return around or ends[position] - _TAIL <= number
 
     return watch_episodes(viewer.player, plan, keep, look_at, viewer.draws)
 
@@ -182,104 +144,30 @@ def film_pairs(job: ClipJob, viewer: Viewer, pairs: Sequence[Pair]) -> Watched:
 def _film_end(pair: Pair, arm: int) -> int:
     """Return the step behind the last one of a clip: the episode's end, unless it is far."""
     visited, length = pair.visit.step, pair.lengths[arm]
-    return length if length <= visited + WITHIN else visited + AFTER + 1
+    return length if length <= visited + _WITHIN else visited + _AFTER + 1
 
 
-def clip(job: ClipJob, seen: Watched, position: int, pair: Pair) -> bytes:
+def _clip(job: ClipJob, seen: Watched, position: int, pair: Pair) -> bytes:
     """Return one clip as a lossless WebP file, smaller where it would be too large."""
     arm = position % 2
     steps, last = seen.steps[position], seen.last_frames[position]
     who, about = pair.ending(arm, int(seen.episodes.length[position]))
     content = b""
-    for longest in (LONGEST, LONGEST // 2, LONGEST // 4):
-        show = Showing(job.recipe, namer(job.actions), longest)
-        cards = [show.card(step) for step in steps]
-        cards.append(show.last_card(steps[-1], last, who, about))
-        shown = durations(steps, {pair.visit.step: PAUSE}, longest_of(seen, position))
-        content = files.film_webp(same_size(cards), shown)
+    for longest in (_LONGEST, _LONGEST // 2, _LONGEST // 4):
+        cards = StepCards(job.recipe, job.actions, longest).cards(steps, last, who, about)
+        content = files.film_webp(cards, _durations(seen, position, pair.visit.step))
         if len(content) <= files.LARGEST_CLIP:
             break
     return content
 
 
-def longest_of(seen: Watched, position: int) -> int:
-    """Return the number of steps in the longer clip of the pair that a position belongs to."""
-    first = position - position % 2
-    return max(len(seen.steps[first]), len(seen.steps[first + 1]))
-
-
-def durations(steps: Sequence[ReplayedStep], pauses: dict[int, int], longest: int = 0) -> list[int]:
+def _durations(seen: Watched, position: int, visited: int) -> list[int]:
     """Return how long each step is shown, and the last frame, in milliseconds.
 
-    The last frame waits for a clip of `longest` steps: both begin again at the same time.
+    The last frame waits for the longer clip of the pair: both begin again at the same time.
     """
-    usual = 1000 // files.FRAMES_PER_SECOND
-    wait = usual * max(longest - len(steps), 0)
-    return [*(pauses.get(step.number, usual) for step in steps), END + wait]
-
-
-def same_size(cards: Sequence[Image.Image]) -> list[Image.Image]:
-    """Return cards on paper of one size: an environment's picture may change its size."""
-    width, height = max(c.width for c in cards), max(c.height for c in cards)
-    pages = []
-    for card in cards:
-        page = card
-        if card.size != (width, height):
-            page = Image.new("RGB", (width, height), (255, 255, 255))
-            page.paste(card)
-        pages.append(page)
-    return pages
-
-
-def namer(actions: Sequence[str]) -> Callable[[Any], str]:
-    """Return what puts an action into words."""
-
-    def name(action: Any) -> str:
-        known = isinstance(action, int) and 0 <= action < len(actions)
-        return actions[action] if known else str(action)
-
-    return name
-
-
-@dataclass(frozen=True)
-class Showing:
-    """How steps are put on cards."""
-
-    recipe: Recipe
-    """What is played; its abstraction has the words."""
-    names: Callable[[Any], str]
-    """Words for actions."""
-    longest: int | None = None
-    """Longest side of the picture; None: as it is."""
-    title: str = ""
-    """Above each card."""
-
-    def card(self, step: ReplayedStep) -> Image.Image:
-        """Return a step as a card."""
-        who: Who = "policy" if step.policy_decided else "default"
-        other = step.default_action if step.policy_decided else step.policy_action
-        whose = "default" if step.policy_decided else "policy"
-        about = f"return so far {step.return_before:g}; the {whose} would: {self.names(other)}"
-        frame = self.frame(step, step.frame)
-        words = wrapped(self.words(step), max(frame.shape[1], NARROWEST - 2 * BORDER), 2)
-        card = Card(who, self.names(step.action), step.number, (about, *words), self.title)
-        return draw_card(frame, card)
-
-    def last_card(
-        self, step: ReplayedStep, last: Array | None, who: Who, about: str
-    ) -> Image.Image:
-        """Return what is seen after the last step."""
-        frame = self.frame(step, last)
-        return draw_card(frame, Card(who, "", step.number + 1, (about, "", ""), self.title))
-
-    def words(self, step: ReplayedStep) -> str:
-        """Return the state of a step in words."""
-        return Chain(self.recipe.links).show(step.value)
-
-    def frame(self, step: ReplayedStep, frame: Array | None) -> Array:
-        """Return the picture of a step: the environment's, the abstraction's own, or its words."""
-        if frame is None or picture_fault(frame):
-            frame = drawing_of(self.recipe, step.value)
-        if frame is None:
-            frame = word_frame(self.words(step))
-        return frame if self.longest is None else files.reduced(frame, self.longest)
+    usual, first = 1000 // files.FRAMES_PER_SECOND, position - position % 2
+    steps = seen.steps[position]
+    longest = max(len(seen.steps[first]), len(seen.steps[first + 1]))
+    shown = [PAUSE if step.number == visited else usual for step in steps]
+    return [*shown, END + usual * (longest - len(steps))]

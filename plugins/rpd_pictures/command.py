@@ -26,7 +26,6 @@ def _film_option(flag: str, text: str) -> Any:
     return typer.Option(flag, help=text, rich_help_panel="Films and traces")
 
 
-@shared.reporting
 @plays
 def draw_command(
     *,

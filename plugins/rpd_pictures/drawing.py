@@ -13,11 +13,11 @@ from rpd_core.results.run import Run
 from rpd_core.store.files import write_whole
 from rpd_pictures.figures.balance import balance_data, draw_balance
 from rpd_pictures.figures.curves import curves_data, draw_curves
-from rpd_pictures.figures.decisions import decisions_data, draw_decisions
-from rpd_pictures.figures.deletion import deletion_data, draw_deletion
+from rpd_pictures.figures.decisions import draw_decisions
+from rpd_pictures.figures.deletion import draw_deletion
 from rpd_pictures.figures.map import draw_map
 from rpd_pictures.figures.rounds import draw_rounds, rounds_data
-from rpd_pictures.figures.scores import draw_scores, scores_data
+from rpd_pictures.figures.scores import draw_scores
 from rpd_pictures.figures.style import rendered
 from rpd_pictures.subjects import subject_of, target_file
 
@@ -31,11 +31,7 @@ def _curves(run: Run, measure: str | Sequence[str] = ()) -> Figure:
 
 
 def _scores(run: Run, measure: str | Sequence[str] = ()) -> Figure:
-    return draw_scores(scores_data(run, _several(measure)))
-
-
-def _decisions(run: Run, count: int = 15) -> Figure:
-    return draw_decisions(decisions_data(run, count))
+    return draw_scores(run, _several(measure))
 
 
 def _several(measure: str | Sequence[str]) -> Sequence[str]:
@@ -45,9 +41,9 @@ def _several(measure: str | Sequence[str]) -> Sequence[str]:
 FIGURES: dict[str, Callable[..., Figure]] = {
     "curves": _curves,
     "scores": _scores,
-    "decisions": _decisions,
+    "decisions": draw_decisions,
     "map": draw_map,
-    "deletion": lambda run: draw_deletion(deletion_data(run)),
+    "deletion": draw_deletion,
     "rounds": lambda run: draw_rounds(rounds_data(run)),
     "balance": lambda run: draw_balance(balance_data(run)),
 }

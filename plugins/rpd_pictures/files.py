@@ -23,6 +23,8 @@ LARGEST_THUMBNAIL = 4096
 LARGEST_CLIP = 70_000
 """Bytes beyond which a stored clip is made smaller: a page holds ten of them."""
 FRAMES_PER_SECOND = 10
+GAP = 8
+"""Pixels between two cards."""
 
 
 def webp(picture: Image.Image) -> bytes:
@@ -36,7 +38,9 @@ def thumbnail(pictures: Sequence[Array]) -> bytes:
     """Return pictures in a row, each within a small square, as a lossless WebP file."""
     content = b""
     for side in THUMBNAILS:
-        content = webp(_row([_fitted(Image.fromarray(one), side) for one in pictures]))
+        content = webp(
+            side_by_side([_fitted(Image.fromarray(one), side) for one in pictures], gap=4)
+        )
         if len(content) <= LARGEST_THUMBNAIL:
             break
     return content
@@ -50,8 +54,8 @@ def _fitted(picture: Image.Image, side: int) -> Image.Image:
     return picture.resize((next(sides), next(sides)), how)
 
 
-def _row(pictures: Sequence[Image.Image]) -> Image.Image:
-    gap = 4
+def side_by_side(pictures: Sequence[Image.Image], gap: int = GAP) -> Image.Image:
+    """Return pictures in a row, on white."""
     width = sum(one.width for one in pictures) + gap * (len(pictures) - 1)
     page = Image.new("RGB", (width, max(one.height for one in pictures)), (255, 255, 255))
     left = 0
@@ -59,6 +63,19 @@ def _row(pictures: Sequence[Image.Image]) -> Image.Image:
         page.paste(one, (left, 0))
         left += one.width + gap
     return page
+
+
+def same_size(pictures: Sequence[Image.Image]) -> list[Image.Image]:
+    """Return pictures on white of one size: what an environment draws may change its size."""
+    size = max(one.width for one in pictures), max(one.height for one in pictures)
+    pages = []
+    for one in pictures:
+        page = one
+        if one.size != size:
+            page = Image.new("RGB", size, (255, 255, 255))
+            page.paste(one)
+        pages.append(page)
+    return pages
 
 
 def reduced(frame: Array, longest: int) -> Array:

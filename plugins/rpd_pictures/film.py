@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -23,17 +23,8 @@ from rpd_core.results.run import Run
 from rpd_core.store.files import file_stem, write_whole
 from rpd_pictures import files
 from rpd_pictures.actors import acting, beside, find_outcome
-from rpd_pictures.cards import Card, draw_card, side_by_side
-from rpd_pictures.clips import (
-    END,
-    PAUSE,
-    ClipJob,
-    Showing,
-    choose_pairs,
-    film_pairs,
-    namer,
-    same_size,
-)
+from rpd_pictures.cards import Card, StepCards, Who, draw_card
+from rpd_pictures.clips import END, PAUSE, ClipJob, choose_pairs, film_pairs
 from rpd_pictures.pictures import visits_of
 from rpd_pictures.subjects import target_file
 from rpd_pictures.trace import draw_trace
@@ -164,10 +155,31 @@ def _episode_film(run: Run, setup: Setup, viewer: Viewer, wanted: Wanted) -> _Fr
     if wanted.trace:
         page = _traces(seen, shown)
         return _Frames(episode.name, [page], [END], shown)
-    show = _Showings(setup, run, shown, wanted.frames)
-    pages = list(show.pages(seen))
+    sides = []
+    for one, steps, last in zip(shown, seen.steps, seen.last_frames, strict=True):
+        over = one.length <= wanted.frames
+        about = f"return {one.total_return:g} after {one.length} steps"
+        show = StepCards(recipe_of(setup), run.directory.names().actions, title=one.title)
+        who: Who = "over" if over else "cut"
+        sides.append(show.cards(steps, last if over else steps[-1].frame, who, about))
+    longest = max(one.length for one in shown)
+    notes = (f"the first {wanted.frames} of {longest} steps are drawn; --frames draws more",)
+    return _frames(episode.name, sides, shown, notes if longest > wanted.frames else ())
+
+
+def _frames(
+    episode: str,
+    sides: Sequence[list[Image.Image]],
+    shown: tuple[Shown, ...],
+    notes: tuple[str, ...],
+) -> _Frames:
+    """Put sides beside each other, the shorter one waiting at its end."""
+    pages = [
+        files.side_by_side([side[min(place, len(side) - 1)] for side in sides])
+        for place in range(max(map(len, sides)))
+    ]
     usual = 1000 // files.FRAMES_PER_SECOND
-    return _Frames(episode.name, pages, [usual] * (len(pages) - 1) + [END], shown, show.notes())
+    return _Frames(episode, pages, [usual] * (len(pages) - 1) + [END], shown, notes)
 
 
 def _shown(titles: Sequence[str], seen: Watched) -> tuple[Shown, ...]:
@@ -184,42 +196,7 @@ def _traces(seen: Watched, shown: Sequence[Shown]) -> Image.Image:
         lines = (f"return {one.total_return:g}", shares)
         card = Card("over", f"{one.length} steps", len(steps), lines, one.title)
         cards.append(draw_card(draw_trace(steps, place), card))
-    return side_by_side(cards)
-
-
-@dataclass(frozen=True)
-class _Showings:
-    """Both sides of a film, step by step."""
-
-    setup: Setup
-    run: Run
-    shown: tuple[Shown, ...]
-    frames: int
-
-    def pages(self, seen: Watched) -> Iterator[Image.Image]:
-        """Yield the cards of both sides, the shorter one waiting at its end."""
-        sides = [self._cards(seen, side) for side in range(len(self.shown))]
-        for place in range(max(map(len, sides))):
-            yield side_by_side([side[min(place, len(side) - 1)] for side in sides])
-
-    def _cards(self, seen: Watched, side: int) -> list[Image.Image]:
-        one, steps = self.shown[side], seen.steps[side]
-        show = Showing(
-            recipe_of(self.setup), namer(self.run.directory.names().actions), title=one.title
-        )
-        cards = [show.card(step) for step in steps]
-        over = one.length <= self.frames
-        about = f"return {one.total_return:g} after {one.length} steps"
-        last = seen.last_frames[side] if over else steps[-1].frame
-        cards.append(show.last_card(steps[-1], last, "over" if over else "cut", about))
-        return same_size(cards)
-
-    def notes(self) -> tuple[str, ...]:
-        """Return that the film is cut, where it is."""
-        longest = max(one.length for one in self.shown)
-        if longest <= self.frames:
-            return ()
-        return (f"the first {self.frames} of {longest} steps are drawn; --frames draws more",)
+    return files.side_by_side(cards)
 
 
 # ------------------------------------------------------------------------ decisions
@@ -245,26 +222,19 @@ def _decision_film(run: Run, setup: Setup, viewer: Viewer, wanted: Wanted) -> _F
     )
     sides = []
     for side, one in enumerate(shown):
-        show = Showing(job.recipe, namer(job.actions), title=one.title)
-        cards = [show.card(step) for step in seen.steps[side]]
         who, about = pair.ending(side, int(seen.episodes.length[side]))
-        last = show.last_card(seen.steps[side][-1], seen.last_frames[side], who, about)
-        sides.append(same_size([*cards, last]))
-    pages = [
-        side_by_side([side[min(place, len(side) - 1)] for side in sides])
-        for place in range(max(map(len, sides)))
-    ]
-    usual = 1000 // files.FRAMES_PER_SECOND
-    durations = [usual] * (len(pages) - 1) + [END]
-    visited = [step.number for step in seen.steps[0]].index(pair.visit.step)
-    durations[visited] = PAUSE
+        show = StepCards(job.recipe, job.actions, title=one.title)
+        sides.append(show.cards(seen.steps[side], seen.last_frames[side], who, about))
     note = (
         f"of {pair.tried} episodes that visit the state soonest, {pair.differing} end with "
         "another return; this is the first of them"
         if pair.differing
         else f"the return is the same in all {pair.tried} episodes that were tried"
     )
-    return _Frames(f"suite:{pair.visit.episode}", pages, durations, shown, (note,))
+    made = _frames(f"suite:{pair.visit.episode}", sides, shown, (note,))
+    visited = [step.number for step in seen.steps[0]].index(pair.visit.step)
+    made.durations[visited] = PAUSE
+    return made
 
 
 def _named_episode(name: str | None) -> int | None:
@@ -286,7 +256,6 @@ def _write(path: Path, pages: Sequence[Image.Image], durations: Sequence[int]) -
     elif len(pages) == 1:
         content = files.webp(pages[0])
     else:
-        pages = same_size(pages)
         film = files.film_mp4 if suffix == ".mp4" else files.film_webp
-        content = film(pages, durations)
+        content = film(files.same_size(pages), durations)
     write_whole(path, content)

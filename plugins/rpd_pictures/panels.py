@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +14,6 @@ from rpd_core.plugin.registry import Registry
 from rpd_core.results.records import Decision
 from rpd_core.results.run import Run
 from rpd_core.store.files import read_whole
-
-if TYPE_CHECKING:
-    from rpd_core.store.session import Session
-    from rpd_pictures.scene import Gather, Scene
 
 WORDED = 1000
 """States that panels get in words: the first of the list."""
@@ -77,24 +72,13 @@ class Gathered:
         return replace(view, about=replace(view.about, files=tuple(files)), files=files)
 
 
-# -------------------------------------------------------------------------- gathering
-
-
-def gather_for(session: Session, run: Run) -> Gather:
-    """Return what collects for every panel that wants more of a run than it stores."""
-    from rpd_pictures.scene import gathered_by  # it plays; pages of stored runs do not
-
-    def gather(scene: Scene) -> Mapping[str, Mapping[str, bytes]]:
-        shape = run.analysis.counted.states.value.shape[1:]
-        scene.about = panel_facts(run, False, shape)
-        gatherers = {
-            name: panel
-            for name, panel in usable_panels(session.registry)
-            if isinstance(panel, Gatherer) and _applies(panel, scene.about)
-        }
-        return gathered_by(gatherers, scene, session.note)
-
-    return gather
+def gatherers(registry: Registry, about: PanelFacts) -> dict[str, Gatherer]:
+    """Return the panels that want more of such a run than it stores, by name."""
+    return {
+        name: panel
+        for name, panel in usable_panels(registry)
+        if isinstance(panel, Gatherer) and _applies(panel, about)
+    }
 
 
 def usable_panels(registry: Registry) -> Iterator[tuple[str, Panel]]:

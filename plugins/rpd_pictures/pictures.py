@@ -13,7 +13,7 @@ from rpd_core.config.identity import short_digest
 from rpd_core.errors import RpdError
 from rpd_core.execute.items import run_items
 from rpd_core.play.replay import drawing_of, viewing_late
-from rpd_core.plugin.protocols import WorkItem
+from rpd_core.plugin.protocols import Gatherer, WorkItem
 from rpd_core.results.pictures import (
     FOLDER,
     SCHEMA,
@@ -27,26 +27,26 @@ from rpd_core.results.pictures import (
 from rpd_core.results.run import Run
 from rpd_core.store.files import file_stem, refuse_outside, write_whole
 from rpd_core.store.session import Session
-from rpd_pictures.clips import ClipJob, Clips, Visit, perform_clips
+from rpd_pictures.clips import ClipJob, Clips, perform_clips
 from rpd_pictures.files import thumbnail
-from rpd_pictures.panels import gather_for
+from rpd_pictures.panels import gatherers, panel_facts
 from rpd_pictures.portraits import (
     PortraitJob,
     Portraits,
-    Sighting,
+    Visit,
     affordable,
     by_episodes,
     perform_portraits,
 )
-from rpd_pictures.scene import Gather, Scene
+from rpd_pictures.scene import Scene, gathered_by
 
 if TYPE_CHECKING:
     from rpd_core.analysis.decisions import Decisions
     from rpd_core.plugin.protocols import IntArray, KeyArray
 
-DRAWN = 300
+_DRAWN = 300
 """Decisions of the list that get a picture."""
-FILMED = 5
+_FILMED = 5
 """Decisions of the list that get a pair of clips."""
 _TRIED = 8
 """Episodes that are tried for a pair of clips at most."""
@@ -65,22 +65,27 @@ class _Made:
 
 
 def take_pictures(
-    session: Session, run: Run, again: bool = False, gather: Gather | None = None
+    session: Session,
+    run: Run,
+    again: bool = False,
+    panels: Mapping[str, Gatherer] | None = None,
 ) -> Pictures:
     """Draw and film the first decisions of a list and store that, unless it is there already.
 
-    `gather` collects what panels want of the environment, too.
+    `panels` gather what they want of the environment, too; None: those that are installed.
     """
     name, found = str(run.name), run.decided()
-    rows = found.listed()[:DRAWN]
+    rows = found.listed()[:_DRAWN]
     made_from = _made_from(session, found, rows)
     held = None if again else _held(run, name)
     if held is None or held.made_from != made_from:
         made = _make(session, run, found, rows)
-        if gather is not None:
-            keys = found.counted.states.key[rows].tolist()
-            with viewing_late(session.recipe) as view:
-                made.panels = gather(Scene(run, view, keys))
+        states = found.counted.states
+        about = panel_facts(run, False, states.value.shape[1:])
+        asked = gatherers(session.registry, about) if panels is None else panels
+        with viewing_late(session.recipe) as view:
+            scene = Scene(run, view, states.key[rows].tolist(), about)
+            made.panels = gathered_by(asked, scene, session.note)
         _store(session, name, made, _missing(session, made, found, rows), made_from)
     pictures = read_pictures(run.path, name)
     assert pictures is not None, "it was just written"
@@ -89,13 +94,13 @@ def take_pictures(
 
 def take_after_run(session: Session, run: Run) -> None:
     """Take pictures at the end of a run."""
-    take_pictures(session, run, gather=gather_for(session, run))
+    take_pictures(session, run)
 
 
 def take_again(run: Run, **how: Any) -> Pictures:
     """Take the pictures of a stored run again; `how` is as for `continued`."""
     with continued(run, **how) as (session, opened):
-        return take_pictures(session, opened, again=True, gather=gather_for(session, opened))
+        return take_pictures(session, opened, again=True)
 
 
 def _held(run: Run, name: str) -> PictureIndex | None:
@@ -117,12 +122,12 @@ def _made_from(session: Session, found: Decisions, rows: IntArray) -> str:
 def _make(session: Session, run: Run, found: Decisions, rows: IntArray) -> _Made:
     """Play what the pictures need, as items of work."""
     made, states = _Made(), found.counted.states
-    sightings = [
-        Sighting(int(states.key[row]), int(states.first_episode[row]), int(states.first_step[row]))
+    first = [
+        Visit(int(states.key[row]), int(states.first_episode[row]), int(states.first_step[row]))
         for row in rows.tolist()
     ]
-    items = _portrait_items(session, affordable(sightings))
-    visits = visits_of(run, states.key[rows[:FILMED]])
+    items = _portrait_items(session, affordable(first))
+    visits = visits_of(run, states.key[rows[:_FILMED]])
     if any(visits):
         items.append(_clip_item(session, visits, run.directory.names().actions))
     done = 0
@@ -148,7 +153,7 @@ def _make(session: Session, run: Run, found: Decisions, rows: IntArray) -> _Made
     return made
 
 
-def _portrait_items(session: Session, sightings: list[Sighting]) -> list[WorkItem]:
+def _portrait_items(session: Session, visits: list[Visit]) -> list[WorkItem]:
     recipe, settings = session.recipe, session.setup.config.settings
     return [
         WorkItem(
@@ -158,7 +163,7 @@ def _portrait_items(session: Session, sightings: list[Sighting]) -> list[WorkIte
             f"pictures of {len(chunk)} states",
             session.files(recipe),
         )
-        for number, chunk in enumerate(by_episodes(sightings, settings.lanes))
+        for number, chunk in enumerate(by_episodes(visits, settings.lanes))
     ]
 
 
@@ -223,18 +228,19 @@ def _store(session: Session, name: str, made: _Made, missing: str, made_from: st
     contents = {f"states/{key}.webp": data for key, data in sorted(made.states.items())}
     clips = []
     for one in made.clips.pairs:
-        names = {arm: f"clips/{one.visit.key}-{arm}.webp" for arm in ("policy", "default")}
+        visit = one.pair.visit
+        names = {arm: f"clips/{visit.key}-{arm}.webp" for arm in ("policy", "default")}
         contents |= {names["policy"]: one.policy, names["default"]: one.default}
         clips.append(
             ClipPair(
-                one.visit.key,
-                one.visit.episode,
-                one.visit.step,
+                visit.key,
+                visit.episode,
+                visit.step,
                 names["policy"],
                 names["default"],
-                *one.returns,
-                one.tried,
-                one.differing,
+                *one.pair.returns,
+                one.pair.tried,
+                one.pair.differing,
             )
         )
     panels: dict[str, dict[str, str]] = {}

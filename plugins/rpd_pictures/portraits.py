@@ -18,20 +18,20 @@ from rpd_pictures.files import thumbnail
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array
 
-MOST_STEPS = 50_000
+_MOST_STEPS = 50_000
 """Steps that are played for the pictures of a run at most."""
 
 
 @dataclass(frozen=True)
-class Sighting:
-    """Where in the suite a state was first seen."""
+class Visit:
+    """A mutant episode that visits a state."""
 
     key: int
     """Key of the state."""
     episode: int
     """Mutant episode."""
     step: int
-    """Step of it, from 0."""
+    """Its first step in the state, from 0."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class PortraitJob:
     """Of the run."""
     mutation_rate: float
     """Of its suite."""
-    sightings: tuple[Sighting, ...]
+    visits: tuple[Visit, ...]
     """Ordered by episode."""
 
 
@@ -57,11 +57,11 @@ class Portraits:
     """Why the environment draws nothing; empty if it does."""
 
 
-def affordable(sightings: Iterable[Sighting], most_steps: int = MOST_STEPS) -> list[Sighting]:
-    """Return the sightings that can be replayed in so many steps, those that come first first."""
+def affordable(visits: Iterable[Visit], most_steps: int = _MOST_STEPS) -> list[Visit]:
+    """Return the visits that can be replayed in so many steps, those that come first first."""
     needed: dict[int, int] = {}
     spent, chosen = 0, []
-    for one in sightings:
+    for one in visits:
         more = max(one.step + 1 - needed.get(one.episode, 0), 0)
         if spent + more <= most_steps:
             spent += more
@@ -70,9 +70,9 @@ def affordable(sightings: Iterable[Sighting], most_steps: int = MOST_STEPS) -> l
     return chosen
 
 
-def by_episodes(sightings: Sequence[Sighting], episodes: int) -> Iterator[tuple[Sighting, ...]]:
-    """Yield the sightings of so many episodes at a time."""
-    ordered = sorted(sightings, key=lambda one: (one.episode, one.step, one.key))
+def by_episodes(visits: Sequence[Visit], episodes: int) -> Iterator[tuple[Visit, ...]]:
+    """Yield the visits of so many episodes at a time."""
+    ordered = sorted(visits, key=lambda one: (one.episode, one.step, one.key))
     numbers = sorted({one.episode for one in ordered})
     for first in range(0, len(numbers), episodes):
         wanted = set(numbers[first : first + episodes])
@@ -88,9 +88,9 @@ def perform_portraits(job: PortraitJob) -> Portraits:
 
 
 def _drawn(job: PortraitJob, viewer: Viewer) -> Iterator[tuple[int, bytes]]:
-    wanted: dict[tuple[int, int], int] = {(one.episode, one.step): one.key for one in job.sightings}
-    index = np.array(sorted({one.episode for one in job.sightings}), dtype=np.int64)
-    last = {one.episode: one.step for one in job.sightings}  # they are in order
+    wanted: dict[tuple[int, int], int] = {(one.episode, one.step): one.key for one in job.visits}
+    index = np.array(sorted({one.episode for one in job.visits}), dtype=np.int64)
+    last = {one.episode: one.step for one in job.visits}  # they are in order
     limits = np.array([last[episode] + 1 for episode in index.tolist()])
     plan = Plan(index, episode_keys(job.seed, Phase.SUITE, index), limits)
 
@@ -103,9 +103,9 @@ def _drawn(job: PortraitJob, viewer: Viewer) -> Iterator[tuple[int, bytes]]:
             agrees = wanted[episode, step.number] == step.key  # or it does not repeat itself
             if agrees and step.frame is not None and not picture_fault(step.frame):
                 drawing = drawing_of(job.recipe, step.value)
-                yield step.key, portrait(step.frame, drawing)
+                yield step.key, _portrait(step.frame, drawing)
 
 
-def portrait(frame: Array, drawing: Array | None) -> bytes:
+def _portrait(frame: Array, drawing: Array | None) -> bytes:
     """Return the picture of a state, with what its abstraction draws of it beside."""
     return thumbnail([frame] if drawing is None else [frame, drawing])

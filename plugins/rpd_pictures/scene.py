@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from rpd_core.chance import canonical, environment_seeds, state_keys
 from rpd_core.errors import one_line
 from rpd_core.play.loop import Plan, Step
 from rpd_core.play.replay import Viewer, picture_fault
+from rpd_core.plugin.protocols import Gatherer, PanelFacts, SceneStep
 from rpd_core.results.replay import find_episode
 from rpd_core.results.run import Run
 from rpd_core.store.files import file_stem
@@ -19,40 +19,19 @@ from rpd_core.store.files import file_stem
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, Batch, KeyArray
 
-MOST_BYTES = 1_000_000
+_MOST_BYTES = 1_000_000
 """What one panel may gather."""
-
-Gather = Callable[["Scene"], Mapping[str, Mapping[str, bytes]]]
-"""What gathers for panels: files by panel and name."""
-
-
-@dataclass(frozen=True)
-class SceneStep:
-    """One step of an episode that is played again for a panel."""
-
-    number: int
-    """From 0."""
-    key: int
-    """Key of the abstract state."""
-    value: Array
-    """The abstract state."""
-    observation: Any
-    """What the policy saw: an array, or a dict of arrays."""
-    mutated: bool
-    """Whether the default action decided."""
-    frame: Array | None = None
-    """The picture before the step, (height, width, 3) uint8; None where it cannot be drawn."""
 
 
 class Scene:
     """A run with its policy and environment at hand."""
 
     def __init__(
-        self, run: Run, view: Callable[[], Viewer], first: Sequence[int], about: Any = None
+        self, run: Run, view: Callable[[], Viewer], first: Sequence[int], about: PanelFacts
     ) -> None:
         self.run, self._view = run, view
         self.about = about
-        """What is known of the run; whoever gathers fills it in."""
+        """What is known of the run."""
         self.first = tuple(first)
         """Keys of the first decisions of the list, most important first."""
 
@@ -109,7 +88,7 @@ class Scene:
 
 
 def gathered_by(
-    panels: Mapping[str, Any], scene: Scene, note: Callable[[str], None]
+    panels: Mapping[str, Gatherer], scene: Scene, note: Callable[[str], None]
 ) -> dict[str, dict[str, bytes]]:
     """Return what each panel gathers; one that raises, or returns junk, is noted and left out."""
     found: dict[str, dict[str, bytes]] = {}
@@ -134,4 +113,4 @@ def _complaint(files: Mapping[Any, Any]) -> str:
         if not isinstance(content, bytes):
             return f"returned {type(content).__name__} for {name!r}, not bytes"
     size = sum(map(len, files.values()))
-    return f"returned {size} bytes, more than {MOST_BYTES}" if size > MOST_BYTES else ""
+    return f"returned {size} bytes, more than {_MOST_BYTES}" if size > _MOST_BYTES else ""

@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from rpd_core.errors import FitError
-from rpd_pictures.cards import COLOURS, SMALLEST
+from rpd_pictures.cards import COLOURS, enlarged
 
 if TYPE_CHECKING:
     from rpd_core.play.replay import ReplayedStep
@@ -34,10 +34,7 @@ def draw_trace(steps: Sequence[ReplayedStep], last: tuple[float, float] | None) 
             "the environment does not tell where its agent is, so there is no path to draw: "
             "draw a film"
         )
-    page = Image.fromarray(np.ascontiguousarray(first))
-    if max(page.size) < SMALLEST:
-        scale = -(-SMALLEST // max(page.size))
-        page = page.resize((page.width * scale, page.height * scale), Image.Resampling.NEAREST)
+    page = Image.fromarray(enlarged(first))
     points = [(p[0] * page.width, p[1] * page.height) for p in places if p is not None]
     pen, stops = ImageDraw.Draw(page), Counter[tuple[float, float]]()
     for step, here, there in zip(steps, points, points[1:], strict=False):

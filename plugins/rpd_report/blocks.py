@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from rpd_core.errors import ComponentError
 from rpd_core.plugin.protocols import Axis, Image, Layer, Paragraph, Plane
-from rpd_report.markup import rounded
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import FloatArray
+    from rpd_core.plugin.protocols import FloatArray, IntArray
 
-MOST_BLOCKS = 400
+_MOST_BLOCKS = 400
 ROOM = 600_000
 """Bytes of the images of all panels."""
 _LARGEST_IMAGE = 400_000
@@ -70,39 +69,51 @@ class Room:
 
 
 @dataclass(frozen=True)
+class Bins:
+    """One axis of a plane: where its bins lie, and the bin of each state."""
+
+    name: str
+    unit: str
+    start: float
+    """Where the first bin begins."""
+    width: float
+    at: IntArray
+    """Number of the bin, from 0, of each state."""
+
+
+@dataclass(frozen=True)
 class ShownPlane:
     """A plane whose states are put into bins, ready for the page."""
 
-    axes: tuple[dict[str, Any], ...]
-    """Name, unit, where the bins begin and how wide they are, and the bin of each state."""
-    layers: tuple[dict[str, Any], ...]
-    """Name, how states are combined, and a number per state."""
-    x: int
-    y: int
+    x: Bins
+    y: Bins
+    layers: tuple[Layer, ...]
     left_out: int
     """States beyond those that it takes."""
 
     @property
     def numbers(self) -> int:
         """How many numbers it holds."""
-        return sum(len(axis["at"]) for axis in self.axes) + sum(
-            len(layer["values"]) for layer in self.layers
-        )
+        return len(self.x.at) * (2 + len(self.layers))
 
 
-def checked_blocks(blocks: object, room: Room) -> Iterable[Any]:
+Shown = Paragraph | Image | ShownPlane
+"""A block that the page can show."""
+
+
+def checked_blocks(blocks: object, room: Room) -> Iterable[Shown]:
     """Yield the blocks of a panel, ready for the page; raise where one is something else."""
     if isinstance(blocks, str | bytes) or not isinstance(blocks, Sequence):
         raise ComponentError(f"draw() must return a sequence of blocks, got {blocks!r:.80}")
-    for block in _few(blocks, MOST_BLOCKS, "blocks"):
+    for block in _few(blocks, _MOST_BLOCKS, "blocks"):
         if isinstance(block, Paragraph):
-            yield Paragraph(plain_text(block.text, "text"))
+            yield Paragraph(_plain_text(block.text, "text"))
         elif isinstance(block, Image):
             image = _checked_image(block)
             room.left -= len(image.data)
             yield image if room.left >= 0 else Paragraph("(A picture is left out: no room.)")
         elif isinstance(block, Plane):
-            plane = shown_plane(block)
+            plane = _shown_plane(block)
             room.take_plane(plane)
             yield plane
         else:
@@ -117,7 +128,7 @@ def _few(things: Iterable[Any], most: int, what: str) -> list[Any]:
     return taken
 
 
-def plain_text(value: object, what: str, longest: int = _LONGEST_TEXT) -> str:
+def _plain_text(value: object, what: str, longest: int = _LONGEST_TEXT) -> str:
     """Return a text of a panel, cut where it is too long.
 
     It is made a `str` and nothing more: subclasses may say that they are markup.
@@ -130,7 +141,7 @@ def plain_text(value: object, what: str, longest: int = _LONGEST_TEXT) -> str:
 
 def plain_name(value: object, what: str) -> str:
     """Return a text that must be short."""
-    return plain_text(value, what, _LONGEST_NAME)
+    return _plain_text(value, what, _LONGEST_NAME)
 
 
 def _checked_image(image: Image) -> Image:
@@ -141,10 +152,10 @@ def _checked_image(image: Image) -> Image:
         raise ComponentError(f"an image is not {media_type!r:.40}")
     if len(data) > _LARGEST_IMAGE:
         raise ComponentError(f"an image has {len(data)} bytes; at most {_LARGEST_IMAGE}")
-    alt = plain_text(image.alt, "alt")
+    alt = _plain_text(image.alt, "alt")
     if not alt:
         raise ComponentError("an image has no alt text")
-    return Image(data, media_type, alt, plain_text(image.caption, "caption"))
+    return Image(data, media_type, alt, _plain_text(image.caption, "caption"))
 
 
 def _is_image(content: bytes, media_type: str) -> bool:
@@ -153,39 +164,30 @@ def _is_image(content: bytes, media_type: str) -> bool:
     return begins and (media_type != "image/webp" or content[8:12] == b"WEBP")
 
 
-def shown_plane(plane: Plane) -> ShownPlane:
+def _shown_plane(plane: Plane) -> ShownPlane:
     """Check a plane, leave out what is too much, and put its states into bins."""
-    given_axes: list[Axis] = _few(plane.axes, _MOST_COLUMNS, "axes of a plane")
-    given_layers: list[Layer] = _few(plane.layers, _MOST_COLUMNS, "layers of a plane")
-    if len(given_axes) < 2 or not given_layers:
+    axes: list[Axis] = _few(plane.axes, _MOST_COLUMNS, "axes of a plane")
+    layers: list[Layer] = _few(plane.layers, _MOST_COLUMNS, "layers of a plane")
+    if len(axes) < 2 or not layers:
         raise ComponentError("a plane needs two axes and a layer")
-    x, y = (_position(at, len(given_axes)) for at in (plane.x, plane.y))
-    parts: list[Axis | Layer] = [*given_axes, *given_layers]
-    columns = [_numbers(one.values, plain_name(one.name, "name")) for one in parts]
-    if len({len(column) for column in columns}) != 1:
+    x, y = (_position(at, len(axes)) for at in (plane.x, plane.y))
+    places = [_numbers(one.values, plain_name(one.name, "name")) for one in axes]
+    values = [_numbers(one.values, plain_name(one.name, "name")) for one in layers]
+    if len({len(column) for column in (*places, *values)}) != 1:
         raise ComponentError("the axes and layers of a plane have different numbers of states")
-    weights = next(
-        (columns[len(given_axes) + at] for at, one in enumerate(given_layers)
-         if one.combine == "sum"), columns[-1],
-    )  # fmt: skip
+    summed = [column for one, column in zip(layers, values, strict=True) if one.combine == "sum"]
+    weights = [*summed, values[-1]][0]
     rows = np.sort(np.argsort(-weights, kind="stable")[:_MOST_STATES])
-    axes = tuple(
-        {
-            "name": plain_name(one.name, "name"),
-            "unit": plain_name(one.unit, "unit"),
-            **binned(column[rows]),
-        }
-        for one, column in zip(given_axes, columns, strict=False)
+    shown = tuple(
+        Layer(plain_name(one.name, "name"), column[rows], _way(one.combine))
+        for one, column in zip(layers, values, strict=True)
     )
-    layers = tuple(
-        {
-            "name": plain_name(one.name, "name"),
-            "combine": next((way for way in ("sum", "max") if way == one.combine), "mean"),
-            "values": rounded(column[rows].tolist()),
-        }
-        for one, column in zip(given_layers, columns[len(given_axes) :], strict=True)
-    )
-    return ShownPlane(axes, layers, x, y, len(weights) - len(rows))
+    ends = (binned(axes[at].name, axes[at].unit, places[at][rows]) for at in (x, y))
+    return ShownPlane(next(ends), next(ends), shown, len(weights) - len(rows))
+
+
+def _way(combine: object) -> Literal["mean", "sum", "max"]:
+    return "sum" if combine == "sum" else "max" if combine == "max" else "mean"
 
 
 def _position(at: object, count: int) -> int:
@@ -207,11 +209,12 @@ def _numbers(values: Any, name: str) -> FloatArray:
     return column
 
 
-def binned(values: FloatArray) -> dict[str, Any]:
+def binned(name: str, unit: str, values: FloatArray) -> Bins:
     """Return bins of equal width: one per step where values lie on a grid, else a few dozen."""
-    if not len(values):
-        return {"start": 0.0, "width": 1.0, "at": []}
+    named = plain_name(name, "name"), plain_name(unit, "unit")
     different = np.unique(values)
+    if not len(different):
+        return Bins(*named, 0.0, 1.0, np.zeros(0, dtype=np.int64))
     width = float(np.diff(different).min()) if len(different) > 1 else 1.0
     low, high = float(different[0]), float(different[-1])
     steps = (different - low) / width
@@ -219,4 +222,4 @@ def binned(values: FloatArray) -> dict[str, Any]:
     if not on_grid:
         width = (high - low) / (_BINS - 1)
     at = np.rint((values - low) / width).astype(np.int64)
-    return {"start": low - width / 2, "width": width, "at": at.tolist()}
+    return Bins(*named, low - width / 2, width, at)

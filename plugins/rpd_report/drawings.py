@@ -6,21 +6,21 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from markupsafe import Markup, escape
 
+from rpd_core.plugin.protocols import Layer
 from rpd_core.pruning.curves import ShownCurve
 from rpd_core.results.records import Decision
-from rpd_report.blocks import ShownPlane
+from rpd_report.blocks import Bins, ShownPlane
 
-COLOURS = (
+_COLOURS = (
     "#0072b2", "#d55e00", "#009e73", "#b0457f", "#a97800", "#2f8fc6", "#8c564b", "#6f57b8",
     "#5c7f00", "#c23b3b",
 )  # fmt: skip
 """Of the measures; told apart by people who do not see all colours, on light and on dark."""
-BASELINE_COLOURS = {"random": "#808080", "freqvis": "#8a7a55", "differ": "#5b8a8a"}
+_BASELINE_COLOURS = {"random": "#808080", "freqvis": "#8a7a55", "differ": "#5b8a8a"}
 DASHES = {"random": (6, 4), "freqvis": (2, 3), "differ": (9, 3, 2, 3)}
 _WIDTH, _HEIGHT = 460, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 20, 10, 40
@@ -32,12 +32,12 @@ _FITTED = 50
 
 def colours_of(lines: Sequence[ShownCurve]) -> dict[str, str]:
     """Return the colour of each line."""
-    free = iter(COLOURS * (1 + len(lines) // len(COLOURS)))
-    return {line.measure: BASELINE_COLOURS.get(line.measure) or next(free) for line in lines}
+    free = iter(_COLOURS * (1 + len(lines) // len(_COLOURS)))
+    return {line.measure: _BASELINE_COLOURS.get(line.measure) or next(free) for line in lines}
 
 
 @dataclass(frozen=True)
-class Frame:
+class _Frame:
     """Where numbers lie in a drawing: shares from left to right, returns from bottom to top."""
 
     low: float
@@ -64,12 +64,12 @@ class Frame:
         return [step * at for at in range(first, math.floor(self.high / step) + 1)]
 
 
-def frame_for(lines: Sequence[ShownCurve], further: Sequence[float]) -> Frame:
+def _frame_for(lines: Sequence[ShownCurve], further: Sequence[float]) -> _Frame:
     """Return a frame that holds all lines and some further returns."""
     low = min([*further, *(value for line in lines for value in line.returns)])
     high = max([*further, *(value for line in lines for value in line.returns)])
     margin = 0.05 * (high - low) or 1.0
-    return Frame(low - margin, high + margin)
+    return _Frame(low - margin, high + margin)
 
 
 def curve_drawing(
@@ -81,7 +81,7 @@ def curve_drawing(
 ) -> Markup:
     """Draw all curves over the share of states or of steps, with the confirmed policy."""
     further = [*([target] if target is not None else []), *([point[1]] if point else [])]
-    frame, colours = frame_for(lines, further), colours_of(lines)
+    frame, colours = _frame_for(lines, further), colours_of(lines)
     parts = [_axes(frame, f"share of {axis} that keep the policy" if axis == "states" else
                    "share of steps that the policy decides")]  # fmt: skip
     if target is not None:
@@ -101,7 +101,7 @@ def curve_drawing(
     )
 
 
-def _path(frame: Frame, line: ShownCurve, axis: str, colour: str, first: bool) -> str:
+def _path(frame: _Frame, line: ShownCurve, axis: str, colour: str, first: bool) -> str:
     shares = line.states if axis == "states" else line.steps
     places = zip(shares, line.returns, strict=True)
     points = " ".join(f"{frame.x(share):.1f},{frame.y(mean):.1f}" for share, mean in places)
@@ -116,14 +116,14 @@ def _path(frame: Frame, line: ShownCurve, axis: str, colour: str, first: bool) -
     )
 
 
-def _band(frame: Frame, line: ShownCurve, colour: str) -> str:
+def _band(frame: _Frame, line: ShownCurve, colour: str) -> str:
     ends = [*zip(line.states, line.high, strict=True)]
     ends += reversed([*zip(line.states, line.low, strict=True)])
     points = " ".join(f"{frame.x(share):.1f},{frame.inside(end):.1f}" for share, end in ends)
     return f'<polygon points="{points}" fill="{colour}" fill-opacity="0.1"/>'
 
 
-def _axes(frame: Frame, label: str) -> str:
+def _axes(frame: _Frame, label: str) -> str:
     bottom, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
     parts = [f'<path class="axis" d="M{_LEFT} {_TOP}V{bottom}H{right}"/>']
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
@@ -176,18 +176,17 @@ _ACROSS, _UP, _MARGIN = 420, 280, 46
 
 
 def plane_drawings(plane: ShownPlane) -> list[Markup]:
-    """Draw every layer over the two axes that the panel chose."""
-    return [_layer_drawing(plane, layer) for layer in plane.layers]
+    """Draw every layer over the two axes of a plane."""
+    return [_layer_drawing(plane.x, plane.y, layer) for layer in plane.layers]
 
 
-def _layer_drawing(plane: ShownPlane, layer: dict[str, Any]) -> Markup:
-    x, y = plane.axes[plane.x], plane.axes[plane.y]
-    cells = _combined(x["at"], y["at"], layer)
+def _layer_drawing(x: Bins, y: Bins, layer: Layer) -> Markup:
+    cells = _combined(x, y, layer)
     if not cells:
         return Markup("")
     columns, rows = max(at for at, _ in cells) + 1, max(at for _, at in cells) + 1
     wide, high = (_ACROSS - _MARGIN) / columns, (_UP - _MARGIN) / rows
-    levels = _levels(np.array(list(cells.values())), layer["combine"] == "sum")
+    levels = _levels(np.array(list(cells.values())), layer.combine == "sum")
     paths: dict[int, list[str]] = defaultdict(list)
     for (column, row), level in zip(cells, levels.tolist(), strict=True):
         left, top = _MARGIN + column * wide, (rows - 1 - row) * high
@@ -196,7 +195,7 @@ def _layer_drawing(plane: ShownPlane, layer: dict[str, Any]) -> Markup:
         f'<path fill="{_LEVELS[level]}" d="{"".join(parts)}"/>'
         for level, parts in sorted(paths.items())
     )
-    label = f"{layer['name']} over {x['name']} and {y['name']}; bright is high"
+    label = f"{layer.name} over {x.name} and {y.name}; bright is high"
     return Markup(
         f'<svg viewBox="0 0 {_ACROSS} {_UP}" role="img" aria-label="{escape(label)}">{drawn}'
         f'<text x="{(_ACROSS + _MARGIN) / 2:.0f}" y="{_UP - 8}" text-anchor="middle">'
@@ -206,19 +205,18 @@ def _layer_drawing(plane: ShownPlane, layer: dict[str, Any]) -> Markup:
     )
 
 
-def _range(axis: dict[str, Any], count: int) -> str:
-    half = axis["width"] / 2
-    first, last = axis["start"] + half, axis["start"] + axis["width"] * count - half
-    return f"{axis['name']}: {first:.3g} to {last:.3g}{axis['unit']}"
+def _range(axis: Bins, count: int) -> str:
+    half = axis.width / 2
+    first, last = axis.start + half, axis.start + axis.width * count - half
+    return f"{axis.name}: {first:.3g} to {last:.3g}{axis.unit}"
 
 
-def _combined(
-    columns: list[int], rows: list[int], layer: dict[str, Any]
-) -> dict[tuple[int, int], float]:
+def _combined(x: Bins, y: Bins, layer: Layer) -> dict[tuple[int, int], float]:
+    """Return what is shown in each place that holds states."""
     found: dict[tuple[int, int], list[float]] = defaultdict(list)
-    for column, row, value in zip(columns, rows, layer["values"], strict=True):
-        found[column, row].append(value)
-    return {place: _one_of(many, layer["combine"]) for place, many in sorted(found.items())}
+    for column, row, value in zip(x.at.tolist(), y.at.tolist(), layer.values, strict=True):
+        found[column, row].append(float(value))
+    return {place: _one_of(many, layer.combine) for place, many in sorted(found.items())}
 
 
 def _one_of(many: list[float], combine: str) -> float:

@@ -10,8 +10,8 @@ from rpd_core.errors import counted
 from rpd_core.results.pictures import ClipPair, Pictures, data_uri, read_picture
 from rpd_core.results.records import Decision
 
-MOST_PICTURES = 300
-MOST_CLIPS = 5
+_MOST_PICTURES = 300
+_MOST_CLIPS = 5
 _ROOM_FOR_PICTURES = 1_100_000
 _ROOM_FOR_CLIPS = 1_000_000
 """Characters; a picture takes four for three of its bytes."""
@@ -65,7 +65,7 @@ def open_gallery(
     )
     known = {row.key: row for row in rows}
     clips, left = [], room * _ROOM_FOR_CLIPS
-    for pair in pictures.clips[:MOST_CLIPS]:
+    for pair in pictures.clips[:_MOST_CLIPS]:
         both = [read_picture(pictures.folder / file, root) for file in (pair.policy, pair.default)]
         if pair.key not in known or both[0] is None or both[1] is None:
             continue
@@ -79,7 +79,7 @@ def open_gallery(
 def _within(paths: Mapping[int, Path], root: Path, room: float) -> dict[int, bytes]:
     found: dict[int, bytes] = {}
     left = room * _ROOM_FOR_PICTURES
-    for key, path in list(paths.items())[:MOST_PICTURES]:
+    for key, path in list(paths.items())[:_MOST_PICTURES]:
         content = read_picture(path, root)
         if content is None:
             continue

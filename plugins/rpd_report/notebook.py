@@ -16,7 +16,7 @@ from rpd_core.results.words import signed
 if TYPE_CHECKING:
     import pandas as pd
 
-SHOWN = 10
+_SHOWN = 10
 """Decisions in the answer."""
 _LONGEST = 300
 """Characters of a state in a table; the whole is in the decision."""
@@ -45,7 +45,7 @@ class TopDecisions(tuple[Decision, ...]):
 
 def answer_as_html(summary: Summary, path: Path) -> str:
     """Return the headline of an analysis and its first decisions."""
-    facts, rows = summary.list, summary.decisions[:SHOWN]
+    facts, rows = summary.list, summary.decisions[:_SHOWN]
     about = (
         f"{summary.policy_spec} on {summary.env}; {summary.suite.episodes} mutant episodes in "
         f"{summary.suite.states} states, mutation rate {summary.suite.mutation_rate:g}; passed "

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from rpd_core.errors import ComponentError, one_line
 from rpd_core.plugin.protocols import Panel, PanelView
 from rpd_core.plugin.registry import Registration, Registry
 from rpd_pictures.panels import Gathered
-from rpd_report.blocks import ROOM, Room, ShownPlane, checked_blocks, plain_name
+from rpd_report.blocks import ROOM, Room, Shown, ShownPlane, checked_blocks, plain_name
 
 
 @dataclass(frozen=True)
@@ -20,7 +19,7 @@ class ShownPanel:
     """What it is called, and by whom it is offered."""
     title: str
     """Its heading."""
-    blocks: tuple[Any, ...] = ()
+    blocks: tuple[Shown, ...] = ()
     """Paragraphs, images and planes, checked."""
     fault: str = ""
     """Why there is nothing to see; empty if there is."""

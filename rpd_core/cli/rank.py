@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from rpd_core.results.run import Run
 
 
-@shared.reporting
 def rank_command(
     run: options.RunPath = None,
     measure: options.Measure = None,

@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray
     from rpd_core.pruning.curves import ShownCurve
 
-GRID = np.linspace(0.0, 1.0, 101)
+_GRID = np.linspace(0.0, 1.0, 101)
 """Shares at which curves of different runs are compared."""
-AXES = ("states", "steps")
 _PORTFOLIO = Line(BLUE, "-", 2.0)
 
 
@@ -45,13 +44,13 @@ class Band:
 
 def band_of(runs: Sequence[Sequence[ShownCurve]], axis: str) -> Band:
     """Return the mean over runs of the best share of the return that at most a share gives."""
-    rows = np.array([best_at(curves, axis) for curves in runs])
+    rows = np.array([_best_at(curves, axis) for curves in runs])
     mean, least, most = rows.mean(axis=0), rows.min(axis=0), rows.max(axis=0)
     std = rows.std(axis=0, ddof=1) if len(rows) > 1 else 0.0
     return Band(mean, np.clip(mean - std, least, most), np.clip(mean + std, least, most))
 
 
-def best_at(curves: Sequence[ShownCurve], axis: str) -> FloatArray:
+def _best_at(curves: Sequence[ShownCurve], axis: str) -> FloatArray:
     """Return the best share of the return of some curves with at most each share of the grid.
 
     Below the smallest share that was tried stands what that one gave: nothing is known there.
@@ -60,7 +59,7 @@ def best_at(curves: Sequence[ShownCurve], axis: str) -> FloatArray:
     order = np.argsort(x, kind="stable")
     returns = np.concatenate([curve.returns for curve in curves])
     best = np.maximum.accumulate(returns[order])
-    place = np.searchsorted(x[order], GRID + 1e-9, side="right") - 1
+    place = np.searchsorted(x[order], _GRID + 1e-9, side="right") - 1
     return np.asarray(best[np.maximum(place, 0)])
 
 
@@ -91,8 +90,8 @@ def draw_bands(
 
 
 def _draw(axes: Axes, band: Band, style: Line, name: str) -> None:
-    axes.fill_between(GRID, band.low, band.high, color=style.color, alpha=0.12, linewidth=0)
+    axes.fill_between(_GRID, band.low, band.high, color=style.color, alpha=0.12, linewidth=0)
     axes.plot(
-        GRID, band.mean, color=style.color, linestyle=style.dashes, linewidth=style.width,
+        _GRID, band.mean, color=style.color, linestyle=style.dashes, linewidth=style.width,
         label=name,
     )  # fmt: skip

@@ -27,17 +27,12 @@ _MARKS = {
 }
 
 
-def decisions_data(run: Run, count: int = 15) -> tuple[Decision, ...]:
-    """Return the first decisions of the list."""
+@house_style()
+def draw_decisions(run: Run, count: int = 15) -> Figure:
+    """Draw one line per decision, the first on top, with what is done and how often it is met."""
     rows = run.top(count)
     if not rows:
         raise ConfigError("no state has enough episodes in each arm: there is no list to draw")
-    return rows
-
-
-@house_style()
-def draw_decisions(rows: Sequence[Decision]) -> Figure:
-    """Draw one line per decision, the first on top, with what is done and how often it is met."""
     figure = new_figure(7.2, 0.9 + 0.24 * len(rows))
     axes = figure.subplots()
     axes.axvline(0, color=BLACK, linewidth=0.8)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 from matplotlib.figure import Figure
 
 from rpd_core.errors import ConfigError
@@ -19,47 +15,26 @@ from rpd_pictures.figures.style import (
     shared_legend,
 )
 
-if TYPE_CHECKING:
-    from rpd_core.pruning.records import Deletion
-
-
-@dataclass(frozen=True)
-class DeletionData:
-    """What the figure shows."""
-
-    curves: Mapping[str, Deletion]
-    """By measure."""
-    original: float
-    """Mean return of the policy as it is."""
-    default_everywhere: float
-    """Mean return of acting by default everywhere."""
-
-
-def deletion_data(run: Run) -> DeletionData:
-    """Return the deletion curves of an analysis."""
-    summary = run.summary
-    if not summary.deletion:
-        raise ConfigError(f"no deletion was measured in analysis {summary.analysis!r}")
-    original = summary.original
-    return DeletionData(summary.deletion, original.return_mean, original.default_everywhere)
-
 
 @house_style()
-def draw_deletion(data: DeletionData) -> Figure:
+def draw_deletion(run: Run) -> Figure:
     """Draw the return against the share of states, and of steps, that act by default."""
+    curves, original = run.summary.deletion, run.summary.original
+    if not curves:
+        raise ConfigError(f"no deletion was measured in analysis {run.summary.analysis!r}")
     figure = new_figure(6.8, 3.0)
     left, right = figure.subplots(1, 2, sharey=True)
-    styles = line_styles(list(data.curves))
-    for name, one in data.curves.items():
+    styles = line_styles(list(curves))
+    for name, one in curves.items():
         style = styles[name]
         look = {"color": style.color, "marker": "o", "markersize": 3.0}
         left.plot(one.states, one.returns, label=f"without the first states by {name}", **look)
         pairs = sorted(zip(one.steps, one.returns, strict=True))
         right.plot(*zip(*pairs, strict=True), **look)
     for axes in (left, right):
-        axes.axhline(data.original, color=GREY, linewidth=0.8, label="policy as it is")
+        axes.axhline(original.return_mean, color=GREY, linewidth=0.8, label="policy as it is")
         axes.axhline(
-            data.default_everywhere, color=GREY, linewidth=0.8, linestyle=(0, (3, 2)),
+            original.default_everywhere, color=GREY, linewidth=0.8, linestyle=(0, (3, 2)),
             label="default action everywhere",
         )  # fmt: skip
         in_percent(axes.xaxis)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -13,50 +11,32 @@ from matplotlib.figure import Figure
 from rpd_core.results.run import Run
 from rpd_pictures.figures.style import house_style, in_whole_numbers, line_styles, new_figure
 
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import FloatArray
-
 _COLUMNS = 3
 
 
-@dataclass(frozen=True)
-class RankedScores:
-    """The scores of one measure in rank order."""
-
-    scores: FloatArray
-    """The highest first."""
-    tied: float
-    """Share of the states that have the score of another."""
-
-
-def scores_data(run: Run, measures: Sequence[str] = ()) -> Mapping[str, RankedScores]:
-    """Rank the states by some measures, or by all of the analysis."""
-    found = {}
-    for name in measures or run.asked.settings.measures:
-        ranking = run.ranked(name) if measures else run.ranked_as_stored(name)
-        tied = int(ranking.tie_blocks().sum()) / max(len(ranking), 1)
-        found[ranking.name] = RankedScores(ranking.scores[ranking.order], tied)
-    return found
-
-
 @house_style()
-def draw_scores(data: Mapping[str, RankedScores]) -> Figure:
-    """Draw one small panel per measure, each on a scale of its own."""
-    columns = min(_COLUMNS, len(data))
-    rows = math.ceil(len(data) / columns)
+def draw_scores(run: Run, measures: Sequence[str] = ()) -> Figure:
+    """Draw one small panel for each of some measures, or of all, each on a scale of its own."""
+    names = measures or run.asked.settings.measures
+    read = run.ranked if measures else run.ranked_as_stored
+    rankings = [read(name) for name in names]
+    columns = min(_COLUMNS, len(rankings))
+    rows = math.ceil(len(rankings) / columns)
     figure = new_figure(2.4 * columns, 1.6 * rows + 0.4)
     panels = figure.subplots(rows, columns, squeeze=False, sharex=True).ravel()
-    styles = line_styles(list(data))
-    for axes, (name, one) in zip(panels, data.items(), strict=False):
-        ranks = np.arange(1, len(one.scores) + 1)
-        axes.plot(ranks, one.scores, color=styles[name].color, drawstyle="steps-mid")
-        axes.fill_between(ranks, one.scores, color=styles[name].color, alpha=0.12, step="mid", lw=0)
+    styles = line_styles([one.name for one in rankings])
+    for axes, one in zip(panels, rankings, strict=False):
+        ranks, scores = np.arange(1, len(one) + 1), one.scores[one.order]
+        color = styles[one.name].color
+        axes.plot(ranks, scores, color=color, drawstyle="steps-mid")
+        axes.fill_between(ranks, scores, color=color, alpha=0.12, step="mid", lw=0)
         axes.set_xscale("log")
         in_whole_numbers(axes.xaxis)
-        axes.set_title(f"{name} ({one.tied:.0%} tied)", loc="left", fontsize=8)
-    for axes in panels[len(data) :]:
+        tied = int(one.tie_blocks().sum()) / max(len(one), 1)
+        axes.set_title(f"{one.name} ({tied:.0%} tied)", loc="left", fontsize=8)
+    for axes in panels[len(rankings) :]:
         axes.remove()
-    for axes in panels[max(len(data) - columns, 0) : len(data)]:
+    for axes in panels[max(len(rankings) - columns, 0) : len(rankings)]:
         axes.tick_params(labelbottom=True)  # also where the row below is not full
     figure.supxlabel("rank of the state", fontsize=8)
     figure.supylabel("score", fontsize=8)

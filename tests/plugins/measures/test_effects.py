@@ -82,7 +82,6 @@ def test_shrinking_draws_states_with_little_evidence_together(name: str) -> None
     unit = 1 / (given.episodes / (2 * np.repeat([5, 20, 200, 5000], 25))) if name == "impact" else 1
     before, after = plain.values / unit, drawn.values / unit
     assert after[:25].std() < before[:25].std() / 2
-    mean, deviation = shrunken(difference, error, plenty)
     np.testing.assert_allclose(after[75:], before[75:], atol=0.01)
     assert abs(after[:25].mean() - 0.2) < 0.05
 
@@ -102,6 +101,7 @@ def test_shrunken_effect_is_that_of_the_states_with_ten_episodes_in_each_arm() -
     given = worlds()
     difference, error = agresti_caffo_parts(given.spectrum)
     plenty = np.repeat([False, True, True, True], 25)
+    mean, deviation = shrunken(difference, error, plenty)
     np.testing.assert_array_equal(found("effect:shrunken,z=2", given).values, mean - 2 * deviation)
 
 

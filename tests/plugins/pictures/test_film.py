@@ -18,7 +18,8 @@ from strangers import WORLDS, having, plugin
 
 import rpd
 from rpd_core.errors import RpdError
-from rpd_pictures.cards import COLOURS, GAP, picture_in, shortened, wrapped, writable
+from rpd_pictures.cards import COLOURS, picture_in, shortened, wrapped, writable
+from rpd_pictures.files import GAP
 
 
 @pytest.fixture(scope="module")

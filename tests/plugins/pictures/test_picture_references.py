@@ -15,10 +15,11 @@ import pytest
 from PIL import Image
 
 from rpd_core.pruning.curves import ShownCurve
-from rpd_pictures.cards import Card, draw_card, side_by_side
+from rpd_pictures.cards import Card, draw_card
 from rpd_pictures.figures.curves import CurvesData, draw_curves
 from rpd_pictures.figures.map import MapData, draw_plane
 from rpd_pictures.figures.style import rendered
+from rpd_pictures.files import side_by_side
 
 FOLDER = Path(__file__).parent / "references"
 WIDTH = 160

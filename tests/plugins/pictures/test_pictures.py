@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import shutil
@@ -28,8 +29,8 @@ from rpd_core.results.verification import verify
 from rpd_pictures import cards, files
 from rpd_pictures.clips import ClipJob, choose_pairs, film_pairs
 from rpd_pictures.pictures import take_pictures, visits_of
-from rpd_pictures.portraits import Sighting, affordable
-from rpd_pictures.scene import Scene, gathered_by
+from rpd_pictures.portraits import Visit, affordable
+from rpd_pictures.scene import Scene
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +148,7 @@ def test_pictures_that_are_there_are_not_taken_again(run: rpd.Run, tmp_path: Pat
 
 
 def test_states_that_cost_too_many_steps_go_without() -> None:
-    seen = [Sighting(1, 0, 9), Sighting(2, 1, 99), Sighting(3, 0, 19), Sighting(4, 2, 4)]
+    seen = [Visit(1, 0, 9), Visit(2, 1, 99), Visit(3, 0, 19), Visit(4, 2, 4)]
     assert [one.key for one in affordable(seen, 25)] == [1, 3, 4]
     assert affordable(seen, 1000) == seen
 
@@ -367,9 +368,8 @@ def test_what_panels_gather_is_stored_and_a_broken_one_is_noted(pictured: rpd.Ru
     session = session_at(pictured.path, corridor(evidence=2))
     done = rpd.Run(pictured.path, pictured.name, session.setup)
     panels = {"good": Gathers(), "raises": Raises(), "junk": Junk()}
-    pictures = take_pictures(
-        session, done, again=True, gather=lambda scene: gathered_by(panels, scene, heard.append)
-    )
+    session = dataclasses.replace(session, note=heard.append)
+    pictures = take_pictures(session, done, again=True, panels=panels)
     assert set(pictures.panels) == {"good"}
     assert pictures.panels["good"]["fates.txt"].read_bytes()[:4] in (b"True", b"Fals")
     assert [text.split(":")[0] for text in heard] == [

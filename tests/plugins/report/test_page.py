@@ -295,6 +295,7 @@ def test_planes_of_all_panels_share_the_numbers_that_a_page_can_hold() -> None:
 
 def test_texts_of_a_panel_are_cut() -> None:
     (block,) = checked_blocks([Paragraph("a" * 10_000)], Room())
+    assert isinstance(block, Paragraph)
     assert block.text == "a" * 4000 + "…"
 
 
@@ -305,8 +306,8 @@ def test_data_inside_the_page_cannot_end_its_script() -> None:
 
 
 def test_values_on_a_grid_have_a_bin_each_and_others_share_some() -> None:
-    found = binned(np.array([0.0, 0.1, 0.3, 0.1]))
-    assert found["at"] == [0, 1, 3, 1]
-    assert found["width"] == pytest.approx(0.1)
-    assert found["start"] == pytest.approx(-0.05)
-    assert max(binned(np.random.default_rng(0).random(500))["at"]) == 39
+    found = binned("height", " m", np.array([0.0, 0.1, 0.3, 0.1]))
+    assert found.at.tolist() == [0, 1, 3, 1]
+    assert found.width == pytest.approx(0.1)
+    assert found.start == pytest.approx(-0.05)
+    assert binned("x", "", np.random.default_rng(0).random(500)).at.max() == 39
