@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import rpd_core
 
 if TYPE_CHECKING:
+    from rpd.calls import build_suite as build_suite
+    from rpd.calls import merge_runs as merge_runs
+    from rpd.calls import run as run
     from rpd.face import Run as Run
-    from rpd.face import build_suite as build_suite
-    from rpd.face import merge_runs as merge_runs
     from rpd.face import open_run as open_run
     from rpd.face import report as report
-    from rpd.face import run as run
     from rpd_compare.compare import compare as compare
     from rpd_compare.records import Comparison as Comparison
     from rpd_core import *  # type: ignore[assignment]  # noqa: F403
@@ -37,14 +37,14 @@ _OWN = {
     "Reproduction": "rpd_studies.paper:Reproduction",
     "Run": "rpd.face:Run",
     "bench": "rpd_studies.bench:bench",
-    "build_suite": "rpd.face:build_suite",
+    "build_suite": "rpd.calls:build_suite",
     "compare": "rpd_compare.compare:compare",
     "grid": "rpd_studies.grid:grid",
-    "merge_runs": "rpd.face:merge_runs",
+    "merge_runs": "rpd.calls:merge_runs",
     "open_run": "rpd.face:open_run",
     "report": "rpd.face:report",
     "reproduce": "rpd_studies.reproduce:reproduce",
-    "run": "rpd.face:run",
+    "run": "rpd.calls:run",
     "validate": "rpd_studies.validation:validate",
     "vary": "rpd_studies.sensitivity:vary",
 }

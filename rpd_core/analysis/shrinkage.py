@@ -32,24 +32,6 @@ def shrunken(
     return (precision * estimate + known * centre) / total, 1 / np.sqrt(total)
 
 
-def lower_bound(
-    estimate: FloatArray, error: FloatArray, fitted_on: BoolArray, z: float = 1.0
-) -> FloatArray:
-    """Return the shrunken effect minus z of its standard deviations; finite for every state."""
-    mean, deviation = shrunken(estimate, error, fitted_on)
-    return mean - z * deviation
-
-
-def impact_bound(bound: FloatArray, episodes: FloatArray) -> FloatArray:
-    """Return positive lower bounds of effects times the episodes that visit the state.
-
-    That is how many failures acting by default there accounts for; states whose effect may as well
-    be 0 keep their bound and so come after all others. Such a list comes back better than one by
-    effect alone, and tells of states with smaller effects that more episodes reach.
-    """
-    return np.where(bound > 0, bound * episodes, bound)
-
-
 def fit_normal(estimate: FloatArray, error: FloatArray) -> tuple[float, float]:
     """Return centre and spread of the normal distribution that true effects seem to come from.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rpd_core.analysis.intervals import arm_sizes
 from rpd_core.analysis.suite import merge_with_sums
 from rpd_core.plugin.protocols import Evidence, Returns, Spectrum, States, Suite
 
@@ -131,6 +132,5 @@ def _count(state: IntArray, passed: FloatArray, fate: BoolArray, count: int) -> 
 
 def identified(spectrum: Spectrum, at_least: int) -> BoolArray:
     """Return which states have at least this many episodes in each arm."""
-    mutated = spectrum.mutated_failed + spectrum.mutated_passed
-    kept = spectrum.kept_failed + spectrum.kept_passed
+    mutated, kept = arm_sizes(spectrum)
     return np.asarray((mutated >= at_least) & (kept >= at_least))

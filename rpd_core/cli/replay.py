@@ -35,7 +35,7 @@ def replay_command(
     as_json: options.Json = False,
 ) -> None:
     """Play a stored episode again, step by step; exit code 3 if its return differs."""
-    from rpd_core.api import open_run
+    from rpd_core.results.run import open_run
 
     path, wanted = shared.run_and(run, episode, "EPISODE", "rpd replay RUN suite:0")
     with output_for_the_answer(), guarded(wanted, stall_timeout):

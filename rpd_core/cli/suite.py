@@ -44,9 +44,10 @@ def suite_command(
     with shared.progress_bars() as progress:
         work.check(typed)
         from rpd_core import pipeline
-        from rpd_core.api import directory_for, open_run, resolve_call, session_for
+        from rpd_core.api import directory_for, resolve_call, session_for
         from rpd_core.cli.cost import consider, work_left
         from rpd_core.cli.text import print_suite
+        from rpd_core.results.run import open_run
         from rpd_core.store.codec import to_plain
 
         config = None if run is None else stored_config(run)

@@ -8,12 +8,18 @@ import pytest
 from rpd_core.analysis.shrinkage import (
     fit_normal,
     hidden_spread,
-    impact_bound,
-    lower_bound,
     shrunken,
 )
 
 EVERY = np.ones(2, dtype=np.bool_)
+
+
+def lower_bound(
+    estimate: np.ndarray, error: np.ndarray, fitted_on: np.ndarray, z: float = 1.0
+) -> np.ndarray:
+    """Return what a measure ranks by: the shrunken effect minus z of its deviations."""
+    mean, deviation = shrunken(estimate, error, fitted_on)
+    return mean - z * deviation
 
 
 def drawn(states: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -81,11 +87,6 @@ def test_estimates_that_chance_alone_explains_keep_their_order() -> None:
     assert bound[0] > bound[1] == bound[3] > bound[2]
 
 
-def test_impact_weighs_sure_effects_by_how_many_episodes_they_touch() -> None:
-    bound, episodes = np.array([0.4, 0.1, -0.1, -0.2]), np.array([10.0, 100.0, 1000.0, 1.0])
-    np.testing.assert_allclose(impact_bound(bound, episodes), [4, 10, -0.1, -0.2])
-
-
 def test_what_chance_may_hide_is_one_error_of_a_fitted_variance() -> None:
     """Of 201 estimates with error 0.1 the variance has the error 0.01 * sqrt(2 / 200) = 0.001."""
     assert hidden_spread(np.full(201, 0.1)) ** 2 == pytest.approx(0.001)
@@ -100,4 +101,4 @@ def test_without_a_visible_spread_effects_still_tell_states_apart() -> None:
     assert fit_normal(estimate, error)[1] == 0.0
     episodes = np.array([100.0] * 100 + [200.0, 100.0])
     bound = lower_bound(estimate, error, np.ones(102, dtype=np.bool_))
-    assert impact_bound(bound, episodes).argmax() == 101
+    assert np.where(bound > 0, bound * episodes, bound).argmax() == 101

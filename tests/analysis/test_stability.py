@@ -10,7 +10,7 @@ import pytest
 
 from rpd_core.analysis.intervals import agresti_caffo_parts, arm_sizes, effect_interval
 from rpd_core.analysis.intervals import effect as effect_of
-from rpd_core.analysis.shrinkage import lower_bound
+from rpd_core.analysis.shrinkage import shrunken
 from rpd_core.analysis.spectrum import count_spectrum
 from rpd_core.analysis.stability import (
     CountedVisits,
@@ -32,7 +32,8 @@ def effect(drawn: Drawn) -> np.ndarray:
 def shrunken_score(drawn: Drawn) -> np.ndarray:
     difference, error = agresti_caffo_parts(drawn.spectrum)
     mutated, kept = arm_sizes(drawn.spectrum)
-    return lower_bound(difference, error, (mutated >= 10) & (kept >= 10))
+    mean, deviation = shrunken(difference, error, (mutated >= 10) & (kept >= 10))
+    return mean - deviation
 
 
 def made(

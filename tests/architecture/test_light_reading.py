@@ -33,8 +33,8 @@ print(json.dumps(told))
 """
 OPENED = """
 import json, sys
-import rpd_core
-run = rpd_core.open_run(sys.argv[1])
+import rpd
+run = rpd.open_run(sys.argv[1])
 told = {"code": 0, "decisions": len(run.summary.decisions), "kept": run.policy(0.9).kept}
 told["loaded"] = [name for name in json.loads(%r) if name in sys.modules]
 print(json.dumps(told))
