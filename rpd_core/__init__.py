@@ -23,13 +23,13 @@ from rpd_core.plugin.hookspecs import hookimpl
 from rpd_core.plugin.protocols import *  # noqa: F403
 
 if TYPE_CHECKING:
-    from rpd_core.api import as_environment, as_policy, build_suite, merge_runs, open_run, run
+    from rpd_core.api import as_environment, as_policy, build_suite, merge_runs, run
     from rpd_core.chance import Draws
     from rpd_core.execute.files import contents, deliver, perform
     from rpd_core.play.actions import first_action, in_every_lane, random_actions
     from rpd_core.plugin.importing import import_attribute
     from rpd_core.results.predictor import PrunedPredictor
-    from rpd_core.results.run import Run
+    from rpd_core.results.run import Run, open_run
     from rpd_core.results.tables import RankingTable
 
 _LAZY = {
@@ -47,7 +47,7 @@ _LAZY = {
     "import_attribute": "rpd_core.plugin.importing",
     "in_every_lane": "rpd_core.play.actions",
     "merge_runs": "rpd_core.api",
-    "open_run": "rpd_core.api",
+    "open_run": "rpd_core.results.run",
     "random_actions": "rpd_core.play.actions",
     "run": "rpd_core.api",
 }

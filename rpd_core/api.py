@@ -28,7 +28,7 @@ from rpd_core.plugin.protocols import Environment, Executor, PolicyLoader
 from rpd_core.plugin.registry import Registry, installed
 from rpd_core.results.like import Like, learned_suffix, request_like, with_what_was_learned
 from rpd_core.results.requests import stored_request
-from rpd_core.results.run import Run
+from rpd_core.results.run import Run, open_run
 from rpd_core.run_names import default_directory
 from rpd_core.store import merge
 from rpd_core.store.directory import PROCESS, RunDirectory
@@ -294,14 +294,3 @@ def directory_for(call: Call, setup: Setup) -> RunDirectory:
     if setup.config.live:  # no other process may go on with it: a notebook begins anew
         path = path.with_name(f"{path.name}_{PROCESS[:8]}")
     return RunDirectory(path)
-
-
-def open_run(path: str | os.PathLike[str], analysis: str | None = None) -> Run:
-    """Open a stored run for reading: nothing is played, locked or written.
-
-    Neither the policy nor the environment need be there. `analysis` names one of those stored;
-    none: the latest. A run without a finished analysis can be opened, too.
-    """
-    directory = RunDirectory(Path(path))
-    directory.stored()  # raises where it is not a run
-    return Run(directory.path, directory.choose_analysis(analysis))

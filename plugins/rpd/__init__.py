@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from rpd_core import *  # type: ignore[assignment]  # noqa: F403
     from rpd_studies.bench import bench as bench
     from rpd_studies.grid import grid as grid
+    from rpd_studies.paper import Reproduction as Reproduction
     from rpd_studies.reproduce import reproduce as reproduce
-    from rpd_studies.reproduction import Reproduction as Reproduction
     from rpd_studies.results import Grid as Grid
     from rpd_studies.sensitivity import vary as vary
     from rpd_studies.validation import validate as validate
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _OWN = {
     "Comparison": "rpd_compare.records:Comparison",
     "Grid": "rpd_studies.results:Grid",
-    "Reproduction": "rpd_studies.reproduction:Reproduction",
+    "Reproduction": "rpd_studies.paper:Reproduction",
     "Run": "rpd.face:Run",
     "bench": "rpd_studies.bench:bench",
     "build_suite": "rpd.face:build_suite",

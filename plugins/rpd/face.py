@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, overload
 
 from rpd_core import api
+from rpd_core.results import run as stored_run
 from rpd_core.results.run import Run as StoredRun
 from rpd_report.notebook import TopDecisions, answer_as_html, unfinished_as_html
 
@@ -95,7 +96,7 @@ def report(run: StoredRun | str | os.PathLike[str], path: str | Path | None = No
     """Write the page of a run, into its directory or elsewhere, and return where it is."""
     from rpd_report.page import write_page  # it takes a while to import
 
-    opened = run if isinstance(run, StoredRun) else api.open_run(run)
+    opened = run if isinstance(run, StoredRun) else stored_run.open_run(run)
     return write_page(opened, None if path is None else Path(path))
 
 
@@ -111,6 +112,6 @@ def _shown(function: Callable[P, StoredRun]) -> Callable[P, Run]:
 
 
 run = _shown(api.run)
-open_run = _shown(api.open_run)
+open_run = _shown(stored_run.open_run)
 build_suite = _shown(api.build_suite)
 merge_runs = _shown(api.merge_runs)

@@ -19,7 +19,6 @@ _FIRST = 0.1
 """Share of the states that `--fail-under` looks at."""
 
 
-@shared.reporting
 def compare_command(
     a: Annotated[Path, typer.Argument(metavar="RUN_A", help="Run whose rankings are used.")],
     b: Annotated[Path, typer.Argument(metavar="RUN_B", help="Run to compare it with.")],

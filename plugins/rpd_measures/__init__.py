@@ -27,8 +27,6 @@ def rpd_measures() -> list[Component]:
             "regression",
             "rpd_measures.regression:Regression",
             "All states at once, by least squares",
-            requires=("scipy",),
-            install="ranking-policy-decisions[regression]",
         ),
         *_similarities(),
         *_agreements(),

@@ -26,7 +26,6 @@ def _film_option(flag: str, text: str) -> Any:
     return typer.Option(flag, help=text, rich_help_panel="Films and traces")
 
 
-@shared.reporting
 @plays
 def draw_command(
     *,
@@ -118,7 +117,7 @@ def _two(pair: str | None) -> tuple[str, str] | None:
 def _drawn(
     where: Path, analysis: str | None, name: str, out: Path | None, given: dict[str, Any]
 ) -> Any:
-    from rpd_core.api import open_run
+    from rpd_core.results.run import open_run
     from rpd_pictures.drawing import draw
 
     return draw(open_run(where, analysis), name, out, **given)

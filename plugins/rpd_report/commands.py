@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from rpd_core.store.session import Session
 
 
-@shared.reporting
 def report_command(
     run: options.RunPath = None,
     analysis: options.AnalysisName = None,
@@ -46,7 +45,6 @@ def write_after_run(session: Session, run: Run) -> Path:
     return write_page(run)
 
 
-@shared.reporting
 def explain_command(
     run: options.RunPath = None,
     state: Annotated[

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from rpd_core.errors import counted
 from rpd_core.plugin.registry import Registry
-from rpd_core.pruning.deletion import Deletion
-from rpd_core.pruning.refine import MEASURE
+from rpd_core.pruning.records import REFINED, Deletion
 from rpd_core.results.records import Policy, Summary
 from rpd_core.results.rules import rule_lines
 from rpd_core.results.sentences import growth_words, list_notes
@@ -92,7 +91,7 @@ def _without_digits(condition: str) -> str:
 
 def confirmed(policy: Policy) -> str:
     """Return on what the figures of the pruned policy stand."""
-    found_by = "refining" if policy.measure == MEASURE else policy.measure
+    found_by = "refining" if policy.measure == REFINED else policy.measure
     outcome = OUTCOMES.get(policy.outcome, policy.outcome)
     text = (
         f"{outcome[:1].upper()}{outcome[1:]} on {policy.episodes} fresh episodes that had "

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from rpd_core.analysis.analysis import Analysis
+from rpd_core.analysis.decisions import judged_states
+from rpd_core.analysis.intervals import effect
+from rpd_core.analysis.records import Stability
 from rpd_core.analysis.recurrence import Recurrence, counted_visits
-from rpd_core.analysis.stability import Stability
 from rpd_core.api import Call, resolve_call, session_for, tidy
 from rpd_core.config.configuration import Configuration
 from rpd_core.config.resolve import RESERVED, Setup, choose
@@ -29,12 +34,15 @@ from rpd_studies.bench_results import (
     SeedFigures,
     bench_of,
     choosing_seeds,
-    looked_up,
     seed_figures,
 )
 from rpd_studies.cells import Swept, sweep_suite
-from rpd_studies.lists import Lists, lists_of
 from rpd_studies.series import play_each, series
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rpd_core.plugin.protocols import FloatArray, KeyArray
 
 
 def bench(
@@ -173,3 +181,80 @@ def _folder(call: Call, setup: Setup) -> Path:
     config = dataclasses.replace(setup.config, settings=settings)
     name = base_name(dataclasses.replace(setup, config=config))
     return RUNS / f"bench_{name}_{config.digest()}"
+
+
+LONGEST = 50
+"""States of a list that are looked up in another suite."""
+FIRST = 10
+"""Those of them that are shown first."""
+
+
+@dataclass(frozen=True)
+class Lists:
+    """The first states by every measure, and the effects of all states with evidence."""
+
+    first: Mapping[str, KeyArray]
+    """By measure, the keys of the first states with evidence."""
+    keys: KeyArray
+    """Keys of all states with evidence, ascending."""
+    effects: FloatArray
+    """Their effects."""
+    learned: str = ""
+    """Digest of what the abstraction has learned: other states cannot be looked up."""
+
+
+@dataclass(frozen=True)
+class Holding:
+    """What another suite says of a list."""
+
+    holds: float
+    """Share of the first fifty with a positive effect there; 0 counts those without evidence."""
+    effect: float
+    """Mean effect there of the first ten; 0 counts for those without evidence."""
+
+
+def lists_of(analysis: Analysis, evidence: int, learned: str) -> Lists:
+    """Return the first states by every measure of an analysis."""
+    counted = analysis.counted
+    judged = judged_states(counted, evidence)
+    first = {}
+    for name, ranking in analysis.rankings.items():
+        rows = ranking.order[judged[ranking.order]][:LONGEST]
+        first[name] = counted.states.key[rows]
+    effects = effect(counted.spectrum)[judged]
+    return Lists(first, counted.states.key[judged], effects, learned)
+
+
+def holding(listed: KeyArray, other: Lists) -> Holding | None:
+    """Look up the states of a list in another suite; None if there are none."""
+    if not len(listed):
+        return None
+    found = np.zeros(len(listed))
+    place = np.searchsorted(other.keys, listed)
+    place[place == len(other.keys)] = 0
+    met = other.keys[place] == listed if len(other.keys) else np.zeros(len(listed), dtype=bool)
+    found[met] = other.effects[place[met]]
+    return Holding(float((found > 0).mean()), float(found[:FIRST].mean()))
+
+
+def looked_up(
+    name: str, rows: Sequence[SeedFigures], lists: Mapping[int, Lists], asked: BenchQuestion
+) -> list[SeedFigures]:
+    """Return the figures of a measure with what the next suite says of each list.
+
+    The next of those that choose, or of those that report: neither looks at the other's suites.
+    Where an abstraction has learned other states there, nothing can be looked up.
+    """
+    found = []
+    for one in rows:
+        group = asked.judges if one.seed in asked.judges else asked.report_on
+        other = group[(group.index(one.seed) + 1) % len(group)]
+        mine, listed = lists[one.seed], lists[one.seed].first.get(name)
+        if other == one.seed or listed is None or mine.learned != lists[other].learned:
+            found.append(one)
+            continue
+        held = holding(listed, lists[other])
+        found.append(
+            one if held is None else dataclasses.replace(one, holds=held.holds, effect=held.effect)
+        )
+    return found

@@ -7,26 +7,21 @@ chosen on some seeds, and its figures, with paired differences to a base, come f
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from rpd_core.analysis.stability import Stability
+from rpd_core.analysis.records import Stability
 from rpd_core.config.configuration import Configuration
 from rpd_core.errors import ConfigError, nearest
 from rpd_core.pruning.choice import size
-from rpd_core.pruning.curves import (
-    Curve,
-    PrunedPoint,
-    area_under,
-    reaching,
-)
+from rpd_core.pruning.curves import Curve, area_under, reaching
+from rpd_core.pruning.records import PrunedPoint
 from rpd_core.pruning.references import References
 from rpd_core.pruning.sweep import Sweep
 from rpd_studies.estimates import Estimate, mean_difference
-from rpd_studies.figures import rows_of
-from rpd_studies.lists import Lists, holding
+from rpd_studies.results import rows_of
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray
@@ -205,27 +200,6 @@ def _figures(
         None if stability is None else stability.top10,
         None if stability is None else stability.top50,
     )
-
-
-def looked_up(
-    name: str, rows: Sequence[SeedFigures], lists: Mapping[int, Lists], asked: BenchQuestion
-) -> list[SeedFigures]:
-    """Return the figures of a measure with what the next suite says of each list.
-
-    The next of those that choose, or of those that report: neither looks at the other's suites.
-    Where an abstraction has learned other states there, nothing can be looked up.
-    """
-    found = []
-    for one in rows:
-        group = asked.judges if one.seed in asked.judges else asked.report_on
-        other = group[(group.index(one.seed) + 1) % len(group)]
-        mine, listed = lists[one.seed], lists[one.seed].first.get(name)
-        if other == one.seed or listed is None or mine.learned != lists[other].learned:
-            found.append(one)
-            continue
-        held = holding(listed, lists[other])
-        found.append(one if held is None else replace(one, holds=held.holds, effect=held.effect))
-    return found
 
 
 def bench_of(

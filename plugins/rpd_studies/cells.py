@@ -27,9 +27,15 @@ from rpd_core.store.codec import from_plain, parse_object, to_bytes
 from rpd_core.store.directory import PROCESS, RunDirectory
 from rpd_core.store.files import read_whole, write_whole
 from rpd_core.store.session import Session
-from rpd_studies.figures import Figures, add_answer, add_thresholds, curves_in_shares
 from rpd_studies.plan import Finish
-from rpd_studies.results import SCHEMA, CellResult
+from rpd_studies.results import (
+    SCHEMA,
+    CellResult,
+    Figures,
+    add_answer,
+    add_thresholds,
+    curves_in_shares,
+)
 
 RESULTS = "cells"
 """Folder of the stored results."""

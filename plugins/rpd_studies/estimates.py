@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.analysis.intervals import two_sided_z
+from rpd_core.analysis.quantiles import two_sided_t, two_sided_z
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, FloatArray
@@ -59,30 +59,6 @@ def mean_interval(values: FloatArray) -> Estimate:
     error = float(values.std(ddof=1)) / np.sqrt(count)
     reach = float(two_sided_t(0.95, count - 1) * error)
     return Estimate(mean, mean - reach, mean + reach)
-
-
-def two_sided_t(level: float, degrees: int) -> float:
-    """Return between minus what and what a t-distributed number lies with this chance."""
-    low, high = 0.0, float(np.pi / 2)
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _t_chance(middle, degrees) < level else (low, middle)
-    return float(np.sqrt(degrees) * np.tan(low))
-
-
-def _t_chance(angle: float, degrees: int) -> float:
-    """Return the chance that |t| is below sqrt(degrees) * tan(angle).
-
-    A finite sum for whole degrees of freedom: Abramowitz and Stegun, 26.7.3 and 26.7.4.
-    """
-    odd = degrees % 2
-    term = float(np.cos(angle)) if odd else 1.0
-    total = 0.0
-    for power in range(odd, degrees - 1, 2):
-        total += term
-        term *= float(np.cos(angle)) ** 2 * (power + 1) / (power + 2)
-    inner = float(np.sin(angle)) * total
-    return 2 / np.pi * (angle + inner) if odd else inner
 
 
 def spearman(left: Array, right: Array) -> float | None:

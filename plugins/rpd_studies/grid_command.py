@@ -11,7 +11,7 @@ from rpd_core.cli import options, shared
 from rpd_core.cli.work import Work, plays
 
 if TYPE_CHECKING:
-    from rpd_studies.estimate import PlannedGrid
+    from rpd_studies.cost import PlannedGrid
     from rpd_studies.results import Grid
 
 FAILED = 3
@@ -57,7 +57,7 @@ def show_estimate(plan: Any, work: Work, out: Path | None, as_json: bool) -> Non
     """Print the runs of a plan with what they would cost; end with a code where some would fail."""
     with shared.progress_bars("estimating") as progress:
         from rpd_core.store.codec import to_plain
-        from rpd_studies.estimate import estimate_grid, print_planned
+        from rpd_studies.cost import estimate_grid, print_planned
 
         found: PlannedGrid = estimate_grid(plan, out=out, **work.how(progress))
     if as_json:

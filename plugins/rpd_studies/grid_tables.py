@@ -17,7 +17,7 @@ from rich.table import Table
 from rpd_core.cli.text import say
 from rpd_core.errors import counted
 from rpd_core.store.files import write_whole
-from rpd_studies.figures import USUAL, heading, written
+from rpd_studies.figure_names import USUAL, heading, written
 from rpd_studies.results import Grid, GridRow
 
 _GAP = 2

@@ -17,7 +17,7 @@ from rpd_core.store.files import write_whole
 from rpd_pictures.figures.curves import draw_bands
 from rpd_pictures.figures.style import rendered, short_spec
 from rpd_studies import grid_tables, reproduction_tables
-from rpd_studies.reproduction import Reproduction
+from rpd_studies.paper import Reproduction
 from rpd_studies.results import CellResult, Grid, GridRow
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from rpd_core.config.toml_file import read_table, refuse_trust
 from rpd_core.config.typed import check_names_and_numbers
 from rpd_core.errors import ConfigError, RpdError, SpecError, counted, nearest
 from rpd_core.plugin.registry import Registry
-from rpd_studies.figures import examples, is_figure
+from rpd_studies.figure_names import examples, is_figure
 
 Finish = Literal["answer", "sweep"]
 """How far each run goes: to the whole answer of `rpd run`, or to the curves of the sweep."""

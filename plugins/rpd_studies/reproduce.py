@@ -13,9 +13,8 @@ from rpd_core.errors import ConfigError
 from rpd_core.plugin.registry import installed
 from rpd_studies.grid import grid
 from rpd_studies.pages import write_reproduction
-from rpd_studies.paper import ACTIONS, PaperTask, paper_task
+from rpd_studies.paper import ACTIONS, PaperTask, Reproduction, paper_task, reproduction
 from rpd_studies.plan import Cell, Plan, check_plan
-from rpd_studies.reproduction import Reproduction, reproduction
 
 SHIPPED = ("MiniGrid", "CartPole")
 """Tasks whose policies ship with rpd; the ones that are played where none is named."""

@@ -14,7 +14,7 @@ from rpd_core.errors import ConfigError
 from rpd_studies.grid_command import FAILED, DryRun, show_estimate, show_files
 
 if TYPE_CHECKING:
-    from rpd_studies.reproduction import Reproduction
+    from rpd_studies.paper import Reproduction
 
 
 @options.with_settings(

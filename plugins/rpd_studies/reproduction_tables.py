@@ -12,8 +12,7 @@ from rich.table import Table
 from rpd_core.cli.text import say
 from rpd_core.errors import counted
 from rpd_studies.grid_tables import counted_seeds, markdown_table
-from rpd_studies.paper import COLUMNS, FRACTIONS, paper_task
-from rpd_studies.reproduction import Compared, ReproducedRow, Reproduction
+from rpd_studies.paper import COLUMNS, FRACTIONS, Compared, ReproducedRow, Reproduction, paper_task
 from rpd_studies.results import Spread
 
 _COLUMNS = {

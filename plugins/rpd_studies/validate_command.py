@@ -42,7 +42,7 @@ def validate_command(
     with shared.progress_bars() as progress:
         for one in default_action or ():
             check_typed_early({"default_action": one})
-        from rpd_core.api import open_run
+        from rpd_core.results.run import open_run
         from rpd_core.store.codec import to_plain
         from rpd_studies.sensitivity import Sensitivity, vary
         from rpd_studies.validation import Validation, validate

@@ -12,19 +12,17 @@ import numpy as np
 from rpd_core.analysis.analysis import Analysis, weigh
 from rpd_core.analysis.decisions import Decisions
 from rpd_core.analysis.verdicts import Verdict
-from rpd_core.api import continued
 from rpd_core.chance import Phase
 from rpd_core.errors import ConfigError, EvidenceError
 from rpd_core.plugin.protocols import Condition
 from rpd_core.pruning.confirm import mean_bounds
-from rpd_core.pruning.evaluation import Evaluations
-from rpd_core.pruning.twins import Alone, play_alone
 from rpd_core.results.run import Run
-from rpd_core.store.session import Session
 from rpd_studies.estimates import Estimate, rank_agreement, risk_difference
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray, IntArray
+    from rpd_core.pruning.twins import Alone
+    from rpd_core.store.session import Session
 
 FILE = "validation.json"
 _MOST = 0.5
@@ -123,6 +121,8 @@ def validate(
     `reached` chooses only what these reach. `workers`, `executor`, `trust_policy`, `progress` and
     `note` are as for `run`.
     """
+    from rpd_core.api import continued  # it plays; reading what was found does not
+
     with continued(run, **how) as (session, opened):
         return _validate_session(session, opened, states, episodes, reached)
 
@@ -140,6 +140,9 @@ def _validate_session(
         raise EvidenceError(f"analysis {run.name!r} lists no decision: there is nothing to check")
     chosen = choose_states(found, listed, states, session.setup.config.settings.seed)
     rows = np.array(sorted({row for group in chosen.values() for row in group.tolist()}))
+    from rpd_core.pruning.evaluation import Evaluations  # likewise
+    from rpd_core.pruning.twins import play_alone
+
     evaluations = Evaluations(session)
     played = play_alone(evaluations, found.counted.states.key[listed[rows]], episodes)
     answer = _compared(run, found, listed, chosen, rows, played)

@@ -7,20 +7,16 @@ partly as failed and partly as passed.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.errors import ConfigError
+from rpd_core.analysis.quantiles import two_sided_z
 from rpd_core.plugin.protocols import Spectrum
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import BoolArray, FloatArray
-
-_NORMAL = NormalDist()
 
 
 @dataclass(frozen=True)
@@ -98,25 +94,6 @@ def effect(spectrum: Spectrum) -> FloatArray:
     mutated, kept = arm_sizes(spectrum)
     difference = _risk(spectrum.mutated_failed, mutated) - _risk(spectrum.kept_failed, kept)
     return np.where((mutated > 0) & (kept > 0), difference, 0.0)
-
-
-def two_sided_z(level: float) -> float:
-    """Return how many standard errors an interval of this confidence reaches to each side."""
-    if not 0 < level < 1:
-        raise ConfigError(f"the confidence level must lie in (0, 1), got {level:g}; try 0.95")
-    return -_NORMAL.inv_cdf((1 - level) / 2)
-
-
-def upper_z(tail: float) -> float:
-    """Return the value that a standard normal variable exceeds with probability `tail`."""
-    return -_NORMAL.inv_cdf(tail)
-
-
-def upper_tail(z: FloatArray) -> FloatArray:
-    """Return the probability of a standard normal variable above z, exact far out, too."""
-    halves = np.asarray(z, dtype=np.float64) / math.sqrt(2)
-    flat = [math.erfc(value) for value in halves.ravel().tolist()]
-    return 0.5 * np.array(flat, dtype=np.float64).reshape(halves.shape)
 
 
 def _interval(spectrum: Spectrum, low: FloatArray, high: FloatArray) -> Interval:

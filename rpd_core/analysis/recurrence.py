@@ -10,13 +10,13 @@ import numpy as np
 
 from rpd_core.analysis.analysis import Analysis
 from rpd_core.analysis.ranking import evidence_for, scored
+from rpd_core.analysis.records import Stability
 from rpd_core.analysis.stability import (
     CountedVisits,
     Differences,
     Drawn,
     Listing,
     RankIntervals,
-    Stability,
     half_split,
     rank_intervals,
 )

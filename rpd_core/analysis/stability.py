@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rpd_core.analysis.intervals import arm_sizes
+from rpd_core.analysis.records import Stability
 from rpd_core.plugin.protocols import Returns, Spectrum
 
 if TYPE_CHECKING:
@@ -213,18 +214,6 @@ class Listing:
         rows = np.flatnonzero(listed)
         keys = rows if lots is None else lots[rows]
         return rows[np.lexsort((keys, -self.score(drawn)[rows]))]
-
-
-@dataclass(frozen=True)
-class Stability:
-    """How much the lists made from two random halves of the episodes have in common, 0 to 1."""
-
-    top10: float
-    """Share of the first ten states of one half that are among the first ten of the other."""
-    top50: float
-    """Likewise the first fifty."""
-    rank_biased: float
-    """Rank-biased overlap with persistence 0.9: the first ten weigh 86 %."""
 
 
 def half_split(

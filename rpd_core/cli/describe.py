@@ -17,7 +17,6 @@ def _names_of_the_kind(ctx: typer.Context) -> list[tuple[str, str]]:
     return complete_name(str(ctx.params.get("kind") or ""))
 
 
-@shared.reporting
 def describe_command(
     kind: Annotated[
         str,

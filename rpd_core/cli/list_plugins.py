@@ -13,7 +13,6 @@ from rpd_core.cli.console import asked_width, without_controls
 from rpd_core.plugin.discovery import BUNDLED
 
 
-@shared.reporting
 def list_plugins_command(
     kind: Annotated[
         str | None,

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from rpd_core.cli.text import say
-from rpd_core.results.decisions import TOO_FEW
+from rpd_core.results.records import TOO_FEW
 from rpd_core.results.shortening import cut, shortened
 
 if TYPE_CHECKING:

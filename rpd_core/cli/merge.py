@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from rpd_core.store.merge import Merged
 
 
-@shared.reporting
 def merge_command(
     out: Annotated[
         Path,

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rpd_core.results.run import Run
 
 
-@shared.reporting
 @options.with_settings("analysis", "answer")
 @options.with_finish
 @plays

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rpd_core.analysis.analysis import Analysis
     from rpd_core.analysis.decisions import Rules
     from rpd_core.analysis.ranking import Ranking
-    from rpd_core.analysis.stability import Stability
+    from rpd_core.analysis.records import Stability
     from rpd_core.analysis.suite import Reach
     from rpd_core.config.resolve import Chosen
     from rpd_core.plugin.protocols import BoolArray, Measure
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from rpd_core.results.run import Run
 
 
-@shared.reporting
 def rank_command(
     run: options.RunPath = None,
     measure: options.Measure = None,

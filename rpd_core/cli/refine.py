@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from rpd_core.results.run import Run
 
 
-@shared.reporting
 @options.with_finish
 @plays
 def refine_command(

@@ -21,7 +21,6 @@ _LONGEST = 200
 """Characters of a state in the table; JSON has all."""
 
 
-@shared.reporting
 def replay_command(
     run: options.RunPath = None,
     episode: Annotated[

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from rpd_core.store.session import Session
 
 
-@shared.reporting
 @options.with_settings("suite", "size", "analysis", "answer", "growth")
 @options.with_finish
 @plays

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from rpd_core.results.runs import RunRow
 
 
-@shared.reporting
 def runs_command(
     folder: Annotated[
         Path, typer.Argument(metavar="[DIR]", help="Folder that holds them; default: runs.")

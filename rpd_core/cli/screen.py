@@ -28,7 +28,7 @@ from rpd_core.results.sentences import (
 )
 
 if TYPE_CHECKING:
-    from rpd_core.pruning.curves import PrunedPoint
+    from rpd_core.pruning.records import PrunedPoint
     from rpd_core.results.records import Played, Summary, SweepFacts, Threshold
 
 

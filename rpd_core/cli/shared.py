@@ -128,7 +128,7 @@ def chosen_run(run: Path | None) -> Path:
 
 def opened_run(run: Path, analysis: str | None = None) -> Run:
     """Open a run for reading; show if its latest analysis is not the one that was finished last."""
-    from rpd_core.api import open_run
+    from rpd_core.results.run import open_run
 
     opened = open_run(run, analysis)
     lost = opened.directory.lost() if analysis is None else None

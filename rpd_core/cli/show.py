@@ -9,7 +9,6 @@ import typer
 from rpd_core.cli import options, shared
 
 
-@shared.reporting
 def show_command(
     run: options.RunPath = None,
     analysis: options.AnalysisName = None,

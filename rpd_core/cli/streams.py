@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import io
 import os
 import select
@@ -71,6 +70,8 @@ def output_for_the_answer() -> Iterator[None]:
         if sys.__stdout__ is not None:
             sys.__stdout__.flush()  # some print there on purpose
         with suppress(TypeError):  # of Windows, whose C library has no name
+            import ctypes  # needed once, at the end
+
             ctypes.CDLL(None).fflush(None)  # what C code has printed may still be in its buffers
         os.dup2(kept, 1)
         os.close(kept)

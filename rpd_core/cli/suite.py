@@ -16,7 +16,6 @@ from rpd_core.config.part_range import parse_parts
 from rpd_core.errors import ConfigError
 
 
-@shared.reporting
 @options.with_settings("suite", "size")
 @plays
 def suite_command(

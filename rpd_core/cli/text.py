@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +18,10 @@ from rpd_core.results.words import ranges_in_words
 
 if TYPE_CHECKING:
     from rpd_core.cli.cost import Cost
+    from rpd_core.play.profile import Profile
     from rpd_core.results.records import (
         SuiteFacts,
     )
-from collections.abc import Iterator
-
-from rpd_core.play.profile import Profile
 
 
 def say(console: Console, text: str, style: str | None = None, copied: bool = False) -> None:

@@ -11,7 +11,6 @@ FAULTS = 3
 """Exit code where something is wrong."""
 
 
-@shared.reporting
 def verify_command(run: options.RunPath = None, as_json: options.Json = False) -> None:
     """Check every file of a run; exit code 3 if one is not what it should be."""
     from rpd_core.results.verification import verify

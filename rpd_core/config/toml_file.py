@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,8 @@ _LARGEST = 1_000_000
 
 def read_table(path: Path) -> dict[str, Any]:
     """Return what a TOML file holds."""
+    import tomllib  # most commands read no file
+
     text = _content(path)
     try:
         return tomllib.loads(text.decode("utf-8-sig"))  # some editors begin with a byte order mark

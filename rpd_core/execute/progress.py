@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import importlib
 import sys
 import time
@@ -111,6 +110,8 @@ class NotebookBars:
 
     def as_html(self) -> str:
         """Return the bars of all stages."""
+        import html  # only a notebook shows it
+
         rows = "".join(
             f"<tr><td>{html.escape(stage)}</td>"
             f'<td><progress value="{done}" max="{max(total, 1)}"></progress></td>'

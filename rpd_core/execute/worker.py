@@ -23,18 +23,13 @@ from pathlib import Path
 from rpd_core.errors import ExecutionError, one_line
 from rpd_core.execute.files import perform
 from rpd_core.play.heartbeat import share
+from rpd_core.play.threads import one_thread
 from rpd_core.plugin.protocols import Outcome, WorkItem
 
 UNREAD = ""
 """Identity of the outcome of an item that could not be read."""
-_ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 GRACE = 5.0
 """Seconds that a worker gets to close its environments before it is killed."""
-
-
-def one_thread() -> None:
-    """Restrict numerical libraries to one thread: results and speed suffer from more."""
-    os.environ.update(_ONE_THREAD)
 
 
 class _Dismissed(BaseException):

@@ -1,12 +1,18 @@
-"""One thread for numerics while episodes are played, and the caller's number afterwards."""
+"""One thread for numerics: in a process of ours, or while episodes are played in another's."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from threadpoolctl import threadpool_limits
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def one_thread() -> None:
+    """Restrict numerical libraries that this process imports later to one thread."""
+    os.environ.update(_ONE_THREAD)
 
 
 @contextmanager
@@ -18,6 +24,8 @@ def one_numeric_thread() -> Iterator[None]:
     processes have one thread from their environment; here the number is set and put back, because
     the process may be the user's own.
     """
+    from threadpoolctl import threadpool_limits  # the command line sets `one_thread` first of all
+
     with threadpool_limits(1), _one_thread_of_torch():
         yield
 

@@ -13,7 +13,8 @@ from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.config.settings import BASELINES, BEST, Settings
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.confirm import Confirmation, Goal, Paired, confirm, kept_share
-from rpd_core.pruning.curves import Curve, PrunedPoint, reaching
+from rpd_core.pruning.curves import Curve, reaching
+from rpd_core.pruning.records import PrunedPoint
 from rpd_core.pruning.references import References
 from rpd_core.pruning.trials import Candidate, Trials, trim
 

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.pruning.tails import at_least, exceeds, furthest, quantile
+from rpd_core.analysis.quantiles import upper_t
+from rpd_core.pruning.records import GoalOutcome
+from rpd_core.pruning.tails import at_least, exceeds, furthest
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray
-
-Outcome = Literal["met", "missed", "undecided"]
 
 CONFIDENCE = 0.95
 """Of the statement that a policy said to meet its target does so, over all tries for it."""
@@ -93,7 +93,7 @@ def has_gain(played: Paired, level: float) -> bool:
     """Return whether the original is clearly above the reference."""
     whole = played.original - played.reference
     error = np.sqrt(whole.var(ddof=1) / len(whole) + played.reference_variance)
-    return bool(whole.mean() > quantile(level, len(whole) - 1) * error)
+    return bool(whole.mean() > upper_t(level, len(whole) - 1) * error)
 
 
 def _fieller(played: Paired, level: float) -> tuple[float, float]:
@@ -102,7 +102,7 @@ def _fieller(played: Paired, level: float) -> tuple[float, float]:
     gain = float(played.pruned.mean()) - played.reference
     whole = float(played.original.mean()) - played.reference
     spread = np.cov(played.pruned, played.original) / count + played.reference_variance
-    factor = quantile(level, count - 1) ** 2
+    factor = upper_t(level, count - 1) ** 2
     a = whole**2 - factor * spread[1, 1]
     b = gain * whole - factor * spread[0, 1]
     c = gain**2 - factor * spread[0, 0]
@@ -115,7 +115,7 @@ def mean_bounds(returns: FloatArray, level: float, reference: float) -> tuple[fl
     worst = min(float(returns.min()), reference)
     mean = float(returns.mean())
     error = float(returns.std(ddof=1)) / np.sqrt(len(returns))
-    reach = at_least(quantile(level, len(returns) - 1) * error, mean)
+    reach = at_least(upper_t(level, len(returns) - 1) * error, mean)
     return (
         furthest(lambda at: exceeds(returns - at, level, unseen=worst - at), mean, -reach),
         furthest(lambda at: exceeds(at - returns, level), mean, reach),
@@ -139,7 +139,7 @@ class Goal:
     margin: float
     """How far below it the lower bound may lie."""
 
-    def outcome(self, played: Paired, level: float) -> Outcome:
+    def outcome(self, played: Paired, level: float) -> GoalOutcome:
         """Return what bounds, each wrong with the given chance, say about the goal."""
         if not has_gain(played, level):
             return "undecided"
@@ -152,7 +152,7 @@ class Goal:
 class Confirmation:
     """What fresh episodes said about a pruned policy."""
 
-    outcome: Outcome
+    outcome: GoalOutcome
     looks: int
     """After how many looks."""
     level: float

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rpd_core.analysis.quantiles import upper_t
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.plugin.protocols.suite import RANKED_STEPS
-from rpd_core.pruning.tails import quantile
+from rpd_core.pruning.records import PrunedPoint
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, FloatArray, IntArray
@@ -99,7 +100,7 @@ class Curve:
         counts = once.episodes
         free = np.maximum(counts - 1, 1)
         squares = np.nansum((once.returns - once.mean_return[:, None]) ** 2, axis=1)
-        factors = np.array([quantile(_BEYOND, degrees) for degrees in free.tolist()])
+        factors = np.array([upper_t(_BEYOND, degrees) for degrees in free.tolist()])
         return np.asarray(factors * np.sqrt(squares / free / counts))
 
     def shown(self) -> ShownCurve:
@@ -170,23 +171,6 @@ def shown_curves(curves: Mapping[str, Curve], randoms: Sequence[Curve]) -> dict[
     """Return every curve as it is shown, and last the mean of the random rankings."""
     found = {name: curve.shown() for name, curve in curves.items()}
     return found | ({RANDOM: mean_curve(RANDOM, randoms).shown()} if randoms else {})
-
-
-@dataclass(frozen=True)
-class PrunedPoint:
-    """One pruned policy and what it did in the sweep; all figures are of this one policy."""
-
-    measure: str
-    """The ranking."""
-    kept: int
-    """Number of states that keep the policy."""
-    states: float
-    """Their share of all states."""
-    steps: float
-    """Share of its steps at which the policy decided."""
-    return_mean: float
-    episodes: int
-    """Test episodes behind these figures."""
 
 
 def cutoffs_for(shares: Sequence[float], states: int) -> tuple[int, ...]:

@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
 from rpd_core.analysis.ranking import Ranking
 from rpd_core.pruning.curves import curve_from, cutoffs_for
 from rpd_core.pruning.evaluation import Evaluations, ask
+from rpd_core.pruning.records import Deletion
 from rpd_core.pruning.references import References
 
 FIDELITY_SHARES = (0.1, 0.2, 0.3, 0.4)
 """Shares of steps at which explainers that mask steps are compared."""
-
-
-@dataclass(frozen=True)
-class Deletion:
-    """Returns when the first states of a ranking act by default and all others keep the policy."""
-
-    measure: str
-    """The ranking."""
-    deleted: tuple[int, ...]
-    """Number of states that act by default."""
-    states: tuple[float, ...]
-    """Their share of all states."""
-    steps: tuple[float, ...]
-    """Share of steps at which the default action acted."""
-    returns: tuple[float, ...]
-    """Mean return."""
-    fidelity: Mapping[str, float | None]
-    """Fidelity score by share of steps; null where nothing is lost, or so many never act so."""
 
 
 def measure_deletion(

@@ -16,25 +16,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpd_core.analysis.suite import concat_episodes
 from rpd_core.chance import Phase
 from rpd_core.config.identity import short_digest
 from rpd_core.config.settings import Settings
-from rpd_core.errors import StoreError
 from rpd_core.play.chunks import Evaluation, EvaluationChunk, PlayedEvaluations, perform_evaluations
 from rpd_core.plugin.protocols import Episodes, WorkItem
-from rpd_core.plugin.protocols.suite import INFO, RANKED_STEPS, PrunedColumns, columns_of
-from rpd_core.store.directory import RunDirectory
+from rpd_core.plugin.protocols.suite import PrunedColumns
+from rpd_core.pruning.stored_sweep import read_evaluation
 from rpd_core.store.files import file_stem
-from rpd_core.store.parts import Part, Parts
+from rpd_core.store.parts import Part
 from rpd_core.store.session import Session, StoredItem
-from rpd_core.store.tables import read_episodes, table_of
+from rpd_core.store.tables import table_of
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import KeyArray
-
-_OWN_COLUMNS = {*columns_of(PrunedColumns), f"{INFO}{RANKED_STEPS}"}
-"""Columns that episodes of pruned policies have beside those of others."""
 
 
 def ask(
@@ -143,40 +138,6 @@ def evaluation_table(asked: Evaluation, episodes: Episodes) -> Any:
     points = np.array(asked.points, dtype=np.int64)[episodes.index // asked.test_episodes]
     numbers = asked.test_numbers(episodes.index)
     return table_of(episodes, PrunedColumns(points[:, 0], points[:, 1], numbers))
-
-
-def read_evaluation(parts: Parts, total: int) -> Episodes:
-    """Read the `total` episodes of an evaluation; refuse one that is not complete."""
-    read = _read_parts(parts)
-    episodes = concat_episodes([read_episodes(table) for table in read])
-    if len(episodes) != total or not np.array_equal(episodes.index, np.arange(total)):
-        raise StoreError(
-            f"{str(parts.path)!r} holds {len(episodes)} of {total} episodes: run rpd prune again"
-        )
-    return episodes
-
-
-def _read_parts(parts: Parts) -> list[Any]:
-    """Read the tables of an evaluation, which have more columns than others."""
-    read = [parts.read(first, last)["episodes"] for first, last in parts.covered()]
-    if not read:
-        raise StoreError(f"{str(parts.path)!r} holds no episodes: run rpd prune again")
-    for table in read:
-        lacking = sorted(_OWN_COLUMNS - {*table.column_names})
-        if lacking:
-            raise StoreError(
-                f"{str(parts.path)!r} has no column {lacking[0]!r}: delete it and run "
-                "rpd prune again"
-            )
-    return read
-
-
-def stored_table(directory: RunDirectory, folder: str) -> Any:
-    """Read an evaluation as a table, with the columns `ranking`, `kept` and `test_episode`."""
-    import pyarrow as pa  # only for joining tables
-
-    parts = directory.evaluation(folder)
-    return pa.concat_tables(_read_parts(parts), promote_options="default")
 
 
 def folder_name(name: str, asked: Evaluation, base: str) -> str:

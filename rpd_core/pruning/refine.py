@@ -28,6 +28,7 @@ from rpd_core.pruning.choice import BATCH, Chosen, choose_policy, size
 from rpd_core.pruning.confirm import Goal
 from rpd_core.pruning.curves import curve_from
 from rpd_core.pruning.evaluation import ask
+from rpd_core.pruning.records import REFINED
 from rpd_core.pruning.references import References
 from rpd_core.pruning.trials import Candidate, Trials, ranking_of, trim
 from rpd_core.store.session import play_parts
@@ -35,8 +36,6 @@ from rpd_core.store.session import play_parts
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray, KeyArray
 
-MEASURE = "refined"
-"""What a policy that a round found is said to be found by."""
 KEPT_RATE = 0.2
 """Chance that a kept state is mutated."""
 OTHER_RATE = 0.98
@@ -306,12 +305,12 @@ def _sweep(
     asked = ask(session, everything, points, phase=Phase.REFINE, part=_SWEEP + number)
     episodes = trials.evaluations.play(f"round {number}", {name: asked})[name]
     shares = [one / states for _, one in points]
-    curve = curve_from(MEASURE, shares, [one for _, one in points], episodes)
+    curve = curve_from(REFINED, shares, [one for _, one in points], episodes)
     found = []
     for place, (order, cutoff) in enumerate(points):
         kept, steps = np.sort(ranked[order][:cutoff]), float(curve.step_shares[place])
         new = len(np.setdiff1d(kept, trials.suite_keys))
-        one = Candidate(MEASURE, kept, cutoff, shares[place], steps, new)
+        one = Candidate(REFINED, kept, cutoff, shares[place], steps, new)
         found.append((one, float(curve.mean_return[place])))
     return found
 

@@ -1,4 +1,4 @@
-"""What the points of a sweep were played on, and their curves, read from what is stored."""
+"""Episodes of pruned policies, read from what is stored, and the curves of their sweep."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
+from rpd_core.analysis.suite import concat_episodes
 from rpd_core.errors import StoreError
+from rpd_core.plugin.protocols import Episodes
 from rpd_core.plugin.protocols.suite import INFO, RANKED_STEPS, PrunedColumns, columns_of
 from rpd_core.pruning.curves import Curve
-from rpd_core.pruning.evaluation import stored_table
 from rpd_core.store.directory import RunDirectory, StoredAnalysis, SweptPoint
+from rpd_core.store.parts import Parts
+from rpd_core.store.tables import read_episodes
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray, IntArray
@@ -47,6 +51,42 @@ class Played:
             self.policy_steps[some],
             self.ranked_steps[some],
         )
+
+
+_OWN_COLUMNS = {*columns_of(PrunedColumns), f"{INFO}{RANKED_STEPS}"}
+"""Columns that episodes of pruned policies have beside those of others."""
+
+
+def read_evaluation(parts: Parts, total: int) -> Episodes:
+    """Read the `total` episodes of an evaluation; refuse one that is not complete."""
+    read = _read_parts(parts)
+    episodes = concat_episodes([read_episodes(table) for table in read])
+    if len(episodes) != total or not np.array_equal(episodes.index, np.arange(total)):
+        raise StoreError(
+            f"{str(parts.path)!r} holds {len(episodes)} of {total} episodes: run rpd prune again"
+        )
+    return episodes
+
+
+def _read_parts(parts: Parts) -> list[Any]:
+    """Read the tables of an evaluation, which have more columns than others."""
+    read = [parts.read(first, last)["episodes"] for first, last in parts.covered()]
+    if not read:
+        raise StoreError(f"{str(parts.path)!r} holds no episodes: run rpd prune again")
+    for table in read:
+        lacking = sorted(_OWN_COLUMNS - {*table.column_names})
+        if lacking:
+            raise StoreError(
+                f"{str(parts.path)!r} has no column {lacking[0]!r}: delete it and run "
+                "rpd prune again"
+            )
+    return read
+
+
+def stored_table(directory: RunDirectory, folder: str) -> Any:
+    """Read an evaluation as a table, with the columns `ranking`, `kept` and `test_episode`."""
+    parts = directory.evaluation(folder)
+    return pa.concat_tables(_read_parts(parts), promote_options="default")
 
 
 def read_curves(

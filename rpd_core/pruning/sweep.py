@@ -17,8 +17,9 @@ from rpd_core.plugin.protocols import Episodes
 from rpd_core.plugin.protocols.suite import RANKED_STEPS
 from rpd_core.pruning.choice import Chosen, choose_policies
 from rpd_core.pruning.curves import Curve, curve_from, cutoffs_for, mean_curve
-from rpd_core.pruning.deletion import Deletion, measure_deletion
+from rpd_core.pruning.deletion import measure_deletion
 from rpd_core.pruning.evaluation import Evaluations, ask
+from rpd_core.pruning.records import Deletion
 from rpd_core.pruning.references import References
 from rpd_core.pruning.stored_sweep import Played
 from rpd_core.pruning.sweep_rule import Rule, look_sizes, rule_for, undecided

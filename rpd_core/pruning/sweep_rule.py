@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from rpd_core.analysis.quantiles import upper_t
 from rpd_core.pruning.curves import Curve
 from rpd_core.pruning.references import References
-from rpd_core.pruning.tails import quantile, tilted_chance
+from rpd_core.pruning.tails import tilted_chance
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray
@@ -141,7 +142,7 @@ def stays_above(values: FloatArray, total: int, level: float, unseen: float) -> 
     if mean <= _CLOSE or count < 2:
         return False
     error = math.sqrt(float(values.var(ddof=1)) * (1 / count - 1 / total))
-    if error > _CLOSE * max(abs(mean), 1.0) and mean <= quantile(level, count - 1) * error:
+    if error > _CLOSE * max(abs(mean), 1.0) and mean <= upper_t(level, count - 1) * error:
         return False
     known = total * math.log(total / (total - count))
     with_unseen = np.append(values, unseen)

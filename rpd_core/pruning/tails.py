@@ -13,28 +13,19 @@ which for passed-or-failed returns gives the exact bound (no failure in n: the r
 from __future__ import annotations
 
 from collections.abc import Callable
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rpd_core.analysis.quantiles import upper_t, upper_tail
+
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray
 
-_NORMAL = NormalDist()
 _ROUNDS = 200
 _STEPS = 40
 """Halvings: a bound is known to a part in 2**40."""
 _CLOSE = 1e-12
-
-
-def quantile(level: float, degrees: int) -> float:
-    """Return what a t-distributed number exceeds with this chance (by Cornish and Fisher)."""
-    z = _NORMAL.inv_cdf(1 - level)
-    first = (z**3 + z) / 4
-    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
-    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
-    return z + first / degrees + second / degrees**2 + third / degrees**3
 
 
 def exceeds(
@@ -50,7 +41,7 @@ def exceeds(
     if error <= _CLOSE * max(abs(mean), 1.0):
         if mean <= _CLOSE:
             return False
-    elif mean <= quantile(level, count - 1) * error:
+    elif mean <= upper_t(level, count - 1) * error:
         return False
     if unseen is not None:
         values = np.append(values, unseen)
@@ -83,7 +74,7 @@ def tilted_chance(values: FloatArray, variance: float = 0.0, count: float | None
     width = count * saddle * float(np.sqrt(spread / count + variance))
     if root < 1e-6 or width <= 0:
         return 0.5
-    return 1 - _NORMAL.cdf(root + float(np.log(width / root)) / root)
+    return float(upper_tail(np.asarray(root + float(np.log(width / root)) / root)))
 
 
 def _cumulant(values: FloatArray, at: float) -> tuple[float, float, float]:

@@ -11,14 +11,12 @@ import numpy as np
 from rpd_core.analysis.decisions import Decisions
 from rpd_core.analysis.suite import StoredEpisodes
 from rpd_core.play.names import Names
-from rpd_core.results.records import Decision, ListFacts
+from rpd_core.results.records import TOO_FEW, Decision, ListFacts
 from rpd_core.results.words import default_words, policy_words
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray, IntArray
 
-TOO_FEW = "too few episodes"
-"""What stands in place of a verdict for a state without evidence."""
 _HARDLY = 0.01
 """Share of the unmutated episodes below which a state counts as hardly ever reached."""
 _FIRST = 50

@@ -6,11 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from rpd_core.analysis.stability import Stability
+from rpd_core.analysis.records import Stability
 from rpd_core.plugin.origins import Origin
-from rpd_core.pruning.confirm import Outcome
-from rpd_core.pruning.curves import PrunedPoint
-from rpd_core.pruning.deletion import Deletion
+from rpd_core.pruning.records import Deletion, GoalOutcome, PrunedPoint
 from rpd_core.results.words import Column, most_often, percent, reached_words, signed
 
 
@@ -19,6 +17,8 @@ def shown(heading: str, words: Callable[[Any], str] = str) -> Any:
     return field(metadata={"heading": heading, "words": words})
 
 
+TOO_FEW = "too few episodes"
+"""What stands in place of a verdict for a state without evidence."""
 _SHOWN = 60
 """Characters of a state in the short form of a decision."""
 
@@ -101,7 +101,7 @@ class FailedTry:
     """What it was found by."""
     kept: int
     """Number of states that keep the policy."""
-    outcome: Outcome
+    outcome: GoalOutcome
     """`missed` or `undecided`."""
     share: float
     """Share of the return that it kept."""
@@ -133,7 +133,7 @@ class Policy:
     """Whether it is confirmed: `outcome` is `met`."""
     episodes: int
     """Number of its fresh episodes."""
-    outcome: Outcome
+    outcome: GoalOutcome
     """`met`, `missed`, or `undecided` where all episodes that may be played settle nothing."""
     share: float
     """Share of the return that it keeps, measured from the reference."""
@@ -179,7 +179,7 @@ class RoundFacts:
     """Their share of the states of the first suite."""
     steps: float | None
     """Share of its steps at which the policy decided."""
-    outcome: Outcome | None
+    outcome: GoalOutcome | None
     """Whether it is confirmed."""
     shrunk: bool
     """Whether it is confirmed and smaller than what was confirmed before."""

@@ -23,8 +23,7 @@ from rpd_core.play.recipe import recipe_of
 from rpd_core.play.replay import PlayedAgain, play_again
 from rpd_core.plugin.registry import installed
 from rpd_core.pruning.confirm import LOOKS, block_of
-from rpd_core.pruning.evaluation import stored_table
-from rpd_core.pruning.stored_sweep import stored_return
+from rpd_core.pruning.stored_sweep import stored_return, stored_table
 from rpd_core.pruning.trials import confirm_name, ranking_of
 from rpd_core.results.kept import all_keys
 from rpd_core.results.requests import stored_request

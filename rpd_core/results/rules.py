@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rpd_core.analysis.decisions import Decisions
-from rpd_core.analysis.rules import Bound, Rule, find_rules
-from rpd_core.analysis.suite import StoredEpisodes
 from rpd_core.errors import counted
 from rpd_core.play.names import Names
 from rpd_core.plugin.protocols import Entry
@@ -16,6 +13,9 @@ from rpd_core.results.records import FoundRule, FoundRules
 from rpd_core.results.shortening import cut
 
 if TYPE_CHECKING:
+    from rpd_core.analysis.decisions import Decisions
+    from rpd_core.analysis.rules import Bound, Rule
+    from rpd_core.analysis.suite import StoredEpisodes
     from rpd_core.plugin.protocols import States
 
 _SHOWN = 6
@@ -26,6 +26,8 @@ _DECIMALS = 15
 
 def rules_in_words(found: Decisions, stored: StoredEpisodes, names: Names) -> FoundRules:
     """Return the decisions that matter as a few sentences, or why there are none."""
+    from rpd_core.analysis.rules import find_rules  # what is found is told without NumPy
+
     entries = _entries_of(found.counted.states, names)
     rules = find_rules(found, bool(entries))
     keys = [int(found.counted.states.key[rule.row]) for rule in rules.rules if rule.row is not None]

@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rpd_core.analysis.analysis import Analysis, analyse
-from rpd_core.analysis.decisions import Decisions, decide, judge_in_looks, rules_of
-from rpd_core.analysis.ranking import Ranking, ranking_columns
-from rpd_core.analysis.suite import stored_reach
-from rpd_core.config.resolve import Setup, choose
 from rpd_core.config.settings import declared
-from rpd_core.config.trust import refuse_code
 from rpd_core.errors import ConfigError, StoreError, nearest, shell_word
-from rpd_core.plugin.protocols import Suite
 from rpd_core.plugin.registry import installed
 from rpd_core.plugin.specs import shortened
-from rpd_core.pruning.curves import Curve
-from rpd_core.pruning.stored_sweep import read_curves
-from rpd_core.results.decisions import decision_rows
-from rpd_core.results.kept import KeptStates, read_kept
 from rpd_core.results.records import Decision, Policy, Summary, Threshold
-from rpd_core.results.tables import RankingTable
 from rpd_core.results.words import ranges_in_words
 from rpd_core.store.codec import from_plain
 from rpd_core.store.directory import RunDirectory, StoredAnalysis, check_configuration
 
 if TYPE_CHECKING:
+    from rpd_core.analysis.analysis import Analysis
+    from rpd_core.analysis.decisions import Decisions
+    from rpd_core.analysis.ranking import Ranking
+    from rpd_core.config.resolve import Setup
+    from rpd_core.plugin.protocols import Suite
+    from rpd_core.pruning.curves import Curve
+    from rpd_core.results.kept import KeptStates
     from rpd_core.results.replay import Replay
+    from rpd_core.results.tables import RankingTable
+
+# What is numerical is imported where it is used: most readers want the stored summary alone.
 
 
 @dataclass(frozen=True)
@@ -123,6 +122,10 @@ class Run:
         self, condition: str, typed: bool = False, first_episodes: int | None = None
     ) -> Analysis:
         """Analyse the stored suite under a condition; one that only a file names runs no code."""
+        from rpd_core.analysis.analysis import analyse
+        from rpd_core.config.resolve import choose
+        from rpd_core.config.trust import refuse_code
+
         registry, named_by = installed(), f"analysis {self.name!r} of {str(self.path)!r}"
         if self.setup is not None and condition == self.setup.config.settings.condition:
             recipe: Any = self.setup.condition
@@ -145,23 +148,31 @@ class Run:
     @cached_property
     def curves(self) -> dict[str, Curve]:
         """The pruning curve of each measure."""
-        names = self.asked.settings.measures
-        return read_curves(self.directory, self.asked, self.summary.suite.states, names)
+        return self._read_curves(self.asked.settings.measures)
 
     @cached_property
     def random_curves(self) -> list[Curve]:
         """The pruning curves of the random rankings."""
-        names = [f"random:seed={seed}" for seed in range(self.asked.settings.random_rankings)]
-        found = read_curves(self.directory, self.asked, self.summary.suite.states, names)
-        return list(found.values())
+        seeds = range(self.asked.settings.random_rankings)
+        return list(self._read_curves([f"random:seed={seed}" for seed in seeds]).values())
+
+    def _read_curves(self, names: Iterable[str]) -> dict[str, Curve]:
+        from rpd_core.pruning.stored_sweep import read_curves
+
+        return read_curves(self.directory, self.asked, self.summary.suite.states, names)
 
     def ranking(self, measure: Any = "tarantula") -> RankingTable:
         """Rank by any measure: a spec string, a recipe or a function; nothing is played."""
+        from rpd_core.analysis.ranking import ranking_columns
+        from rpd_core.results.tables import RankingTable
+
         ranking = self.ranked(measure)
         return RankingTable(ranking.name, ranking_columns(ranking, self.analysis.counted))
 
     def ranked(self, measure: Any) -> Ranking:
         """Rank by any measure; the order itself."""
+        from rpd_core.config.resolve import choose
+
         chosen = choose(installed(), "measure", measure)
         if isinstance(measure, str):
             return self.analysis.rank_by(chosen.text, chosen.recipe)
@@ -169,6 +180,8 @@ class Run:
 
     def ranked_as_stored(self, name: str, trust: bool = False) -> Ranking:
         """Rank by a measure that a file of the run names, which runs no code unless trusted."""
+        from rpd_core.config.trust import refuse_code
+
         registry, named_by = installed(), f"analysis {self.name!r} of {str(self.path)!r}"
         if self.setup is not None and name in self.setup.measures:
             return self.analysis.rank_by(name, self.setup.measures[name])
@@ -180,6 +193,8 @@ class Run:
 
     def top(self, count: int = 10, measure: Any = None) -> tuple[Decision, ...]:
         """Return the most important decisions in words, by a measure or as the list shown."""
+        from rpd_core.results.decisions import decision_rows
+
         if count < 1:
             raise ConfigError(f"count must be a whole number of at least 1, got {count!r}")
         stored = self.summary.decisions
@@ -191,6 +206,9 @@ class Run:
 
     def decided(self, measure: Any = None) -> Decisions:
         """Judge every state; the list is sorted by a measure, or by the analysis's own."""
+        from rpd_core.analysis.decisions import decide, judge_in_looks, rules_of
+        from rpd_core.analysis.suite import stored_reach
+
         settings = self.asked.settings
         ranking = (
             self.ranked_as_stored(settings.list_by) if measure is None else self.ranked(measure)
@@ -212,6 +230,8 @@ class Run:
 
     def kept(self, fraction: float = 0.9) -> KeptStates | None:
         """Return the states that the chosen pruned policy keeps."""
+        from rpd_core.results.kept import read_kept
+
         return read_kept(self.directory, self._finished(), fraction)
 
     def threshold(self, fraction: float = 0.9, name: str = "portfolio") -> Threshold | None:
@@ -249,10 +269,17 @@ def _count(ranges: list[tuple[int, int]]) -> int:
     return sum(last - first + 1 for first, last in ranges)
 
 
-def opened_run(run: Run | str | os.PathLike[str], analysis: str | None = None) -> Run:
-    """Return a run that is open already, or open a stored one for reading."""
-    if isinstance(run, Run):
-        return run
-    directory = RunDirectory(Path(run))
+def open_run(path: str | os.PathLike[str], analysis: str | None = None) -> Run:
+    """Open a stored run for reading: nothing is played, locked or written.
+
+    Neither the policy nor the environment need be there. `analysis` names one of those stored;
+    none: the latest. A run without a finished analysis can be opened, too.
+    """
+    directory = RunDirectory(Path(path))
     directory.stored()  # raises where it is not a run
     return Run(directory.path, directory.choose_analysis(analysis))
+
+
+def opened_run(run: Run | str | os.PathLike[str], analysis: str | None = None) -> Run:
+    """Return a run that is open already, or open a stored one for reading."""
+    return run if isinstance(run, Run) else open_run(run, analysis)

@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from rpd_core.errors import counted
-from rpd_core.pruning.refine import MEASURE
+from rpd_core.pruning.records import REFINED
 
 if TYPE_CHECKING:
-    from rpd_core.analysis.stability import Stability
+    from rpd_core.analysis.records import Stability
     from rpd_core.results.records import (
         Coverage,
         Growth,
@@ -118,7 +118,7 @@ def _policy_sentence(summary: Summary, policy: Policy, wanted: str) -> str:
 
 def _found_by(summary: Summary, policy: Policy) -> str:
     rounds = [one.number for one in summary.rounds if one.shrunk]
-    if policy.measure != MEASURE or not rounds:
+    if policy.measure != REFINED or not rounds:
         return f"by {policy.measure}"
     return f"refined in {rounds[-1]} round{'s' * (rounds[-1] > 1)}"
 

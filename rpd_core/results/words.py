@@ -6,12 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from rpd_core.plugin.protocols import States
-
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import FloatArray, IntArray
+    from rpd_core.plugin.protocols import FloatArray, IntArray, States
 
 _SURE = 0.995
 """Share from which on an action is named alone."""
@@ -63,7 +59,7 @@ def chosen(counts: IntArray, names: Sequence[str]) -> str:
     total = int(counts.sum())
     if not total:
         return "nothing"
-    order = np.argsort(-counts, kind="stable")
+    order = (-counts).argsort(kind="stable")
     if counts[order[0]] >= _SURE * total:
         return _name(int(order[0]), names)
     words = [
@@ -89,7 +85,7 @@ def most_often(words: str, count: int = 2) -> str:
 def spread(sums: FloatArray, squares: FloatArray, count: int) -> str:
     """Return the mean of an action that is a vector, with its standard deviation."""
     mean = sums / count
-    deviation = np.sqrt(np.maximum(squares / count - mean**2, 0.0))
+    deviation = (squares / count - mean**2).clip(0.0) ** 0.5
     words = [
         f"{m:.2g}" + (f"±{d:.1g}" if d >= 0.005 * max(abs(m), 1.0) else "")
         for m, d in zip((mean + 0.0).tolist(), deviation.tolist(), strict=True)

@@ -16,11 +16,10 @@ from rpd_core.config.identity import differences, short_digest
 from rpd_core.config.settings import ASKED, Scope, Settings, check_stored, completed
 from rpd_core.errors import ConfigError, StoreError, nearest
 from rpd_core.play.names import Names
+from rpd_core.plugin.protocols.suite import SCHEMA_VERSION
 from rpd_core.store.codec import from_plain, parse_object, to_bytes
 from rpd_core.store.files import file_stem, read_whole, write_whole
-from rpd_core.store.lock import locked
 from rpd_core.store.parts import Parts
-from rpd_core.store.tables import SCHEMA_VERSION
 
 SHOWN = 5
 """Differences between two configurations that a message names."""
@@ -223,6 +222,8 @@ class RunDirectory:
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Keep other processes from writing to the same run; touch nothing that is not a run."""
+        from rpd_core.store.lock import locked  # only writers need it
+
         self.refuse_foreign()
         with locked(self.path):
             yield

@@ -13,19 +13,27 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rpd_core.errors import StoreError
 from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
-from rpd_core.plugin.protocols.suite import INFO, Column, PrunedColumns, StateWords, columns_of
+from rpd_core.plugin.protocols.suite import (
+    INFO,
+    SCHEMA_VERSION,
+    Column,
+    PrunedColumns,
+    StateWords,
+    columns_of,
+)
+from rpd_core.store.parquet import open_parquet, read_parquet
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array
 
 T = TypeVar("T")
 
-SCHEMA_VERSION = 4
-"""Stored with every table; raised when a column changes its meaning."""
 LARGEST_TABLE = 2**32
 """Bytes of a table in memory, or of its file."""
+_LARGEST_CONTENT = LARGEST_TABLE
+"""Bytes that a file may say it unpacks to."""
+_MOST_COLUMNS = 10_000
 _TABLES: Mapping[str, tuple[type, ...]] = {
     "episodes": (Episodes,),
     "visits": (Visits,),
@@ -165,11 +173,32 @@ def _from_lists(column: Any) -> Array:
 # -------------------------------------------------------------------------------- checking
 
 
-def check_schema(schema: pa.Schema, where: str) -> None:
-    """Refuse a table that was written with another schema."""
+def unpacked_table(name: str, content: bytes, rows: int, first: int, last: int) -> pa.Table:
+    """Return the table in a file that holds these episodes, or raise `WrongTable`."""
+    try:
+        file = open_parquet(content, texts_in(name))
+        _refuse_bomb(file.metadata, rows)
+        _check_schema(file.schema_arrow)
+        check_columns(name, file.schema_arrow, file.metadata.num_rows)
+        table = read_parquet(file)
+    except (pa.ArrowException, OSError) as error:
+        raise WrongTable(f"it cannot be read ({error})") from error
+    check_table(name, table, first, last)
+    return with_plain_texts(name, table)
+
+
+def _refuse_bomb(metadata: Any, rows: int) -> None:
+    """Refuse a small file that says it unpacks to far more than its part can hold."""
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    size = sum(group.total_byte_size for group in groups)
+    held = metadata.num_rows == rows and metadata.num_columns <= _MOST_COLUMNS
+    _demand(held and size <= _LARGEST_CONTENT, "it does not hold what its record says")
+
+
+def _check_schema(schema: pa.Schema) -> None:
     found = (schema.metadata or {}).get(b"rpd_schema", b"none").decode()
-    if found != str(SCHEMA_VERSION):
-        raise StoreError(f"{where} has schema {found}, this rpd reads {SCHEMA_VERSION}")
+    known = found == str(SCHEMA_VERSION)
+    _demand(known, f"it has schema {found}, this rpd reads {SCHEMA_VERSION}")
 
 
 def check_columns(name: str, schema: pa.Schema, rows: int) -> None:
@@ -270,12 +299,12 @@ def _check_values(name: str, column: Column, table: pa.Table) -> None:
         found = set(pc.unique(table[name].cast(pa.string())).to_pylist())
         _demand(found <= set(column.words), column.wrong)
     if column.finite:
-        _demand(bool(np.isfinite(table[name].to_numpy()).all()), column.wrong)
+        _demand(bool(np.isfinite(_plain(table[name])).all()), column.wrong)
     if column.least is not None:
-        _demand(bool((table[name].to_numpy() >= column.least).all()), column.wrong)
+        _demand(bool((_plain(table[name]) >= column.least).all()), column.wrong)
     if column.most is not None:
-        most = table[column.most].to_numpy() if isinstance(column.most, str) else column.most
-        _demand(bool((table[name].to_numpy() <= most).all()), column.wrong)
+        most = _plain(table[column.most]) if isinstance(column.most, str) else column.most
+        _demand(bool((_plain(table[name]) <= most).all()), column.wrong)
 
 
 def _check_shape(table: pa.Table, name: str) -> None:
@@ -294,8 +323,8 @@ def _check_shape(table: pa.Table, name: str) -> None:
 def check_together(tables: Mapping[str, pa.Table]) -> None:
     """Raise `WrongTable` unless the states of a part are those that its episodes visited."""
     if {"visits", "states"} <= set(tables):
-        known = tables["states"]["key"].to_numpy()
-        visited = np.unique(tables["visits"]["key"].to_numpy())
+        known = _plain(tables["states"]["key"])
+        visited = np.unique(_plain(tables["visits"]["key"]))
         _demand(np.array_equal(visited, known), "its visits are not of its states")
 
 
@@ -305,20 +334,20 @@ def _demand(holds: bool, wrong: str) -> None:
 
 
 def _check_episodes(table: pa.Table, first: int, last: int) -> None:
-    index = table["index"].to_numpy()
+    index = _plain(table["index"])
     whole = len(index) == last - first + 1  # a range may be said that no memory holds
     whole = whole and np.array_equal(index, np.arange(first, last + 1))
     _demand(whole, "it does not hold its episodes")
 
 
 def _check_visits(table: pa.Table, first: int, last: int) -> None:
-    episode = table["episode"].to_numpy()
+    episode = _plain(table["episode"])
     _demand(bool((np.diff(episode) >= 0).all()), "visits are not in order")
     _demand(bool(((episode >= first) & (episode <= last)).all()), "visits are of other episodes")
 
 
 def _check_states(table: pa.Table, first: int, last: int) -> None:
-    key = table["key"].to_numpy()
+    key = _plain(table["key"])
     _demand(bool((key[1:] > key[:-1]).all()), "states are not in order of their keys")
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import worlds
-from scipy.stats import norm
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from rpd_core.analysis.intervals import (
@@ -18,7 +17,6 @@ from rpd_core.analysis.intervals import (
     effect_interval,
     has_fractions,
     newcombe,
-    upper_tail,
 )
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.protocols import Spectrum
@@ -101,12 +99,6 @@ def test_soft_counts_get_agresti_caffo_and_whole_ones_newcombe() -> None:
 def test_a_level_that_is_no_share_is_refused(level: float) -> None:
     with pytest.raises(ConfigError, match="must lie in"):
         newcombe(spectrum((1, 1, 1, 1)), level)
-
-
-def test_the_upper_tail_is_right_far_out() -> None:
-    z = np.array([[-40.0, -3, 0, 1], [1.96, 8, 20, 37]])
-    np.testing.assert_allclose(upper_tail(z), norm.sf(z), rtol=1e-12)
-    assert upper_tail(np.array([])).shape == (0,)
 
 
 # ------------------------------------------------------------------ how often they are right

@@ -15,13 +15,12 @@ from rpd_core.pilot import Pilot
 from rpd_core.play.names import Names
 from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Episodes, Spectrum, States, Visits
-from rpd_core.plugin.protocols.suite import PrunedColumns, StateWords, columns_of
-from rpd_core.pruning.curves import PrunedPoint
+from rpd_core.plugin.protocols.suite import SCHEMA_VERSION, PrunedColumns, StateWords, columns_of
+from rpd_core.pruning.records import PrunedPoint
 from rpd_core.results import records as results
 from rpd_core.results.pictures import ClipPair, PictureIndex
 from rpd_core.store.directory import StoredAnalysis, StoredSuite
 from rpd_core.store.parts import PartRecord
-from rpd_core.store.tables import SCHEMA_VERSION
 from rpd_studies.estimates import Estimate
 from rpd_studies.sensitivity import Move, Sensitivity, Variant
 from rpd_studies.validation import ValidatedGroup, ValidatedState, Validation

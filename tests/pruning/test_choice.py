@@ -31,8 +31,9 @@ from rpd_core.pruning.choice import (
     in_order,
 )
 from rpd_core.pruning.confirm import Goal
-from rpd_core.pruning.curves import Curve, PrunedPoint
+from rpd_core.pruning.curves import Curve
 from rpd_core.pruning.evaluation import Evaluations
+from rpd_core.pruning.records import PrunedPoint
 from rpd_core.pruning.references import References, measure_references
 from rpd_core.pruning.trials import Candidate, Trials
 from rpd_core.results.summary import policy_of

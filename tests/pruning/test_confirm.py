@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rpd_core.analysis.quantiles import upper_t
 from rpd_core.pruning.confirm import (
     BLOCKS,
     LOOKS,
@@ -20,20 +21,9 @@ from rpd_core.pruning.confirm import (
     level_of,
     mean_bounds,
 )
-from rpd_core.pruning.tails import quantile
 
 GOAL = Goal(0.9, 0.02)
 Draw = Callable[[np.random.Generator, int], tuple[Any, Any]]
-
-
-@pytest.mark.parametrize(
-    ("level", "degrees", "expected"),
-    [(0.025, 10, 2.2281), (0.05, 30, 1.6973), (0.005, 20, 2.8453), (0.025, 1_000_000, 1.95996)],
-)
-def test_quantiles_are_those_of_the_t_distribution(
-    level: float, degrees: int, expected: float
-) -> None:
-    assert quantile(level, degrees) == pytest.approx(expected, abs=2e-4)
 
 
 def test_without_spread_only_what_was_never_seen_is_uncertain() -> None:
@@ -66,7 +56,7 @@ def test_bounds_of_returns_without_skew_are_those_of_the_t_test() -> None:
         contrast = played.pruned - s * played.original
         mean = contrast.mean() - (1 - s) * 1.5
         error = np.sqrt(contrast.var(ddof=1) / 2000 + (1 - s) ** 2 * 0.0004)
-        assert mean / error == pytest.approx(sign * quantile(0.025, 1999), rel=0.12)
+        assert mean / error == pytest.approx(sign * upper_t(0.025, 1999), rel=0.12)
 
 
 def test_an_uncertain_reference_widens_the_bounds() -> None:

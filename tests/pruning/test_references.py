@@ -14,8 +14,9 @@ from rpd_core.analysis.ranking import Ranking
 from rpd_core.chance import canonical, state_keys
 from rpd_core.config.settings import Request
 from rpd_core.pruning import sweep
-from rpd_core.pruning.curves import Curve, PrunedPoint
+from rpd_core.pruning.curves import Curve
 from rpd_core.pruning.evaluation import Evaluations
+from rpd_core.pruning.records import PrunedPoint
 from rpd_core.pruning.references import References, measure_references
 from rpd_core.pruning.sweep import Pruning, Sweep
 from rpd_core.results.summary import _thresholds

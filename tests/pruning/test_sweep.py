@@ -14,6 +14,7 @@ import pytest
 from stores import contents, corridor, finish, session_at
 
 import rpd
+from rpd_core.analysis.quantiles import upper_t
 from rpd_core.analysis.ranking import Ranking, random_ranking
 from rpd_core.config.settings import STANDARD_MEASURES, check_value
 from rpd_core.errors import ConfigError, StoreError
@@ -21,11 +22,11 @@ from rpd_core.play.chunks import Evaluation
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.plugin.protocols.suite import RANKED_STEPS
 from rpd_core.pruning.curves import fewest_states, fewest_steps, mean_curve, reaching, shown_curves
-from rpd_core.pruning.evaluation import Evaluations, stored_table
+from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.pruning.references import References
+from rpd_core.pruning.stored_sweep import stored_table
 from rpd_core.pruning.sweep import Sweep, sweep
 from rpd_core.pruning.sweep_rule import ERROR, FIRST, Rule, is_open, look_sizes, rule_for
-from rpd_core.pruning.tails import quantile
 
 STATES, LENGTH, TESTED = 200, 50, 100
 
@@ -249,7 +250,7 @@ def test_curves_tell_the_episodes_behind_each_point(adaptive: rpd.Run) -> None:
         assert list(line.episodes) == counts[name] == [len(row) for row in known]
         assert list(line.returns) == pytest.approx([row.mean() for row in known])
         errors = [row.std(ddof=1) / np.sqrt(len(row)) for row in known]
-        half = [quantile(0.025, len(row) - 1) * e for row, e in zip(known, errors, strict=True)]
+        half = [upper_t(0.025, len(row) - 1) * e for row, e in zip(known, errors, strict=True)]
         assert np.subtract(line.high, line.returns) == pytest.approx(np.array(half))
         assert np.isfinite([line.low, line.high, line.steps]).all()
     assert np.isfinite(lines["random"].high).all()

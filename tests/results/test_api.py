@@ -22,7 +22,7 @@ from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import RpdError
 from rpd_core.plugin.registry import installed
-from rpd_core.pruning.evaluation import read_evaluation
+from rpd_core.pruning.stored_sweep import read_evaluation
 from rpd_core.store.codec import to_plain
 
 

@@ -19,7 +19,7 @@ from strangers import having, plugin
 import rpd
 from rpd_core.errors import RpdError, StoreError
 from rpd_core.plugin.protocols import Component
-from rpd_core.pruning.evaluation import read_evaluation
+from rpd_core.pruning.stored_sweep import read_evaluation
 
 FILED: tuple[tuple[str, Component], ...] = (
     ("environment", Component("corridor", "worlds:Corridor", "A world", runs_code=False)),

@@ -17,7 +17,7 @@ from strangers import WORLDS, having, plugin
 
 import rpd
 from rpd_core.errors import RpdError
-from rpd_core.pruning.evaluation import stored_table
+from rpd_core.pruning.stored_sweep import stored_table
 from rpd_core.store.parts import Parts
 
 KEY_OF = dict(zip(worlds.corridor_keys().tolist(), range(worlds.STATES), strict=True))

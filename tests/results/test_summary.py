@@ -20,7 +20,8 @@ from stores import corridor, finish, ready
 import rpd
 from rpd_core.cli.screen import print_answer
 from rpd_core.errors import StoreError
-from rpd_core.pruning.curves import Curve, PrunedPoint
+from rpd_core.pruning.curves import Curve
+from rpd_core.pruning.records import PrunedPoint
 from rpd_core.pruning.sweep import Pruning, Sweep
 from rpd_core.results.records import Growth, Summary, Threshold
 from rpd_core.results.sentences import few_digits, growth_words

@@ -20,9 +20,9 @@ from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import RpdError, StoreError
 from rpd_core.plugin.origins import origin_of
+from rpd_core.plugin.protocols.suite import SCHEMA_VERSION
 from rpd_core.plugin.registry import Registry
 from rpd_core.store.directory import RunDirectory
-from rpd_core.store.tables import SCHEMA_VERSION
 
 
 @pytest.fixture(scope="module")

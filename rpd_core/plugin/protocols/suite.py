@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols.arrays import Array, BoolArray, FloatArray, IntArray, KeyArray
 
+SCHEMA_VERSION = 4
+"""Stored with every run and table; raised when a column changes its meaning."""
 ENDINGS = ("terminated", "truncated", "step-cap")
 """How an episode can end: by the environment's rules, its own time limit, or the loop's cap."""
 INFO = "info."

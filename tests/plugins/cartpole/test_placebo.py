@@ -9,7 +9,7 @@ import pytest
 
 import rpd
 from rpd_core.config.configuration import THRESHOLDS
-from rpd_core.pruning.evaluation import stored_table
+from rpd_core.pruning.stored_sweep import stored_table
 
 
 @pytest.fixture(scope="module")

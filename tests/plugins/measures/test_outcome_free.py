@@ -132,9 +132,3 @@ def test_equal_returns_teach_regression_nothing() -> None:
 def test_a_senseless_damping_is_refused() -> None:
     with pytest.raises(SpecError, match="regression: damping must be finite and at least 0"):
         installed().make("measure", "regression:damping=-1")
-
-
-def test_without_scipy_the_extra_is_named() -> None:
-    component = installed().find("measure", "regression").component
-    assert component.requires == ("scipy",)
-    assert component.install == "ranking-policy-decisions[regression]"

@@ -13,7 +13,7 @@ from commands import refusal, rpd_command
 from stores import contents, corridor
 
 import rpd
-from rpd_core.analysis.stability import Stability
+from rpd_core.analysis.records import Stability
 from rpd_core.errors import ConfigError, EvidenceError
 from rpd_core.plugin.protocols import Episodes, Evidence
 from rpd_core.plugin.protocols.suite import RANKED_STEPS
@@ -22,6 +22,7 @@ from rpd_core.pruning.references import References
 from rpd_core.pruning.sweep import Sweep
 from rpd_core.store.codec import to_plain
 from rpd_core.store.directory import RunDirectory
+from rpd_studies.bench import Holding, Lists, holding, looked_up
 from rpd_studies.bench_results import (
     CRITERIA,
     Bench,
@@ -30,12 +31,10 @@ from rpd_studies.bench_results import (
     bench_rows,
     choosing_seeds,
     chosen_measure,
-    looked_up,
     notes_on,
     seed_figures,
 )
 from rpd_studies.bench_tables import markdown
-from rpd_studies.lists import Holding, Lists, holding
 from rpd_studies.series import heard_once
 
 

@@ -13,7 +13,6 @@ from rpd_studies.estimates import (
     rank_agreement,
     risk_difference,
     spearman,
-    two_sided_t,
 )
 
 
@@ -76,13 +75,6 @@ def test_the_interval_of_a_rank_correlation_holds_it_and_comes_back() -> None:
     assert found.low < found.estimate < found.high
     assert found.high - found.low < 0.5
     assert found.estimate == pytest.approx(stats.spearmanr(left, right).statistic)
-
-
-@pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 8, 29, 100])
-@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
-def test_the_t_distribution_is_the_one_of_scipy(degrees: int, level: float) -> None:
-    wanted = stats.t.ppf(0.5 + level / 2, degrees)
-    assert two_sided_t(level, degrees) == pytest.approx(wanted, rel=1e-9)
 
 
 def test_the_interval_of_paired_numbers_is_that_of_a_paired_t_test() -> None:

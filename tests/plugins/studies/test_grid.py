@@ -21,7 +21,7 @@ from rpd_core.config.settings import STANDARD_MEASURES
 from rpd_core.errors import ConfigError, StoreError
 from rpd_core.execute.local import LocalProcesses, ThisProcess
 from rpd_core.store.directory import RunDirectory
-from rpd_studies.estimate import estimate_grid
+from rpd_studies.cost import estimate_grid
 from rpd_studies.grid_command import show_grid
 from rpd_studies.results import Grid, GridRow, Spread
 from rpd_studies.series import standing
@@ -292,7 +292,7 @@ def test_a_run_is_no_folder_of_a_grid(found: Grid, folder: Path) -> None:
 
 
 def test_a_target_that_was_never_reached_is_counted_and_written() -> None:
-    from rpd_studies.figures import heading, written
+    from rpd_studies.figure_names import heading, written
 
     some = Spread(0.775, 0.318, 0.1, 1.0, 4, 1)
     assert written("states90.portfolio", some) == "77.5 ± 31.8 (never: 1 of 4)"

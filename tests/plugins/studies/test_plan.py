@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -137,3 +139,9 @@ def test_a_slip_of_the_keyboard_makes_no_million_cells(registry: Registry) -> No
         plan_of(
             {"seeds": [*range(400)], "cross": {"env": "cartpole", "mutation_rate": rates}}, registry
         )
+
+
+def test_a_plan_is_read_before_anything_is_imported_that_takes_long() -> None:
+    code = "import sys, rpd_studies.plan; print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

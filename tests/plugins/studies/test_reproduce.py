@@ -15,15 +15,17 @@ import rpd
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.protocols import Opening
 from rpd_core.plugin.registry import installed
-from rpd_studies.paper import Printed, paper_task, paper_tasks
-from rpd_studies.reproduce import Wanted, notes_on
-from rpd_studies.reproduce_command import show_reproduction
-from rpd_studies.reproduction import (
+from rpd_studies.paper import (
+    Printed,
     Reproduction,
     compared,
     differences_of,
+    paper_task,
+    paper_tasks,
     reproduced_row,
 )
+from rpd_studies.reproduce import Wanted, notes_on
+from rpd_studies.reproduce_command import show_reproduction
 from rpd_studies.reproduction_tables import markdown, sentences, tables_of
 from rpd_studies.results import CellResult, Failure, Spread, row_of
 
