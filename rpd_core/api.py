@@ -28,7 +28,8 @@ from rpd_core.plugin.protocols import Environment, Executor, PolicyLoader
 from rpd_core.plugin.registry import Registry, installed
 from rpd_core.results.like import Like, learned_suffix, request_like, with_what_was_learned
 from rpd_core.results.requests import stored_request
-from rpd_core.results.run import Run, open_run
+from rpd_core.results.run import Run
+from rpd_core.results.run import open_run as open_run
 from rpd_core.run_names import default_directory
 from rpd_core.store import merge
 from rpd_core.store.directory import PROCESS, RunDirectory
