@@ -15,7 +15,7 @@ from rpd_core.plugin.protocols import Component
 from rpd_core.plugin.registry import Registration, Registry
 from rpd_kit.faults import Unchecked
 
-HEAVY = ("torch", "gymnasium", "numpy", "pyarrow", "pandas", "matplotlib", "sklearn", "bokeh")
+HEAVY = ("torch", "gymnasium", "numpy", "pyarrow", "pandas", "matplotlib", "sklearn")
 """What takes so long to import that `--help` and completion would be felt to wait."""
 
 _IMPORT = """

@@ -12,9 +12,8 @@ from matplotlib.figure import Figure
 from rpd_core.results.run import Run
 from rpd_core.store.files import write_whole
 from rpd_pictures.figures.balance import balance_data, draw_balance
-from rpd_pictures.figures.curves import curves_data, draw_curves
+from rpd_pictures.figures.curves import curves_data, draw_curves, draw_deletion
 from rpd_pictures.figures.decisions import draw_decisions
-from rpd_pictures.figures.deletion import draw_deletion
 from rpd_pictures.figures.map import draw_map
 from rpd_pictures.figures.rounds import draw_rounds, rounds_data
 from rpd_pictures.figures.scores import draw_scores

@@ -14,7 +14,7 @@ from rpd_core.config.settings import PORTFOLIO
 from rpd_core.pruning.curves import ShownCurve
 from rpd_core.store.codec import to_bytes
 from rpd_core.store.files import write_whole
-from rpd_pictures.figures.bands import draw_bands
+from rpd_pictures.figures.curves import draw_bands
 from rpd_pictures.figures.style import rendered, short_spec
 from rpd_studies import grid_tables, reproduction_tables
 from rpd_studies.paper import Reproduction

@@ -121,7 +121,7 @@ def test_the_band_of_a_ranking_is_students_over_test_episodes() -> None:
     """Returns 1, 2, 3, 4, 5: mean 3, variance 2.5, so the standard error is sqrt(1/2)."""
     found = table([[1, 2, 3, 4, 5], [7, 7, 7, 7, 7], [1, 3, np.nan, np.nan, np.nan]])
     half = found.half_band()
-    assert half[0] == pytest.approx(2.7764 * 0.5**0.5, abs=5e-3)
+    assert half[0] == pytest.approx(2.776445 * 0.5**0.5, rel=1e-6)
     assert half[0] == pytest.approx(upper_t(0.025, 4) * 0.5**0.5, rel=1e-12)
     assert half[1] == 0
     assert half[2] == pytest.approx(upper_t(0.025, 1), rel=1e-12), "variance 2, two episodes"

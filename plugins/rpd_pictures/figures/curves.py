@@ -1,17 +1,19 @@
-"""The pruning curves, as in the paper: return against shares of states and of steps."""
+"""Returns against shares of states and of steps: pruned policies, as in the paper, and deletion."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from rpd_core.errors import ConfigError, nearest
 from rpd_core.pruning.curves import RANDOM, ShownCurve, shown_curves
 from rpd_core.results.run import Run
 from rpd_pictures.figures.style import (
+    BLUE,
     GREY,
     RED,
     Line,
@@ -26,7 +28,11 @@ from rpd_pictures.figures.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from rpd_core.plugin.protocols import FloatArray
     from rpd_core.results.records import Policy
+
+_GRID = np.linspace(0.0, 1.0, 101)
+"""Shares at which curves of different runs are compared."""
 
 
 @dataclass(frozen=True)
@@ -69,16 +75,13 @@ def curves_data(run: Run, measures: Sequence[str] = ()) -> CurvesData:
 @house_style()
 def draw_curves(data: CurvesData) -> Figure:
     """Draw both axes beside each other, with 95 % bands over the test episodes."""
-    figure = new_figure(7.2, 3.7)
-    left, right = figure.subplots(1, 2, sharey=True)
+    figure, left, right = two_panels(3.7)
     styles = line_styles(list(data.curves))
     for name, curve in data.curves.items():
-        _draw(left, curve, styles[name])
-        _draw_best(right, curve.best_by_steps(), styles[name])
+        draw_pruning(left, right, curve, styles[name], "random (mean)" if name == RANDOM else name)
     for axes, of_policy in ((left, "states"), (right, "steps")):
         axes.axhline(data.target, color=GREY, linewidth=0.8, zorder=1)
         axes.set_xlim(-0.015, 1.015)
-        in_percent(axes.xaxis)
         if data.confirmed is not None:
             place = getattr(data.confirmed, of_policy)
             axes.plot(
@@ -88,8 +91,6 @@ def draw_curves(data: CurvesData) -> Figure:
             )  # fmt: skip
     in_percent(left.yaxis)
     left.set_ylabel("return (% of the original policy's)")
-    left.set_xlabel("states restored to the policy (%)")
-    right.set_xlabel("steps decided by the policy, at most (%)")
     right.annotate(
         f"{data.target:.0%}", (1.0, data.target), xycoords=("axes fraction", "data"),
         xytext=(3, 0), textcoords="offset points", va="center", fontsize=7, color=GREY,
@@ -99,21 +100,116 @@ def draw_curves(data: CurvesData) -> Figure:
     return figure
 
 
-def _draw(axes: Axes, curve: ShownCurve, style: Line) -> None:
-    ends = curve.low, curve.high
-    axes.fill_between(curve.states, *ends, color=style.color, alpha=0.08, linewidth=0)
-    axes.plot(
-        curve.states, curve.returns, color=style.color, linestyle=style.dashes,
-        linewidth=style.width, label="random (mean)" if curve.measure == RANDOM else curve.measure,
-    )  # fmt: skip
+def two_panels(height: float) -> tuple[Figure, Axes, Axes]:
+    """Return a figure for returns, over the share of states and over at most a share of steps."""
+    figure = new_figure(7.2, height)
+    left, right = figure.subplots(1, 2, sharey=True)
+    in_percent(left.xaxis)
+    in_percent(right.xaxis)
+    left.set_xlabel("states restored to the policy (%)")
+    right.set_xlabel("steps decided by the policy, at most (%)")
+    return figure, left, right
 
 
-def _draw_best(axes: Axes, best: ShownCurve, style: Line) -> None:
-    """Draw what is known: between two points nothing is taken to lie on a straight line."""
+def draw_pruning(left: Axes, right: Axes, curve: ShownCurve, style: Line, label: str) -> None:
+    """Draw a curve with its band, and over steps the best that is known.
+
+    Between two points over steps nothing is taken to lie on a straight line.
+    """
+    band: dict[str, Any] = {"color": style.color, "alpha": 0.08, "linewidth": 0}
+    left.fill_between(curve.states, curve.low, curve.high, **band)
+    left.plot(curve.states, curve.returns, label=label, **style.look)
+    best = curve.best_by_steps()
     x = (*best.steps, 1.0)
     mean, low, high = ((*end, end[-1]) for end in (best.returns, best.low, best.high))
-    axes.fill_between(x, low, high, color=style.color, alpha=0.08, linewidth=0, step="post")
-    axes.plot(
-        x, mean, color=style.color, linestyle=style.dashes, linewidth=style.width,
-        drawstyle="steps-post",
-    )  # fmt: skip
+    right.fill_between(x, low, high, step="post", **band)
+    right.plot(x, mean, drawstyle="steps-post", **style.look)
+
+
+# -------------------------------------------------------------------------- many runs
+
+
+@dataclass(frozen=True)
+class Band:
+    """The best return with at most a share, over runs."""
+
+    mean: FloatArray
+    low: FloatArray
+    """One standard deviation between runs below the mean, but no less than any run gave."""
+    high: FloatArray
+    """The same above it."""
+
+
+def band_of(runs: Sequence[Sequence[ShownCurve]], axis: str) -> Band:
+    """Return the mean over runs of the best share of the return that at most a share gives."""
+    rows = np.array([_best_at(curves, axis) for curves in runs])
+    mean, least, most = rows.mean(axis=0), rows.min(axis=0), rows.max(axis=0)
+    std = rows.std(axis=0, ddof=1) if len(rows) > 1 else 0.0
+    return Band(mean, np.clip(mean - std, least, most), np.clip(mean + std, least, most))
+
+
+def _best_at(curves: Sequence[ShownCurve], axis: str) -> FloatArray:
+    """Return the best share of the return of some curves with at most each share of the grid.
+
+    Below the smallest share that was tried stands what that one gave: nothing is known there.
+    """
+    x = np.concatenate([getattr(curve, axis) for curve in curves])
+    order = np.argsort(x, kind="stable")
+    returns = np.concatenate([curve.returns for curve in curves])
+    best = np.maximum.accumulate(returns[order])
+    place = np.searchsorted(x[order], _GRID + 1e-9, side="right") - 1
+    return np.asarray(best[np.maximum(place, 0)])
+
+
+@house_style()
+def draw_bands(
+    runs: Mapping[str, Sequence[Sequence[ShownCurve]]],
+    title: str,
+    targets: Sequence[float] = (0.9, 0.5),
+) -> Figure:
+    """Draw each ranking over both axes; its curves, in shares of the return, are of many runs."""
+    figure, left, right = two_panels(3.5)
+    styles = {**line_styles(list(runs)), "portfolio": Line(BLUE, "-", 2.0)}
+    for axes, axis in ((left, "states"), (right, "steps")):
+        for name, some in runs.items():
+            band, style = band_of(some, axis), styles[name]
+            axes.fill_between(_GRID, band.low, band.high, color=style.color, alpha=0.12, lw=0)
+            axes.plot(_GRID, band.mean, label=name, **style.look)
+        for target in targets:
+            axes.axhline(target, color=GREY, linewidth=0.8, zorder=1)
+        axes.set_xlim(0, 1)
+    in_percent(left.yaxis)
+    left.set_ylabel("return (% of the original policy's)")
+    left.set_xlabel("states restored to the policy, at most (%)")
+    figure.suptitle(title, fontsize=9)
+    shared_legend(figure, left)
+    return figure
+
+
+# --------------------------------------------------------------------------- deletion
+
+
+@house_style()
+def draw_deletion(run: Run) -> Figure:
+    """Draw the return against the share of states, and of steps, that act by default."""
+    curves, original = run.summary.deletion, run.summary.original
+    if not curves:
+        raise ConfigError(f"no deletion was measured in analysis {run.summary.analysis!r}")
+    figure, left, right = two_panels(3.0)
+    styles = line_styles(list(curves))
+    for name, one in curves.items():
+        look: dict[str, Any] = {"color": styles[name].color, "marker": "o", "markersize": 3.0}
+        left.plot(one.states, one.returns, label=f"without the first states by {name}", **look)
+        pairs = sorted(zip(one.steps, one.returns, strict=True))
+        right.plot(*zip(*pairs, strict=True), **look)
+    for axes in (left, right):
+        axes.axhline(original.return_mean, color=GREY, linewidth=0.8, label="policy as it is")
+        axes.axhline(
+            original.default_everywhere, color=GREY, linewidth=0.8, linestyle=(0, (3, 2)),
+            label="default action everywhere",
+        )  # fmt: skip
+    left.set_ylabel("mean return")
+    left.set_xlabel("first states that act by default (%)")
+    right.set_xlabel("steps decided by the default action (%)")
+    shared_legend(figure, left, 3)
+    return figure

@@ -65,6 +65,11 @@ class Line:
     dashes: Any = "-"
     width: float = 1.4
 
+    @property
+    def look(self) -> dict[str, Any]:
+        """What matplotlib takes."""
+        return {"color": self.color, "linestyle": self.dashes, "linewidth": self.width}
+
 
 _LINES = {
     "tarantula": Line(BLUE),

@@ -306,7 +306,7 @@ def test_a_target_that_was_never_reached_is_counted_and_written() -> None:
 
 def test_a_band_is_a_deviation_wide_and_ends_where_no_seed_goes() -> None:
     from rpd_core.pruning.curves import ShownCurve
-    from rpd_pictures.figures.bands import band_of
+    from rpd_pictures.figures.curves import band_of
 
     def band(*shares: float) -> tuple[float, float, float]:
         ends = ((share,) for share in shares)
