@@ -53,12 +53,12 @@ def find_rate(session: Session) -> Setup:
     setup, condition = session.setup, session.setup.condition
     settings = setup.config.settings
     count = pilot_episodes(settings.episodes)
-    shares = passing(condition, _play(session, pilot_rates(condition), count))
+    shares = passing(condition, _play(session, _pilot_rates(condition), count))
     rate, share = choose_rate(shares, settings.condition)
     digest = setup.config.digest()
     found = Pilot(digest, rate, share, settings.condition, RATES, shares, count)
     session.directory.write_json(FILE, found)
-    session.note(pilot_words(found))
+    session.note(_pilot_words(found))
     return with_rate(setup, rate)
 
 
@@ -141,7 +141,7 @@ def pilot_episodes(episodes: int) -> int:
     return min(max(episodes // SHARE, FEWEST_EPISODES), MOST_EPISODES)
 
 
-def pilot_rates(condition: Condition) -> tuple[float, ...]:
+def _pilot_rates(condition: Condition) -> tuple[float, ...]:
     """Return the rates at which episodes are needed."""
     return (*RATES, *ENDS) if isinstance(condition, LearnsFromEpisodes) else RATES
 
@@ -192,7 +192,7 @@ def _falling(shares: FloatArray) -> FloatArray:
     return np.repeat([mean for mean, _ in blocks], [size for _, size in blocks])
 
 
-def pilot_words(found: Pilot) -> str:
+def _pilot_words(found: Pilot) -> str:
     """Return what a pilot found, and whether it is balanced."""
     tried = ", ".join(
         f"{share:.0%} at {rate:g}" for rate, share in zip(found.rates, found.shares, strict=True)

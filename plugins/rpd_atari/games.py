@@ -15,7 +15,7 @@ _OLD_ID = re.compile(
 )
 
 
-def camel_case(rom: str) -> str:
+def _camel_case(rom: str) -> str:
     """Return the name of a game as Gymnasium writes it: `space_invaders` is `SpaceInvaders`."""
     return "".join(part.title() for part in rom.split("_"))
 
@@ -23,7 +23,7 @@ def camel_case(rom: str) -> str:
 @lru_cache(maxsize=1)
 def games() -> dict[str, str]:
     """Return the name of every game that comes with ale-py and the name of its ROM."""
-    return {camel_case(rom): rom for rom in roms.get_all_rom_ids()}
+    return {_camel_case(rom): rom for rom in roms.get_all_rom_ids()}
 
 
 def find_game(text: str) -> str:

@@ -59,7 +59,7 @@ _BALL = (0, 1)
 
 
 @dataclass(frozen=True)
-class MemoryMap:
+class _MemoryMap:
     """Where a game keeps the positions of objects in memory; 0 there: not on the screen."""
 
     game: str
@@ -95,8 +95,8 @@ class MemoryMap:
         return ", ".join(f"{name} {'gone' if at < 0 else at}" for name, at in named)
 
 
-BREAKOUT = MemoryMap("Breakout", ("ball x", "ball y", "paddle x"), (99, 101, 72), (-49, 9, -47))
-PONG = MemoryMap(
+BREAKOUT = _MemoryMap("Breakout", ("ball x", "ball y", "paddle x"), (99, 101, 72), (-49, 9, -47))
+PONG = _MemoryMap(
     "Pong",
     ("ball x", "ball y", "paddle y", "other paddle y"),
     (49, 54, 51, 50),
@@ -104,13 +104,13 @@ PONG = MemoryMap(
 )
 
 
-def check_grid(component: str, pixels: int) -> None:
+def _check_grid(component: str, pixels: int) -> None:
     """Refuse a grid that is finer than pixels or coarser than the screen."""
     if not 1 <= pixels <= SCREEN[0]:
         raise SpecError(f"{component}: pixels must lie in 1..{SCREEN[0]}, got {pixels}")
 
 
-def draw_blocks(*blocks: tuple[int, int, tuple[int, int]]) -> NDArray[np.uint8]:
+def _draw_blocks(*blocks: tuple[int, int, tuple[int, int]]) -> NDArray[np.uint8]:
     """Draw white blocks on a black screen: x and y of the corner, height and width; -1: gone."""
     picture = np.zeros((*SCREEN, 3), dtype=np.uint8)
     for x, y, (height, width) in blocks:
@@ -129,7 +129,7 @@ class Breakout:
     needs: ClassVar[tuple[str, ...]] = ("ram",)
 
     def __post_init__(self) -> None:
-        check_grid("breakout", self.pixels)
+        _check_grid("breakout", self.pixels)
 
     def open(self, facts: Facts) -> Breakout:
         """Refuse other games."""
@@ -142,7 +142,7 @@ class Breakout:
     def draw(self, value: Array) -> NDArray[np.uint8]:
         """Draw ball and paddle on an empty screen."""
         x, y, paddle = value.tolist()
-        return draw_blocks((x, y, _BALL_SIZE), (paddle, _BREAKOUT_ROW, _WIDE))
+        return _draw_blocks((x, y, _BALL_SIZE), (paddle, _BREAKOUT_ROW, _WIDE))
 
     def show(self, value: Array) -> str:
         """Describe where ball and paddle are."""
@@ -163,7 +163,7 @@ class Pong:
     needs: ClassVar[tuple[str, ...]] = ("ram",)
 
     def __post_init__(self) -> None:
-        check_grid("pong", self.pixels)
+        _check_grid("pong", self.pixels)
 
     def open(self, facts: Facts) -> Pong:
         """Refuse other games."""
@@ -177,7 +177,7 @@ class Pong:
         """Draw ball and paddles on an empty screen."""
         x, y, *paddles = value.tolist()
         sides = zip(_PONG_COLUMNS, paddles, strict=True)
-        return draw_blocks((x, y, _BALL_SIZE), *((at, top, _TALL) for at, top in sides))
+        return _draw_blocks((x, y, _BALL_SIZE), *((at, top, _TALL) for at, top in sides))
 
     def show(self, value: Array) -> str:
         """Describe where ball and paddles are."""

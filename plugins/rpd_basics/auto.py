@@ -87,14 +87,14 @@ class Auto:
         share = min(self.visits / arm, MOST_VISITORS)
         judge = Judge.of(sample.episodes, share, self.coverage)
         check_finite(sample.values, "auto")
-        if is_picture(sample.values):
+        if _is_picture(sample.values):
             return self._fit_pictures(to_grey(sample.values), judge)
         fitted = self._fit_vectors(sample.values, judge)
         names = names_in(sample, fitted.length)
         return replace(fitted, names=tuple(names[one] for one in fitted.entries) if names else ())
 
     def _fit_pictures(self, grey: Array, judge: Judge) -> Auto:
-        span = span_of(grey)
+        span = _span_of(grey)
         size, levels, quality = best_picture(grey, span, judge)
         return replace(
             self, kind="picture", size=size, levels=levels, span=span,
@@ -138,7 +138,7 @@ class Auto:
         return binned([before[entry] for entry in self.entries], self.edges)
 
 
-def is_picture(values: Batch) -> bool:
+def _is_picture(values: Batch) -> bool:
     """Return whether a batch holds large pictures rather than vectors, small grids or symbols."""
     if isinstance(values, dict) or np.ndim(values) not in (3, 4):
         return False
@@ -147,7 +147,7 @@ def is_picture(values: Batch) -> bool:
     return values.dtype.kind == "f" or int(values.max()) > LARGEST_SYMBOL
 
 
-def span_of(grey: Array) -> tuple[float, ...]:
+def _span_of(grey: Array) -> tuple[float, ...]:
     """Return what counts as black and white in pictures like these; mutants may see others."""
     if grey.dtype == np.uint8:
         return ()

@@ -20,7 +20,7 @@ _NUMBERS = 2**24
 _ROUNDS = 30
 
 
-def k_means(rows: Array, count: int, seed: int) -> Array:
+def _k_means(rows: Array, count: int, seed: int) -> Array:
     """Find centres by Lloyd's method from spread-out starts; the same for the same seed."""
     generator = np.random.default_rng(seed)
     centres = _spread_out(rows, count, generator)
@@ -82,7 +82,7 @@ class Clusters:
         means, deviations = rows.mean(axis=0), rows.std(axis=0)
         noise = 1e-9 * np.abs(rows).max(axis=0)  # what a constant deviates by in floating point
         scales = np.where(deviations > noise, deviations, 1.0)
-        centres = k_means((rows - means) / scales, self.count, sample.seed)
+        centres = _k_means((rows - means) / scales, self.count, sample.seed)
         return replace(
             self,
             centres=tuple(map(tuple, centres.tolist())),

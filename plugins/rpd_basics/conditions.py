@@ -23,7 +23,7 @@ def compare(values: NDArray[np.float64] | NDArray[np.int64], op: Op, bound: floa
     return np.asarray(comparisons[op](values, bound), dtype=np.float64)
 
 
-def check_bound(name: str, bound: float) -> None:
+def _check_bound(name: str, bound: float) -> None:
     """Refuse a bound that nothing can be compared with."""
     if math.isnan(bound):
         raise SpecError(f"{name} must be a number, got {bound}")
@@ -39,7 +39,7 @@ class Return:
     """What the return is compared with."""
 
     def __post_init__(self) -> None:
-        check_bound("return: bound", self.bound)
+        _check_bound("return: bound", self.bound)
 
     def __call__(self, episodes: Episodes) -> FloatArray:
         return compare(episodes.total_return, self.op, self.bound)
@@ -80,7 +80,7 @@ class Length:
     """What the number of steps is compared with."""
 
     def __post_init__(self) -> None:
-        check_bound("length: bound", self.bound)
+        _check_bound("length: bound", self.bound)
 
     def __call__(self, episodes: Episodes) -> FloatArray:
         return compare(episodes.length, self.op, self.bound)
@@ -139,7 +139,7 @@ class Info:
     """Smallest value that passes."""
 
     def __post_init__(self) -> None:
-        check_bound("info: at_least", self.at_least)
+        _check_bound("info: at_least", self.at_least)
 
     def __call__(self, episodes: Episodes) -> FloatArray:
         if self.key not in episodes.info:

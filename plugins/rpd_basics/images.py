@@ -25,7 +25,7 @@ _NO_PICTURE = (
 _RED, _GREEN, _BLUE = 299, 587, 114
 
 
-def grey_pictures(values: Batch, who: str) -> Array:
+def _grey_pictures(values: Batch, who: str) -> Array:
     """Return a batch of grey pictures, or refuse another shape."""
     if isinstance(values, dict) or np.ndim(values) != 3:
         coloured = not isinstance(values, dict) and np.ndim(values) == 4
@@ -36,7 +36,7 @@ def grey_pictures(values: Batch, who: str) -> Array:
     return np.asarray(values)
 
 
-def frames_first(rows: Array) -> bool:
+def _frames_first(rows: Array) -> bool:
     """Return whether the first axis of pictures with three holds the colours or the frames."""
     first, last = rows.shape[1], rows.shape[3]
     at_the_end = last in (1, 3) or (first not in (1, 3) and last <= first)
@@ -57,7 +57,7 @@ def to_grey(values: Batch) -> Array:
         return rows
     if min(rows.shape[1], rows.shape[3]) > _MOST_FRAMES:
         raise FitError(_NO_PICTURE.format(shape_of(values)))
-    frames = np.moveaxis(rows, 1, 3) if frames_first(rows) else rows
+    frames = np.moveaxis(rows, 1, 3) if _frames_first(rows) else rows
     if frames.shape[3] % 3:
         return frames[..., -1]
     return _mix(frames[..., -3], frames[..., -2], frames[..., -1])
@@ -119,7 +119,7 @@ def to_levels(values: Array, count: int, span: tuple[float, ...] = ()) -> Array:
     return np.clip(np.floor(values.astype(np.float64) * count), 0, count - 1).astype(np.uint8)
 
 
-def paint(picture: Array) -> NDArray[np.uint8]:
+def _paint(picture: Array) -> NDArray[np.uint8]:
     """Return a grey or coloured picture as bytes (height, width, 3).
 
     Bytes stay as they are, floats from 0 to 1 and truth values fill the range; any other numbers
@@ -151,7 +151,7 @@ class Grey:
 
     def draw(self, value: Array) -> NDArray[np.uint8]:
         """Draw the picture as it is."""
-        return paint(value)
+        return _paint(value)
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class Crop:
                 "crop works on pictures of shape (height, width) or (height, width, 3) and got "
                 f"shape {shape_of(values)}: {_NO_PICTURES}"
             )
-        if np.ndim(values) == 4 and frames_first(values):
+        if np.ndim(values) == 4 and _frames_first(values):
             raise FitError(
                 f"crop works on pictures whose first axis is the height and got shape "
                 f"{shape_of(values)}, colours or frames first: make it grey first"
@@ -189,7 +189,7 @@ class Crop:
 
     def draw(self, value: Array) -> NDArray[np.uint8]:
         """Draw the picture as it is."""
-        return paint(value)
+        return _paint(value)
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ class Resize:
             raise SpecError(f"resize takes rows+columns, got {list(self.size)}")
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
-        grey = grey_pictures(values, "resize")
+        grey = _grey_pictures(values, "resize")
         size = self.size[0], self.size[1]
         if size[0] > grey.shape[1] or size[1] > grey.shape[2]:
             raise FitError(f"resize: {size} is larger than pictures of {grey.shape[1:]}")
@@ -214,7 +214,7 @@ class Resize:
 
     def draw(self, value: Array) -> NDArray[np.uint8]:
         """Draw the small picture, a pixel for each of its pixels."""
-        return paint(value)
+        return _paint(value)
 
 
 @dataclass(frozen=True)
@@ -234,11 +234,11 @@ class Levels:
             raise SpecError(f"levels: span takes black+white, as 0+255, got {list(self.span)}")
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
-        return to_levels(grey_pictures(values, "levels"), self.count, self.span)
+        return to_levels(_grey_pictures(values, "levels"), self.count, self.span)
 
     def draw(self, value: Array) -> NDArray[np.uint8]:
         """Draw the levels from black to white, a pixel for each of the picture's pixels."""
-        return paint((value.astype(np.uint16) * 255 // (self.count - 1)).astype(np.uint8))
+        return _paint((value.astype(np.uint16) * 255 // (self.count - 1)).astype(np.uint8))
 
     def show(self, value: Array) -> str:
         """Write the picture in digits, row by row; those of many levels by their size."""

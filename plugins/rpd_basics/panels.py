@@ -38,7 +38,7 @@ class Vectors:
 
     def draw(self, view: PanelView) -> Sequence[Block]:
         """Draw score and frequency over two entries that differ between states."""
-        axes = axes_of(np.asarray(view.values, dtype=np.float64), view.about.entries)
+        axes = _axes_of(np.asarray(view.values, dtype=np.float64), view.about.entries)
         if len(axes) < 2:
             return []
         return [
@@ -47,11 +47,11 @@ class Vectors:
                 f"On the left the largest score by {view.measure}, on the right the steps of the "
                 "suite that were spent there."
             ),
-            Plane(axes, layers_of(view)),
+            Plane(axes, _layers_of(view)),
         ]
 
 
-def axes_of(values: NDArray[Any], entries: tuple[Entry, ...]) -> tuple[Axis, ...]:
+def _axes_of(values: NDArray[Any], entries: tuple[Entry, ...]) -> tuple[Axis, ...]:
     """Return the entries that are not the same in all states, by their names where they have any.
 
     An entry that is the number of a bin is shown as that number.
@@ -69,7 +69,7 @@ def axes_of(values: NDArray[Any], entries: tuple[Entry, ...]) -> tuple[Axis, ...
     return tuple(found)
 
 
-def layers_of(view: PanelView) -> tuple[Layer, ...]:
+def _layers_of(view: PanelView) -> tuple[Layer, ...]:
     """Return importance and frequency."""
     return (
         Layer(f"score by {view.measure}", view.scores, "max"),

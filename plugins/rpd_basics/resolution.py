@@ -20,7 +20,7 @@ LEVELS = (2, 3, 5, 9)
 
 
 @dataclass(frozen=True)
-class Quality:
+class _Quality:
     """What a resolution achieves on the sample."""
 
     identified: int
@@ -50,13 +50,13 @@ class Judge:
         present, numbers = np.unique(episodes, return_inverse=True)
         return cls(numbers, len(present), share, coverage)
 
-    def __call__(self, values: Array) -> Quality:
+    def __call__(self, values: Array) -> _Quality:
         """Count identified states, and the steps of odd episodes in states of even ones."""
         _, states = np.unique(state_keys(values), return_inverse=True)
         visits = np.unique(states * self.count + self.episodes) // self.count
         visitors = np.bincount(visits)
         identified = int((visitors >= max(self.share * self.count, 1)).sum())
-        return Quality(identified, self._covered(states, len(visitors)))
+        return _Quality(identified, self._covered(states, len(visitors)))
 
     def _covered(self, states: Array, count: int) -> float:
         even = self.episodes % 2 == 0
@@ -67,7 +67,7 @@ class Judge:
         return float(known[states[~even]].mean())
 
 
-def best_edges(rows: Array, judge: Judge) -> tuple[Edges, Quality]:
+def best_edges(rows: Array, judge: Judge) -> tuple[Edges, _Quality]:
     """Choose bins for every entry: the same number for all, then more or less for single ones."""
     ladder = _Ladder(rows)
     best = (0,) * rows.shape[1]
@@ -82,8 +82,8 @@ def best_edges(rows: Array, judge: Judge) -> tuple[Edges, Quality]:
 
 
 def _refine(
-    ladder: _Ladder, best: tuple[int, ...], quality: Quality, judge: Judge
-) -> tuple[tuple[int, ...], Quality]:
+    ladder: _Ladder, best: tuple[int, ...], quality: _Quality, judge: Judge
+) -> tuple[tuple[int, ...], _Quality]:
     """Take the best single change again and again while there is one."""
     while tried := [(judge(ladder.bins(one)), one) for one in _neighbours(best)]:
         better, one = max(tried, key=lambda pair: pair[0].order(judge.coverage))
@@ -127,9 +127,9 @@ class _Ladder:
 
 def best_picture(
     grey: Array, span: tuple[float, ...], judge: Judge
-) -> tuple[tuple[int, int], int, Quality]:
+) -> tuple[tuple[int, int], int, _Quality]:
     """Choose a size and a number of levels for pictures."""
-    best: tuple[tuple[int, int], int, Quality] | None = None
+    best: tuple[tuple[int, int], int, _Quality] | None = None
     for size in SIZES:
         if size[0] > grey.shape[1] or size[1] > grey.shape[2]:
             break

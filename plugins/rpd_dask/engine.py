@@ -37,12 +37,12 @@ def do_there(packed: PackedItem) -> PackedOutcome:
     return PackedOutcome(lacking=True, place=get_worker().address) if outcome.lacking else outcome
 
 
-def keep_there(owner: str, shipped: Mapping[str, bytes]) -> None:
+def _keep_there(owner: str, shipped: Mapping[str, bytes]) -> None:
     """Keep files for a run, on a worker."""
     cluster_workers.keep(owner, shipped)
 
 
-def dismiss_there(owner: str) -> None:
+def _dismiss_there(owner: str) -> None:
     """End what works for a run, on a worker."""
     cluster_workers.dismiss(owner)
 
@@ -100,7 +100,7 @@ class DaskEngine:
         """End what works for this engine; where a cluster does not answer, it does so by itself."""
         if self._client is not None and self._client.status == "running":
             with suppress(Exception):
-                self._client.run(dismiss_there, self._sender.owner, on_error="ignore")
+                self._client.run(_dismiss_there, self._sender.owner, on_error="ignore")
 
     def _hand_out(
         self,
@@ -141,7 +141,7 @@ class DaskEngine:
             return  # it found out before they came
         shipped = contents(sent.item.files)
         with suppress(Exception):  # the worker may have died; then another one asks
-            self.connect().run(keep_there, self._sender.owner, shipped, workers=[place])
+            self.connect().run(_keep_there, self._sender.owner, shipped, workers=[place])
             self._delivered.add((place, sent.packed.files))
 
     def _outcome(self, sent: _Sent, outcome: PackedOutcome | BaseException) -> Outcome:

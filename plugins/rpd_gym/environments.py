@@ -36,7 +36,7 @@ _PARAMETERS = ("max_steps", "rebuild")
 """What a key that reaches an environment may have been meant for."""
 
 
-def refuse_unknown_argument(
+def _refuse_unknown_argument(
     error: BaseException, options: dict[str, Any], name: str, maker: Callable[[], Any]
 ) -> None:
     """Raise in our words where an environment was given an argument that it does not take.
@@ -129,7 +129,7 @@ class GymEnvironment:
             hint = f": pip install {missing}" if missing else ""
             raise ComponentError(f"{self.id} lacks a package: {one_line(error)}{hint}") from error
         except (Exception, SystemExit) as error:  # an environment may raise anything
-            refuse_unknown_argument(error, options, self.id, lambda: _maker_of(name))
+            _refuse_unknown_argument(error, options, self.id, lambda: _maker_of(name))
             raise SpecError(f"cannot make {self.id!r}: {one_line(error)}") from error
 
 
@@ -182,7 +182,7 @@ class PythonEnvironment:
             raise
         except (Exception, SystemExit) as error:  # a factory may raise anything
             given = read_options(self.kwargs)
-            refuse_unknown_argument(error, given, self._name(), self._factory)
+            _refuse_unknown_argument(error, given, self._name(), self._factory)
             raise SpecError(
                 f"{self._name()} does not make an environment: {one_line(error)}"
             ) from error

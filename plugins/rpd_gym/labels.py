@@ -10,7 +10,7 @@ from gymnasium import spaces
 
 
 @dataclass(frozen=True)
-class Labels:
+class _Labels:
     """Names to show to a person; empty where nothing is known."""
 
     entries: tuple[str, ...] = ()
@@ -31,39 +31,39 @@ _WALKER = (
     *(f"lidar {ray}" for ray in range(1, 11)),
 )  # fmt: skip
 
-CART_POLE = Labels(
+CART_POLE = _Labels(
     ("cart position", "cart velocity", "pole angle", "pole angular velocity"), ("left", "right")
 )
 LABELS = {
     "CartPole": CART_POLE,
-    "Acrobot": Labels(
+    "Acrobot": _Labels(
         (
             "cos angle 1", "sin angle 1", "cos angle 2", "sin angle 2",
             "angular velocity 1", "angular velocity 2",
         ),
         ("negative torque", "no torque", "positive torque"),
     ),
-    "MountainCar": Labels(_CAR, ("push left", "no push", "push right")),
-    "MountainCarContinuous": Labels(_CAR),
-    "Pendulum": Labels(("cos angle", "sin angle", "angular velocity")),
-    "LunarLander": Labels(_LANDER, ("no engine", "left engine", "main engine", "right engine")),
-    "LunarLanderContinuous": Labels(_LANDER),
-    "BipedalWalker": Labels(_WALKER),
-    "BipedalWalkerHardcore": Labels(_WALKER),
-    "CarRacing": Labels((), ("nothing", "steer right", "steer left", "gas", "brake")),
-    "FrozenLake": Labels((), ("left", "down", "right", "up")),
-    "FrozenLake8x8": Labels((), ("left", "down", "right", "up")),
-    "CliffWalking": Labels((), ("up", "right", "down", "left")),
-    "CliffWalkingSlippery": Labels((), ("up", "right", "down", "left")),
-    "Taxi": Labels((), ("south", "north", "east", "west", "pick up", "drop off")),
-    "Blackjack": Labels(("own sum", "dealer's card", "usable ace"), ("stick", "hit")),
+    "MountainCar": _Labels(_CAR, ("push left", "no push", "push right")),
+    "MountainCarContinuous": _Labels(_CAR),
+    "Pendulum": _Labels(("cos angle", "sin angle", "angular velocity")),
+    "LunarLander": _Labels(_LANDER, ("no engine", "left engine", "main engine", "right engine")),
+    "LunarLanderContinuous": _Labels(_LANDER),
+    "BipedalWalker": _Labels(_WALKER),
+    "BipedalWalkerHardcore": _Labels(_WALKER),
+    "CarRacing": _Labels((), ("nothing", "steer right", "steer left", "gas", "brake")),
+    "FrozenLake": _Labels((), ("left", "down", "right", "up")),
+    "FrozenLake8x8": _Labels((), ("left", "down", "right", "up")),
+    "CliffWalking": _Labels((), ("up", "right", "down", "left")),
+    "CliffWalkingSlippery": _Labels((), ("up", "right", "down", "left")),
+    "Taxi": _Labels((), ("south", "north", "east", "west", "pick up", "drop off")),
+    "Blackjack": _Labels(("own sum", "dealer's card", "usable ace"), ("stick", "hit")),
 }  # fmt: skip
 """By the name in a Gymnasium id, without its version."""
 _DECLARED = {"entries": "entry_names", "actions": "action_names"}
 """Where other environments may say the same: keys of their `metadata`."""
 
 
-def labels_of(env: gymnasium.Env[Any, Any]) -> Labels:
+def labels_of(env: gymnasium.Env[Any, Any]) -> _Labels:
     """Return the names that fit an environment's spaces; they are empty for unknown ones."""
     spec = env.unwrapped.spec
     builtin = type(env.unwrapped).__module__.startswith("gymnasium.envs.")
@@ -75,10 +75,10 @@ def labels_of(env: gymnasium.Env[Any, Any]) -> Labels:
     fits_entries = isinstance(seen, spaces.Box) and seen.shape == (count,)
     fits_entries |= isinstance(seen, spaces.Tuple) and len(seen.spaces) == count
     fits_actions = isinstance(acted, spaces.Discrete) and acted.n == len(known.actions)
-    return Labels(known.entries if fits_entries else (), known.actions if fits_actions else ())
+    return _Labels(known.entries if fits_entries else (), known.actions if fits_actions else ())
 
 
-def _declared(env: gymnasium.Env[Any, Any]) -> Labels:
+def _declared(env: gymnasium.Env[Any, Any]) -> _Labels:
     """Return the names that an environment's own metadata hold."""
     declared: Any = env.metadata
     metadata = declared if isinstance(declared, dict) else {}
@@ -88,4 +88,4 @@ def _declared(env: gymnasium.Env[Any, Any]) -> Labels:
         for name, names in found.items()
         if isinstance(names, list | tuple) and all(isinstance(one, str) for one in names)
     }
-    return Labels(**good)
+    return _Labels(**good)

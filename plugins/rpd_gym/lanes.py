@@ -53,7 +53,7 @@ class GymLanes:
             entry_names=labels.entries,
             description=description,
         )
-        self._to_action = action_converter(first.action_space)
+        self._to_action = _action_converter(first.action_space)
 
     def reset(self, lanes: NDArray[np.int64], seeds: NDArray[np.int64]) -> None:
         """Reset some environments, each with its own seed."""
@@ -152,6 +152,6 @@ def _number(reward: Any) -> float:
     return float(found.item())
 
 
-def action_converter(space: spaces.Space[Any]) -> Callable[[Any], Any]:
+def _action_converter(space: spaces.Space[Any]) -> Callable[[Any], Any]:
     """Return the function that turns a row of actions into what the environment takes."""
     return int if isinstance(space, spaces.Discrete) else lambda row: row

@@ -34,12 +34,12 @@ def find_id(text: str) -> tuple[str, str]:
         return text, ""
     module, colon, name = text.partition(":")
     if colon and module:
-        import_by_name(module, text)
+        _import_by_name(module, text)
         return find_id(name)
     faults: tuple[str, ...] = ()
     if text not in gymnasium.registry:
         _register_dependencies()
-        faults = () if text in gymnasium.registry else load_declared()
+        faults = () if text in gymnasium.registry else _load_declared()
     if _is_registered(text):
         return text, ""
     return _successor(text) or _refuse(text, faults)
@@ -100,7 +100,7 @@ def atari_note(id: str) -> str:
     return f"atari:{game} plays the game with the usual preprocessing" if game else ""
 
 
-def import_by_name(module: str, text: str) -> None:
+def _import_by_name(module: str, text: str) -> None:
     """Import a module of the user's that registers an id, or explain what is wrong with it."""
     try:
         with working_directory_searched():
@@ -115,7 +115,7 @@ def import_by_name(module: str, text: str) -> None:
 
 
 @functools.cache
-def load_declared() -> tuple[str, ...]:
+def _load_declared() -> tuple[str, ...]:
     """Load what installed packages declare for Gymnasium; return a line for each that failed.
 
     A package names a function that registers its environments in the entry point group

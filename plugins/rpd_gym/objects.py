@@ -40,7 +40,7 @@ _FUNCTION = "hand over a function that makes it, for example lambda: MyEnv(...)"
 
 
 @dataclass(frozen=True)
-class EnvironmentObject:
+class _EnvironmentObject:
     """An environment object that was handed over in Python, made again for each lane."""
 
     known_as: str
@@ -70,7 +70,7 @@ class EnvironmentObject:
         return GymLanes(make, opening.lanes, self.known_as, safeguards.rebuild)
 
 
-class Remade:
+class _Remade:
     """Makes an environment again from its spec."""
 
     def __init__(self, spec: EnvSpec) -> None:
@@ -87,7 +87,7 @@ class Remade:
         return made
 
 
-class Copied:
+class _Copied:
     """Makes copies of an environment as it was when it was handed over."""
 
     def __init__(self, env: Env) -> None:
@@ -100,7 +100,7 @@ class Copied:
 
 def environment_of(
     env: Any, by_id: Callable[[str, int | None, tuple[str, ...]], ById]
-) -> ById | EnvironmentObject:
+) -> ById | _EnvironmentObject:
     """Return the recipe of an environment object, or refuse one that cannot be made again.
 
     `by_id` makes the recipe of id, step cap and arguments, where these say all.
@@ -115,7 +115,7 @@ def environment_of(
     if spec is None or made is None or _was_changed(env, made):
         return _copied(env)
     known = _known(spec)
-    return by_id(*known) if known else EnvironmentObject(_named(env), _written(spec), made)
+    return by_id(*known) if known else _EnvironmentObject(_named(env), _written(spec), made)
 
 
 def _spec_of(env: Env) -> EnvSpec | None:
@@ -124,10 +124,10 @@ def _spec_of(env: Env) -> EnvSpec | None:
     return None
 
 
-def _remade(spec: EnvSpec) -> Remade | None:
+def _remade(spec: EnvSpec) -> _Remade | None:
     """Return what makes an environment again from its spec; None: some wrapper has no record."""
     try:
-        made = Remade(spec)
+        made = _Remade(spec)
         made().close()
         cloudpickle.dumps(made)
     except Exception:  # gymnasium, or a constructor, may raise anything
@@ -135,9 +135,9 @@ def _remade(spec: EnvSpec) -> Remade | None:
     return made
 
 
-def _copied(env: Env) -> EnvironmentObject:
+def _copied(env: Env) -> _EnvironmentObject:
     try:
-        made = Copied(env)
+        made = _Copied(env)
         with closing(made()) as other:
             lost = changes(plain_values(env), plain_values(other))
             content = f"{env} {fingerprint(other)}"
@@ -151,7 +151,7 @@ def _copied(env: Env) -> EnvironmentObject:
             f"this {type(env.unwrapped).__name__} was changed after it was made "
             f"({', '.join(lost[:_SHOWN])}), and one that is made again would not be: {_FUNCTION}"
         )
-    return EnvironmentObject(_named(env), content, made)
+    return _EnvironmentObject(_named(env), content, made)
 
 
 def _named(env: Env) -> str:
@@ -198,7 +198,7 @@ def _written(spec: EnvSpec) -> str:
     return f"{spec.id} {spec.kwargs!r} {spec.max_episode_steps} {' '.join(wrappers)}"
 
 
-def _was_changed(env: Env, make: Remade) -> bool:
+def _was_changed(env: Env, make: _Remade) -> bool:
     """Return whether an attribute was set since the object was made, for all that can be seen."""
     with closing(make()) as other:
         made = plain_values(other)

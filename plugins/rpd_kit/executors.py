@@ -22,7 +22,7 @@ _MOST = 50
 """Outcomes after which an engine that goes on and on is stopped."""
 
 
-class UnpicklableError(Exception):
+class _UnpicklableError(Exception):
     """An error that cannot be made again from what it says."""
 
     def __init__(self, first: str, second: str) -> None:
@@ -36,9 +36,9 @@ def square(number: int) -> int:
     return number * number
 
 
-def raise_oddly(number: int) -> int:
+def _raise_oddly(number: int) -> int:
     """Raise an error that cannot be pickled and unpickled."""
-    raise UnpicklableError("cannot", "travel")
+    raise _UnpicklableError("cannot", "travel")
 
 
 def process_number(number: int) -> int:
@@ -46,7 +46,7 @@ def process_number(number: int) -> int:
     return os.getpid()
 
 
-def end_process(number: int) -> int:
+def _end_process(number: int) -> int:
     """End the process that does the work, as a crash would."""
     os.kill(os.getpid(), signal.SIGKILL)
     return number
@@ -199,7 +199,7 @@ def _check_failures(engine: Engine) -> Iterator[str]:
 
 def _check_odd_errors(engine: Engine) -> Iterator[str]:
     """Check that an error comes back even if it cannot be made again elsewhere."""
-    outcomes = _run(engine, [item(raise_oddly, 1)])
+    outcomes = _run(engine, [item(_raise_oddly, 1)])
     if len(outcomes) != 1 or outcomes[0].error is None or outcomes[0].lost:
         yield "did not bring back an error that cannot be pickled"
 
@@ -220,7 +220,7 @@ def _check_death(engine: Engine) -> Iterator[str]:
     where = _run(engine, [item(process_number, 0)])
     if not where or where[0].value == os.getpid():
         return  # the worker is this very process
-    dies, works = item(end_process, 1), item(square, 11)
+    dies, works = item(_end_process, 1), item(square, 11)
     outcomes = _run(engine, [dies, works])
     if [outcome.lost for outcome in outcomes if outcome.identity == dies.identity] != [True]:
         yield "did not report an item whose worker died as lost"

@@ -43,25 +43,25 @@ class MiniGridView:
 
     def draw(self, value: Array) -> NDArray[np.uint8]:
         """Draw the view in coloured squares, the agent at the bottom, facing up."""
-        return draw_view(view_of(value))
+        return draw_view(_view_of(value))
 
     def show(self, value: Array) -> str:
         """Describe what is ahead and around, then map the view, farthest row first."""
-        image, direction = view_of(value), int(value[-1])
+        image, direction = _view_of(value), int(value[-1])
         size = len(image)
-        carried = cell_name(image[size // 2, size - 1])
-        parts = [f"facing {DIRECTIONS[direction]}", straight_ahead(image)]
+        carried = _cell_name(image[size // 2, size - 1])
+        parts = [f"facing {DIRECTIONS[direction]}", _straight_ahead(image)]
         parts += [] if carried == "empty" else [f"carrying a {carried}"]
-        return f"{'; '.join(parts + landmarks(image))}  [{text_map(image, direction)}]"
+        return f"{'; '.join(parts + _landmarks(image))}  [{_text_map(image, direction)}]"
 
 
-def view_of(value: Array) -> Array:
+def _view_of(value: Array) -> Array:
     """Return the view in an abstract state, (size, size, 3), columns first."""
     size = math.isqrt(len(value) // 3)
     return np.asarray(value[:-1]).reshape(size, size, 3)
 
 
-def cell_name(cell: Array) -> str:
+def _cell_name(cell: Array) -> str:
     """Return one cell in words."""
     kind, colour, state = (int(part) for part in cell)
     word = KINDS[kind] if kind < len(KINDS) else f"thing {kind}"
@@ -70,17 +70,17 @@ def cell_name(cell: Array) -> str:
     return f"{COLOURS[colour % 6]} {word}" if word in ("key", "ball", "box") else word
 
 
-def straight_ahead(image: Array) -> str:
+def _straight_ahead(image: Array) -> str:
     """Describe what is first in the agent's way."""
     size = len(image)
     for steps in range(1, size):
-        name = cell_name(image[size // 2, size - 1 - steps])
+        name = _cell_name(image[size // 2, size - 1 - steps])
         if name not in ("empty", "floor"):
             return f"{name} {steps} ahead"
     return "free ahead"
 
 
-def landmarks(image: Array) -> list[str]:
+def _landmarks(image: Array) -> list[str]:
     """Describe where doors, goals and things are, besides straight ahead, nearest first."""
     size, found = len(image), []
     for column, row in np.argwhere(np.isin(image[..., 0], [KINDS.index(k) for k in _NAMED])):
@@ -89,12 +89,12 @@ def landmarks(image: Array) -> list[str]:
             continue
         side = f"{abs(right)} {'right' if right > 0 else 'left'}"
         place = f"{forward} ahead, {side}" if forward else side
-        found.append((forward + abs(right), f"{cell_name(image[column, row])} {place}"))
+        found.append((forward + abs(right), f"{_cell_name(image[column, row])} {place}"))
     words = [text for _, text in sorted(found)]
     return words[:_FEW] + ([f"and {len(words) - _FEW} more"] if len(words) > _FEW else [])
 
 
-def text_map(image: Array, direction: int) -> str:
+def _text_map(image: Array, direction: int) -> str:
     """Map the rows in sight: . free, # wall, ? out of sight, ~ lava, G goal, D door, k key."""
     size, rows = len(image), []
     for row in range(size):

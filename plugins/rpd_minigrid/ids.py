@@ -30,7 +30,7 @@ def full_id(text: str) -> str:
         found = _newest(prefix.lower() + lowered, known)
         if found:
             return found
-    hint = nearest(text, known) or nearest(text, {short_id(name) for name in known})
+    hint = nearest(text, known) or nearest(text, {_short_id(name) for name in known})
     raise SpecError(
         f"there is no MiniGrid task {text!r}.{hint} "
         "Any registered MiniGrid or BabyAI id works, for example 'Empty-8x8'."
@@ -38,17 +38,17 @@ def full_id(text: str) -> str:
 
 
 def _newest(lowered: str, known: Iterable[str]) -> str | None:
-    matching = [name for name in known if lowered in (name.lower(), without_version(name).lower())]
+    matching = [name for name in known if lowered in (name.lower(), _without_version(name).lower())]
     return max(matching, key=version, default=None)
 
 
 def newer_id(name: str) -> str | None:
     """Return the id of a newer version of a task, if there is one."""
-    newest = _newest(without_version(name).lower(), known_ids())
+    newest = _newest(_without_version(name).lower(), known_ids())
     return newest if newest and version(newest) > version(name) else None
 
 
-def without_version(name: str) -> str:
+def _without_version(name: str) -> str:
     """Return an id without its version."""
     return _VERSION.sub("", name)
 
@@ -59,8 +59,8 @@ def version(name: str) -> int:
     return int(match.group(1)) if match else 0
 
 
-def short_id(name: str) -> str:
+def _short_id(name: str) -> str:
     """Return an id without prefix and version."""
     for prefix in PREFIXES:
         name = name.removeprefix(prefix)
-    return without_version(name)
+    return _without_version(name)

@@ -56,7 +56,7 @@ _OBJECT_WORK[Actions.pickup] = PICKABLE
 _OBJECT_WORK[Actions.toggle] = TOGGLES
 
 
-class DeferredObservation(dict[str, Any]):
+class _DeferredObservation(dict[str, Any]):
     """Stands for an observation; becomes the package's own if anyone looks into it."""
 
     def __init__(self, env: MiniGridEnv) -> None:
@@ -64,11 +64,11 @@ class DeferredObservation(dict[str, Any]):
         self.env = env
 
     def __missing__(self, key: str) -> Any:
-        self.update(original_observation(self.env))
+        self.update(_original_observation(self.env))
         return dict.__getitem__(self, key)
 
 
-def original_observation(env: Any) -> dict[str, Any]:
+def _original_observation(env: Any) -> dict[str, Any]:
     """Build the observation as the package does."""
     observation: dict[str, Any] = MiniGridEnv.gen_obs(env)  # type: ignore[no-untyped-call]
     return observation
@@ -92,7 +92,7 @@ class MiniGridLanes:
         self.infos: list[Mapping[str, Any]] = [{} for _ in range(lanes)]
         self.own_observations: dict[int, tuple[Array, int]] = {}
         """Observations that came from the environment itself."""
-        self.facts = make_facts(base, lanes, description)
+        self.facts = _make_facts(base, lanes, description)
         self._seen: dict[str, Array] | None = None
 
     def _make_arrays(self, lanes: int, base: Any, size: int) -> None:
@@ -122,7 +122,7 @@ class MiniGridLanes:
     def reset(self, lanes: IntArray, seeds: IntArray) -> None:
         """Have the package make a new map in each of the lanes."""
         self._seen = None
-        with silenced(self.bases[0]):
+        with _silenced(self.bases[0]):
             for lane, seed in zip(lanes.tolist(), seeds.tolist(), strict=True):
                 self.things[lane] = None
                 try:
@@ -141,7 +141,7 @@ class MiniGridLanes:
         see_through = env.see_through_walls == self.views.see_through_walls
         if not (see_through and map_covered(env, (self.width, self.height))):
             self.unusual[lane] = True
-            return original_observation(env)
+            return _original_observation(env)
         x, y = env.agent_pos
         self.places[lane] = (y + self.margin) * self.stride + x + self.margin
         self.directions[lane] = env.agent_dir
@@ -151,7 +151,7 @@ class MiniGridLanes:
             self._copy_map(lane, now)
         else:
             self._update_map(lane, before, now)
-        return DeferredObservation(env)
+        return _DeferredObservation(env)
 
     def _copy_map(self, lane: int, things: list[Any]) -> None:
         row = self.maps[lane]
@@ -183,7 +183,7 @@ class MiniGridLanes:
     def _keep_observation(self, lane: int, observation: Any) -> None:
         """Keep an observation that the environment made itself; drop the one before."""
         self.own_observations.pop(lane, None)
-        if type(observation) is not DeferredObservation or observation:
+        if type(observation) is not _DeferredObservation or observation:
             self.own_observations[lane] = (
                 np.array(observation["image"]),
                 int(observation["direction"]),
@@ -206,17 +206,17 @@ class MiniGridLanes:
         if name == "cell":
             return self._cells()
         if name == "mission":
-            return np.stack([mission_codes(env.mission) for env in self.bases])
+            return np.stack([_mission_codes(env.mission) for env in self.bases])
         raise FitError(f"{self.facts.description} has no view {name!r}; it has cell, mission")
 
     def _cells(self) -> Array:
         if not self.quick_views:
-            return np.array([agent_cell(env) for env in self.bases], dtype=np.int64)
+            return np.array([_agent_cell(env) for env in self.bases], dtype=np.int64)
         x = self.places % self.stride - self.margin
         y = self.places // self.stride - self.margin
         cells = np.stack([x, y, self.directions], axis=1)
         for lane in np.flatnonzero(self.unusual).tolist():
-            cells[lane] = agent_cell(self.bases[lane])
+            cells[lane] = _agent_cell(self.bases[lane])
         return cells
 
     # ------------------------------------------------------------------- steps
@@ -294,7 +294,7 @@ class MiniGridLanes:
             env.close()
 
 
-def make_facts(base: Any, lanes: int, description: str) -> Facts:
+def _make_facts(base: Any, lanes: int, description: str) -> Facts:
     """Return spaces, views and names; the mission is a view, not part of the observation.
 
     `done` is not declared as the action that does nothing: some tasks end with it, and where it
@@ -312,7 +312,7 @@ def make_facts(base: Any, lanes: int, description: str) -> Facts:
     )
 
 
-def agent_cell(base: Any) -> tuple[int, int, int]:
+def _agent_cell(base: Any) -> tuple[int, int, int]:
     """Return x, y and direction of the agent, zeros before the first reset."""
     if base.agent_pos is None:
         return 0, 0, 0
@@ -320,13 +320,13 @@ def agent_cell(base: Any) -> tuple[int, int, int]:
     return int(x), int(y), int(base.agent_dir)
 
 
-def mission_codes(text: str) -> Array:
+def _mission_codes(text: str) -> Array:
     """Return a mission as one number per character, zeros after its end."""
     raw = text.encode("latin-1", errors="replace")[:MISSION]
     return np.frombuffer(raw.ljust(MISSION, b"\0"), dtype=np.uint8)
 
 
-def silenced(base: Any) -> contextlib.AbstractContextManager[Any]:
+def _silenced(base: Any) -> contextlib.AbstractContextManager[Any]:
     """Return a context in which what BabyAI prints while it looks for a map is dropped."""
     if type(base).__module__.startswith("minigrid.envs.babyai"):
         return contextlib.redirect_stdout(io.StringIO())

@@ -23,9 +23,9 @@ class Views:
 
     def __init__(self, size: int, stride: int, see_through_walls: bool) -> None:
         self.size = size
-        self.offsets = view_offsets(size, stride)
+        self.offsets = _view_offsets(size, stride)
         self.see_through_walls = see_through_walls
-        self.table = sight_table(size) if size <= _LARGEST_TABLE else None
+        self.table = _sight_table(size) if size <= _LARGEST_TABLE else None
 
     def __call__(self, maps: Array, places: Array, directions: Array, carried: Array) -> Array:
         """Return the images, shape (lanes, size, size, 3).
@@ -61,7 +61,7 @@ class Views:
         return self.table.take(row << self.size | clear)
 
 
-def view_offsets(size: int, stride: int) -> Array:
+def _view_offsets(size: int, stride: int) -> Array:
     """Return, for each direction, how far each cell of the view is from the agent in a map's row.
 
     Cells are numbered as in the package's image: column by column, the farthest first.
@@ -101,7 +101,7 @@ def _order(size: int) -> list[tuple[int, int]]:
     return rightward + [(column, column - 1) for column in range(size - 1, 0, -1)]
 
 
-def sight_table(size: int) -> Array:
+def _sight_table(size: int) -> Array:
     """Return `sweep` for every row and every set of clear cells."""
     every = np.arange(1 << (2 * size))
     return sweep(every >> size, every & ((1 << size) - 1), size)

@@ -44,7 +44,7 @@ class ClipJob:
 
 
 @dataclass(frozen=True)
-class MadePair:
+class _MadePair:
     """A pair of clips as it comes back."""
 
     pair: Pair
@@ -59,7 +59,7 @@ class MadePair:
 class Clips:
     """What came of a job."""
 
-    pairs: tuple[MadePair, ...]
+    pairs: tuple[_MadePair, ...]
     problem: str = ""
     """Why the environment draws nothing; empty if it does."""
 
@@ -93,7 +93,7 @@ def perform_clips(job: ClipJob) -> Clips:
     made = []
     for place, one in enumerate(chosen):
         policy, default = (_clip(job, seen, 2 * place + arm, one) for arm in (0, 1))
-        made.append(MadePair(one, policy, default))
+        made.append(_MadePair(one, policy, default))
     return Clips(tuple(made), viewer.problem)
 
 

@@ -13,7 +13,7 @@ _OF_EPISODES = ("episode", "keep", "find", "against", "frames", "trust_policy")
 
 
 @dataclass(frozen=True)
-class Subject:
+class _Subject:
     """Something that can be drawn."""
 
     about: str
@@ -27,29 +27,29 @@ class Subject:
 
 
 SUBJECTS = {
-    "curves": Subject(
+    "curves": _Subject(
         "pruning curves: return against share of states and of steps, with 95 % bands",
         ("measure",),
     ),
-    "scores": Subject("scores by rank, a panel per measure", ("measure",)),
-    "decisions": Subject("the first decisions: effects with 95 % intervals", ("count",)),
-    "map": Subject("a map, or a plane of two entries of states: effect, frequency", ("pair",)),
-    "deletion": Subject("what is lost when the first states act by default"),
-    "rounds": Subject("rounds of refining: kept states and share of steps"),
-    "balance": Subject("returns of the mutant episodes, passed and failed; the pilot's rates"),
-    "film": Subject(
+    "scores": _Subject("scores by rank, a panel per measure", ("measure",)),
+    "decisions": _Subject("the first decisions: effects with 95 % intervals", ("count",)),
+    "map": _Subject("a map, or a plane of two entries of states: effect, frequency", ("pair",)),
+    "deletion": _Subject("what is lost when the first states act by default"),
+    "rounds": _Subject("rounds of refining: kept states and share of steps"),
+    "balance": _Subject("returns of the mutant episodes, passed and failed; the pilot's rates"),
+    "film": _Subject(
         "an episode beside another policy, or a decision against the default",
         (*_OF_EPISODES, "decision"),
         (".webp", ".mp4"),
         plays=True,
     ),
-    "trace": Subject(
+    "trace": _Subject(
         "the agent's path in an episode, as one picture",
         _OF_EPISODES,
         (".webp", ".png"),
         plays=True,
     ),
-    "pictures": Subject(
+    "pictures": _Subject(
         "the first decisions, some of them filmed; stored with the run",
         ("trust_policy", "workers", "executor", "progress", "note", "guard"),
         (),
@@ -59,7 +59,7 @@ SUBJECTS = {
 NAMES = ", ".join(SUBJECTS)
 
 
-def subject_of(name: str, options: Iterable[str] = ()) -> Subject:
+def subject_of(name: str, options: Iterable[str] = ()) -> _Subject:
     """Return what a word stands for; refuse another word, and options that do not fit."""
     if name not in SUBJECTS:
         raise ConfigError(

@@ -40,7 +40,7 @@ class Cells:
 
 
 @dataclass(frozen=True)
-class MeasuredState:
+class _MeasuredState:
     """What one measure says of the state."""
 
     measure: str
@@ -54,7 +54,7 @@ class MeasuredState:
 
 
 @dataclass(frozen=True)
-class Example:
+class _Example:
     """A mutant episode that visited the state."""
 
     episode: int
@@ -85,7 +85,7 @@ class Reached:
 
 
 @dataclass(frozen=True)
-class FirstSeen:
+class _FirstSeen:
     """Where in the suite the state was first visited."""
 
     episode: int
@@ -113,7 +113,7 @@ class Explanation:
     states: int
     """States that the measures rank."""
     cells: Cells
-    measures: tuple[MeasuredState, ...]
+    measures: tuple[_MeasuredState, ...]
     """Score and rank by every measure of the analysis."""
     not_measured: Mapping[str, str]
     """Measures that cannot be used here, and why."""
@@ -126,8 +126,8 @@ class Explanation:
     entropy: float | None
     """Entropy of the action probabilities there in nats, likewise."""
     reached: Reached
-    first_seen: FirstSeen
-    examples: tuple[Example, ...]
+    first_seen: _FirstSeen
+    examples: tuple[_Example, ...]
     """Some episodes of each arm that passed and that failed."""
     replay: str
     """The command that plays the first of them again; empty if there is none."""
@@ -202,7 +202,7 @@ def _set_aside(found: Decisions, row: int, evidence: int) -> str:
     return ""
 
 
-def _measured(run: Run, row: int) -> tuple[tuple[MeasuredState, ...], dict[str, str]]:
+def _measured(run: Run, row: int) -> tuple[tuple[_MeasuredState, ...], dict[str, str]]:
     """Return what the measures of the analysis say; those that cannot be used are named."""
     measured, refused = [], {}
     for name in run.asked.settings.measures:
@@ -213,7 +213,7 @@ def _measured(run: Run, row: int) -> tuple[tuple[MeasuredState, ...], dict[str, 
             continue
         ends = [] if ranking.interval is None else [ranking.interval.low, ranking.interval.high]
         measured.append(
-            MeasuredState(
+            _MeasuredState(
                 ranking.name,
                 float(ranking.scores[row]),
                 int(np.flatnonzero(ranking.order == row)[0]) + 1,
@@ -247,14 +247,14 @@ def _reached(found: Decisions, row: int) -> Reached:
     )
 
 
-def _first_seen(analysis: Analysis, found: Decisions, row: int) -> FirstSeen:
+def _first_seen(analysis: Analysis, found: Decisions, row: int) -> _FirstSeen:
     states, episodes = found.counted.states, analysis.episodes
     episode = int(states.first_episode[row])
     at = int(np.searchsorted(episodes.index, episode))
-    return FirstSeen(episode, int(states.first_step[row]), int(episodes.seed[at]))
+    return _FirstSeen(episode, int(states.first_step[row]), int(episodes.seed[at]))
 
 
-def _examples(analysis: Analysis, key: int) -> Iterator[Example]:
+def _examples(analysis: Analysis, key: int) -> Iterator[_Example]:
     """Yield episodes of each arm and outcome, first those in which the default action differed."""
     visits = list(_visits(analysis, key))
     for arm in ("mutated", "kept"):
@@ -263,14 +263,14 @@ def _examples(analysis: Analysis, key: int) -> Iterator[Example]:
             yield from sorted(fitting, key=lambda v: (not v.differed, v.episode))[:_EXAMPLES]
 
 
-def _visits(analysis: Analysis, key: int) -> Iterator[Example]:
+def _visits(analysis: Analysis, key: int) -> Iterator[_Example]:
     episodes, stored = analysis.episodes, analysis.stored
     for tables in stored.tables("visits"):
         table = tables["visits"]
         mine = table.filter(table["key"].to_numpy() == np.uint64(key))
         for visit in mine.to_pylist():
             at = int(np.searchsorted(episodes.index, visit["episode"]))
-            yield Example(
+            yield _Example(
                 episode=visit["episode"],
                 arm="mutated" if visit["mutated"] else "kept",
                 passed=float(analysis.weights[at]),
@@ -282,7 +282,7 @@ def _visits(analysis: Analysis, key: int) -> Iterator[Example]:
             )
 
 
-def _command(run: Run, examples: Sequence[Example]) -> str:
+def _command(run: Run, examples: Sequence[_Example]) -> str:
     if not examples:
         return ""
     return f"rpd replay {shell_word(run.path)} suite:{examples[0].episode}"

@@ -18,7 +18,7 @@ _ROOM_FOR_CLIPS = 1_000_000
 
 
 @dataclass(frozen=True)
-class ShownClip:
+class _ShownClip:
     """Two clips of one decision."""
 
     decision: Decision
@@ -46,7 +46,7 @@ class Gallery:
 
     states: Mapping[int, bytes] = field(default_factory=dict)
     """Key -> picture of the state."""
-    clips: tuple[ShownClip, ...] = ()
+    clips: tuple[_ShownClip, ...] = ()
     """Of the first decisions."""
     note: str = ""
     """What is not there, and why; empty if nothing is to be said."""
@@ -72,7 +72,7 @@ def open_gallery(
         one, other = (data_uri(content) for content in both if content is not None)
         left -= len(one) + len(other)
         if left >= 0:
-            clips.append(ShownClip(known[pair.key], pair, one, other))
+            clips.append(_ShownClip(known[pair.key], pair, one, other))
     return Gallery(states, tuple(clips), _note(pictures, len(states), len(clips)))
 
 

@@ -20,7 +20,7 @@ _SHOWN = 25
 
 
 @dataclass(frozen=True)
-class Begun:
+class _Begun:
     """What the page of an unfinished run says."""
 
     title: str
@@ -37,14 +37,14 @@ class Begun:
     """What goes on with the run, or asks more of it."""
 
 
-def begun_run(run: Run) -> Begun:
+def begun_run(run: Run) -> _Begun:
     """Read what there is of a run without a finished analysis; nothing is played."""
     stored = run.directory.stored()
     done, asked = run.progress
     stage = "suite" if run.missing else "pruning"
     rows, about_list = _so_far(run, done, asked)
     again = "rpd run --config RUN/run.json --out RUN"
-    return Begun(
+    return _Begun(
         title=f"{stored.policy} on {stored.env}",
         standing=(
             f"Not finished: {done} of {asked} mutant episodes are stored; the {stage} is not "

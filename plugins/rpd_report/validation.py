@@ -9,7 +9,7 @@ from rpd_core.store.codec import from_plain
 
 
 @dataclass(frozen=True)
-class AloneEffect:
+class _AloneEffect:
     """The effect of a state that was mutated alone; the ends are null where nothing is known."""
 
     estimate: float
@@ -18,7 +18,7 @@ class AloneEffect:
 
 
 @dataclass(frozen=True)
-class AloneState:
+class _AloneState:
     """One state of the list, mutated alone."""
 
     rank: int
@@ -28,7 +28,7 @@ class AloneState:
     reached: int
     """Unmutated episodes that visit it."""
     suite_effect: float
-    effect: AloneEffect | None
+    effect: _AloneEffect | None
     """Null if no episode reaches it."""
 
 
@@ -37,7 +37,7 @@ class Validation:
     """Whether the suite's effects are those of mutating one state alone."""
 
     episodes: int
-    rows: tuple[AloneState, ...]
+    rows: tuple[_AloneState, ...]
     sentences: tuple[str, ...] = ()
     """What it comes to, the most important first."""
 

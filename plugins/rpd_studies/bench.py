@@ -95,7 +95,7 @@ def _seed(call: Call, seed: int, folder: Path, base: str, others: Mapping[str, M
         swept = sweep_suite(session, others=others)
         stability = _stability(session, swept, {**session.setup.measures, **others})
         evidence = session.setup.config.settings.evidence
-        lists = lists_of(swept.analysis, evidence, prepared_digest(session.directory))
+        lists = _lists_of(swept.analysis, evidence, prepared_digest(session.directory))
     return _Seed(
         seed,
         session.setup.config,
@@ -213,7 +213,7 @@ class Holding:
     """Mean effect there of the first ten; 0 counts for those without evidence."""
 
 
-def lists_of(analysis: Analysis, evidence: int, learned: str) -> Lists:
+def _lists_of(analysis: Analysis, evidence: int, learned: str) -> Lists:
     """Return the first states by every measure of an analysis."""
     counted = analysis.counted
     judged = judged_states(counted, evidence)

@@ -24,7 +24,7 @@ from rpd_studies.grid import AnyPlan, Work, work_for
 
 
 @dataclass(frozen=True)
-class PlannedRun:
+class _PlannedRun:
     """One cell with one seed."""
 
     cell: int
@@ -50,7 +50,7 @@ class PlannedGrid:
 
     name: str
     folder: str
-    runs: tuple[PlannedRun, ...]
+    runs: tuple[_PlannedRun, ...]
     suites: int
     """Run directories: each holds one suite, whatever number of cells asks it something."""
     seconds: float
@@ -86,13 +86,13 @@ def _estimate(work: Work) -> PlannedGrid:
                 )
             except RpdError as error:
                 why = one_line(error)
-                runs.append(PlannedRun(number, seed, cell.texts, "", False, 0, 0, None, why))
+                runs.append(_PlannedRun(number, seed, cell.texts, "", False, 0, 0, None, why))
                 continue
             megabytes += cost.megabytes if cost else 0.0
             seconds = cost.seconds if cost else 0.0
             done = stored_result(place) is not None
             counts = left.suite, left.pruned
-            runs.append(PlannedRun(number, seed, cell.texts, place.run, done, *counts, seconds))
+            runs.append(_PlannedRun(number, seed, cell.texts, place.run, done, *counts, seconds))
     seconds = sum(one.seconds or 0.0 for one in runs)
     folder = str(work.folder)
     return PlannedGrid(work.plan.name, folder, tuple(runs), len(suites), seconds, megabytes)
@@ -148,7 +148,7 @@ def print_planned(console: Console, found: PlannedGrid) -> None:
     )
 
 
-def _cells(run: PlannedRun) -> tuple[str, ...]:
+def _cells(run: _PlannedRun) -> tuple[str, ...]:
     told = ", ".join(f"{name}={value}" for name, value in run.settings.items())
     if run.problem:
         return str(run.cell), str(run.seed), told, f"would fail: {run.problem}", "", "", ""

@@ -36,7 +36,7 @@ def grid(plan: AnyPlan, **how: Any) -> Grid:
 
     work = work_for(plan, how)
     cells = work.plan.cells
-    asked = [Item(number, seed) for number in range(len(cells)) for seed in work.plan.seeds]
+    asked = [_Item(number, seed) for number in range(len(cells)) for seed in work.plan.seeds]
     with series(work.call, work.folder) as call:
         engaged = dataclasses.replace(work, call=call)
         found: list[CellResult | Failure] = play_each(call, asked, engaged.play, engaged.failure)
@@ -46,7 +46,7 @@ def grid(plan: AnyPlan, **how: Any) -> Grid:
 
 
 @dataclass(frozen=True)
-class Item:
+class _Item:
     """A cell with a seed."""
 
     cell: int
@@ -72,7 +72,7 @@ class Work:
         setup = resolve_call(self.call_of(cell, seed))
         return setup, place_of(setup, self.folder, self.plan.finish, self.plan.rankings)
 
-    def play(self, item: Item) -> CellResult:
+    def play(self, item: _Item) -> CellResult:
         """Read what a cell found with a seed, or play what is missing of its run."""
         cell = self.plan.cells[item.cell]
         setup, place = self.placed(cell, item.seed)
@@ -81,7 +81,7 @@ class Work:
             call, setup, place, self.plan.finish, self.plan.rankings
         )
 
-    def failure(self, item: Item, error: Exception) -> Failure:
+    def failure(self, item: _Item, error: Exception) -> Failure:
         """Return why a cell found nothing with a seed, and tell of it."""
         name = f"cell {item.cell + 1} of {len(self.plan.cells)}, seed {item.seed}"
         self.call.note(f"{name} failed: {one_line(error)}")
@@ -105,7 +105,7 @@ def work_for(plan: AnyPlan, how: Mapping[str, Any]) -> Work:
     return Work(plan, RUNS / name if call.out is None else Path(call.out), call)
 
 
-def _table(work: Work, found: Mapping[Item, CellResult | Failure]) -> Grid:
+def _table(work: Work, found: Mapping[_Item, CellResult | Failure]) -> Grid:
     plan = work.plan
     rows = tuple(_row(plan, number, found) for number in range(len(plan.cells)))
     return Grid(
@@ -113,8 +113,8 @@ def _table(work: Work, found: Mapping[Item, CellResult | Failure]) -> Grid:
     )
 
 
-def _row(plan: Plan, number: int, found: Mapping[Item, CellResult | Failure]) -> GridRow:
-    mine = [found[Item(number, seed)] for seed in plan.seeds]
+def _row(plan: Plan, number: int, found: Mapping[_Item, CellResult | Failure]) -> GridRow:
+    mine = [found[_Item(number, seed)] for seed in plan.seeds]
     results = [one for one in mine if isinstance(one, CellResult)]
     failed = [one for one in mine if isinstance(one, Failure)]
     return row_of(number + 1, plan.cells[number].texts, results, failed)

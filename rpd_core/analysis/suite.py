@@ -35,7 +35,7 @@ def merge(parts: Sequence[Suite]) -> Suite:
     if not (np.diff(episodes.index) > 0).all():
         raise EvidenceError("parts of the suite overlap: two hold the same range of episodes")
     visits = Visits(**_stack([part.visits for part in ordered]))
-    return Suite(episodes, visits, merge_states([part.states for part in ordered]))
+    return Suite(episodes, visits, _merge_states([part.states for part in ordered]))
 
 
 def concat_episodes(parts: Sequence[Episodes]) -> Episodes:
@@ -54,7 +54,7 @@ def take_episodes(episodes: Episodes, rows: IntArray) -> Episodes:
     return Episodes(**_taken(episodes, rows), info=info)
 
 
-def merge_states(parts: Sequence[States]) -> States:
+def _merge_states(parts: Sequence[States]) -> States:
     """Join tables of states; counts of the same state add up."""
     return merge_with_sums(parts, [])[0]
 

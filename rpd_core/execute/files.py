@@ -45,7 +45,7 @@ def missing(files: Iterable[InputFile]) -> tuple[InputFile, ...]:
     return tuple(file for file in files if _place(file) is None)
 
 
-def localised(argument: Any, files: tuple[InputFile, ...]) -> Any:
+def _localised(argument: Any, files: tuple[InputFile, ...]) -> Any:
     """Return the argument of an item with the paths of its files as they are on this machine.
 
     A file counts as there if its content is what the item was made with. Those that were
@@ -141,7 +141,7 @@ def perform(item: WorkItem, portable: bool = True) -> Outcome:
     """Do the work of an item in this process; a portable outcome survives the way to another."""
     with _working:
         try:
-            return Outcome(item.identity, item.function(localised(item.argument, item.files)))
+            return Outcome(item.identity, item.function(_localised(item.argument, item.files)))
         except (Exception, SystemExit) as error:  # an environment may even call sys.exit
             return Outcome(item.identity, error=_portable(error) if portable else error)
 

@@ -27,7 +27,7 @@ def shown(wanted: Progress | bool) -> Iterator[Progress]:
     if callable(wanted):
         yield wanted
     elif wanted is True:
-        with _notebook_bars() if in_notebook() else _terminal_bars() as tell:
+        with _notebook_bars() if _in_notebook() else _terminal_bars() as tell:
             yield tell
     elif wanted is False:
         yield silent
@@ -41,7 +41,7 @@ def silent(stage: str, done: int, total: int) -> None:
     """Show no progress."""
 
 
-def in_notebook() -> bool:
+def _in_notebook() -> bool:
     """Return whether this process is the kernel of a notebook."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None

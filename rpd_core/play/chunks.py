@@ -136,7 +136,7 @@ class EvaluationChunk:
 
 
 @dataclass(frozen=True)
-class PlayedEvaluation:
+class _PlayedEvaluation:
     """What a chunk of an evaluation gave."""
 
     episodes: Episodes
@@ -148,7 +148,7 @@ class PlayedEvaluation:
 class PlayedEvaluations:
     """What some of them gave, in their order, and who played them."""
 
-    chunks: tuple[PlayedEvaluation, ...]
+    chunks: tuple[_PlayedEvaluation, ...]
     origin: Origin
 
 
@@ -213,14 +213,14 @@ class _Shared:
         before_end = int(self.ends[place]) - position
         return self.chunks[place].evaluation.actor(self.chunks[place].last + 1 - before_end)
 
-    def results(self, played: Sequence[Episodes]) -> Iterator[PlayedEvaluation]:
+    def results(self, played: Sequence[Episodes]) -> Iterator[_PlayedEvaluation]:
         """Yield what each chunk gave."""
         whole, ranked_steps = joined(self.plans), np.split(self.keep.ranked_steps, self.ends[:-1])
         for place, (episodes, ranked) in enumerate(zip(played, ranked_steps, strict=True)):
             counted = replace(episodes, info={**episodes.info, RANKED_STEPS: ranked})
             recorder = self.recorders.get(place)
             suite = None if recorder is None else recorder.suite(counted, whole, self.keep)
-            yield PlayedEvaluation(counted, None if suite is None else suite.visits)
+            yield _PlayedEvaluation(counted, None if suite is None else suite.visits)
 
 
 def _top_states(chunks: Sequence[EvaluationChunk]) -> TopStates:

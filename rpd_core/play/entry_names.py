@@ -99,7 +99,7 @@ Relation = Callable[["Batch", "Array"], "Array"]
 """From observations and actions to actions relative to the states, all from the space's start."""
 
 
-def related_names(links: Sequence[Abstraction], space: Any) -> tuple[str, ...]:
+def _related_names(links: Sequence[Abstraction], space: Any) -> tuple[str, ...]:
     """Return what actions relative to the state are called; none where they are not related."""
     first: Any = links[0] if links else None
     if not isinstance(first, RelatesActions) or not isinstance(space, Discrete):
@@ -121,7 +121,7 @@ def relations_note(links: Sequence[Abstraction]) -> str:
 
 def relation_of(links: Sequence[Abstraction], space: Any) -> Relation | None:
     """Return how actions are counted in the states of a chain; None: as they are."""
-    if not related_names(links, space):
+    if not _related_names(links, space):
         return None
     first: Any = links[0]
     count, start = int(space.n), int(space.start)
@@ -145,7 +145,7 @@ def names_of(facts: Facts, links: Sequence[Abstraction]) -> Names:
     """Return the names that an environment, and what abstracts from it, have for things."""
     actions = tuple(facts.action_names) or _numbers(facts.action_space)
     entries = Chain(links).name_entries(observed_entries(facts))
-    relations = related_names(links, facts.action_space)
+    relations = _related_names(links, facts.action_space)
     note = relations_note(links) if relations else ""
     return Names(facts.description, actions, tuple(facts.entry_names), entries, relations, note)
 

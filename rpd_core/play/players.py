@@ -27,18 +27,18 @@ _PLAYERS = 2
 
 
 @dataclass(frozen=True)
-class OpenPlayer:
+class _OpenPlayer:
     """An opened recipe, and which distributions it is made of."""
 
     player: Player
     origin: Origin
 
 
-_open: OrderedDict[bytes, OpenPlayer] = OrderedDict()
+_open: OrderedDict[bytes, _OpenPlayer] = OrderedDict()
 """What this process has opened; items of work run one at a time."""
 
 
-def player_for(recipe: Recipe) -> OpenPlayer:
+def player_for(recipe: Recipe) -> _OpenPlayer:
     """Return the opened recipe, kept open between chunks of the same process."""
     name = _name_of(recipe)
     players = _open
@@ -49,13 +49,13 @@ def player_for(recipe: Recipe) -> OpenPlayer:
             players.popitem(last=False)[1].player.close()
         player = Player(recipe)
         try:
-            refuse_moody_policy(player)
+            _refuse_moody_policy(player)
         except BaseException:
             player.close()
             raise
         if timing():
             instrument(player)
-        players[name] = OpenPlayer(player, origin_of(recipe.components()))
+        players[name] = _OpenPlayer(player, origin_of(recipe.components()))
     players.move_to_end(name)
     return players[name]
 
@@ -80,7 +80,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
     os.register_at_fork(after_in_child=_open.clear)  # they are its parent's
 
 
-def refuse_moody_policy(player: Player) -> None:
+def _refuse_moody_policy(player: Player) -> None:
     """Refuse a policy whose answer changes when it is asked the same again.
 
     It is asked about the lanes as they are before the first episode.

@@ -59,7 +59,7 @@ def fit(recipe: Recipe, config: Configuration) -> Recipe:
             sample = _named(_after(fitted[-1:], sample), entries)
         fitted.append(link.fit(sample) if isinstance(link, LearnsFromSteps) else link)
         if isinstance(link, LearnsFromSteps) and getattr(link, "learns_from_mutants", False):
-            mutants = sample_mutants(with_links(recipe, fitted), config)
+            mutants = _sample_mutants(with_links(recipe, fitted), config)
             fitted[-1] = link.fit(_joined(sample, _after(fitted[:-1], mutants)))
     return with_links(recipe, fitted)
 
@@ -187,7 +187,7 @@ def sample_steps(recipe: Recipe, config: Configuration, episodes: int = FIT_EPIS
     return _sampled(player, plan, always, config, ", the policy as it is, for fitting")
 
 
-def sample_mutants(
+def _sample_mutants(
     recipe: Recipe, config: Configuration, episodes: int = FIT_EPISODES
 ) -> FitSample:
     """Play mutants of the states that fitted abstractions tell apart, and keep what they saw.

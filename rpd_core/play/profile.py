@@ -31,7 +31,7 @@ _LANES = ("reset", "step", "observe", "view", "info")
 
 
 @dataclass
-class Stopwatch:
+class _Stopwatch:
     """Seconds by what they were spent on; one thing at a time."""
 
     spent: dict[str, float] = field(default_factory=dict)
@@ -49,14 +49,14 @@ class Stopwatch:
 class _Present:
     """The stopwatch of the item that this process works on; items run one at a time."""
 
-    watch: Stopwatch | None = None
+    watch: _Stopwatch | None = None
 
 
 _present = _Present()
 
 
 @dataclass(frozen=True)
-class Timed:
+class _Timed:
     """An item's function and its argument."""
 
     function: Callable[[Any], Any]
@@ -64,22 +64,22 @@ class Timed:
 
 
 @dataclass(frozen=True)
-class TimedValue:
+class _TimedValue:
     """What an item gave, and the seconds it spent on what."""
 
     value: Any
     spent: dict[str, float]
 
 
-def perform_timed(timed: Timed) -> TimedValue:
+def _perform_timed(timed: _Timed) -> _TimedValue:
     """Do the work of an item with a stopwatch."""
-    watch = _present.watch = Stopwatch()
+    watch = _present.watch = _Stopwatch()
     try:
         value = timed.function(timed.argument)
     finally:
         _present.watch = None
     watch.switch("")
-    return TimedValue(value, watch.spent)
+    return _TimedValue(value, watch.spent)
 
 
 def timing() -> bool:
@@ -180,7 +180,7 @@ class Profiler:
     """Times the stages of a run and adds up what its workers tell."""
 
     began: float = field(default_factory=time.perf_counter)
-    watch: Stopwatch = field(default_factory=lambda: Stopwatch(present=ELSEWHERE))
+    watch: _Stopwatch = field(default_factory=lambda: _Stopwatch(present=ELSEWHERE))
     items: int = 0
     workers: dict[str, float] = field(default_factory=dict)
 
@@ -196,9 +196,9 @@ class Profiler:
 
     def wrapped(self, item: WorkItem) -> WorkItem:
         """Return an item that times itself where it is done; its identity stays."""
-        return replace(item, function=perform_timed, argument=Timed(item.function, item.argument))
+        return replace(item, function=_perform_timed, argument=_Timed(item.function, item.argument))
 
-    def unwrapped(self, answer: TimedValue) -> object:
+    def unwrapped(self, answer: _TimedValue) -> object:
         """Return what an item gave; its times are added up."""
         self.items += 1
         for what, seconds in answer.spent.items():

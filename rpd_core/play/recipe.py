@@ -83,7 +83,7 @@ class OneState:
 
 
 @dataclass(frozen=True)
-class NoDefault:
+class _NoDefault:
     """Stands in for the default action where the policy decides at every step."""
 
     def open(self, facts: Facts) -> DefaultActor:
@@ -92,7 +92,9 @@ class NoDefault:
 
 def policy_alone(environment: Environment, policy: PolicyLoader, lanes: int) -> Recipe:
     """Return a recipe for playing a policy as it is."""
-    return Recipe(environment, policy, OneState(), NoDefault(), lanes, environment.task().max_steps)
+    return Recipe(
+        environment, policy, OneState(), _NoDefault(), lanes, environment.task().max_steps
+    )
 
 
 def opened_lanes(recipe: Recipe, views: tuple[str, ...]) -> Lanes:

@@ -77,7 +77,7 @@ LookAt = Callable[[int, int], bool]
 """(position in the plan, number of a step) -> is the step looked at?"""
 
 
-def every_step(position: int, number: int) -> bool:
+def _every_step(position: int, number: int) -> bool:
     """Look at everything."""
     return True
 
@@ -90,7 +90,7 @@ def play_again(recipe: Recipe, plan: Plan, keep: Keep, frames: bool = False) -> 
     """
     player = Player(replace(recipe, render=frames))
     try:
-        seen = watch_episodes(player, plan, keep, every_step, frames)
+        seen = watch_episodes(player, plan, keep, _every_step, frames)
     finally:
         player.close()
     return PlayedAgain(seen.steps[0], seen.episodes, seen.last_frames[0])

@@ -79,7 +79,7 @@ def candidates_for(
     """Return the pruned policies of a sweep that reached a target, in the order to try them."""
     mine = [curves[name] for name in headline_measures(curves, settings.headline)]
     queue = in_order(reaching(mine, target), settings.objective)
-    return [candidate_of(point, rankings) for point in queue]
+    return [_candidate_of(point, rankings) for point in queue]
 
 
 def headline_measures(names: Mapping[str, Curve], headline: str) -> list[str]:
@@ -89,7 +89,7 @@ def headline_measures(names: Mapping[str, Curve], headline: str) -> list[str]:
     return [name for name in names if name.partition(":")[0] not in BASELINES]
 
 
-def candidate_of(point: PrunedPoint, rankings: Mapping[str, Ranking]) -> Candidate:
+def _candidate_of(point: PrunedPoint, rankings: Mapping[str, Ranking]) -> Candidate:
     """Return a point of the sweep as the set of states that it keeps."""
     kept = np.sort(rankings[point.measure].ranked_keys[: point.kept])
     return Candidate(point.measure, kept, point.kept, point.states, point.steps)
@@ -112,14 +112,14 @@ def in_order(points: Sequence[PrunedPoint], objective: str) -> list[PrunedPoint]
     """
     waiting, found = list(points), []
     while waiting:
-        front = undominated(np.array([(one.states, one.steps) for one in waiting]))
+        front = _undominated(np.array([(one.states, one.steps) for one in waiting]))
         layer = [one for one, first in zip(waiting, front, strict=True) if first]
         found += sorted(layer, key=lambda one: size(one, objective))
         waiting = [one for one, first in zip(waiting, front, strict=True) if not first]
     return found
 
 
-def undominated(shares: FloatArray) -> BoolArray:
+def _undominated(shares: FloatArray) -> BoolArray:
     """Return which rows no other row beats: at most as large in both columns, smaller in one."""
     at_most = np.all(shares[None, :, :] <= shares[:, None, :], axis=2)
     smaller = np.any(shares[None, :, :] < shares[:, None, :], axis=2)
@@ -150,11 +150,11 @@ def choose_policy(
     def is_left(one: Candidate) -> bool:
         return not is_late() or one.identity == largest
 
-    for pair in trimmed_in_turn(trials, candidates, references.target(goal.fraction), is_left):
+    for pair in _trimmed_in_turn(trials, candidates, references.target(goal.fraction), is_left):
         for one in pair[1:] if is_late() else pair:
             if one.identity not in tried:
                 number = before + len(tried) + 1
-                tried[one.identity] = try_out(trials, one, goal, number, references)
+                tried[one.identity] = _try_out(trials, one, goal, number, references)
             outcome = tried[one.identity].confirmation.outcome
             if outcome == "met":
                 return _chosen(goal, tried, one.identity)
@@ -163,7 +163,7 @@ def choose_policy(
     return _chosen(goal, tried, max(tried, key=lambda one: _lower(tried[one]))) if tried else None
 
 
-def trimmed_in_turn(
+def _trimmed_in_turn(
     trials: Trials,
     candidates: Sequence[Candidate],
     target: float,
@@ -208,7 +208,7 @@ def batches(candidates: Sequence[Candidate]) -> Iterator[list[Candidate]]:
         yield unique[start : start + BATCH]
 
 
-def try_out(
+def _try_out(
     trials: Trials, candidate: Candidate, goal: Goal, number: int, references: References
 ) -> Tried:
     """Judge a candidate on fresh episodes; `number` counts those that are tried, from 1."""

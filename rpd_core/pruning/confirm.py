@@ -49,7 +49,7 @@ class Share:
     high: float
 
 
-def keeps_more(played: Paired, share: float, level: float) -> bool:
+def _keeps_more(played: Paired, share: float, level: float) -> bool:
     """Return whether more than a share is kept, wrongly with at most the given chance."""
     worst = min(float(played.pruned.min()), played.reference) - played.reference
     unseen = worst - share * (float(played.original.max()) - played.reference)
@@ -77,19 +77,19 @@ def kept_share(played: Paired, level: float) -> Share:
     """
     gain = float(played.pruned.mean()) - played.reference
     whole = float(played.original.mean()) - played.reference
-    if not has_gain(played, level):
+    if not _has_gain(played, level):
         return Share(gain / whole if whole else 0.0, -np.inf, np.inf)
     low, high = _fieller(played, level)
     estimate = gain / whole
     down, up = at_least(estimate - low, estimate), at_least(high - estimate, estimate)
     return Share(
         estimate,
-        furthest(lambda share: keeps_more(played, share, level), estimate, -down),
+        furthest(lambda share: _keeps_more(played, share, level), estimate, -down),
         furthest(lambda share: keeps_less(played, share, level), estimate, up),
     )
 
 
-def has_gain(played: Paired, level: float) -> bool:
+def _has_gain(played: Paired, level: float) -> bool:
     """Return whether the original is clearly above the reference."""
     whole = played.original - played.reference
     error = np.sqrt(whole.var(ddof=1) / len(whole) + played.reference_variance)
@@ -141,9 +141,9 @@ class Goal:
 
     def outcome(self, played: Paired, level: float) -> GoalOutcome:
         """Return what bounds, each wrong with the given chance, say about the goal."""
-        if not has_gain(played, level):
+        if not _has_gain(played, level):
             return "undecided"
-        if keeps_more(played, self.fraction - self.margin, level):
+        if _keeps_more(played, self.fraction - self.margin, level):
             return "met"
         return "missed" if keeps_less(played, self.fraction, level) else "undecided"
 

@@ -233,7 +233,7 @@ def _first_episodes(curve: Curve, counts: IntArray) -> Curve:
     )
 
 
-def point_of(curve: Curve, point: int) -> PrunedPoint:
+def _point_of(curve: Curve, point: int) -> PrunedPoint:
     """Return a point of a curve with its figures."""
     return PrunedPoint(
         curve.name,
@@ -248,7 +248,7 @@ def point_of(curve: Curve, point: int) -> PrunedPoint:
 def reaching(curves: Sequence[Curve], target: float) -> list[PrunedPoint]:
     """Return every pruned policy of some curves that meets a target."""
     return [
-        point_of(curve, int(point))
+        _point_of(curve, int(point))
         for curve in curves
         for point in np.flatnonzero(curve.mean_return >= target)
     ]

@@ -75,7 +75,7 @@ class Evaluations:
         """
         session = self.session
         base = session.setup.config.digest()
-        folders = {name: folder_name(name, one, base) for name, one in asked.items()}
+        folders = {name: _folder_name(name, one, base) for name, one in asked.items()}
         self.folders |= folders
         stored = {
             name: session.directory.evaluation(folder, asked[name].visits)
@@ -127,20 +127,20 @@ class Evaluations:
 def _to_tables(missing: Sequence[_Missing], answer: PlayedEvaluations) -> list[dict[str, Any]]:
     found = []
     for one, chunk in zip(missing, answer.chunks, strict=True):
-        found.append({"episodes": evaluation_table(one.asked, chunk.episodes)})
+        found.append({"episodes": _evaluation_table(one.asked, chunk.episodes)})
         if chunk.visits is not None:
             found[-1]["visits"] = table_of(chunk.visits)
     return found
 
 
-def evaluation_table(asked: Evaluation, episodes: Episodes) -> Any:
+def _evaluation_table(asked: Evaluation, episodes: Episodes) -> Any:
     """Return the episodes with the pruned policy and the test episode that each belongs to."""
     points = np.array(asked.points, dtype=np.int64)[episodes.index // asked.test_episodes]
     numbers = asked.test_numbers(episodes.index)
     return table_of(episodes, PrunedColumns(points[:, 0], points[:, 1], numbers))
 
 
-def folder_name(name: str, asked: Evaluation, base: str) -> str:
+def _folder_name(name: str, asked: Evaluation, base: str) -> str:
     """Return a name that is readable and differs whenever the episodes would."""
     what = [
         base, asked.phase, asked.part, asked.points, asked.unranked_kept, asked.test_episodes,

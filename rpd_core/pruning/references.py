@@ -33,7 +33,7 @@ class References:
     @property
     def reference_variance(self) -> float:
         """Variance of the reference itself; a given one has none."""
-        return mean_variance(self.reference_returns)
+        return _mean_variance(self.reference_returns)
 
     @property
     def original_mean(self) -> float:
@@ -97,7 +97,7 @@ def refuse_weak_policy(
 ) -> None:
     """Refuse a policy whose return is not clearly and notably above the reference."""
     gain = float(returns.mean()) - reference
-    error = float(np.sqrt(mean_variance(returns) + mean_variance(random_play)))
+    error = float(np.sqrt(_mean_variance(returns) + _mean_variance(random_play)))
     spreads = [float(np.var(one)) for one in (returns, random_play) if one is not None]
     spread = float(np.sqrt(np.mean(spreads)))
     if gain > CLEARLY * error and gain > NOTABLY * spread:
@@ -110,7 +110,7 @@ def refuse_weak_policy(
     )
 
 
-def mean_variance(returns: FloatArray | None) -> float:
+def _mean_variance(returns: FloatArray | None) -> float:
     """Return the variance of a mean; 0 where there is nothing to estimate it from."""
     if returns is None or len(returns) < 2:
         return 0.0

@@ -131,7 +131,7 @@ def refine(refining: Refining, chosen: Chosen, centre: Candidate, rounds: int) -
     done: list[Round] = []
     present, tried = chosen.tried.candidate, chosen.tries
     for number in range(1, rounds + 1):
-        found, following = play_round(refining, present, centre, number, tried)
+        found, following = _play_round(refining, present, centre, number, tried)
         done.append(found)
         tried += found.found.tries if found.found is not None else 0
         if not found.shrunk or found.found is None:
@@ -163,7 +163,7 @@ def first_centre(refining: Refining, queue: Sequence[Candidate]) -> Candidate | 
     return min(enough, key=refining.size, default=None)
 
 
-def play_round(
+def _play_round(
     refining: Refining, present: Candidate, centre: Candidate, number: int, tried: int
 ) -> tuple[Round, Candidate | None]:
     """Play a round after so many tries; return it and the next centre, if there is one."""

@@ -76,7 +76,7 @@ def undecided(curves: Sequence[Curve], rule: Rule) -> list[BoolArray]:
     The thresholds that they are for are those of the best of these curves.
     """
     pooled = [_points_of(curve) for curve in curves]
-    points = Points(*(np.concatenate(column) for column in zip(*pooled, strict=True)))
+    points = _Points(*(np.concatenate(column) for column in zip(*pooled, strict=True)))
     returns = [row for curve in curves for row in curve.returns]
     found = np.zeros(len(points.kept), dtype=bool)
     for target in rule.targets:
@@ -85,7 +85,7 @@ def undecided(curves: Sequence[Curve], rule: Rule) -> list[BoolArray]:
     return np.split(found, np.cumsum([len(curve.kept) for curve in curves])[:-1])
 
 
-class Points(NamedTuple):
+class _Points(NamedTuple):
     """Pruned policies and what is known of them so far."""
 
     kept: IntArray
@@ -94,12 +94,12 @@ class Points(NamedTuple):
     episodes: IntArray
 
 
-def _points_of(curve: Curve) -> Points:
-    return Points(curve.kept, curve.step_shares, curve.mean_return, curve.episodes)
+def _points_of(curve: Curve) -> _Points:
+    return _Points(curve.kept, curve.step_shares, curve.mean_return, curve.episodes)
 
 
 def _undecided(
-    points: Points, returns: Sequence[FloatArray], target: float, rule: Rule
+    points: _Points, returns: Sequence[FloatArray], target: float, rule: Rule
 ) -> BoolArray:
     """Return which points are to be played on for one target.
 
@@ -125,12 +125,12 @@ def is_open(returns: FloatArray, target: float, rule: Rule) -> bool:
         return False
     above, below = returns - target, target - returns
     return not (
-        stays_above(below, rule.total, rule.level, target - rule.best)
-        or stays_above(above, rule.total, rule.level, rule.worst - target)
+        _stays_above(below, rule.total, rule.level, target - rule.best)
+        or _stays_above(above, rule.total, rule.level, rule.worst - target)
     )
 
 
-def stays_above(values: FloatArray, total: int, level: float, unseen: float) -> bool:
+def _stays_above(values: FloatArray, total: int, level: float, unseen: float) -> bool:
     """Return whether the mean of `total` values is above 0, judged by the first of them.
 
     Two tests, as in `tails`: a t-test, and exponential tilting with one more, unseen value, which

@@ -142,11 +142,11 @@ def trim(
             steps=step_share(episodes),
             reached=bool(episodes.total_return.mean() >= target),
         )
-        found.append((without_unvisited(whole, visited, trials.suite_keys), whole))
+        found.append((_without_unvisited(whole, visited, trials.suite_keys), whole))
     return found
 
 
-def without_unvisited(candidate: Candidate, visited: KeyArray, keys: KeyArray) -> Candidate:
+def _without_unvisited(candidate: Candidate, visited: KeyArray, keys: KeyArray) -> Candidate:
     """Return a candidate without the kept states that were not visited; `keys` are the suite's."""
     kept = np.intersect1d(candidate.kept, visited)
     new = len(np.setdiff1d(kept, keys))

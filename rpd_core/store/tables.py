@@ -176,7 +176,7 @@ def _from_lists(column: Any) -> Array:
 def unpacked_table(name: str, content: bytes, rows: int, first: int, last: int) -> pa.Table:
     """Return the table in a file that holds these episodes, or raise `WrongTable`."""
     try:
-        file = open_parquet(content, texts_in(name))
+        file = open_parquet(content, _texts_in(name))
         _refuse_bomb(file.metadata, rows)
         _check_schema(file.schema_arrow)
         check_columns(name, file.schema_arrow, file.metadata.num_rows)
@@ -184,7 +184,7 @@ def unpacked_table(name: str, content: bytes, rows: int, first: int, last: int) 
     except (pa.ArrowException, OSError) as error:
         raise WrongTable(f"it cannot be read ({error})") from error
     check_table(name, table, first, last)
-    return with_plain_texts(name, table)
+    return _with_plain_texts(name, table)
 
 
 def _refuse_bomb(metadata: Any, rows: int) -> None:
@@ -257,14 +257,14 @@ def _bits(column: pa.Field) -> int:
     return int(kind.bit_width) * count
 
 
-def texts_in(name: str) -> list[str]:
+def _texts_in(name: str) -> list[str]:
     """Return the columns of texts in a table, of which equal ones are to be read once."""
     return [key for key, column in _columns(name).items() if column.type == "text"]
 
 
-def with_plain_texts(name: str, table: pa.Table) -> pa.Table:
+def _with_plain_texts(name: str, table: pa.Table) -> pa.Table:
     """Return a table whose columns of texts have each in its row; they must fit memory."""
-    for column in texts_in(name):
+    for column in _texts_in(name):
         size = sum(_text_bytes(chunk) for chunk in table[column].chunks)
         _demand(size <= LARGEST_TABLE, "its texts take more memory than a part may")
         place = table.column_names.index(column)

@@ -31,7 +31,7 @@ _BINS = 30
 
 
 @dataclass(frozen=True)
-class BalanceData:
+class _BalanceData:
     """What the figure shows."""
 
     condition: str
@@ -52,7 +52,7 @@ class BalanceData:
     """What a pilot found about other mutation rates; none where there was none."""
 
 
-def balance_data(run: Run) -> BalanceData:
+def balance_data(run: Run) -> _BalanceData:
     """Count the returns of the mutant episodes by outcome."""
     analysis, summary = run.analysis, run.summary
     returns, weights = analysis.episodes.total_return, analysis.weights
@@ -60,7 +60,7 @@ def balance_data(run: Run) -> BalanceData:
     edges = np.linspace(*ends, _BINS + 1) if ends[0] < ends[1] else np.array([-0.5, 0.5]) + ends[0]
     stored = run.directory.read_json(PILOT)
     where = repr(str(run.path / PILOT))
-    return BalanceData(
+    return _BalanceData(
         summary.condition,
         summary.suite.mutation_rate,
         edges,
@@ -73,7 +73,7 @@ def balance_data(run: Run) -> BalanceData:
 
 
 @house_style()
-def draw_balance(data: BalanceData) -> Figure:
+def draw_balance(data: _BalanceData) -> Figure:
     """Draw returns of mutant episodes, and beside them the pilot's shares where there was one."""
     panels = 1 if data.pilot is None else 2
     figure = new_figure(4.4 if panels == 1 else 7.2, 3.0)
@@ -86,7 +86,7 @@ def draw_balance(data: BalanceData) -> Figure:
     return figure
 
 
-def _draw_returns(axes: Axes, data: BalanceData) -> None:
+def _draw_returns(axes: Axes, data: _BalanceData) -> None:
     width = np.diff(data.edges)
     total = float((data.passed + data.failed).sum())
     shares = f"passed: {data.passed.sum() / total:.0%}", f"failed: {data.failed.sum() / total:.0%}"

@@ -130,7 +130,7 @@ def draw_pruning(left: Axes, right: Axes, curve: ShownCurve, style: Line, label:
 
 
 @dataclass(frozen=True)
-class Band:
+class _Band:
     """The best return with at most a share, over runs."""
 
     mean: FloatArray
@@ -140,12 +140,12 @@ class Band:
     """The same above it."""
 
 
-def band_of(runs: Sequence[Sequence[ShownCurve]], axis: str) -> Band:
+def band_of(runs: Sequence[Sequence[ShownCurve]], axis: str) -> _Band:
     """Return the mean over runs of the best share of the return that at most a share gives."""
     rows = np.array([_best_at(curves, axis) for curves in runs])
     mean, least, most = rows.mean(axis=0), rows.min(axis=0), rows.max(axis=0)
     std = rows.std(axis=0, ddof=1) if len(rows) > 1 else 0.0
-    return Band(mean, np.clip(mean - std, least, most), np.clip(mean + std, least, most))
+    return _Band(mean, np.clip(mean - std, least, most), np.clip(mean + std, least, most))
 
 
 def _best_at(curves: Sequence[ShownCurve], axis: str) -> FloatArray:

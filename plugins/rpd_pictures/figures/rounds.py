@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class RoundsData:
+class _RoundsData:
     """What the figure shows."""
 
     centre: int
@@ -31,7 +31,7 @@ class RoundsData:
     """Numbers of the rounds that found nothing smaller."""
 
 
-def rounds_data(run: Run) -> RoundsData:
+def rounds_data(run: Run) -> _RoundsData:
     """Return the rounds of refining."""
     rounds = run.summary.rounds
     if not rounds:
@@ -39,7 +39,7 @@ def rounds_data(run: Run) -> RoundsData:
             "no round of refining was played, so none is drawn; "
             f"rpd refine {shell_word(run.path)} says why"
         )
-    return RoundsData(
+    return _RoundsData(
         rounds[0].centre,
         tuple(one for one in rounds if one.kept is not None),
         tuple(one.number for one in rounds if one.kept is None),
@@ -47,7 +47,7 @@ def rounds_data(run: Run) -> RoundsData:
 
 
 @house_style()
-def draw_rounds(data: RoundsData) -> Figure:
+def draw_rounds(data: _RoundsData) -> Figure:
     """Draw kept states and share of steps by round; hollow where fresh episodes did not confirm."""
     figure = new_figure(6.4, 2.9)
     left, right = figure.subplots(1, 2)

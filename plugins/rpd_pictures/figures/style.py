@@ -50,7 +50,7 @@ _SETTINGS: dict[str, Any] = {
 }
 
 
-class DrawnFigure(Figure):
+class _DrawnFigure(Figure):
     """A figure that notebooks show without pyplot."""
 
     def _repr_png_(self) -> bytes:
@@ -108,9 +108,9 @@ def house_style() -> Iterator[None]:
         yield
 
 
-def new_figure(width: float, height: float) -> DrawnFigure:
+def new_figure(width: float, height: float) -> _DrawnFigure:
     """Return an empty figure, in inches, that lays itself out."""
-    figure = DrawnFigure(figsize=(width, height), layout="constrained")
+    figure = _DrawnFigure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
