@@ -11,11 +11,12 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from rpd_core.cli import shared
-from rpd_core.cli.catalogue import GROUPS
+from rpd_core.cli.catalogue import GROUPS, rpd_commands
 from rpd_core.cli.completion import whole_words
 from rpd_core.cli.streams import reader_has_left
 from rpd_core.config.settings import Group
 from rpd_core.errors import ComponentError, RpdError, one_line
+from rpd_core.plugin.importing import import_attribute
 from rpd_core.plugin.protocols import Component
 from rpd_core.plugin.registry import Registration, installed
 
@@ -36,7 +37,13 @@ class Commands(TyperGroup):
         return [one.component.name for one in _in_order(installed().of_kind("command"))]
 
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
-        """Import a command; None where there is none of that name."""
+        """Import a command; None where there is none of that name.
+
+        Those of the frame are found without looking at plugins, none of which can take their names.
+        """
+        for own in rpd_commands():
+            if own.name == cmd_name:
+                return as_typer_command(own, import_attribute(own.target))
         if cmd_name not in self.list_commands(ctx):
             return None
         registry = installed()

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rpd_core.cli import options, shared
-from rpd_core.cli.run import call_for, carry_out, show
+from rpd_core.cli.run import call_for, carry_out
+from rpd_core.cli.show import show_answer
 from rpd_core.cli.suite import stored_config
 from rpd_core.cli.work import Work, plays
 from rpd_core.errors import ConfigError, StoreError, counted, shell_word
@@ -59,7 +60,7 @@ def prune_command(
     finished = asked_again(run, options.given(settings), work, wanted)
     if export is not None:
         certificate = export_pruned(finished, export, fraction)
-    show(finished, as_json)
+    show_answer(finished, as_json)
     if export is not None:
         chosen = finished.policy(fraction)
         kept = "" if chosen is None else f"the policy in {counted(chosen.kept, 'state')}, "

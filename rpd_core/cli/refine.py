@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from rpd_core.cli import options, shared
 from rpd_core.cli.prune import asked_again
-from rpd_core.cli.run import show
+from rpd_core.cli.show import show_answer
 from rpd_core.cli.suite import stored_config
 from rpd_core.cli.work import Work, plays
 from rpd_core.errors import ConfigError, counted, shell_word
@@ -44,7 +44,7 @@ def refine_command(
     typed = options.given({"rounds": rounds, "refine_episodes": refine_episodes})
     asked = {"analysis": analysis, "finish": options.taken_finish(finish)}
     finished = asked_again(run, typed, work, asked)
-    show(finished, as_json)
+    show_answer(finished, as_json)
     if not any(one.shrunk for one in finished.summary.rounds):
         shared.show_note(_nothing_smaller(finished))
 

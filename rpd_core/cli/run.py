@@ -10,6 +10,7 @@ import typer
 
 from rpd_core.cli import options, shared
 from rpd_core.cli.config_file import is_toml
+from rpd_core.cli.show import show_answer
 from rpd_core.cli.work import Work, plays
 from rpd_core.errors import ConfigError, StoreError
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from rpd_core.api import Call
     from rpd_core.cli.cost import Cost
     from rpd_core.cli.progress import Display
-    from rpd_core.play.profile import Profile, Profiler
+    from rpd_core.play.profile import Profiler
     from rpd_core.results.run import Run
     from rpd_core.store.session import Session
 
@@ -77,7 +78,7 @@ def run_command(
     elif done is not None:
         finished, made = done
         found = None if profiler is None else profiler.found()
-        show(finished, as_json, page=made.get("report"), profile=found)
+        show_answer(finished, as_json, page=made.get("report"), profile=found)
 
 
 def _profiler_for(wanted: bool) -> Profiler | None:
@@ -151,28 +152,6 @@ def _consider_run(session: Session, call: Call, display: Display) -> None:
         prepare_run(session)
         work = work_left(session.setup.config.settings, session.directory)
         consider(session, work, call.workers, display)
-
-
-def show(
-    finished: Run,
-    as_json: bool,
-    full: bool = False,
-    page: Path | None = None,
-    profile: Profile | None = None,
-) -> None:
-    """Print the answer, where its page is if one was just written, and where the time went."""
-    from rpd_core.cli.screen import print_answer
-    from rpd_core.cli.text import profile_lines
-    from rpd_core.store.codec import to_plain
-
-    if as_json:
-        timed = {} if profile is None else {"profile": to_plain(profile)}
-        shared.print_json({**to_plain(finished.summary), **timed})
-    else:
-        others = finished.analyses
-        print_answer(shared.answers(), finished.summary, finished.path, others, full, page)
-    for line in [] if profile is None else profile_lines(profile):
-        shared.errors().print(f"rpd: {line}", markup=False, soft_wrap=True)
 
 
 def _estimate_of(call: Call) -> tuple[dict[str, Any], Cost]:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rpd_core.cli import options, shared
+
+if TYPE_CHECKING:
+    from rpd_core.play.profile import Profile
+    from rpd_core.results.run import Run
 
 
 def show_command(
@@ -16,7 +21,6 @@ def show_command(
     as_json: options.Json = False,
 ) -> None:
     """Print the answer of a run again, or how far an unfinished run is."""
-    from rpd_core.cli.run import show
     from rpd_core.cli.text import print_progress
 
     run = shared.chosen_run(run)
@@ -25,7 +29,7 @@ def show_command(
     if opened.name is not None:
         if opened.standing and not as_json:
             shared.show_note(opened.standing)
-        show(opened, as_json, full)
+        show_answer(opened, as_json, full)
         return
     missing = opened.missing
     state = {"finished": False, "episodes_done": done, "episodes": asked, "missing": missing}
@@ -33,3 +37,25 @@ def show_command(
         shared.print_json(state)
     else:
         print_progress(shared.answers(), run, (done, asked), missing)
+
+
+def show_answer(
+    finished: Run,
+    as_json: bool,
+    full: bool = False,
+    page: Path | None = None,
+    profile: Profile | None = None,
+) -> None:
+    """Print the answer, where its page is if one was just written, and where the time went."""
+    from rpd_core.cli.screen import print_answer
+    from rpd_core.cli.text import profile_lines
+    from rpd_core.store.codec import to_plain
+
+    if as_json:
+        timed = {} if profile is None else {"profile": to_plain(profile)}
+        shared.print_json({**to_plain(finished.summary), **timed})
+    else:
+        others = finished.analyses
+        print_answer(shared.answers(), finished.summary, finished.path, others, full, page)
+    for line in [] if profile is None else profile_lines(profile):
+        shared.errors().print(f"rpd: {line}", markup=False, soft_wrap=True)
