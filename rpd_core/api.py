@@ -17,7 +17,7 @@ from rpd_core import pipeline
 from rpd_core.config.objects import taken, with_parameters
 from rpd_core.config.part_range import parse_parts
 from rpd_core.config.resolve import Setup, choose, resolve
-from rpd_core.config.settings import Request, declared
+from rpd_core.config.settings import Request, Values, declared
 from rpd_core.errors import ConfigError, RpdError, nearest, one_line
 from rpd_core.execute.items import can_be_shipped
 from rpd_core.execute.progress import Note, Progress, shown
@@ -25,7 +25,7 @@ from rpd_core.pilot import find_rate, known_rate
 from rpd_core.play.profile import Profiler
 from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.discovery import BUNDLED
-from rpd_core.plugin.protocols import Environment, Executor, PolicyLoader
+from rpd_core.plugin.protocols import Environment, PolicyLoader
 from rpd_core.plugin.registry import Registry, installed
 from rpd_core.results.like import Like, learned_suffix, request_like, with_what_was_learned
 from rpd_core.results.requests import stored_request
@@ -55,7 +55,7 @@ class Call(Request):
     """The run directory; none: one in `runs/` with a readable name."""
     workers: int = field(default=1, kw_only=True)
     """Worker processes."""
-    executor: str | Executor | Any = field(default="local", kw_only=True)
+    executor: Any = field(default="local", kw_only=True)
     """Who does the work: a spec string, an executor, or what a plugin takes: a client of Dask."""
     trust_policy: bool = field(default=False, kw_only=True)
     """Let policy files run code of their authors'; never stored."""
@@ -98,7 +98,7 @@ def run(*args: Any, **keywords: Any) -> Run:
     return carry_out(Call(*args, **tidy("run", keywords)))[0]
 
 
-def as_policy(policy: Any, **parameters: Any) -> PolicyLoader:
+def as_policy(policy: object, **parameters: object) -> PolicyLoader:
     """Return what `run` makes of a policy, with parameters of its loader.
 
     For example `as_policy(model, deterministic=False)` for a model that acts by chance.
@@ -106,7 +106,7 @@ def as_policy(policy: Any, **parameters: Any) -> PolicyLoader:
     return _as_recipe("policy", policy, parameters)  # type: ignore[no-any-return]
 
 
-def as_environment(env: Any, **parameters: Any) -> Environment:
+def as_environment(env: object, **parameters: object) -> Environment:
     """Return what `run` makes of an environment, with parameters of its plugin.
 
     For example `as_environment(env, max_steps=500)` for one that may never end.
@@ -114,12 +114,12 @@ def as_environment(env: Any, **parameters: Any) -> Environment:
     return _as_recipe("environment", env, parameters)  # type: ignore[no-any-return]
 
 
-def _as_recipe(kind: str, thing: Any, parameters: dict[str, Any]) -> Any:
+def _as_recipe(kind: str, thing: object, parameters: Values) -> Any:
     registry = installed()
     return with_parameters(registry, kind, choose(registry, kind, thing).recipe, parameters)
 
 
-def tidy(function: str, keywords: dict[str, Any], *others: str) -> dict[str, Any]:
+def tidy(function: str, keywords: Values, *others: str) -> Values:
     """Return the keywords of a function in plain types; refuse any that a call does not have."""
     known = {*inspect.signature(Call).parameters} - {*others}
     for name in keywords:
@@ -128,7 +128,7 @@ def tidy(function: str, keywords: dict[str, Any], *others: str) -> dict[str, Any
     return {name: _tidied(name, value) for name, value in keywords.items()}
 
 
-def _tidied(name: str, value: Any) -> Any:
+def _tidied(name: str, value: object) -> Any:
     """Return numbers of NumPy as Python's, and one choice of several as a tuple."""
     if isinstance(value, np.generic):
         return value.item()
@@ -178,7 +178,9 @@ def _finish_run(session: Session, run: Run, names: Sequence[str]) -> dict[str, P
     return made
 
 
-def build_suite(env: Any = None, policy: Any = None, *, parts: Any = None, **more: Any) -> Run:
+def build_suite(
+    env: object = None, policy: object = None, *, parts: object = None, **more: Any
+) -> Run:
     """Play the mutant episodes of a run, and those of the policy as it is, and nothing else.
 
     `parts` is a range of parts to build, `"0:5"` or `(0, 5)`; `merge_runs` joins what was built
@@ -229,7 +231,7 @@ def session_for(
             yield session
 
 
-def _executor_for(given: Any, registry: Registry) -> Any:
+def _executor_for(given: object, registry: Registry) -> Any:
     """Return the executor of a spec, of an object that a plugin takes, or the one given."""
     if isinstance(given, str):
         return registry.make("executor", given)

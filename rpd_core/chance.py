@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -162,7 +162,7 @@ class Draws:
 
     roots: KeyArray
     """Domain key of each lane's episode."""
-    within: Any
+    within: Array
     """State key or step number of each lane."""
 
     label: int = 0

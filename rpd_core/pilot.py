@@ -96,7 +96,7 @@ def _fitted(session: Session) -> Recipe:
         return recipe
     answers: list[Any] = []
 
-    def keep(item: WorkItem, learned: Any) -> None:
+    def keep(item: WorkItem, learned: object) -> None:
         answers.append(learned)
 
     run_items(session.engine, [fit_item(session.setup, recipe, session.files(recipe))], keep)

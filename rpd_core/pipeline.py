@@ -24,10 +24,11 @@ from rpd_core.analysis.spectrum import tally
 from rpd_core.analysis.suite import StoredEpisodes, stored_reach
 from rpd_core.chance import Phase
 from rpd_core.config.part_range import PartRange
+from rpd_core.config.settings import Values
 from rpd_core.execute.items import run_items
 from rpd_core.play import prepare
 from rpd_core.play.chunks import SuiteChunk
-from rpd_core.plugin.protocols import WorkItem
+from rpd_core.plugin.protocols import Task, WorkItem
 from rpd_core.pruning.choice import candidates_for
 from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.pruning.references import References, measure_references
@@ -277,7 +278,7 @@ def analysis_name(session: Session) -> str:
     return session.directory.name_for(config, _usual_settings(task))
 
 
-def _usual_settings(task: Any) -> dict[str, Any]:
+def _usual_settings(task: Task) -> Values:
     """Return the analysis settings that a task's user gets without asking."""
     from rpd_core.config.configuration import plain
     from rpd_core.config.settings import ASKED, STANDARD_MEASURES, Settings, recommended

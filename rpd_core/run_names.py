@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from rpd_core.config.identity import component_identity
+from rpd_core.config.identity import Json, component_identity
 from rpd_core.config.resolve import Setup, choose
 from rpd_core.config.settings import AUTO, Settings, as_tuple, recommended
 from rpd_core.errors import RpdError, StoreError
@@ -46,7 +45,7 @@ def base_name(setup: Setup) -> str:
     return "_".join(filter(None, words))[:LONGEST].rstrip("-_.")
 
 
-def _changed(setup: Setup) -> Iterator[tuple[str, Any]]:
+def _changed(setup: Setup) -> Iterator[tuple[str, object]]:
     """Yield the environment and what its task does not recommend, and what components are."""
     config, task = setup.config, setup.task
     settings, usual = config.settings, recommended(task, Settings())
@@ -67,7 +66,7 @@ def _changed(setup: Setup) -> Iterator[tuple[str, Any]]:
         yield f"{name}{value}" if value != usual[name] else "", None
 
 
-def _identities(kind: str, usual: Any) -> list[dict[str, Any]]:
+def _identities(kind: str, usual: object) -> list[Json]:
     """Return what the components are that a task recommends, however they are written."""
     registry = installed()
     try:

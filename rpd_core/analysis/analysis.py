@@ -13,7 +13,7 @@ import numpy as np
 from rpd_core.analysis.ranking import Ranking, evidence_for, rank
 from rpd_core.analysis.spectrum import Tally, tally
 from rpd_core.analysis.suite import StoredEpisodes
-from rpd_core.config.identity import learned_as_tuples, stored_fields
+from rpd_core.config.identity import Json, learned_as_tuples, stored_fields
 from rpd_core.errors import ComponentError, EvidenceError, RpdError, StoreError, one_line
 from rpd_core.plugin.blame import whose
 from rpd_core.plugin.protocols import Condition, Episodes, Measure, Suite
@@ -118,7 +118,7 @@ def keep_condition(directory: RunDirectory, text: str, found: Analysis) -> None:
     """Store what a condition has learned, so that it is learned once in the life of a run."""
     if not isinstance(found.condition, LearnsFromEpisodes):
         return
-    held: dict[str, Any] = directory.read_json(CONDITIONS) or {}
+    held: Json = directory.read_json(CONDITIONS) or {}
     if text not in held:
         held[text] = {
             "learned": learned_fields(found.condition),
@@ -140,12 +140,12 @@ def fit_condition(condition: Condition, episodes: Episodes) -> Condition:
     return checked
 
 
-def learned_fields(condition: Condition) -> dict[str, Any]:
+def learned_fields(condition: Condition) -> Json:
     """Return what a condition has learned, as it is stored."""
     return stored_fields(condition)
 
 
-def restore_condition(condition: Any, fields: Mapping[str, Any]) -> Condition:
+def restore_condition(condition: Any, fields: Json) -> Condition:
     """Return a condition with what it had learned before."""
     restored: Condition = dataclasses.replace(condition, **learned_as_tuples(fields))
     return restored

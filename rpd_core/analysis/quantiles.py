@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import importlib
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,10 +14,9 @@ if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray
 
 
-def _special() -> Any:
-    import scipy.special  # 0.1 s and 250 modules, which reading a run does without
-
-    return scipy.special
+def _special() -> ModuleType:
+    # 0.1 s and 250 modules, which reading a run does without
+    return importlib.import_module("scipy.special")
 
 
 def upper_z(tail: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from rpd_core.plugin.blame import whose
 from rpd_core.plugin.protocols import Evidence, Measure, Scores, Suite
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import FloatArray, IntArray, KeyArray
+    from rpd_core.plugin.protocols import Array, FloatArray, IntArray, KeyArray
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def _interval(who: str, given: Scores, evidence: Evidence) -> Scores:
     return replace(given, low=low, high=high)
 
 
-def _checked(who: str, what: str, given: Any, evidence: Evidence) -> FloatArray:
+def _checked(who: str, what: str, given: object, evidence: Evidence) -> FloatArray:
     try:
         column = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -128,10 +128,10 @@ def random_ranking(keys: KeyArray, seed: int) -> Ranking:
     return Ranking(f"random:seed={seed}", np.lexsort((keys, -scores)), scores, keys)
 
 
-def ranking_columns(ranking: Ranking, counted: Tally) -> dict[str, Any]:
+def ranking_columns(ranking: Ranking, counted: Tally) -> dict[str, Array | list[Array]]:
     """Return a ranking as columns in rank order, ready for a data frame."""
     order, states, spectrum = ranking.order, counted.states, counted.spectrum
-    columns: dict[str, Any] = {
+    columns: dict[str, Array | list[Array]] = {
         "rank": np.arange(1, len(order) + 1),
         "key": states.key[order],
         "score": ranking.scores[order],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from rpd_core.analysis.suite import merge_with_sums
 from rpd_core.plugin.protocols import Evidence, Returns, Spectrum, States, Suite
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray
+    from rpd_core.plugin.protocols import Array, BoolArray, FloatArray, IntArray
 
 _CELLS = ("mutated_failed", "mutated_passed", "kept_failed", "kept_passed")
 _FOLD = 5_000
@@ -101,7 +101,7 @@ def _columns(suite: Suite, weights: FloatArray) -> FloatArray:
     count = len(suite.states)
     spectrum = _count(state, weights[episode], visits.mutated, count)
     returns = (np.round(suite.episodes.total_return * _GRID) / _GRID)[episode]
-    columns: list[Any] = []
+    columns: list[Array] = []
     for arm in (visits.mutated, ~visits.mutated):
         columns += [returns * arm, returns**2 * arm]
     columns += [visits.differed, visits.differed_first]

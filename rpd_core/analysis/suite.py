@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -80,7 +80,7 @@ def merge_with_sums(parts: Sequence[States], sums: Sequence[Array]) -> tuple[Sta
     return states, total(np.concatenate(sums)) if sums else None
 
 
-def _stack(parts: Sequence[Any]) -> dict[str, Array]:
+def _stack(parts: Sequence[object]) -> dict[str, Array]:
     """Return the columns of tables, one after the other; without those that some do not have."""
     columns = {name: [getattr(part, name) for part in parts] for name in columns_of(type(parts[0]))}
     return {
@@ -90,7 +90,7 @@ def _stack(parts: Sequence[Any]) -> dict[str, Array]:
     }
 
 
-def _taken(table: Any, rows: IntArray) -> dict[str, Array]:
+def _taken(table: object, rows: IntArray) -> dict[str, Array]:
     """Return some rows of the columns that a table has."""
     columns = {name: getattr(table, name) for name in columns_of(type(table))}
     return {name: values[rows] for name, values in columns.items() if values is not None}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rpd_core.config.identity import short_digest
+from rpd_core.config.identity import Json, short_digest
 from rpd_core.config.settings import ASKED, AUTO, Settings
 
 THRESHOLDS = (0.9, 0.5)
@@ -34,7 +34,7 @@ class Configuration:
         """Return a short name for what fixes every episode."""
         return short_digest(self.identity())
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> Json:
         """Return what must be equal for two suites to hold the same episodes."""
         exact = {key: getattr(self.settings, key) for key in ("mutation_rate", "lanes", "seed")}
         if self.open_rate:
@@ -43,7 +43,7 @@ class Configuration:
             exact["names"] = self.settings.names
         return plain({**exact, "max_steps": self.max_steps, **self.components})
 
-    def suite_json(self) -> dict[str, Any]:
+    def suite_json(self) -> Json:
         """Return what `run.json` holds."""
         return plain(
             {
@@ -56,12 +56,12 @@ class Configuration:
             }
         )
 
-    def analysis_json(self) -> dict[str, Any]:
+    def analysis_json(self) -> Json:
         """Return what `analysis.json` holds: what is asked of the suite."""
         return plain(self.settings.of_scope(*ASKED))
 
 
-def plain(value: Mapping[str, Any]) -> dict[str, Any]:
+def plain(value: Mapping[str, object]) -> Json:
     """Return a table as JSON has it: lists for tuples, text for keys."""
-    as_json: dict[str, Any] = json.loads(json.dumps(value))
+    as_json: Json = json.loads(json.dumps(value))
     return as_json

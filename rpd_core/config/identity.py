@@ -18,11 +18,13 @@ from rpd_core.plugin.specs import nested_kind
 from rpd_core.plugin.trees import nested_components, type_hints
 from rpd_core.plugin.typed_paths import nearest_file
 
+Json = dict[str, Any]
+"""What a JSON file holds: plain values by their names."""
 _CONTENTS = {"inputs": "the content of its file", "sources": "the text of its module"}
 """What identities hold as digests, which mean nothing to a reader."""
 
 
-def component_identity(kind: str, recipe: Any, registry: Registry) -> dict[str, Any]:
+def component_identity(kind: str, recipe: object, registry: Registry) -> Json:
     """Return kind, name and every parameter of a recipe; a file counts by its content.
 
     The name is the one it is registered under, so that moving a class to another module changes
@@ -30,7 +32,7 @@ def component_identity(kind: str, recipe: Any, registry: Registry) -> dict[str, 
     """
     registration = registry.registration_of(kind, recipe)
     name = registration.component.name if registration else _qualified_name(type(recipe))
-    identity: dict[str, Any] = {"kind": kind, "name": name, **_parameters(recipe, registry)}
+    identity: Json = {"kind": kind, "name": name, **_parameters(recipe, registry)}
     if isinstance(recipe, ReadsFiles):
         identity["inputs"] = [file_digest(path) for path in recipe.inputs()]
     if isinstance(recipe, HasSources):
@@ -38,11 +40,10 @@ def component_identity(kind: str, recipe: Any, registry: Registry) -> dict[str, 
     return identity
 
 
-def _parameters(recipe: Any, registry: Registry) -> dict[str, Any]:
+def _parameters(recipe: object, registry: Registry) -> Json:
     if not dataclasses.is_dataclass(recipe):
         return {}
-    kind_of: Any = type(recipe)
-    hints = type_hints(kind_of)
+    hints = type_hints(recipe.__class__)
     values = {}
     for item in dataclasses.fields(recipe):
         if not item.metadata.get("not_identity"):
@@ -55,7 +56,7 @@ def _parameters(recipe: Any, registry: Registry) -> dict[str, Any]:
     return {"parameters": values} if values else {}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, Path):
         return file_digest(value)
     if isinstance(value, tuple | list):
@@ -69,7 +70,7 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def _qualified_name(value: Any) -> str:
+def _qualified_name(value: object) -> str:
     """Return module and name of a function or class; of another object those of its class."""
     if isinstance(value, functools.partial):
         return _qualified_name(value.func)
@@ -77,7 +78,7 @@ def _qualified_name(value: Any) -> str:
     return f"{named.__module__}.{named.__qualname__}"
 
 
-def holds_functions(recipe: Any) -> bool:
+def holds_functions(recipe: object) -> bool:
     """Return whether a recipe holds a live function, which only this Python process knows."""
     if not dataclasses.is_dataclass(recipe):
         return True
@@ -87,7 +88,7 @@ def holds_functions(recipe: Any) -> bool:
     return bool(live) or any(holds_functions(value) for value in inner)
 
 
-def input_paths(recipe: Any, place: str) -> dict[str, Path]:
+def input_paths(recipe: object, place: str) -> dict[str, Path]:
     """Return the files that a recipe reads, by the place of the field that names each."""
     extra = recipe.inputs() if isinstance(recipe, ReadsFiles) else ()
     paths = {f"{place}.inputs.{i}": Path(path).absolute() for i, path in enumerate(extra)}
@@ -127,13 +128,13 @@ def _digest_of(path: str, changed: int, size: int, inode: int) -> str:
         raise SpecError(f"cannot read {path!r}: {error.strerror}") from error
 
 
-def short_digest(value: Any) -> str:
+def short_digest(value: object) -> str:
     """Return eight hexadecimal digits that stand for a JSON value."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def differences(stored: Any, asked: Any, at: str = "") -> list[str]:
+def differences(stored: object, asked: object, at: str = "") -> list[str]:
     """List where two JSON values differ, as `name: stored X, asked Y`."""
     if isinstance(stored, Mapping) and isinstance(asked, Mapping):
         found = []
@@ -149,16 +150,16 @@ def differences(stored: Any, asked: Any, at: str = "") -> list[str]:
     return [f"{at}: stored {stored!r}, asked {asked!r}"]
 
 
-def stored_fields(link: Any) -> dict[str, Any]:
+def stored_fields(link: Any) -> Json:
     """Return the fields of a fitted abstraction that are stored: all but the files it reads."""
     fields = {item.name: getattr(link, item.name) for item in dataclasses.fields(link)}
     return {name: value for name, value in fields.items() if not isinstance(value, Path)}
 
 
-def learned_as_tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
+def learned_as_tuples(fields: Mapping[str, object]) -> Json:
     """Return stored fields as a component has them: tuples where JSON has lists."""
     return {name: _tuples(value) for name, value in fields.items()}
 
 
-def _tuples(value: Any) -> Any:
+def _tuples(value: object) -> object:
     return tuple(_tuples(item) for item in value) if isinstance(value, list) else value

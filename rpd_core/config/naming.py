@@ -10,7 +10,7 @@ _LONGEST_NAME = 100
 """Characters of a name."""
 
 
-def check_names(name: str, value: Any) -> None:
+def check_names(name: str, value: object) -> None:
     """Refuse names that do not tell entries apart, or that no line can hold."""
     value = split(value)
     given = value if isinstance(value, tuple) else ()
@@ -25,7 +25,7 @@ def check_names(name: str, value: Any) -> None:
         raise ConfigError(f"{name} must tell entries apart, got {what}")
 
 
-def split(value: Any) -> Any:
+def split(value: object) -> Any:
     """Return several values that one text holds, parted by commas; others as a tuple."""
     if isinstance(value, str):
         return tuple(one.strip() for one in value.split(",")) if value.strip() else ()

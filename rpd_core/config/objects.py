@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from rpd_core.config.settings import Values
 from rpd_core.errors import ComponentError, ConfigError, RpdError, nearest, one_line
 from rpd_core.plugin.fields import fields_of
 from rpd_core.plugin.kinds import KINDS
@@ -72,7 +73,7 @@ def _staging() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="rpd-objects-")  # removed when the process ends
 
 
-def with_parameters(registry: Registry, kind: str, recipe: Any, given: dict[str, Any]) -> Any:
+def with_parameters(registry: Registry, kind: str, recipe: Any, given: Values) -> Any:
     """Return a recipe with some of its parameters set; texts are read as in a spec string."""
     if not given:
         return recipe

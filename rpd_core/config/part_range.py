@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from rpd_core.config.settings import Settings
 from rpd_core.errors import ConfigError, counted
@@ -41,7 +40,7 @@ def _number_of_parts(settings: Settings) -> int:
     return -(-settings.episodes // settings.chunk)
 
 
-def parse_parts(given: Any) -> PartRange:
+def parse_parts(given: object) -> PartRange:
     """Return the range behind `A:B` or a pair of numbers; either end may be left out."""
     if isinstance(given, PartRange):
         return given
@@ -56,5 +55,5 @@ def parse_parts(given: Any) -> PartRange:
     )
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0

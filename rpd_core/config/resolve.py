@@ -63,7 +63,7 @@ class Setup:
     measures: Mapping[str, Measure]
     """By the name of each, its spec."""
 
-    def components(self) -> list[tuple[str, Any]]:
+    def components(self) -> list[tuple[str, object]]:
         """Return (kind, recipe) of everything that decides what happens in an episode."""
         return [
             ("environment", self.environment),
@@ -167,7 +167,7 @@ def _identified(setup: Setup, registry: Registry) -> Configuration:
     return dataclasses.replace(setup.config, components=identity, live=live)
 
 
-def choose(registry: Registry, kind: str, chosen: Any) -> Chosen:
+def choose(registry: Registry, kind: str, chosen: object) -> Chosen:
     """Return the component of a choice: a spec string, a recipe, an object, or a function."""
     if isinstance(chosen, Chosen):
         return chosen
@@ -189,7 +189,7 @@ def choose(registry: Registry, kind: str, chosen: Any) -> Chosen:
     return Chosen(chosen, registry.text_of(kind, chosen))
 
 
-def _measures(registry: Registry, wanted: tuple[Any, ...]) -> dict[str, Chosen]:
+def _measures(registry: Registry, wanted: tuple[object, ...]) -> dict[str, Chosen]:
     chosen = [choose(registry, "measure", one) for one in (*STANDARD_MEASURES, *wanted)]
     for measure in chosen:
         if measure.text in RESERVED:
@@ -201,7 +201,7 @@ def _measures(registry: Registry, wanted: tuple[Any, ...]) -> dict[str, Chosen]:
 
 
 def _headline(
-    registry: Registry, wanted: Any, measures: dict[str, Chosen]
+    registry: Registry, wanted: object, measures: dict[str, Chosen]
 ) -> tuple[str, dict[str, Chosen]]:
     """Return the name of the measure that gives the pruned policy, and it among the measures."""
     if isinstance(wanted, str) and (wanted == BEST or wanted in measures):

@@ -33,7 +33,10 @@ _GROUPS: dict[Scope, Group] = {
     "answer": "How to answer",
     "growth": "How much to play",
 }
-Check = Callable[[str, Any], None]
+Check = Callable[[str, object], None]
+
+Values = dict[str, Any]
+"""Settings, and what else is asked for, by their names."""
 
 PORTFOLIO = ("tarantula", "ochiai", "zoltar", "wong2")
 """The paper's four measures."""
@@ -105,7 +108,7 @@ class Setting:
 def _count_up_to(largest: int, least: int = 1) -> Check:
     """Check for a whole number from `least`, usually 1, to `largest`."""
 
-    def check(name: str, value: Any) -> None:
+    def check(name: str, value: object) -> None:
         if isinstance(value, bool) or not isinstance(value, int):
             raise ConfigError(f"{name} must be a whole number, got {value!r}")
         if not least <= value <= largest:
@@ -118,12 +121,12 @@ def _count_up_to(largest: int, least: int = 1) -> Check:
 _count = _count_up_to(LARGEST)
 
 
-def _count_or_none(name: str, value: Any) -> None:
+def _count_or_none(name: str, value: object) -> None:
     if value is not None:
         _count(name, value)
 
 
-def _seed(name: str, value: Any) -> None:
+def _seed(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ConfigError(f"{name} must be a whole number, got {value!r}")
     if not 0 <= value < 2**63:
@@ -133,7 +136,7 @@ def _seed(name: str, value: Any) -> None:
 def _rate_like(example: float) -> Check:
     """Check for a number between 0 and 1; the example is one that fits."""
 
-    def check(name: str, value: Any) -> None:
+    def check(name: str, value: object) -> None:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise ConfigError(f"{name} must be a number, got {value!r}")
         if not 0 < value < 1:
@@ -152,7 +155,7 @@ def _shares(name: str, value: Any) -> None:
 def _one_of(*words: str) -> Check:
     """Check for one of some words."""
 
-    def check(name: str, value: Any) -> None:
+    def check(name: str, value: object) -> None:
         if value not in words:
             listed = f"{', '.join(words[:-1])} or {words[-1]}"
             raise ConfigError(f"{name} must be {listed}, got {value!r}")
@@ -160,17 +163,17 @@ def _one_of(*words: str) -> Check:
     return check
 
 
-def _rounds(name: str, value: Any) -> None:
+def _rounds(name: str, value: object) -> None:
     if value is not None:
         _count_up_to(LARGEST, least=0)(name, value)
 
 
-def _two_or_none(name: str, value: Any) -> None:
+def _two_or_none(name: str, value: object) -> None:
     if value is not None:
         _two_or_more(name, value)
 
 
-def _margin(name: str, value: Any) -> None:
+def _margin(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ConfigError(f"{name} must be a number, got {value!r}")
     if not 0 <= value < 0.5:
@@ -325,12 +328,12 @@ class Settings:
         first = self.first_episodes or self.episodes
         return self.max_episodes or first * 2**DOUBLINGS
 
-    def given(self) -> dict[str, Any]:
+    def given(self) -> Values:
         """Return the settings that were given."""
         values = {name: getattr(self, name) for name in declared()}
         return {name: value for name, value in values.items() if value is not RECOMMENDED}
 
-    def of_scope(self, *scopes: Scope) -> dict[str, Any]:
+    def of_scope(self, *scopes: Scope) -> Values:
         """Return the settings that decide the same thing."""
         return {
             name: getattr(self, name) for name, one in declared().items() if one.scope in scopes
@@ -359,7 +362,7 @@ def declared() -> dict[str, Setting]:
     return {item.name: item.metadata["setting"] for item in dataclasses.fields(Settings)}
 
 
-def recommended(task: Task, given: Settings) -> dict[str, Any]:
+def recommended(task: Task, given: Settings) -> Values:
     """Fill what was not given with the task's recommendations and the defaults."""
     values = {}
     for name, setting in declared().items():
@@ -372,7 +375,7 @@ def recommended(task: Task, given: Settings) -> dict[str, Any]:
     return _with_first_look(values)
 
 
-def _with_first_look(values: dict[str, Any]) -> dict[str, Any]:
+def _with_first_look(values: Values) -> Values:
     """Fill in where a suite that grows begins, whatever it has grown to since."""
     first = None
     if values["until"] == "stable":
@@ -401,7 +404,7 @@ def check(settings: Settings) -> None:
             raise ConfigError(f"{name} has a meaning only with until stable: add --until stable")
 
 
-def check_value(name: str, value: Any) -> Any:
+def check_value(name: str, value: object) -> Any:
     """Return the value of one setting, or refuse one that cannot work."""
     checked = declared()[name].check
     if checked is not None:
@@ -431,7 +434,7 @@ def check_stored(settings: Settings, *scopes: Scope) -> None:
             raise ConfigError(f"settings.{name} must be text, got {value!r:.60}")
 
 
-def as_tuple(value: Any) -> tuple[Any, ...]:
+def as_tuple(value: object) -> tuple[Any, ...]:
     """Return one or several choices as a tuple."""
     if isinstance(value, str | Path) or not isinstance(value, Iterable):
         return (value,)

@@ -6,8 +6,8 @@ import os
 import re
 import stat
 from pathlib import Path
-from typing import Any
 
+from rpd_core.config.settings import Values
 from rpd_core.errors import ConfigError
 
 ANEW = "a permission is given anew each time"
@@ -17,7 +17,7 @@ _LARGEST = 1_000_000
 """Bytes of a file."""
 
 
-def read_table(path: Path) -> dict[str, Any]:
+def read_table(path: Path) -> Values:
     """Return what a TOML file holds."""
     import tomllib  # most commands read no file
 
@@ -45,7 +45,7 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def refuse_trust(name: str, value: Any) -> None:
+def refuse_trust(name: str, value: object) -> None:
     """Refuse a text of a file that lets a policy run code."""
     if isinstance(value, str) and _TRUST.search(value):
         raise ConfigError(f"{name} has trust=, which belongs on the command line: {ANEW}")

@@ -18,7 +18,7 @@ def permitted(chosen: Chosen, trust: bool) -> Chosen:
     return dataclasses.replace(chosen, recipe=with_trust(chosen.recipe)) if trust else chosen
 
 
-def with_trust(recipe: Any, trust: bool = True) -> Any:
+def with_trust(recipe: object, trust: bool = True) -> Any:
     """Return a recipe with its field `trust` set, and those of recipes inside it."""
     if not dataclasses.is_dataclass(recipe) or isinstance(recipe, type):
         return recipe
@@ -33,7 +33,7 @@ def with_trust(recipe: Any, trust: bool = True) -> Any:
     return dataclasses.replace(recipe, **changes) if changes else recipe
 
 
-def runs_code(kind: str, recipe: Any, registry: Registry) -> bool:
+def runs_code(kind: str, recipe: object, registry: Registry) -> bool:
     """Return whether a component, with these parameters, may run code that nobody installed."""
     registration = registry.registration_of(kind, recipe)
     if registration is None or registration.component.runs_code:

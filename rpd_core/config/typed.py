@@ -22,7 +22,7 @@ _READ = {"policy": "policy", "default_action": "default-action"}
 """What may name a file, and its kind."""
 
 
-def check_typed(typed: Mapping[str, Any], registry: Registry) -> None:
+def check_typed(typed: Mapping[str, object], registry: Registry) -> None:
     """Refuse names that no catalogue has, numbers that cannot work, and files that are not there.
 
     Only catalogues and sources are read; whatever needs the components themselves comes later.

@@ -45,7 +45,7 @@ def missing(files: Iterable[InputFile]) -> tuple[InputFile, ...]:
     return tuple(file for file in files if _place(file) is None)
 
 
-def _localised(argument: Any, files: tuple[InputFile, ...]) -> Any:
+def _localised(argument: object, files: tuple[InputFile, ...]) -> object:
     """Return the argument of an item with the paths of its files as they are on this machine.
 
     A file counts as there if its content is what the item was made with. Those that were
@@ -116,7 +116,7 @@ def _laid_out(files: tuple[InputFile, ...]) -> dict[Path, Path]:
     return places
 
 
-def moved(value: Any, places: Mapping[Path, Path]) -> Any:
+def moved(value: object, places: Mapping[Path, Path]) -> Any:
     """Return a value, a dataclass or a tuple of such, with its paths replaced at any depth."""
     if isinstance(value, Path):
         return places.get(value.absolute(), value)

@@ -84,9 +84,11 @@ class _Pending:
         return item
 
 
-def run_items(
-    engine: Engine, items: Iterable[WorkItem], handle: Callable[[WorkItem, Any], None]
-) -> None:
+Handle = Callable[[WorkItem, Any], None]
+"""Takes an item of work and the value that it gave."""
+
+
+def run_items(engine: Engine, items: Iterable[WorkItem], handle: Handle) -> None:
     """Run all items and hand each result on as it comes; raise if one does not come back.
 
     Items are asked for one at a time, shortly before an engine takes them.
@@ -106,7 +108,7 @@ def _receive(
     pending: _Pending,
     outcome: Outcome,
     tries: Counter[str],
-    handle: Callable[[WorkItem, Any], None],
+    handle: Handle,
 ) -> None:
     item = pending.returned(outcome)
     outcome = _lost_where_memory_ran_out(outcome)

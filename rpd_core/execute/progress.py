@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from rpd_core.errors import ConfigError
 
@@ -56,6 +55,7 @@ def _terminal_bars() -> Iterator[Progress]:
         BarColumn,
         MofNCompleteColumn,
         Progress,
+        TaskID,
         TextColumn,
         TimeElapsedColumn,
         TimeRemainingColumn,
@@ -68,7 +68,7 @@ def _terminal_bars() -> Iterator[Progress]:
     columns = (TextColumn("{task.description:>12}"), BarColumn(), MofNCompleteColumn())
     times = (TimeElapsedColumn(), TimeRemainingColumn())
     bars = Progress(*columns, *times, console=console, transient=True)
-    tasks: dict[str, Any] = {}
+    tasks: dict[str, TaskID] = {}
 
     def tell(stage: str, done: int, total: int) -> None:
         if stage not in tasks:
@@ -82,7 +82,7 @@ def _terminal_bars() -> Iterator[Progress]:
 @contextmanager
 def _notebook_bars() -> Iterator[Progress]:
     """Show a bar for each stage below the cell, and take them away at the end."""
-    notebook: Any = importlib.import_module("IPython.display")  # there, since this is a notebook
+    notebook = importlib.import_module("IPython.display")  # there, since this is a notebook
     handle = notebook.display(notebook.HTML(""), display_id=True)
     bars = NotebookBars(lambda text: handle.update(notebook.HTML(text)))
     try:

@@ -37,7 +37,7 @@ def in_every_lane(action: Array, facts: Facts) -> Array:
     return np.broadcast_to(action, (facts.lanes, *np.shape(action))).copy()
 
 
-def is_bounded(space: Any) -> bool:
+def is_bounded(space: object) -> bool:
     """Return whether actions can be drawn uniformly from a space."""
     if not isinstance(space, Box):
         return True
@@ -93,7 +93,7 @@ def action_check(facts: Facts) -> Callable[[Array, BoolArray], Complaint | None]
     return check
 
 
-def _bounds(space: Any) -> tuple[Any, Any]:
+def _bounds(space: object) -> tuple[Any, Any]:
     if isinstance(space, Discrete):
         return int(space.start), int(space.start + space.n - 1)
     if isinstance(space, MultiDiscrete):

@@ -66,11 +66,11 @@ def _fitting(facts: Facts, names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _has_parts(space: Any) -> bool:
+def _has_parts(space: object) -> bool:
     return isinstance(space, spaces.Dict | spaces.Tuple)
 
 
-def _names_of_parts(space: Any) -> Iterator[str]:
+def _names_of_parts(space: object) -> Iterator[str]:
     """Yield names for the numbers of a dict, in the order in which abstractions join them."""
     parts = _parts(space)
     pictures = any(len(shape) > 1 for _, shape in parts)
@@ -99,7 +99,7 @@ Relation = Callable[["Batch", "Array"], "Array"]
 """From observations and actions to actions relative to the states, all from the space's start."""
 
 
-def _related_names(links: Sequence[Abstraction], space: Any) -> tuple[str, ...]:
+def _related_names(links: Sequence[Abstraction], space: object) -> tuple[str, ...]:
     """Return what actions relative to the state are called; none where they are not related."""
     first: Any = links[0] if links else None
     if not isinstance(first, RelatesActions) or not isinstance(space, Discrete):
@@ -150,7 +150,7 @@ def names_of(facts: Facts, links: Sequence[Abstraction]) -> Names:
     return Names(facts.description, actions, tuple(facts.entry_names), entries, relations, note)
 
 
-def _numbers(space: Any) -> tuple[str, ...]:
+def _numbers(space: object) -> tuple[str, ...]:
     """Return the numbers of discrete actions that have no names."""
     if not isinstance(space, Discrete) or space.n > _MOST_ACTIONS:
         return ()

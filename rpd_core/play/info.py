@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray
 
 
-def scalar_items(info: Any, wanted: tuple[str, ...] | None = None) -> dict[str, float]:
+def scalar_items(info: object, wanted: tuple[str, ...] | None = None) -> dict[str, float]:
     """Keep the entries of an `info` that are single numbers or truth values."""
     kept: dict[str, float] = {}
     if not isinstance(info, Mapping):

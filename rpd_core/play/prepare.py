@@ -13,7 +13,7 @@ import numpy as np
 
 from rpd_core.chance import Phase, episode_keys
 from rpd_core.config.configuration import Configuration
-from rpd_core.config.identity import learned_as_tuples, short_digest, stored_fields
+from rpd_core.config.identity import Json, learned_as_tuples, short_digest, stored_fields
 from rpd_core.errors import EpisodeError, StoreError
 from rpd_core.play.actions import random_actions
 from rpd_core.play.deciders import Coin, always
@@ -25,7 +25,7 @@ from rpd_core.plugin.protocols import Choice, Entry, Facts, FitSample, Policy
 from rpd_core.plugin.protocols.optional import LearnsFromSteps
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Batch
+    from rpd_core.plugin.protocols import Abstraction, Array, Batch
 
 FIT_EPISODES = 64
 """Episodes of the original policy that components are fitted on; as many mutants where wanted."""
@@ -52,7 +52,7 @@ def fit(recipe: Recipe, config: Configuration) -> Recipe:
     """Return the recipe with its abstractions fitted, each on what the ones before it return."""
     sample = sample_steps(recipe, config)
     entries = observed_entries(sample.facts)
-    fitted: list[Any] = []
+    fitted: list[Abstraction] = []
     for link in recipe.links:
         if fitted:
             entries = Chain(fitted[-1:]).name_entries(entries)
@@ -64,7 +64,7 @@ def fit(recipe: Recipe, config: Configuration) -> Recipe:
     return with_links(recipe, fitted)
 
 
-def _after(links: Sequence[Any], sample: FitSample) -> FitSample:
+def _after(links: Sequence[Abstraction], sample: FitSample) -> FitSample:
     """Return a sample as abstractions hand it on."""
     if not links:
         return sample
@@ -94,32 +94,32 @@ def _joined(own: FitSample, mutants: FitSample) -> FitSample:
     )
 
 
-def with_links(recipe: Recipe, links: Sequence[Any]) -> Recipe:
+def with_links(recipe: Recipe, links: Sequence[Abstraction]) -> Recipe:
     """Return the recipe with other abstractions."""
     return dataclasses.replace(recipe, abstraction=Chain(tuple(links)))
 
 
-def perform_fit(asked: tuple[Recipe, Configuration]) -> list[dict[str, Any] | None]:
+def perform_fit(asked: tuple[Recipe, Configuration]) -> list[Json | None]:
     """Fit a recipe's abstractions and return what they have learned, as it is stored."""
     return fitted_fields(fit(*asked))
 
 
-def fitted_fields(recipe: Recipe) -> list[dict[str, Any] | None]:
+def fitted_fields(recipe: Recipe) -> list[Json | None]:
     """Return what the abstractions have learned as JSON values; null for those that cannot."""
     return [
         stored_fields(link) if isinstance(link, LearnsFromSteps) else None for link in recipe.links
     ]
 
 
-def sealed(fitted: list[dict[str, Any] | None]) -> dict[str, Any]:
+def sealed(fitted: list[Json | None]) -> Json:
     """Return what was learned with a digest, by which later changes are found."""
     plain = json.loads(json.dumps(fitted))
     return {"fitted": plain, "digest": short_digest(plain)}
 
 
-def unsealed(stored: Mapping[str, Any], path: Path) -> list[dict[str, Any] | None]:
+def unsealed(stored: Json, path: Path) -> list[Json | None]:
     """Return what was learned as it is stored in a file; refuse it if it was changed since."""
-    fitted: list[dict[str, Any] | None] = stored.get("fitted", [])
+    fitted: list[Json | None] = stored.get("fitted", [])
     if "digest" not in stored:
         raise StoreError(
             f"{str(path)!r} is of an older version, without a digest: start again with another "
@@ -133,13 +133,13 @@ def unsealed(stored: Mapping[str, Any], path: Path) -> list[dict[str, Any] | Non
     return fitted
 
 
-def restore_fitted(chain: Chain, stored: Sequence[Mapping[str, Any] | None]) -> Chain:
+def restore_fitted(chain: Chain, stored: Sequence[Mapping[str, object] | None]) -> Chain:
     """Return the abstractions with what they had learned before."""
     pairs = zip(chain.links, stored, strict=True)
     return Chain(tuple(_restored(link, fields) for link, fields in pairs))
 
 
-def _restored(link: Any, fields: Mapping[str, Any] | None) -> Any:
+def _restored(link: object, fields: Mapping[str, object] | None) -> Any:
     if not isinstance(fields, Mapping | None):
         raise TypeError(
             f"what {type(link).__name__} has learned is not a table of fields: {fields!r}"
@@ -160,7 +160,7 @@ class _Sampler:
     """Views to keep."""
     stride: int = 1
     size: int = 0
-    rows: list[tuple[int, int, Any, dict[str, Any], Any]] = field(default_factory=list)
+    rows: list[tuple[int, int, Batch, dict[str, Array], Array]] = field(default_factory=list)
 
     def __call__(self, step: Step) -> None:
         for lane in np.flatnonzero(step.active & (step.number % self.stride == 0)).tolist():
@@ -229,7 +229,7 @@ def _sampled(
     )
 
 
-def _row(batch: Batch, lane: int) -> Any:
+def _row(batch: Batch, lane: int) -> Batch:
     if isinstance(batch, dict):
         return {name: np.array(part[lane]) for name, part in batch.items()}
     return np.array(batch[lane])
@@ -247,7 +247,7 @@ def _concatenated(first: Batch, second: Batch) -> Batch:
     return np.concatenate([np.asarray(first), np.asarray(second)])
 
 
-def _bytes(value: Any) -> int:
+def _bytes(value: Batch) -> int:
     if isinstance(value, dict):
         return sum(_bytes(part) for part in value.values())
     return int(value.nbytes)

@@ -122,7 +122,7 @@ def _then_recording(play: Callable[..., Any]) -> Callable[..., Any]:
 class _TimedLanes:
     """Lanes whose calls are timed."""
 
-    def __init__(self, lanes: Any) -> None:
+    def __init__(self, lanes: object) -> None:
         self._lanes = lanes
 
     def __getattr__(self, name: str) -> Any:
@@ -140,7 +140,7 @@ class _TimedLanes:
 class _TimedCall:
     """A policy or a default action whose calls are timed."""
 
-    def __init__(self, what: str, function: Any) -> None:
+    def __init__(self, what: str, function: Callable[..., Any]) -> None:
         self._what, self._function = what, function
 
     def __call__(self, given: Any) -> Any:
@@ -153,7 +153,7 @@ class _TimedCall:
 class _TimedChain(Chain):
     """Abstractions whose calls are timed."""
 
-    def __call__(self, values: Any, views: Any) -> Any:
+    def __call__(self, values: object, views: object) -> Any:
         return _timed("abstraction", super().__call__, values, views)
 
 

@@ -49,7 +49,7 @@ class Recipe:
         chain = self.abstraction
         return tuple(chain.links) if isinstance(chain, Chain) else (chain,)
 
-    def components(self) -> Iterator[tuple[str, Any]]:
+    def components(self) -> Iterator[tuple[str, object]]:
         """Yield (kind, recipe) of everything that takes part."""
         yield "environment", self.environment
         yield "policy", self.policy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from gymnasium.spaces import Discrete
@@ -69,11 +69,11 @@ class _SeenStates:
 class Recorder:
     """Collects the steps of a chunk; its memory grows with the chunk, not with the suite."""
 
-    def __init__(self, action_space: Any, relation: Relation | None = None) -> None:
+    def __init__(self, action_space: object, relation: Relation | None = None) -> None:
         self.relation = relation
-        discrete = isinstance(action_space, Discrete)
-        self.actions = int(action_space.n) if discrete else 0
-        self.start = int(action_space.start) if discrete else 0
+        self.actions = self.start = 0
+        if isinstance(action_space, Discrete):
+            self.actions, self.start = int(action_space.n), int(action_space.start)
         self.columns: dict[str, list[Array]] = {}
         self.seen = _SeenStates()
 

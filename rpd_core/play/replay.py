@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,9 +31,9 @@ class ReplayedStep:
     """The abstract state."""
     policy_decided: bool
     """Whether the policy decided, or the default action."""
-    policy_action: Any
+    policy_action: object
     """What the policy chose."""
-    default_action: Any
+    default_action: object
     """What the default action would do, or did."""
     reward: float
     frame: Array | None = None
@@ -44,7 +44,7 @@ class ReplayedStep:
     """Where in the picture the agent is, where a picture is asked for and the lanes know it."""
 
     @property
-    def action(self) -> Any:
+    def action(self) -> object:
         """What was done."""
         return self.policy_action if self.policy_decided else self.default_action
 

@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from rpd_core.errors import ComponentError, RpdError, one_line
 from rpd_core.plugin.discovery import BUNDLED
@@ -124,7 +124,7 @@ def require(kind: str, thing: object, complaint: str) -> None:
 
 
 @contextmanager
-def blamed(kind: str, thing: Any, what: str) -> Iterator[None]:
+def blamed(kind: str, thing: object, what: str) -> Iterator[None]:
     """Name a stranger's component when it raises; `what` it was doing."""
     try:
         yield

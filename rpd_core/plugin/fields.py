@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import typing
-from typing import Any
+from collections.abc import Callable
 
 from rpd_core.plugin.specs import Field
 
 
-def fields_of(target: Any) -> tuple[Field, ...]:
+def fields_of(target: Callable[..., object]) -> tuple[Field, ...]:
     """Return the parameters of a recipe's class, or of a function that builds one."""
     if not dataclasses.is_dataclass(target):
         return _arguments_of(target)
@@ -28,14 +28,14 @@ def fields_of(target: Any) -> tuple[Field, ...]:
     )
 
 
-def learned_names(target: Any) -> set[str]:
+def learned_names(target: object) -> set[str]:
     """Return the names of the fields that only `fit` sets."""
     if not dataclasses.is_dataclass(target):
         return set()
     return {item.name for item in dataclasses.fields(target) if item.metadata.get("learned")}
 
 
-def _arguments_of(function: Any) -> tuple[Field, ...]:
+def _arguments_of(function: Callable[..., object]) -> tuple[Field, ...]:
     hints = typing.get_type_hints(function)
     return tuple(
         Field(name, hints.get(name, str), one.default is inspect.Parameter.empty)

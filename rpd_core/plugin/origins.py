@@ -7,7 +7,6 @@ import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from rpd_core.plugin.registry import installed
 from rpd_core.plugin.trees import nested_components
@@ -37,7 +36,7 @@ class Origin:
     """`kind name` of each component, and the distribution that offers it; empty for none."""
 
 
-def origin_of(components: Iterable[tuple[str, Any]]) -> Origin:
+def origin_of(components: Iterable[tuple[str, object]]) -> Origin:
     """Return what plays in this process when these components are at work."""
     versions = dict(_standard_versions())
     offered: dict[str, str] = {}
@@ -52,7 +51,7 @@ def origin_of(components: Iterable[tuple[str, Any]]) -> Origin:
     return Origin(platform.machine(), platform.python_version(), versions, offered)
 
 
-def _with_nested(components: Iterable[tuple[str, Any]]) -> Iterable[tuple[str, Any]]:
+def _with_nested(components: Iterable[tuple[str, object]]) -> Iterable[tuple[str, object]]:
     for kind, recipe in components:
         yield kind, recipe
         yield from nested_components(recipe)

@@ -175,7 +175,7 @@ class Registry:
             values[spec.first] = self.text(inner_kind, inner)
         return str(replace(spec, values=values))
 
-    def text_of(self, kind: str, recipe: Any) -> str:
+    def text_of(self, kind: str, recipe: object) -> str:
         """Return the text of a recipe made in Python; its class where no spec would make it."""
         registration = self.registration_of(kind, recipe)
         if registration is None:
@@ -221,7 +221,7 @@ class Registry:
             values[taker] = (*values.get(taker, ()), *further)
         return values
 
-    def _instantiate(self, kind: str, spec: Spec, target: Any, values: dict[str, Any]) -> Any:
+    def _instantiate(self, kind: str, spec: Spec, target: Any, values: dict[str, object]) -> Any:
         try:
             return target(**values)
         except RpdError:

@@ -96,7 +96,7 @@ class Field:
     """A parameter of a component, as its class declares it."""
 
     name: str
-    annotation: Any
+    annotation: object
     """The type, resolved."""
     required: bool = False
     permission: bool = False
@@ -155,12 +155,12 @@ def _learned(name: str, key: str) -> str:
     return f"{name!r}: {key!r} is learned from episodes and is not a parameter: leave it out"
 
 
-def _takes_spec(annotation: Any) -> bool:
+def _takes_spec(annotation: object) -> bool:
     """Return whether a field is annotated with a component protocol, maybe among others."""
     return bool(nested_kind(annotation))
 
 
-def nested_kind(annotation: Any) -> str:
+def nested_kind(annotation: object) -> str:
     """Return the kind of component that a field takes a spec of; empty if none."""
     for one in (annotation, *get_args(annotation)):
         if isinstance(one, type) and one in KIND_OF_PROTOCOL:
@@ -214,11 +214,11 @@ def unquote(text: str) -> str:
     return text
 
 
-Nested = Callable[[str, str], Any]
+Nested = Callable[[str, str], object]
 """Builds the component of a nested spec: (kind, text) -> recipe."""
 
 
-def convert(text: str, annotation: Any, nested: Nested) -> Any:
+def convert(text: str, annotation: object, nested: Nested) -> Any:
     """Convert the text of a parameter to what its field is annotated with."""
     origin = get_origin(annotation)
     if origin in (Union, types.UnionType):
@@ -233,7 +233,7 @@ def convert(text: str, annotation: Any, nested: Nested) -> Any:
     return _convert_plain(text, annotation)
 
 
-def _convert_plain(text: str, annotation: Any) -> Any:
+def _convert_plain(text: str, annotation: object) -> object:
     if annotation is bool:
         return _convert_bool(text)
     if annotation is Path:
@@ -291,7 +291,7 @@ def _convert_bool(text: str) -> bool:
     return known[text.lower()]
 
 
-def _convert_literal(text: str, options: tuple[Any, ...]) -> Any:
+def _convert_literal(text: str, options: tuple[object, ...]) -> object:
     for option in options:
         if text == str(option):
             return option
@@ -299,7 +299,7 @@ def _convert_literal(text: str, options: tuple[Any, ...]) -> Any:
     raise ValueError(f"must be one of {listed}, got {text!r}.{nearest(text, map(str, options))}")
 
 
-def _convert_union(text: str, members: tuple[Any, ...], nested: Nested) -> Any:
+def _convert_union(text: str, members: tuple[object, ...], nested: Nested) -> Any:
     if type(None) in members and text.lower() == "none":
         return None
     failure: ValueError | None = None

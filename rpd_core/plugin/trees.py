@@ -5,18 +5,16 @@ from __future__ import annotations
 import dataclasses
 import functools
 import typing
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Hashable, Iterator
 
 from rpd_core.plugin.specs import nested_kind
 
 
-def nested_components(recipe: Any) -> Iterator[tuple[str, Any]]:
+def nested_components(recipe: object) -> Iterator[tuple[str, object]]:
     """Yield (kind, recipe) of the components among a recipe's fields, at any depth."""
     if not dataclasses.is_dataclass(recipe):
         return
-    kind_of: Any = type(recipe)
-    hints = type_hints(kind_of)
+    hints = type_hints(recipe.__class__)
     for item in dataclasses.fields(recipe):
         value = getattr(recipe, item.name)
         kind = nested_kind(hints.get(item.name))
@@ -26,7 +24,7 @@ def nested_components(recipe: Any) -> Iterator[tuple[str, Any]]:
 
 
 @functools.lru_cache(maxsize=256)
-def type_hints(target: Any) -> dict[str, Any]:
+def type_hints(target: Hashable) -> dict[str, object]:
     """Return the annotations of a class, resolved; none where they cannot be."""
     try:
         return typing.get_type_hints(target)

@@ -31,7 +31,7 @@ def spec_of(name: str, recipe: Any, fields: Sequence[Field], nested: Nested) -> 
     return Spec(name, values, first.name if first else "", within)
 
 
-def _written(value: Any) -> str | None:
+def _written(value: object) -> str | None:
     """Return a parameter as a spec string has it; None where it has no text."""
     if value is None or isinstance(value, bool):
         return str(value).lower()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from rpd_core.store.session import Session, StoredItem
 from rpd_core.store.tables import table_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from rpd_core.plugin.protocols import KeyArray
 
 
@@ -124,7 +126,7 @@ class Evaluations:
                 yield StoredItem(tuple(one.part for one in some), item, partial(_to_tables, some))
 
 
-def _to_tables(missing: Sequence[_Missing], answer: PlayedEvaluations) -> list[dict[str, Any]]:
+def _to_tables(missing: Sequence[_Missing], answer: PlayedEvaluations) -> list[dict[str, pa.Table]]:
     found = []
     for one, chunk in zip(missing, answer.chunks, strict=True):
         found.append({"episodes": _evaluation_table(one.asked, chunk.episodes)})
@@ -133,7 +135,7 @@ def _to_tables(missing: Sequence[_Missing], answer: PlayedEvaluations) -> list[d
     return found
 
 
-def _evaluation_table(asked: Evaluation, episodes: Episodes) -> Any:
+def _evaluation_table(asked: Evaluation, episodes: Episodes) -> pa.Table:
     """Return the episodes with the pruned policy and the test episode that each belongs to."""
     points = np.array(asked.points, dtype=np.int64)[episodes.index // asked.test_episodes]
     numbers = asked.test_numbers(episodes.index)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ from rpd_core.store.parts import Parts
 from rpd_core.store.tables import read_episodes
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import FloatArray, IntArray
+    from rpd_core.plugin.protocols import Array, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def read_evaluation(parts: Parts, total: int) -> Episodes:
     return episodes
 
 
-def _read_parts(parts: Parts) -> list[Any]:
+def _read_parts(parts: Parts) -> list[pa.Table]:
     """Read the tables of an evaluation, which have more columns than others."""
     read = [parts.read(first, last)["episodes"] for first, last in parts.covered()]
     if not read:
@@ -83,7 +83,7 @@ def _read_parts(parts: Parts) -> list[Any]:
     return read
 
 
-def stored_table(directory: RunDirectory, folder: str) -> Any:
+def stored_table(directory: RunDirectory, folder: str) -> pa.Table:
     """Read an evaluation as a table, with the columns `ranking`, `kept` and `test_episode`."""
     parts = directory.evaluation(folder)
     return pa.concat_tables(_read_parts(parts), promote_options="default")
@@ -127,14 +127,14 @@ _NAMES = (
 )  # fmt: skip
 
 
-def _columns(table: Any) -> dict[str, Any]:
+def _columns(table: pa.Table) -> dict[str, Array]:
     return {name: table[name].to_numpy() for name in _NAMES}
 
 
 def _curve(
     name: str,
     points: Sequence[SweptPoint],
-    columns: Mapping[str, Mapping[str, Any]],
+    columns: Mapping[str, Mapping[str, Array]],
     states: int,
     total: int,
 ) -> Curve:
@@ -149,7 +149,9 @@ def _curve(
     return played.curve(name, [point.kept for point in points], states, range(len(points)))
 
 
-def _rows(name: str, point: SweptPoint, columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _rows(
+    name: str, point: SweptPoint, columns: Mapping[str, Mapping[str, Array]]
+) -> dict[str, Array]:
     """Return the episodes of one point in order; refuse a point that lacks some."""
     parts = []
     for one in point.sets:

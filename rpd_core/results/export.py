@@ -14,13 +14,13 @@ import os
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rpd_core.analysis.suite import StoredEpisodes
 from rpd_core.config.configuration import THRESHOLDS
-from rpd_core.config.identity import input_paths
+from rpd_core.config.identity import Json, input_paths
 from rpd_core.config.resolve import Setup
 from rpd_core.errors import ConfigError
 from rpd_core.play.prepare import fitted_fields
@@ -98,7 +98,7 @@ def export_pruned(run: Run, path: Path, fraction: float = THRESHOLDS[0]) -> Cert
     return certificate
 
 
-def _components(setup: Setup) -> dict[str, Any]:
+def _components(setup: Setup) -> Json:
     """Return what the policy is put together from again."""
     config, recipe = setup.config, recipe_of(setup)
     return {
@@ -113,7 +113,7 @@ def _components(setup: Setup) -> dict[str, Any]:
     }
 
 
-def _decisions(run: Run, kept: KeptStates) -> list[dict[str, Any]]:
+def _decisions(run: Run, kept: KeptStates) -> list[Json]:
     """Return the kept states, in words where they are stored."""
     stored = StoredEpisodes(run.directory.suite(), run.asked.episodes)
     words = stored.words(kept.keys)
@@ -139,7 +139,7 @@ def _inputs(recipe: Recipe) -> dict[str, dict[str, str]]:
     }
 
 
-def _packed(about: dict[str, Any], kept: KeyArray, ranked: KeyArray) -> bytes:
+def _packed(about: Json, kept: KeyArray, ranked: KeyArray) -> bytes:
     files = {one["member"]: Path(one["file"]) for one in about["inputs"].values()}
     stored = {
         **about,

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rpd_core.analysis.analysis import CONDITIONS
-from rpd_core.config.identity import short_digest
+from rpd_core.config.identity import Json, short_digest
 from rpd_core.config.resolve import Chosen, Setup, choose
-from rpd_core.config.settings import BEST, Request, as_tuple, declared
+from rpd_core.config.settings import BEST, Request, Values, as_tuple, declared
 from rpd_core.errors import ConfigError, StoreError
 from rpd_core.play import prepare
 from rpd_core.plugin.protocols.optional import LearnsFromEpisodes
@@ -56,7 +56,7 @@ def request_like(other: Like, asked: Request, trust: bool) -> Request:
     )
 
 
-def _values(like: Run, typed: Mapping[str, Any], trust: bool) -> dict[str, Any]:
+def _values(like: Run, typed: Mapping[str, object], trust: bool) -> Values:
     """Return the arguments of a call for a run like another."""
     directory = like.directory
     stored, latest = directory.stored(), directory.latest()
@@ -77,7 +77,7 @@ def _values(like: Run, typed: Mapping[str, Any], trust: bool) -> dict[str, Any]:
     return values
 
 
-def _refuse_other(name: str, typed: Any, known: Any, like: Run) -> None:
+def _refuse_other(name: str, typed: object, known: object, like: Run) -> None:
     """Refuse another value than the other run's, unless it only is written otherwise."""
     kind, option = _FIXED[name]
     texts = typed
@@ -92,7 +92,7 @@ def _refuse_other(name: str, typed: Any, known: Any, like: Run) -> None:
         )
 
 
-def _live_request(setup: Setup) -> dict[str, Any]:
+def _live_request(setup: Setup) -> Values:
     """Return what a run of this process was asked for, with its own functions."""
     settings, chain = setup.config.settings, setup.abstraction
     named = {name: Chosen(one, name) for name, one in setup.measures.items()}
@@ -136,7 +136,7 @@ def with_what_was_learned(session: Session, like: Like | None) -> Iterator[None]
 
 def _take_over(session: Session, like: RunDirectory) -> list[str]:
     """Copy fitted abstractions and the condition; return the files that were not there before."""
-    wanted: dict[str, Any] = {}
+    wanted: dict[str, Json] = {}
     fitted = like.read_json(PREPARED)
     if fitted is not None:
         wanted[PREPARED] = fitted
@@ -156,7 +156,7 @@ def _take_over(session: Session, like: RunDirectory) -> list[str]:
     return [name for name, value in wanted.items() if _adopt(session.directory, name, value, like)]
 
 
-def _adopt(directory: RunDirectory, name: str, value: Any, like: RunDirectory) -> bool:
+def _adopt(directory: RunDirectory, name: str, value: Json, like: RunDirectory) -> bool:
     """Write what was learned; return whether the file is new, refuse a run that learned its own."""
     held = directory.read_json(name)
     if held is not None and any(held[key] != value.get(key) for key in held):

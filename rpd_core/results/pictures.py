@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator, Mapping, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from rpd_core.errors import StoreError, shell_word
 from rpd_core.store.codec import from_plain
@@ -120,7 +119,7 @@ def read_index(run_dir: Path, analysis: str) -> PictureIndex | None:
     return index
 
 
-def _entries(found: Mapping[str, Any]) -> int:
+def _entries(found: Mapping[str, object]) -> int:
     """Count what an index names, before anything is made of it."""
     panels = found.get("panels")
     parts = [found.get("states"), found.get("clips"), panels]

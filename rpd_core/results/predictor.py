@@ -17,6 +17,9 @@ from rpd_core.results.pruned_policy import PrunedFile
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, Batch, BoolArray
 
+State = dict[str, Any]
+"""What an episode goes on from; see `predict`."""
+
 
 class PrunedPredictor:
     """A pruned policy with a `predict` like that of stable-baselines3."""
@@ -38,11 +41,11 @@ class PrunedPredictor:
     def predict(
         self,
         observation: Batch,
-        state: dict[str, Any] | None = None,
+        state: State | None = None,
         episode_start: BoolArray | None = None,
         deterministic: bool = True,
         views: Mapping[str, Array] | None = None,
-    ) -> tuple[Array, dict[str, Any]]:
+    ) -> tuple[Array, State]:
         """Return (actions, state); hand the state back at the next step.
 
         `state` holds the last actions, which the default action may repeat, and whatever the
@@ -61,7 +64,7 @@ class PrunedPredictor:
         }  # fmt: skip
         return (choice.actions[0] if single else choice.actions), following
 
-    def _fresh_state(self) -> dict[str, Any]:
+    def _fresh_state(self) -> State:
         """Start an episode; each has draws of its own, for policies that sample."""
         self._episodes += 1
         return {"memory": None, "previous": None, "step": 0, "episode": self._episodes}
@@ -70,7 +73,7 @@ class PrunedPredictor:
         self,
         batch: Batch,
         views: Mapping[str, Array] | None,
-        state: dict[str, Any],
+        state: State,
         starts: BoolArray,
         lanes: int,
     ) -> PolicyInput:
@@ -87,12 +90,11 @@ class PrunedPredictor:
         )
 
     def _is_batch(self, observation: Batch) -> bool:
-        first: Any = observation
         space = self.facts.observation_space
         if isinstance(observation, dict):
             name = next(iter(observation))
-            first, space = observation[name], space[name]
-        return bool(np.ndim(first) == len(space.shape) + 1)
+            observation, space = observation[name], space[name]
+        return bool(np.ndim(observation) == len(space.shape) + 1)
 
     def _policy(self, lanes: int) -> Policy:
         if lanes not in self._loaded:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpd_core.chance import Draws, canonical, state_keys
+from rpd_core.config.identity import Json
 from rpd_core.config.resolve import choose
 from rpd_core.config.trust import refuse_code, with_trust
 from rpd_core.errors import RpdError, SpecError, counted, one_line
@@ -37,7 +38,7 @@ from rpd_core.plugin.registry import installed
 from rpd_core.results.export import FORMAT, Certificate
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array, KeyArray
+    from rpd_core.plugin.protocols import Abstraction, Array, DefaultActor, KeyArray
 
 _LARGEST = 2**31
 _MOST_MEMBERS = 10_000
@@ -65,13 +66,13 @@ class PrunedFile:
     def needs(self) -> tuple[str, ...]:
         return needs_of(self._abstraction(self.about()))
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> Json:
         """Read what the file says of itself."""
         with _reading(self.path), zipfile.ZipFile(self.path) as archive:
             entries = archive.infolist()
             if sum(entry.file_size for entry in entries) > _LARGEST or len(entries) > _MOST_MEMBERS:
                 raise SpecError(f"{str(self.path)!r} unpacks to more than 2 GB: refused")
-            about: dict[str, Any] = json.loads(_member(archive, "pruned.json"))
+            about: Json = json.loads(_member(archive, "pruned.json"))
             if about.get("format") != FORMAT:
                 raise SpecError(
                     f"{str(self.path)!r} has format {about.get('format')!r}; {FORMAT} is needed"
@@ -130,7 +131,7 @@ class PrunedFile:
         recipe = self._made(kind, text)
         return _with_files(recipe, place, files)
 
-    def _abstraction(self, about: Mapping[str, Any]) -> Chain:
+    def _abstraction(self, about: Json) -> Chain:
         links = tuple(self._made("abstraction", text) for text in about["abstraction"])
         with _reading(self.path):
             return restore_fitted(Chain(links), about["fitted"])
@@ -182,7 +183,7 @@ def _extract(archive: zipfile.ZipFile, name: str, folder: str) -> Path:
 
 def _with_files(recipe: Any, place: str, files: Mapping[str, Path]) -> Any:
     """Return a recipe whose paths, at any depth, are those of the extracted files."""
-    changes: dict[str, Any] = {}
+    changes: Json = {}
     for item in dataclasses.fields(recipe):
         value = getattr(recipe, item.name)
         if isinstance(value, Path):
@@ -197,8 +198,8 @@ class _Pruned:
     """The policy in the kept states, the default action elsewhere."""
 
     policy: Policy
-    default: Any
-    abstraction: Any
+    default: DefaultActor
+    abstraction: Abstraction
     keep: TopStates
 
     @property

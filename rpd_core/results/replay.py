@@ -6,7 +6,7 @@ import dataclasses
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from rpd_core.results.requests import stored_request
 from rpd_core.store.prepared import prepared_chain
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array
+    from rpd_core.plugin.protocols import Array, BoolArray, IntArray, KeyArray
     from rpd_core.results.run import Run
 
 _NAME = re.compile(r"(?:(?P<what>[^:]+(?::[^@:]+)?(?:@\d+)?):)?(?P<index>\d{1,15})")
@@ -201,7 +201,7 @@ def _evaluated(run: Run, name: str, what: str, kept: int | None, index: int) -> 
     return AskedEpisode(name, identity, lambda plan: top, _swept(run, ranked.name, kept, index))
 
 
-def never(keys: Any, position: Any) -> Any:
+def never(keys: KeyArray, position: IntArray) -> BoolArray:
     """Act by default everywhere."""
     return np.zeros(len(keys), dtype=bool)
 
@@ -244,9 +244,10 @@ def _swept(run: Run, measure: str, kept: int, index: int) -> Callable[[], float 
 
 
 def _described(asked: AskedEpisode, played: PlayedAgain, setup: Setup, names: Names) -> Replay:
-    def named(action: Any) -> str:
-        known = isinstance(action, int) and 0 <= action < len(names.actions)
-        return names.actions[action] if known else str(action)
+    def named(action: object) -> str:
+        if isinstance(action, int) and 0 <= action < len(names.actions):
+            return names.actions[action]
+        return str(action)
 
     steps = tuple(
         DescribedStep(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rpd_core.config.resolve import Chosen
-from rpd_core.config.settings import as_tuple, declared
+from rpd_core.config.settings import Values, as_tuple, declared
 from rpd_core.config.trust import refuse_code
 from rpd_core.errors import SpecError, StoreError
 from rpd_core.plugin.registry import installed
@@ -14,8 +14,8 @@ from rpd_core.store.objects import found_again
 
 
 def stored_request(
-    directory: RunDirectory, analysis: str | None, trust: bool, typed: dict[str, Any]
-) -> dict[str, Any]:
+    directory: RunDirectory, analysis: str | None, trust: bool, typed: Values
+) -> Values:
     """Return the arguments of a call that continues a stored run.
 
     What was typed comes first, then the analysis, or what was asked last. Components among the
@@ -29,7 +29,7 @@ def stored_request(
             "its Run over instead of its path"
         )
     asked = directory.analysis(analysis).settings if analysis else directory.question()
-    values: dict[str, Any] = {"env": stored.env, "policy": stored.policy}
+    values: Values = {"env": stored.env, "policy": stored.policy}
     if "policy" not in typed:
         values["policy"] = found_again(stored.policy, directory, installed())
     values |= {**stored.settings.given(), **(asked.given() if asked is not None else {})}
@@ -49,7 +49,7 @@ def stored_request(
     return {**values, **typed}
 
 
-def _refuse_unknown(values: dict[str, Any], directory: RunDirectory) -> None:
+def _refuse_unknown(values: Values, directory: RunDirectory) -> None:
     """Refuse components that nobody offers any more, with what may be given instead."""
     registry, lacking, first = installed(), [], None
     for name, value in values.items():

@@ -161,7 +161,7 @@ class Run:
 
         return read_curves(self.directory, self.asked, self.summary.suite.states, names)
 
-    def ranking(self, measure: Any = "tarantula") -> RankingTable:
+    def ranking(self, measure: object = "tarantula") -> RankingTable:
         """Rank by any measure: a spec string, a recipe or a function; nothing is played."""
         from rpd_core.analysis.ranking import ranking_columns
         from rpd_core.results.tables import RankingTable
@@ -169,7 +169,7 @@ class Run:
         ranking = self.ranked(measure)
         return RankingTable(ranking.name, ranking_columns(ranking, self.analysis.counted))
 
-    def ranked(self, measure: Any) -> Ranking:
+    def ranked(self, measure: object) -> Ranking:
         """Rank by any measure; the order itself."""
         from rpd_core.config.resolve import choose
 
@@ -191,7 +191,7 @@ class Run:
         recipe = refuse_code("measure", name, registry, named_by, instead)
         return self.analysis.rank_by(name, recipe)
 
-    def top(self, count: int = 10, measure: Any = None) -> tuple[Decision, ...]:
+    def top(self, count: int = 10, measure: object = None) -> tuple[Decision, ...]:
         """Return the most important decisions in words, by a measure or as the list shown."""
         from rpd_core.results.decisions import decision_rows
 
@@ -204,7 +204,7 @@ class Run:
         rows = found.listed()[:count]
         return tuple(decision_rows(found, rows, self.analysis.stored, self.directory.names()))
 
-    def decided(self, measure: Any = None) -> Decisions:
+    def decided(self, measure: object = None) -> Decisions:
         """Judge every state; the list is sorted by a measure, or by the analysis's own."""
         from rpd_core.analysis.decisions import decide, judge_in_looks, rules_of
         from rpd_core.analysis.suite import stored_reach

@@ -6,10 +6,9 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from rpd_core.config.configuration import Configuration
-from rpd_core.config.identity import short_digest
+from rpd_core.config.identity import Json, short_digest
 from rpd_core.config.settings import declared
 from rpd_core.errors import RpdError, one_line
 from rpd_core.store.directory import RunDirectory
@@ -37,7 +36,7 @@ class RunRow:
     """When something was done with it last, in seconds since the epoch."""
     bytes: int
     """Size of all its files."""
-    differs: Mapping[str, Any] = field(default_factory=dict)
+    differs: Mapping[str, object] = field(default_factory=dict)
     """Settings in which the runs differ, with the values of this one."""
     problem: str = ""
     """What is wrong with a broken run."""
@@ -80,7 +79,7 @@ def _state(done: int, asked: int, finished: bool) -> str:
     return f"{done} of {asked} episodes"
 
 
-def _settings(config: Configuration) -> dict[str, Any]:
+def _settings(config: Configuration) -> Json:
     """Return everything that may differ between two runs, by name."""
     chosen = {
         name: value
@@ -98,7 +97,7 @@ def _with_differences(rows: Iterable[RunRow]) -> list[RunRow]:
     is made of counts only where its name does not differ.
     """
     found = list(rows)
-    groups: dict[Any, list[RunRow]] = {}
+    groups: dict[object, list[RunRow]] = {}
     for row in found:
         groups.setdefault(row.differs.get("env"), []).append(row)
     known = [row for row in found if row.differs]

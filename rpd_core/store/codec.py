@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, TypeVar, Union, get_args, get_origin
 
+from rpd_core.config.identity import Json
 from rpd_core.errors import StoreError
 
 T = TypeVar("T")
 
 
-def to_plain(value: Any) -> Any:
+def to_plain(value: object) -> Any:
     """Return a record as JSON values; numbers that JSON does not have become null."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
@@ -32,12 +33,12 @@ def to_plain(value: Any) -> Any:
     return value
 
 
-def to_bytes(value: Any) -> bytes:
+def to_bytes(value: object) -> bytes:
     """Return a record as the text of a JSON file."""
     return (json.dumps(to_plain(value), indent=2) + "\n").encode()
 
 
-def parse_object(content: bytes, where: str) -> dict[str, Any]:
+def parse_object(content: bytes, where: str) -> Json:
     """Read the text of a JSON file that holds a table of names and values."""
     try:
         value = json.loads(content)
@@ -48,7 +49,7 @@ def parse_object(content: bytes, where: str) -> dict[str, Any]:
     return value
 
 
-def from_plain(kind: type[T], value: Any, where: str) -> T:
+def from_plain(kind: type[T], value: object, where: str) -> T:
     """Return the record that JSON values describe, every type checked; `where` names the file."""
     try:
         record: T = _read(kind, value, "")
@@ -85,7 +86,7 @@ def _read(kind: Any, value: Any, at: str) -> Any:
     return _checked(isinstance(value, kind), value, at, _WORDS.get(kind, kind.__name__))
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     """Return whether a value is a number that a float can hold."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
@@ -95,7 +96,7 @@ def _is_number(value: Any) -> bool:
 _WORDS = {str: "text", bool: "true or false", type(None): "null", dict: "a table"}
 
 
-def _checked(fits: bool, value: Any, at: str, wanted: str) -> Any:
+def _checked(fits: bool, value: object, at: str, wanted: str) -> Any:
     if not fits:
         shown = repr(value)
         shown = shown if len(shown) <= 60 else f"{shown[:60]}..."
@@ -103,7 +104,7 @@ def _checked(fits: bool, value: Any, at: str, wanted: str) -> Any:
     return value
 
 
-def _read_union(members: tuple[Any, ...], value: Any, at: str) -> Any:
+def _read_union(members: tuple[object, ...], value: object, at: str) -> Any:
     if value is None and type(None) in members:
         return None
     wrong: _Wrong | None = None
@@ -130,5 +131,5 @@ def _read_record(kind: Any, value: Any, at: str) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _hints(kind: Any) -> dict[str, Any]:
+def _hints(kind: object) -> dict[str, object]:
     return typing.get_type_hints(kind)

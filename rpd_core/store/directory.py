@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rpd_core.config.configuration import Configuration
-from rpd_core.config.identity import differences, short_digest
+from rpd_core.config.identity import Json, differences, short_digest
 from rpd_core.config.settings import ASKED, Scope, Settings, check_stored, completed
 from rpd_core.errors import ConfigError, StoreError, nearest
 from rpd_core.play.names import Names
@@ -93,12 +93,12 @@ class RunDirectory:
 
     # ------------------------------------------------------------- JSON files
 
-    def read_json(self, name: str) -> dict[str, Any] | None:
+    def read_json(self, name: str) -> Json | None:
         """Read one of the run's JSON files; None if it is not there."""
         content = read_whole(self.path / name, self.path, _LARGEST_JSON)
         return None if content is None else parse_object(content, repr(str(self.path / name)))
 
-    def write_json(self, name: str, value: Any) -> None:
+    def write_json(self, name: str, value: object) -> None:
         """Write one of the run's JSON files in one piece."""
         write_whole(self.path / name, to_bytes(value), self.path)
 
@@ -322,7 +322,7 @@ class RunDirectory:
         _check_settings(analysis.settings, repr(str(self.path / where)), *ASKED)
         return analysis
 
-    def name_for(self, config: Configuration, recommended: Mapping[str, Any]) -> str:
+    def name_for(self, config: Configuration, recommended: Mapping[str, object]) -> str:
         """Return a readable name for an analysis: its condition, and what else is not usual.
 
         The same question has the same name; another question never takes a name that is used.
@@ -351,7 +351,7 @@ class RunDirectory:
                 "another --analysis"
             )
 
-    def _is_free(self, name: str, asked: Mapping[str, Any], episodes: int | None) -> bool:
+    def _is_free(self, name: str, asked: Mapping[str, object], episodes: int | None) -> bool:
         """Return whether no analysis has a name, or one that asks the same of as many episodes."""
         held = self.read_json(f"analyses/{name}/analysis.json")
         if held is None:
@@ -359,7 +359,7 @@ class RunDirectory:
         return held.get("settings") == asked and episodes in (None, held.get("episodes"))
 
 
-def _in_words(value: Any, usual: Any) -> str:
+def _in_words(value: object, usual: Any) -> str:
     if isinstance(value, list):
         return "+".join(str(item) for item in value if item not in (usual or ()))
     if isinstance(value, float):
@@ -367,7 +367,7 @@ def _in_words(value: Any, usual: Any) -> str:
     return str(value)
 
 
-def check_configuration(found: Mapping[str, Any], where: str) -> None:
+def check_configuration(found: Mapping[str, object], where: str) -> None:
     """Refuse the configuration in a summary if it is none of ours: screens and pages read it."""
     suite = found.get("suite")
     whole = {"schema": SCHEMA_VERSION, **suite} if isinstance(suite, Mapping) else suite

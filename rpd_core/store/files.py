@@ -6,12 +6,11 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from rpd_core.errors import StoreError
 
 
-def write_whole(path: Path, content: Any, root: Path | None = None) -> None:
+def write_whole(path: Path, content: bytes | memoryview, root: Path | None = None) -> None:
     """Write a file so that it is there whole or not at all, even if the machine stops.
 
     With `root`, a folder on the way that leads out of it, through a link, is refused.

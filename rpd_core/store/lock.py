@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 from rpd_core.errors import StoreError
 
@@ -55,7 +55,7 @@ def locked(path: Path) -> Iterator[None]:
                 yield
 
 
-def _locks_of_the_system(path: Path) -> Any:
+def _locks_of_the_system(path: Path) -> ModuleType:
     """Return the module that locks files; refuse to write where there is none, as on Windows."""
     try:
         return importlib.import_module("fcntl")
@@ -66,7 +66,7 @@ def _locks_of_the_system(path: Path) -> Any:
         ) from None
 
 
-def _take(fcntl: Any, number: int, path: Path) -> bool:
+def _take(fcntl: ModuleType, number: int, path: Path) -> bool:
     """Lock an open file; False where the file system refuses to lock anything."""
     try:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
-from rpd_core.config.identity import differences
+from rpd_core.config.identity import Json, differences
 from rpd_core.errors import ConfigError, StoreError
 from rpd_core.store.directory import OBJECTS, PROCESS, SHOWN, RunDirectory
 from rpd_core.store.files import read_whole, write_whole
@@ -225,7 +224,7 @@ def _write_basis(out: RunDirectory, runs: Sequence[RunDirectory]) -> None:
             out.write_json(name, content)
 
 
-def _asked(out: RunDirectory, runs: Sequence[RunDirectory]) -> dict[str, Any]:
+def _asked(out: RunDirectory, runs: Sequence[RunDirectory]) -> Json:
     """Return the configuration of all, with the largest numbers of episodes."""
     asked = runs[0].read_json("run.json")
     assert asked is not None, "it was read before"

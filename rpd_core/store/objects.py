@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Any
 
 from rpd_core.config.identity import input_paths
 from rpd_core.config.objects import is_staged
@@ -31,7 +30,7 @@ def move_in(setup: Setup, directory: RunDirectory, registry: Registry) -> Setup:
             write_whole(place, content, directory.path)
     text = registry.text_of("policy", moved(setup.policy, places))
     # absolute, because a worker may have another working directory
-    policy: Any = moved(setup.policy, {path: one.absolute() for path, one in places.items()})
+    policy = moved(setup.policy, {path: one.absolute() for path, one in places.items()})
     config = dataclasses.replace(setup.config, policy=text)
     return dataclasses.replace(setup, policy=policy, config=config)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from rpd_core.config.identity import short_digest
+from rpd_core.config.identity import Json, short_digest
 from rpd_core.config.resolve import Setup
 from rpd_core.errors import StoreError
 from rpd_core.play import prepare
@@ -17,7 +15,7 @@ PREPARED = "prepared.json"
 """Where it is stored what abstractions have learned."""
 
 
-def keep_prepared(directory: RunDirectory, learned: list[dict[str, Any] | None]) -> None:
+def keep_prepared(directory: RunDirectory, learned: list[Json | None]) -> None:
     """Store what the abstractions of a run have learned."""
     directory.write_json(PREPARED, prepare.sealed(learned))
 

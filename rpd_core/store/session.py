@@ -204,7 +204,7 @@ def play_parts(
     done = total - sum(part.size for part in _missing(session, parts, whole, cut))
     words, files = _WordsOf(session.setup.abstraction), session.files(whole.recipe)
 
-    def to_tables(answer: PlayedSuite) -> list[dict[str, Any]]:
+    def to_tables(answer: PlayedSuite) -> list[dict[str, pa.Table]]:
         _keep_names(session.directory, answer.names, done > 0)
         states = words(answer.suite.states, answer.names.state_entries)
         return [suite_tables(answer.suite, states)]

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
 from rpd_core.plugin.protocols.suite import (
@@ -67,12 +68,12 @@ def suite_tables(suite: Suite, words: Sequence[str]) -> dict[str, pa.Table]:
     }
 
 
-def table_of(*records: Any) -> pa.Table:
+def table_of(*records: object) -> pa.Table:
     """Return records of the same rows as one table.
 
     Entries of `info` become columns named `info.<key>`; the shape of values is in the metadata.
     """
-    columns: dict[str, Any] = {}
+    columns: dict[str, pa.Array | Array] = {}
     noted = {"rpd_schema": str(SCHEMA_VERSION)}
     for record in records:
         for name, column in columns_of(type(record)).items():
@@ -90,7 +91,7 @@ def table_of(*records: Any) -> pa.Table:
     return pa.table(columns).replace_schema_metadata(noted)
 
 
-def _packed(column: Column, values: Any) -> Any:
+def _packed(column: Column, values: Array) -> pa.Array | Array:
     if column.each:
         return _fixed_lists(values)
     if column.words:
@@ -129,7 +130,7 @@ def read_episodes(table: pa.Table) -> Episodes:
     return _read(Episodes, table, info=info)
 
 
-def _read(kind: type[T], table: pa.Table, **more: Any) -> T:
+def _read(kind: type[T], table: pa.Table, **more: object) -> T:
     columns = columns_of(kind).items()
     return kind(**{name: _unpacked(column, table, name) for name, column in columns}, **more)
 
@@ -150,7 +151,7 @@ def _unpacked(column: Column, table: pa.Table, name: str) -> Array | None:
     return _plain(table[name])
 
 
-def _plain(column: Any) -> Array:
+def _plain(column: pa.ChunkedArray) -> Array:
     values: Array = column.combine_chunks().to_numpy(zero_copy_only=False)
     return values.astype(np.int64) if values.dtype == np.int32 else values
 
@@ -164,7 +165,7 @@ def _values(table: pa.Table, name: str) -> Array:
     return values.reshape(len(table), *shape)
 
 
-def _from_lists(column: Any) -> Array:
+def _from_lists(column: pa.ChunkedArray) -> Array:
     size = column.type.list_size
     values: Array = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
     return values.reshape(len(column), size)
@@ -187,7 +188,7 @@ def unpacked_table(name: str, content: bytes, rows: int, first: int, last: int) 
     return _with_plain_texts(name, table)
 
 
-def _refuse_bomb(metadata: Any, rows: int) -> None:
+def _refuse_bomb(metadata: pq.FileMetaData, rows: int) -> None:
     """Refuse a small file that says it unpacks to far more than its part can hold."""
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     size = sum(group.total_byte_size for group in groups)

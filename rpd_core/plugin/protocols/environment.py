@@ -138,7 +138,7 @@ class Lanes(Protocol):
         mean nothing.
         """
 
-    def info(self, lane: int) -> Mapping[str, Any]:
+    def info(self, lane: int) -> Mapping[str, object]:
         """Return the last `info` of a lane.
 
         Its numbers and truth values are stored when an episode ends.
