@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpd_core.errors import FitError
-from rpd_core.plugin.parts import order_of_parts
+from rpd_core.plugin.wording import order_of_parts
 
 Array = NDArray[Any]
 Batch = Array | dict[str, Array]

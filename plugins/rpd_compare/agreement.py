@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.analysis.intervals import wilson
-from rpd_core.analysis.quantiles import two_sided_z
+from rpd_core.analysis.intervals import two_sided_z, wilson
 from rpd_core.plugin.protocols import States
 
 if TYPE_CHECKING:

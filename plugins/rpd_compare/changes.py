@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.analysis.intervals import Interval, agresti_caffo_parts, effect_interval
-from rpd_core.analysis.quantiles import upper_tail
+from rpd_core.analysis.intervals import Interval, agresti_caffo_parts, effect_interval, upper_tail
 from rpd_core.analysis.verdicts import benjamini_hochberg
 from rpd_core.plugin.protocols import Spectrum
 

@@ -7,8 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from rpd_core.analysis.intervals import agresti_caffo_parts, effect, effect_interval
-from rpd_core.analysis.quantiles import two_sided_z
+from rpd_core.analysis.intervals import agresti_caffo_parts, effect, effect_interval, two_sided_z
 from rpd_core.plugin.protocols import Evidence, Scores
 from rpd_measures.bounds import LEVEL, check_z, drawn_together
 from rpd_measures.formula import FloatArray

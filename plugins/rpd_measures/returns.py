@@ -9,8 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from rpd_core.analysis.intervals import arm_sizes
-from rpd_core.analysis.quantiles import two_sided_z
+from rpd_core.analysis.intervals import arm_sizes, two_sided_z
 from rpd_core.plugin.protocols import Evidence, Returns, Scores, Spectrum
 from rpd_measures.bounds import LEVEL, check_z, drawn_together
 from rpd_measures.formula import FloatArray, ratio

@@ -17,7 +17,7 @@ from rpd_core.play.deciders import EachItsOwn
 from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import recipe_of
 from rpd_core.play.replay import Viewer, Watched, viewing, watch_episodes
-from rpd_core.results.lookup import find_state
+from rpd_core.results.decisions import find_state
 from rpd_core.results.replay import find_episode, stored_setup
 from rpd_core.results.run import Run
 from rpd_core.store.files import file_stem, write_whole

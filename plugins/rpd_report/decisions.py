@@ -14,8 +14,7 @@ from rpd_core.results.decisions import decision_rows
 from rpd_core.results.records import Decision
 from rpd_core.results.run import Run
 from rpd_core.store.files import file_stem, read_whole
-from rpd_core.store.parquet import open_parquet, read_parquet
-from rpd_core.store.tables import LARGEST_TABLE, WrongTable, check_room
+from rpd_core.store.tables import LARGEST_TABLE, WrongTable, check_room, open_parquet, read_parquet
 
 MOST_ROWS = 10_000
 """Decisions in the table of the page."""

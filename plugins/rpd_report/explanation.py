@@ -13,8 +13,7 @@ from rpd_core.analysis.decisions import Decisions
 from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.errors import RpdError, counted, shell_word
 from rpd_core.play.names import Names
-from rpd_core.results.decisions import decision_rows
-from rpd_core.results.lookup import find_state
+from rpd_core.results.decisions import decision_rows, find_state
 from rpd_core.results.records import Decision
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.analysis.quantiles import two_sided_t, two_sided_z
+from rpd_core.analysis.intervals import two_sided_t, two_sided_z
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, FloatArray

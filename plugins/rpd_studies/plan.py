@@ -11,8 +11,7 @@ from typing import Any, Literal, get_args
 
 from rpd_core.config.resolve import specs_in
 from rpd_core.config.settings import Request, Settings, as_tuple, declared
-from rpd_core.config.toml_file import read_table, refuse_trust
-from rpd_core.config.typed import check_names_and_numbers
+from rpd_core.config.typed import check_names_and_numbers, read_table, refuse_trust
 from rpd_core.errors import ConfigError, RpdError, SpecError, counted, nearest
 from rpd_core.plugin.registry import Registry
 from rpd_studies.figure_names import examples, is_figure

@@ -27,8 +27,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.analysis.intervals import agresti_caffo_parts, arm_sizes, effect, has_fractions
-from rpd_core.analysis.quantiles import upper_tail, upper_z
+from rpd_core.analysis.intervals import (
+    agresti_caffo_parts,
+    arm_sizes,
+    effect,
+    has_fractions,
+    upper_tail,
+    upper_z,
+)
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.protocols import Spectrum
 

@@ -13,7 +13,7 @@ from typing import Any
 import typer
 
 from rpd_core.cli.shared import reporting
-from rpd_core.config.toml_file import ANEW, read_table, refuse_trust
+from rpd_core.config.typed import ANEW, read_table, refuse_trust
 from rpd_core.errors import ConfigError, nearest
 
 _NOT_IN_FILES = {

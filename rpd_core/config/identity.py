@@ -11,12 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rpd_core.errors import SpecError
+from rpd_core.errors import SpecError, nearest_file
+from rpd_core.plugin.parameters import nested_components, type_hints
 from rpd_core.plugin.protocols.optional import HasSources, ReadsFiles
 from rpd_core.plugin.registry import Registry
 from rpd_core.plugin.specs import nested_kind
-from rpd_core.plugin.trees import nested_components, type_hints
-from rpd_core.plugin.typed_paths import nearest_file
 
 Json = dict[str, Any]
 """What a JSON file holds: plain values by their names."""

@@ -11,8 +11,8 @@ from typing import Any
 
 from rpd_core.config.settings import Values
 from rpd_core.errors import ComponentError, ConfigError, RpdError, nearest, one_line
-from rpd_core.plugin.fields import fields_of
 from rpd_core.plugin.kinds import KINDS
+from rpd_core.plugin.parameters import fields_of
 from rpd_core.plugin.registry import Registration, Registry
 from rpd_core.plugin.specs import convert, shortened
 

@@ -1,8 +1,11 @@
-"""What is wrong with a request, as far as that can be told before anything heavy is imported."""
+"""What people ask for in options or a TOML file, checked before anything heavy is imported."""
 
 from __future__ import annotations
 
 import glob
+import os
+import re
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -10,8 +13,8 @@ from typing import Any
 
 from rpd_core.config.identity import file_digest
 from rpd_core.config.resolve import check_names
-from rpd_core.config.settings import Request, check_value, declared
-from rpd_core.errors import RpdError
+from rpd_core.config.settings import Request, Values, check_value, declared
+from rpd_core.errors import ConfigError, RpdError
 from rpd_core.plugin import specs
 from rpd_core.plugin.kinds import KINDS
 from rpd_core.plugin.registry import Registry
@@ -73,3 +76,44 @@ def _paths_in(kind: str, text: str, registry: Registry) -> Iterator[Path]:
         parameter, value = (parameters[key.strip()], value) if known else (first, item)
         if parameter.annotation in ("Path", "Path | None") and value.strip().lower() != "none":
             yield specs.convert(specs.unquote(value), Path, registry.make)
+
+
+ANEW = "a permission is given anew each time"
+"""Why no file grants trust."""
+_TRUST = re.compile(r"(^|[,:'\"])\s*trust\s*=")
+_LARGEST = 1_000_000
+"""Bytes of a file."""
+
+
+def read_table(path: Path) -> Values:
+    """Return what a TOML file holds."""
+    import tomllib  # most commands read no file
+
+    text = _content(path)
+    try:
+        return tomllib.loads(text.decode("utf-8-sig"))  # some editors begin with a byte order mark
+    except RecursionError:
+        raise ConfigError(f"{str(path)!r} is not TOML of ours: it is nested too deeply") from None
+    except ValueError as error:  # of TOML, of UTF-8, or of a number with thousands of digits
+        raise ConfigError(f"{str(path)!r} is not TOML: {error}") from error
+
+
+def _content(path: Path) -> bytes:
+    """Read an ordinary file of a size that people write; wherever it lies, links are followed."""
+    try:
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)  # opening a pipe would wait for ever
+        with os.fdopen(os.open(path, flags), "rb") as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                raise ConfigError(f"{str(path)!r} is not an ordinary file: name a TOML file")
+            content = stream.read(_LARGEST + 1)
+    except OSError as error:
+        raise ConfigError(f"cannot read {str(path)!r}: {error.strerror}") from error
+    if len(content) > _LARGEST:
+        raise ConfigError(f"{str(path)!r} has more than {_LARGEST} bytes: name a TOML file")
+    return content
+
+
+def refuse_trust(name: str, value: object) -> None:
+    """Refuse a text of a file that lets a policy run code."""
+    if isinstance(value, str) and _TRUST.search(value):
+        raise ConfigError(f"{name} has trust=, which belongs on the command line: {ANEW}")

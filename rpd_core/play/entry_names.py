@@ -14,9 +14,9 @@ from gymnasium.spaces import Discrete
 from rpd_core.errors import ComponentError, FitError, one_line
 from rpd_core.play.names import Names
 from rpd_core.plugin.chain import Chain
-from rpd_core.plugin.parts import order_of_parts
 from rpd_core.plugin.protocols import Entry, Facts
 from rpd_core.plugin.protocols.optional import RelatesActions
+from rpd_core.plugin.wording import order_of_parts
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Abstraction, Array, Batch

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from rpd_core.plugin.parameters import nested_components
 from rpd_core.plugin.registry import installed
-from rpd_core.plugin.trees import nested_components
 
 _ALWAYS = (
     "ranking-policy-decisions",

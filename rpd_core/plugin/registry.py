@@ -11,16 +11,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from rpd_core.errors import ComponentError, RpdError, SpecError, nearest, one_line
+from rpd_core.errors import ComponentError, RpdError, SpecError, files_called, nearest, one_line
 from rpd_core.plugin import specs
 from rpd_core.plugin.descriptions import Description, defines, describe_target
 from rpd_core.plugin.discovery import BUNDLED, Plugin, find_plugins
-from rpd_core.plugin.fields import fields_of, learned_names
 from rpd_core.plugin.kinds import KINDS
+from rpd_core.plugin.parameters import fields_of, learned_names, spec_of
 from rpd_core.plugin.protocols import Component
 from rpd_core.plugin.specs import Field, Spec
-from rpd_core.plugin.typed_paths import files_called
-from rpd_core.plugin.writing import spec_of
 
 _MANY = 25
 """Names that a message lists at most."""

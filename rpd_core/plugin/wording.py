@@ -1,4 +1,4 @@
-"""Numbers and values in words that people can read: rounded, and still told apart."""
+"""Numbers and values in words that people can read: rounded, told apart, in order."""
 
 from __future__ import annotations
 
@@ -128,3 +128,9 @@ def _number_text(number: Any) -> str:
 def _are_places(entries: Sequence[Entry]) -> bool:
     """Return whether entries are called by their places alone."""
     return all(entry == Entry(f"x{place}") for place, entry in enumerate(entries))
+
+
+def order_of_parts(name: str) -> list[tuple[bool, int, str]]:
+    """Return what parts are ordered by: their names, those of tuples by number (2 before 10)."""
+    words = name.split(".")
+    return [(False, int(word), "") if word.isdecimal() else (True, 0, word) for word in words]

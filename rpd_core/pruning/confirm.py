@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.analysis.quantiles import upper_t
+from rpd_core.analysis.intervals import upper_t
 from rpd_core.pruning.records import GoalOutcome
 from rpd_core.pruning.tails import at_least, exceeds, furthest
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.analysis.quantiles import upper_t
+from rpd_core.analysis.intervals import upper_t
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.plugin.protocols.suite import RANKED_STEPS
 from rpd_core.pruning.records import PrunedPoint

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rpd_core.analysis.quantiles import upper_t
+from rpd_core.analysis.intervals import upper_t
 from rpd_core.pruning.curves import Curve
 from rpd_core.pruning.references import References
 from rpd_core.pruning.tails import tilted_chance

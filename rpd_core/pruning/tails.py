@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.analysis.quantiles import upper_t, upper_tail
+from rpd_core.analysis.intervals import upper_t, upper_tail
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray

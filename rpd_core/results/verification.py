@@ -16,9 +16,8 @@ from rpd_core.results.pictures import named_file, picture_folder, read_index
 from rpd_core.results.run import Run
 from rpd_core.store.directory import VARIANTS, RunDirectory
 from rpd_core.store.files import read_whole
-from rpd_core.store.parquet import open_parquet
 from rpd_core.store.parts import Parts
-from rpd_core.store.tables import LARGEST_TABLE, read_episodes
+from rpd_core.store.tables import LARGEST_TABLE, open_parquet, read_episodes
 
 _LARGEST_PICTURE = 2**24
 

@@ -12,8 +12,8 @@ from rpd_core.config.identity import Json, differences
 from rpd_core.errors import ConfigError, StoreError
 from rpd_core.store.directory import OBJECTS, PROCESS, SHOWN, RunDirectory
 from rpd_core.store.files import read_whole, write_whole
-from rpd_core.store.parquet import packed_table
 from rpd_core.store.parts import PartRecord, Parts, Provenance
+from rpd_core.store.tables import packed_table
 
 _ALIKE = {
     "prepared.json": "what their abstractions have learned",

@@ -152,7 +152,7 @@ class Parts:
 
     def write(self, first: int, last: int, tables: Mapping[str, pa.Table], origin: Origin) -> None:
         """Write the tables of a range, then the record that marks it finished."""
-        from rpd_core.store.parquet import packed_table  # counting parts needs no pyarrow
+        from rpd_core.store.tables import packed_table  # counting parts needs no pyarrow
 
         digests = {}
         for table in self.tables:

@@ -1,10 +1,11 @@
-"""Suites and episodes as Arrow tables, and back; tables of strangers are checked first.
+"""Suites and episodes as Arrow tables, and back; files of strangers are checked first.
 
 Which columns there are, of which type and with which values, stands in `protocols.suite`.
 """
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -23,7 +24,6 @@ from rpd_core.plugin.protocols.suite import (
     StateWords,
     columns_of,
 )
-from rpd_core.store.parquet import open_parquet, read_parquet
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array
@@ -357,3 +357,21 @@ _ORDERS: Mapping[str, Callable[[pa.Table, int, int], None]] = {
     "visits": _check_visits,
     "states": _check_states,
 }
+
+
+def open_parquet(content: bytes, texts: Sequence[str] = ()) -> pq.ParquetFile:
+    """Open the content of a file; each text in the columns `texts` is read once."""
+    return pq.ParquetFile(io.BytesIO(content), read_dictionary=list(texts), pre_buffer=False)
+
+
+def read_parquet(file: pq.ParquetFile, columns: Sequence[str] | None = None) -> pa.Table:
+    """Return the table in an opened file, or some of its columns."""
+    return file.read(None if columns is None else list(columns), use_threads=False)
+
+
+def packed_table(table: pa.Table) -> bytes:
+    """Return a table as the content of its file."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    content: bytes = sink.getvalue().to_pybytes()
+    return content

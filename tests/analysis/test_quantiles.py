@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from rpd_core.analysis.quantiles import two_sided_t, two_sided_z, upper_t, upper_tail, upper_z
+from rpd_core.analysis.intervals import two_sided_t, two_sided_z, upper_t, upper_tail, upper_z
 from rpd_core.errors import ConfigError
 
 

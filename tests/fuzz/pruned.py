@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from rpd_core.plugin.registry import installed
-from rpd_core.results.predictor import PrunedPredictor
-from rpd_core.results.pruned_policy import PrunedFile
+from rpd_core.results.pruned_policy import PrunedFile, PrunedPredictor
 from tests.fuzz import small_run
 from tests.fuzz.mutations import flipped, members, other_json, zipped
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rpd_core.analysis.quantiles import upper_t
+from rpd_core.analysis.intervals import upper_t
 from rpd_core.pruning.confirm import (
     BLOCKS,
     LOOKS,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rpd_core.analysis.quantiles import upper_t
+from rpd_core.analysis.intervals import upper_t
 from rpd_core.errors import EvidenceError
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.plugin.protocols.suite import RANKED_STEPS

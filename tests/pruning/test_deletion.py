@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from test_choice import ranking, session
 
-from rpd_core.pruning.deletion import fidelity_scores, measure_deletion
 from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.pruning.references import measure_references
+from rpd_core.pruning.sweep import fidelity_scores, measure_deletion
 
 
 def test_the_policy_without_its_top_states_stops_at_the_first_of_them(tmp_path: Path) -> None:

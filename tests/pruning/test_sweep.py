@@ -14,7 +14,7 @@ import pytest
 from stores import contents, corridor, finish, session_at
 
 import rpd
-from rpd_core.analysis.quantiles import upper_t
+from rpd_core.analysis.intervals import upper_t
 from rpd_core.analysis.ranking import Ranking, random_ranking
 from rpd_core.config.settings import STANDARD_MEASURES, check_value
 from rpd_core.errors import ConfigError, StoreError

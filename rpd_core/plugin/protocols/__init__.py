@@ -24,8 +24,7 @@ from rpd_core.plugin.protocols.abstraction import (
     FitSample,
     Moment,
 )
-from rpd_core.plugin.protocols.command import Command
-from rpd_core.plugin.protocols.component import Component, further, learned, permission
+from rpd_core.plugin.protocols.component import Command, Component, further, learned, permission
 from rpd_core.plugin.protocols.environment import (
     Environment,
     Facts,

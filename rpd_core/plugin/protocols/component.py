@@ -1,9 +1,9 @@
-"""The record by which a plugin offers a component, and fields with a meaning of their own."""
+"""The record by which a plugin offers a component, fields with a meaning, and commands."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 T = TypeVar("T")
 
@@ -66,3 +66,17 @@ def further() -> tuple[str, ...]:
 def permission() -> bool:
     """Return a field for what the user permits each time anew: never stored, not identity."""
     return field(default=False, metadata={"not_identity": True})
+
+
+@runtime_checkable
+class Command(Protocol):
+    """A function whose keywords are typed for Typer; its docstring is the help.
+
+    Its module imports nothing heavy: completion and `--help` import it. An `RpdError` that it
+    raises is shown as one line, with exit code 2. `rpd_core.cli` offers what commands share: where
+    answers and notes go, progress, stored runs, and the `options` of other commands.
+    """
+
+    def __call__(self, *args: Any, **options: Any) -> None:
+        """Do what was typed."""
+        ...
