@@ -18,7 +18,6 @@ from rpd_core.analysis.decisions import (
     open_ranks,
     rules_of,
 )
-from rpd_core.analysis.ranking import ranking_columns
 from rpd_core.analysis.recurrence import Recurrence
 from rpd_core.analysis.spectrum import tally
 from rpd_core.analysis.suite import StoredEpisodes, stored_reach
@@ -45,7 +44,7 @@ from rpd_core.pruning.trials import Trials
 from rpd_core.results import summary
 from rpd_core.results.kept import KeptStates, write_kept
 from rpd_core.results.records import PassRates, SuiteFacts, Summary
-from rpd_core.results.tables import RankingTable
+from rpd_core.results.tables import ranking_table
 from rpd_core.store.codec import to_plain
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.files import file_stem
@@ -305,7 +304,7 @@ def _store_answer(
     }
     directory.write_json(f"{folder}/analysis.json", asked)
     for name, ranking in analysis.rankings.items():
-        table = RankingTable(name, ranking_columns(ranking, analysis.counted))
+        table = ranking_table(ranking, analysis.counted)
         path = directory.path / folder / "rankings" / f"{file_stem(name)}.parquet"
         table.to_parquet(path, directory.path)
 

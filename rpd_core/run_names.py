@@ -12,8 +12,8 @@ from rpd_core.config.settings import AUTO, Settings, as_tuple, recommended
 from rpd_core.errors import RpdError, StoreError
 from rpd_core.pilot import known_rate
 from rpd_core.plugin.registry import installed
+from rpd_core.results.runs import RUNS
 from rpd_core.store.directory import RunDirectory
-from rpd_core.store.places import RUNS
 
 LONGEST = 80
 """Characters of a name without its digest."""

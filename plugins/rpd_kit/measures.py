@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpd_core.analysis.analysis import fit_condition, learned_fields, restore_condition, weigh
+from rpd_core.analysis.analysis import fit_condition, restore_condition, weigh
 from rpd_core.analysis.ranking import evidence_for
 from rpd_core.analysis.spectrum import tally
 from rpd_core.chance import state_keys
+from rpd_core.config.identity import stored_fields
 from rpd_core.errors import EvidenceError, one_line
 from rpd_core.plugin.protocols import (
     Condition,
@@ -212,7 +213,7 @@ def _check_learned(condition: Condition, fitted: Condition, episodes: Episodes) 
     if fit_condition(condition, episodes) != fitted:
         yield "its fit() learned something else from the same episodes"
     try:
-        stored = json.loads(json.dumps(learned_fields(fitted)))
+        stored = json.loads(json.dumps(stored_fields(fitted)))
         if restore_condition(condition, stored) != fitted:
             yield "its fields are not the same after they were stored as JSON"
     except Exception as error:  # a stranger's component may raise anything

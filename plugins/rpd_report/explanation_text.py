@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from rpd_core.cli.text import say
-from rpd_core.results.shortening import shortened
+from rpd_core.results.words import shortened
 
 if TYPE_CHECKING:
     from rpd_core.results.records import Decision

@@ -22,8 +22,8 @@ from rpd_core.errors import ConfigError, RpdError
 from rpd_core.execute.progress import silent
 from rpd_core.plugin.protocols import Measure
 from rpd_core.plugin.registry import installed
+from rpd_core.results.runs import RUNS
 from rpd_core.run_names import base_name
-from rpd_core.store.places import RUNS
 from rpd_core.store.prepared import prepared_digest
 from rpd_core.store.session import Session
 from rpd_studies.bench_results import (

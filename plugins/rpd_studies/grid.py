@@ -13,8 +13,8 @@ from rpd_core.api import Call, resolve_call, tidy
 from rpd_core.config.resolve import Setup
 from rpd_core.errors import ConfigError, one_line
 from rpd_core.plugin.registry import installed
+from rpd_core.results.runs import RUNS
 from rpd_core.store.files import file_stem
-from rpd_core.store.places import RUNS
 from rpd_studies.cells import Place, place_of, play_cell, stored_result
 from rpd_studies.plan import Cell, Plan, plan_of, read_plan, texts
 from rpd_studies.results import CellResult, Failure, Grid, GridRow, row_of

@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from rpd_core.cli.text import say
-from rpd_core.results.shortening import cut, shortened
+from rpd_core.results.words import cut, shortened
 from rpd_studies.estimates import Estimate
 from rpd_studies.sensitivity import Move, Sensitivity, Variant
 from rpd_studies.validation import ValidatedState, Validation

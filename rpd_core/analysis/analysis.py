@@ -121,7 +121,7 @@ def keep_condition(directory: RunDirectory, text: str, found: Analysis) -> None:
     held: Json = directory.read_json(CONDITIONS) or {}
     if text not in held:
         held[text] = {
-            "learned": learned_fields(found.condition),
+            "learned": stored_fields(found.condition),
             "episodes": len(found.episodes),
         }
         directory.write_json(CONDITIONS, held)
@@ -138,11 +138,6 @@ def fit_condition(condition: Condition, episodes: Episodes) -> Condition:
         )
     checked: Condition = fitted
     return checked
-
-
-def learned_fields(condition: Condition) -> Json:
-    """Return what a condition has learned, as it is stored."""
-    return stored_fields(condition)
 
 
 def restore_condition(condition: Any, fields: Json) -> Condition:

@@ -15,7 +15,7 @@ from rpd_core.plugin.blame import whose
 from rpd_core.plugin.protocols import Evidence, Measure, Scores, Suite
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array, FloatArray, IntArray, KeyArray
+    from rpd_core.plugin.protocols import FloatArray, IntArray, KeyArray
 
 
 @dataclass(frozen=True)
@@ -126,21 +126,3 @@ def random_ranking(keys: KeyArray, seed: int) -> Ranking:
     """Rank states at random."""
     scores = random_scores(keys, seed)
     return Ranking(f"random:seed={seed}", np.lexsort((keys, -scores)), scores, keys)
-
-
-def ranking_columns(ranking: Ranking, counted: Tally) -> dict[str, Array | list[Array]]:
-    """Return a ranking as columns in rank order, ready for a data frame."""
-    order, states, spectrum = ranking.order, counted.states, counted.spectrum
-    columns: dict[str, Array | list[Array]] = {
-        "rank": np.arange(1, len(order) + 1),
-        "key": states.key[order],
-        "score": ranking.scores[order],
-        "episodes": np.sum(list(vars(spectrum).values()), axis=0)[order],
-        "visits": states.visits[order],
-    }
-    if ranking.interval is not None:
-        columns |= {end: getattr(ranking.interval, end)[order] for end in ("low", "high")}
-    columns |= {name: cell[order] for name, cell in vars(spectrum).items()}
-    flat = states.value.reshape(len(states), -1)[order]
-    columns["value"] = list(flat)
-    return columns

@@ -109,12 +109,6 @@ def _columns(suite: Suite, weights: FloatArray) -> FloatArray:
     return np.stack([*(getattr(spectrum, cell) for cell in _CELLS), *more], axis=1)
 
 
-def count_spectrum(suite: Suite, weights: FloatArray) -> Spectrum:
-    """Count, for every state, the episodes that visited it (each once, however often)."""
-    passed = weights[suite.episode_of_visit()]
-    return _count(suite.state_of_visit(), passed, suite.visits.mutated, len(suite.states))
-
-
 def _count(state: IntArray, passed: FloatArray, fate: BoolArray, count: int) -> Spectrum:
     """Add up visits: the row of each one's state, its episode's weight, whether it is mutated."""
     mutated = fate.astype(np.float64)

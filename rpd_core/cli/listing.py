@@ -12,7 +12,7 @@ from rich.table import Table
 
 from rpd_core.cli.text import say
 from rpd_core.results.records import TOO_FEW
-from rpd_core.results.shortening import cut, shortened
+from rpd_core.results.words import cut, shortened
 
 if TYPE_CHECKING:
     from rpd_core.results.records import Decision

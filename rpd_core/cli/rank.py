@@ -50,11 +50,10 @@ def rank_command(
 ) -> None:
     """List the decisions of a stored suite by a measure; plays nothing."""
     check_typed_early(options.given({"measures": measure, "condition": condition}))
-    from rpd_core.analysis.ranking import ranking_columns
     from rpd_core.cli.text import print_question
     from rpd_core.config.resolve import choose
     from rpd_core.plugin.registry import installed
-    from rpd_core.results.tables import RankingTable
+    from rpd_core.results.tables import ranking_table
     from rpd_core.store.codec import to_plain
 
     if export is not None:
@@ -66,9 +65,7 @@ def rank_command(
     found = analysed(opened, condition)
     rankings = [found.rank_by(one.text, one.recipe) for one in measures]
     if export is not None:
-        write_table(
-            RankingTable(rankings[0].name, ranking_columns(rankings[0], found.counted)), export
-        )
+        write_table(ranking_table(rankings[0], found.counted), export)
     reach = _reach_in(opened, reached)
     lists = _made_lists(opened, found, rankings, rules, Shown(top, everything, reached), reach)
     stability: dict[str, Stability | None] = {}

@@ -63,7 +63,7 @@ def _plain(played: Replay) -> dict[str, object]:
 def _print(played: Replay) -> None:
     from rich.table import Table  # `rpd list-plugins` does not need it
 
-    from rpd_core.results.shortening import cut
+    from rpd_core.results.words import cut
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("step", "state", "decided by", "action", "the other", "reward"):

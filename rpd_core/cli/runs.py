@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from rpd_core.cli import options, shared
 from rpd_core.errors import StoreError
-from rpd_core.store.places import RUNS
-
-if TYPE_CHECKING:
-    from rpd_core.results.runs import RunRow
+from rpd_core.results.runs import RUNS, RunRow, age_in_words, list_runs
 
 
 def runs_command(
@@ -22,7 +19,6 @@ def runs_command(
     as_json: options.Json = False,
 ) -> None:
     """List runs: what differs between them, how far each is, its age and its size."""
-    from rpd_core.results.runs import list_runs
     from rpd_core.store.codec import to_plain
 
     if not folder.is_dir():
@@ -39,7 +35,7 @@ def runs_command(
 def _print(rows: list[RunRow]) -> None:
     from rich.table import Table
 
-    from rpd_core.results.runs import age_in_words, size_in_words
+    from rpd_core.results.runs import size_in_words
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("run", "state", "age", "size", "differs in"):

@@ -118,7 +118,7 @@ def _how_to_go_on(out: Path, same_command: bool) -> str:
 
 def chosen_run(run: Path | None) -> Path:
     """Return the run that was named, or the latest."""
-    from rpd_core.store.places import latest_run
+    from rpd_core.results.runs import latest_run
 
     if run is None:
         run = latest_run()

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from rpd_core.config.naming import check_names, split
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.protocols import Task
 
@@ -62,6 +61,8 @@ AUTO = "auto"
 """The mutation rate that a pilot is to find."""
 LARGEST = 10**12
 """Episodes, lanes and the like beyond this are a slip of the keyboard."""
+_LONGEST_NAME = 100
+"""Characters of a name."""
 
 
 class _Recommended:
@@ -194,6 +195,21 @@ def _finite_or_none(name: str, value: Any) -> None:
         raise ConfigError(f"{name} must be a number, got {value!r}")
 
 
+def _check_names(name: str, value: object) -> None:
+    """Refuse names that do not tell entries apart, or that no line can hold."""
+    value = _split(value)
+    given = value if isinstance(value, tuple) else ()
+    for one in given:
+        if not isinstance(one, str) or not one.isprintable() or not 0 < len(one) <= _LONGEST_NAME:
+            raise ConfigError(
+                f"{name} must be texts of one line, parted by commas, got {one!r:.60}"
+            )
+    twice = [one for place, one in enumerate(given) if one in given[:place]]
+    if twice or not isinstance(value, tuple):
+        what = f"{twice[0]!r} twice" if twice else f"{value!r:.60}"
+        raise ConfigError(f"{name} must tell entries apart, got {what}")
+
+
 def _setting(help: str, scope: Scope, **more: Any) -> Any:
     return field(default=RECOMMENDED, metadata={"setting": Setting(help, scope, **more)})
 
@@ -215,7 +231,7 @@ class Settings:
     )  # fmt: skip
     names: tuple[str, ...] = _setting(
         "What the entries of observations are called: angle,speed; default: the environment's.",
-        "suite", default=(), check=check_names, listed=True, added=True,
+        "suite", default=(), check=_check_names, listed=True, added=True,
     )  # fmt: skip
     seed: int = _setting(
         "Seed of everything; default 0.", "suite", default=0, check=_seed, heading=USED
@@ -371,7 +387,7 @@ def recommended(task: Task, given: Settings) -> Values:
             value = getattr(task, name, setting.default)
             empty = isinstance(value, tuple) and not value  # a task without an opinion
             value = setting.default if empty else value
-        values[name] = split(value) if setting.listed else value
+        values[name] = _split(value) if setting.listed else value
     return _with_first_look(values)
 
 
@@ -439,3 +455,10 @@ def as_tuple(value: object) -> tuple[Any, ...]:
     if isinstance(value, str | Path) or not isinstance(value, Iterable):
         return (value,)
     return tuple(value)
+
+
+def _split(value: object) -> Any:
+    """Return several values that one text holds, parted by commas; others as a tuple."""
+    if isinstance(value, str):
+        return tuple(one.strip() for one in value.split(",")) if value.strip() else ()
+    return tuple(value) if isinstance(value, list) else value

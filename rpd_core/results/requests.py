@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+from pathlib import Path
 from typing import Any
 
 from rpd_core.config.resolve import Chosen
 from rpd_core.config.settings import Values, as_tuple, declared
 from rpd_core.config.trust import refuse_code
 from rpd_core.errors import SpecError, StoreError
-from rpd_core.plugin.registry import installed
-from rpd_core.store.directory import RunDirectory
-from rpd_core.store.objects import found_again
+from rpd_core.plugin.registry import Registry, installed
+from rpd_core.store.directory import OBJECTS, RunDirectory
 
 
 def stored_request(
@@ -31,7 +32,7 @@ def stored_request(
     asked = directory.analysis(analysis).settings if analysis else directory.question()
     values: Values = {"env": stored.env, "policy": stored.policy}
     if "policy" not in typed:
-        values["policy"] = found_again(stored.policy, directory, installed())
+        values["policy"] = _found_again(stored.policy, directory, installed())
     values |= {**stored.settings.given(), **(asked.given() if asked is not None else {})}
     if "episodes" in typed:
         values.pop("first_episodes", None)  # a suite that grows begins with what was typed
@@ -73,3 +74,20 @@ def _checked(kind: str, value: Any, named_by: str) -> Any:
     if isinstance(value, tuple):
         return tuple(_checked(kind, one, named_by) for one in value)
     return Chosen(refuse_code(kind, value, installed(), named_by), value)
+
+
+def _found_again(policy: str, directory: RunDirectory, registry: Registry) -> str:
+    """Return the spec of a policy with its files where the run directory is now.
+
+    It was written as seen from the working directory of whoever made the run.
+    """
+    folder = directory.path / OBJECTS
+    if not folder.is_dir():
+        return policy
+    spec = registry.parse("policy", policy)
+    held = {
+        name: str(folder / Path(value).name)
+        for name, value in spec.values.items()
+        if Path(value).parent.name == OBJECTS and (folder / Path(value).name).is_file()
+    }
+    return registry.text("policy", dataclasses.replace(spec, values={**spec.values, **held}))

@@ -10,7 +10,7 @@ from rpd_core.play.names import Names
 from rpd_core.plugin.protocols import Entry
 from rpd_core.plugin.wording import edge_texts
 from rpd_core.results.records import FoundRule, FoundRules
-from rpd_core.results.shortening import cut
+from rpd_core.results.words import cut
 
 if TYPE_CHECKING:
     from rpd_core.analysis.decisions import Decisions

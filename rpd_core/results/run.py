@@ -163,11 +163,10 @@ class Run:
 
     def ranking(self, measure: object = "tarantula") -> RankingTable:
         """Rank by any measure: a spec string, a recipe or a function; nothing is played."""
-        from rpd_core.analysis.ranking import ranking_columns
-        from rpd_core.results.tables import RankingTable
+        from rpd_core.results.tables import ranking_table
 
         ranking = self.ranked(measure)
-        return RankingTable(ranking.name, ranking_columns(ranking, self.analysis.counted))
+        return ranking_table(ranking, self.analysis.counted)
 
     def ranked(self, measure: object) -> Ranking:
         """Rank by any measure; the order itself."""

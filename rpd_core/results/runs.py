@@ -1,18 +1,73 @@
-"""Several runs beside one another: what differs between them, and how far each is."""
+"""Runs on a disk: where they lie, what differs between them, and how far each is."""
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rpd_core.config.configuration import Configuration
 from rpd_core.config.identity import Json, short_digest
 from rpd_core.config.settings import declared
-from rpd_core.errors import RpdError, one_line
+from rpd_core.errors import RpdError, StoreError, one_line
 from rpd_core.store.directory import RunDirectory
-from rpd_core.store.places import find_runs, last_change, size_of
+
+RUNS = Path("runs")
+"""Where runs lie that were given no directory."""
+_DEEPEST = 3
+"""Folders below the one that is searched."""
+_TOUCHED = (
+    *("run.json", "suite", "pruning", "analyses", "analyses/latest.json"),
+    *("analyses/question.json", "prepared.json"),
+)
+"""What changes when something is done with a run."""
+
+
+def _find_runs(folder: Path, depth: int = _DEEPEST) -> Iterator[Path]:
+    """Yield the run directories in a folder, or the folder itself; runs within runs are parts."""
+    if (folder / "run.json").is_file():
+        yield folder
+        return
+    if depth:
+        with suppress(OSError):  # a folder of somebody else's
+            inner = sorted(entry.path for entry in os.scandir(folder) if _may_hold_runs(entry))
+            for path in inner:
+                yield from _find_runs(Path(path), depth - 1)
+
+
+def _may_hold_runs(entry: os.DirEntry[str]) -> bool:
+    return entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
+
+
+def _last_change(run: Path) -> float:
+    """Return when something was done with a run last, as seconds since the epoch."""
+    times = []
+    for name in _TOUCHED:
+        with suppress(OSError):
+            times.append((run / name).stat().st_mtime)
+    return max(times, default=0.0)
+
+
+def latest_run(folder: Path = RUNS) -> Path:
+    """Return the run directly in a folder with which something was done last."""
+    runs = [path for path in _find_runs(folder, depth=1) if path != folder]
+    if not runs:
+        raise StoreError(f"there is no run in {str(folder)!r}: name one, or begin with rpd run")
+    return max(runs, key=lambda path: (_last_change(path), path.name))
+
+
+def _size_of(run: Path) -> int:
+    """Return the bytes of all files of a run."""
+    total = 0
+    for folder, _, files in os.walk(run):
+        for name in files:
+            with suppress(OSError):  # it may go while it is counted
+                total += os.lstat(os.path.join(folder, name)).st_size
+    return total
+
 
 _UNSAID = ("chunk", "shares", "first_episodes")
 """Settings that nobody types."""
@@ -44,14 +99,14 @@ class RunRow:
 
 def list_runs(folder: Path) -> list[RunRow]:
     """List the runs in a folder, the latest first."""
-    found = [_row(path) for path in find_runs(folder)]
+    found = [_row(path) for path in _find_runs(folder)]
     return sorted(_with_differences(found), key=lambda row: (-row.changed, row.path))
 
 
 def _row(path: Path) -> RunRow:
     """Read what can be told of a run quickly; its episodes are counted, not read."""
     directory = RunDirectory(path)
-    empty = RunRow(str(path), "broken", 0, 0, (), last_change(path), size_of(path))
+    empty = RunRow(str(path), "broken", 0, 0, (), _last_change(path), _size_of(path))
     try:
         directory.stored()  # another schema is told before anything else that comes of it
         latest = directory.latest()

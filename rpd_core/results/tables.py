@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 
+from rpd_core.analysis.ranking import Ranking
+from rpd_core.analysis.spectrum import Tally
 from rpd_core.store.files import write_whole
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import Array
 
 
 @dataclass(frozen=True)
@@ -20,6 +26,7 @@ class RankingTable:
 
     name: str
     columns: Mapping[str, Any]
+    """Arrays in the order of the ranks; `value` holds a list of them."""
 
     def __len__(self) -> int:
         return len(self.columns["rank"])
@@ -49,3 +56,26 @@ class RankingTable:
         sink = pa.BufferOutputStream()
         pq.write_table(self.to_arrow(), sink, compression="zstd")
         write_whole(Path(path), sink.getvalue(), root)
+
+
+def ranking_table(ranking: Ranking, counted: Tally) -> RankingTable:
+    """Return a ranking as a table, ready for a data frame."""
+    return RankingTable(ranking.name, _ranking_columns(ranking, counted))
+
+
+def _ranking_columns(ranking: Ranking, counted: Tally) -> dict[str, Array | list[Array]]:
+    """Return a ranking as columns in rank order, ready for a data frame."""
+    order, states, spectrum = ranking.order, counted.states, counted.spectrum
+    columns: dict[str, Array | list[Array]] = {
+        "rank": np.arange(1, len(order) + 1),
+        "key": states.key[order],
+        "score": ranking.scores[order],
+        "episodes": np.sum(list(vars(spectrum).values()), axis=0)[order],
+        "visits": states.visits[order],
+    }
+    if ranking.interval is not None:
+        columns |= {end: getattr(ranking.interval, end)[order] for end in ("low", "high")}
+    columns |= {name: cell[order] for name, cell in vars(spectrum).items()}
+    flat = states.value.reshape(len(states), -1)[order]
+    columns["value"] = list(flat)
+    return columns

@@ -12,9 +12,10 @@ from typing import Any
 import pyarrow as pa
 
 from rpd_core.config.identity import input_paths
+from rpd_core.config.objects import is_staged
 from rpd_core.config.resolve import Setup
 from rpd_core.errors import StoreError
-from rpd_core.execute.files import input_files
+from rpd_core.execute.files import input_files, moved
 from rpd_core.execute.items import run_items
 from rpd_core.execute.progress import Note, Progress
 from rpd_core.play.chunks import PlayedSuite, SuiteChunk, perform_suite
@@ -26,8 +27,8 @@ from rpd_core.plugin.chain import Chain
 from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Engine, Entry, Executor, InputFile, States, WorkItem
 from rpd_core.plugin.registry import Registry
-from rpd_core.store.directory import RunDirectory
-from rpd_core.store.objects import move_in
+from rpd_core.store.directory import OBJECTS, RunDirectory
+from rpd_core.store.files import read_whole, write_whole
 from rpd_core.store.parts import Part, Parts, Provenance
 from rpd_core.store.tables import suite_tables
 
@@ -158,7 +159,7 @@ def writing(
     `find_rate` is asked where the mutation rate is still open.
     """
     with directory.lock():
-        setup = move_in(setup, directory, registry)
+        setup = _move_in(setup, directory, registry)
         if not setup.config.open_rate:
             directory.create(setup.config)
         try:
@@ -283,3 +284,24 @@ class _WordsOf:
             if key not in self.known:
                 self.known[key] = self.show(states.value[row], entries)
         return [self.known[key] for key in states.key.tolist()]
+
+
+def _move_in(setup: Setup, directory: RunDirectory, registry: Registry) -> Setup:
+    """Return a setup whose policy is stored with its run, so that others can go on with it.
+
+    Its file counts by content, so that nothing else changes.
+    """
+    files = [path for path in input_paths(setup.policy, "policy").values() if is_staged(path)]
+    if not files:
+        return setup
+    directory.check(setup.config)
+    places = {path: directory.path / OBJECTS / path.name for path in files}
+    for path, place in places.items():
+        content = path.read_bytes()
+        if read_whole(place, directory.path) != content:
+            write_whole(place, content, directory.path)
+    text = registry.text_of("policy", moved(setup.policy, places))
+    # absolute, because a worker may have another working directory
+    policy = moved(setup.policy, {path: one.absolute() for path, one in places.items()})
+    config = dataclasses.replace(setup.config, policy=text)
+    return dataclasses.replace(setup, policy=policy, config=config)

@@ -15,7 +15,7 @@ import worlds
 
 from rpd_core.analysis.analysis import weigh
 from rpd_core.analysis.ranking import evidence_for, rank
-from rpd_core.analysis.spectrum import count_spectrum, tally
+from rpd_core.analysis.spectrum import tally
 from rpd_core.play.chunks import SuiteChunk, perform_suite
 from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.protocols import Spectrum, Suite
@@ -52,7 +52,7 @@ def estimated(registry: Registry) -> Estimated:
     suite = perform_suite(SuiteChunk(recipe, 11, worlds.MUTATION_RATE, 0, EPISODES - 1)).suite
     weights = weigh(registry.make("condition", worlds.CONDITION), suite.episodes)
     rows = np.searchsorted(suite.states.key, worlds.corridor_keys())
-    return Estimated(suite, weights, count_spectrum(suite, weights), rows)
+    return Estimated(suite, weights, tally([suite], weights).spectrum, rows)
 
 
 def test_the_exact_table_is_a_distribution(exact: worlds.ExactTable) -> None:

@@ -12,7 +12,7 @@ from stores import corridor, finish, ready
 
 from rpd_core.analysis.analysis import Analysis
 from rpd_core.analysis.recurrence import Recurrence, counted_visits
-from rpd_core.analysis.spectrum import count_spectrum, tally
+from rpd_core.analysis.spectrum import tally
 from rpd_core.analysis.suite import redrawn
 from rpd_core.config.resolve import choose
 from rpd_core.plugin.protocols import Evidence, Measure
@@ -70,7 +70,7 @@ def test_a_redrawn_suite_has_the_counts_of_the_drawn_visits(analysis: Analysis) 
     assert len(suite.episodes) == counts.sum()
     assert (np.diff(suite.episodes.index) > 0).all()
     drawn = counted_visits(analysis).draw(counts.astype(np.float64))
-    spectrum = count_spectrum(suite, np.repeat(analysis.weights, counts))
+    spectrum = tally([suite], np.repeat(analysis.weights, counts)).spectrum
     for name, column in vars(drawn.spectrum).items():
         np.testing.assert_array_equal(getattr(spectrum, name), column)
     again = tally([suite], np.repeat(analysis.weights, counts))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from rpd_core.analysis import spectrum as spectra
 from rpd_core.analysis.analysis import weigh
-from rpd_core.analysis.spectrum import Tally, count_spectrum, identified, tally
+from rpd_core.analysis.spectrum import Tally, identified, tally
 from rpd_core.analysis.suite import merge
 from rpd_core.plugin.protocols import Episodes, Spectrum, States, Suite, Visits
 
@@ -37,7 +37,7 @@ def weights_of(count: int, kind: str) -> np.ndarray:
 
 
 def assert_tally(found: Tally, whole: Suite, weights: np.ndarray) -> None:
-    expected = count_spectrum(whole, weights)
+    expected = tally([whole], weights).spectrum
     for name in CELLS:
         np.testing.assert_array_equal(getattr(found.spectrum, name), getattr(expected, name), name)
     assert_same(dataclasses.replace(whole, states=found.states), whole)
@@ -78,7 +78,7 @@ def test_parts_that_do_not_begin_at_the_first_episode_take_their_own_weights(who
     joined = merge(parts)
     weights = weights_of(20, "hard")
     found = tally(iter(parts), weights)
-    expected = count_spectrum(joined, weights)
+    expected = tally([joined], weights).spectrum
     for name in CELLS:
         np.testing.assert_array_equal(getattr(found.spectrum, name), getattr(expected, name))
 

@@ -18,9 +18,8 @@ from rpd_core.config.resolve import Setup, resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import StoreError
 from rpd_core.plugin.registry import installed
-from rpd_core.results.runs import age_in_words, list_runs, size_in_words
+from rpd_core.results.runs import age_in_words, latest_run, list_runs, size_in_words
 from rpd_core.run_names import LONGEST, base_name, default_directory
-from rpd_core.store.places import latest_run
 
 # ------------------------------------------------------------------------------- names
 

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from rpd_core.cli.listing import _most_often, list_title, print_list
 from rpd_core.results.records import Decision
-from rpd_core.results.shortening import cut, shortened
+from rpd_core.results.words import cut, shortened
 
 RULES = [
     "speed < 1 and angle >= 0.5 and height < 2 (90 % pure)",

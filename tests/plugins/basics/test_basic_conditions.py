@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from rpd_core.analysis.analysis import (
     fit_condition,
     in_words,
-    learned_fields,
     refuse_one_sided,
     restore_condition,
     weigh,
 )
+from rpd_core.config.identity import stored_fields
 from rpd_core.errors import ComponentError, EvidenceError, SpecError
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.plugin.protocols.suite import ENDINGS
@@ -155,7 +155,7 @@ def test_what_auto_has_learned_survives_being_stored(registry: Registry) -> None
     plain = registry.make("condition", "auto")
     assert in_words(plain, "auto") == "auto"
     fitted = fit_condition(plain, episodes([0.1, 0.30000000000000004]))
-    stored = json.loads(json.dumps(learned_fields(fitted)))
+    stored = json.loads(json.dumps(stored_fields(fitted)))
     assert stored == {"cut": 0.30000000000000004}
     again = restore_condition(plain, stored)
     assert again == fitted
