@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rpd_core.cli import options, shared
-from rpd_core.cli.run import call_for, carry_out
+from rpd_core.cli.run import call_for, play_call
 from rpd_core.cli.show import show_answer
 from rpd_core.cli.suite import stored_config
 from rpd_core.cli.work import Work, plays
@@ -73,7 +73,7 @@ def asked_again(run: Path, typed: dict[str, Any], work: Work, asked: dict[str, A
     with shared.progress_bars() as progress:
         typed = {**of_the_latest(run), **typed}
         call = call_for(typed, stored_config(run), work, progress, {**asked, "out": run})
-        return carry_out(call, grow=False)[0]
+        return play_call(call, grow=False)[0]
 
 
 def of_the_latest(run: Path) -> dict[str, int]:
