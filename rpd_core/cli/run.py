@@ -78,7 +78,7 @@ def run_command(
     elif done is not None:
         finished, made = done
         found = None if profiler is None else profiler.found()
-        show_answer(finished, as_json, page=made.get("report"), profile=found)
+        show_answer(finished, as_json, made=tuple(made.values()), profile=found)
 
 
 def _profiler_for(wanted: bool) -> Profiler | None:

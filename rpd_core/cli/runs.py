@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 
 def runs_command(
-    folder: Annotated[
-        Path, typer.Argument(metavar="[DIR]", help="Folder that holds them; default: runs.")
-    ] = RUNS,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder that holds them.")] = RUNS,
     as_json: options.Json = False,
 ) -> None:
     """List runs: what differs between them, how far each is, its age and its size."""
