@@ -47,7 +47,7 @@ def lay_out(kind: str, name: str, out: Path | None = None) -> Path:
     taken = [one for one in installed().of_kind(kind) if one.component.name == name]
     if taken:
         raise ConfigError(
-            f"there is a {kind} {name!r} already, of plugin {taken[0].plugin!r}: choose another name"
+            f"there is a {kind} {name!r} already, of {taken[0].plugin!r}: choose another name"
         )
     folder = out or Path(f"rpd-{name}".replace("_", "-").replace(".", "-").lower())
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
