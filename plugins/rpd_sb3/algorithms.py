@@ -10,8 +10,8 @@ from typing import Any
 from gymnasium import spaces
 
 from rpd_core.errors import ComponentError, SpecError, nearest
+from rpd_core.untrusted.machine import Refused
 from rpd_sb3.archive import Archive
-from rpd_sb3.machine import Refused
 from rpd_sb3.pickles import Reference, read
 from rpd_sb3.weights import Weights
 

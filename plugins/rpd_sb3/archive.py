@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from rpd_core.errors import RpdError, SpecError, one_line
-from rpd_sb3.boundary import Flaw, check_regular, file_name, printable
-from rpd_sb3.machine import Refused
+from rpd_core.untrusted.boundary import Flaw, check_regular, file_name, printable
+from rpd_core.untrusted.machine import Refused
+from rpd_core.untrusted.zips import BoundedZip
 from rpd_sb3.weights import Weights, read_weights
-from rpd_sb3.zips import BoundedZip
 
 TRUST = "if you trust the file, trust=true in the spec or --trust-policy loads it in full"
 _HINT = "give the .zip file that model.save wrote"

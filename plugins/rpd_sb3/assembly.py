@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from rpd_core.plugin.protocols import Facts
+from rpd_core.untrusted.boundary import boundary
 from rpd_sb3.archive import open_archive
-from rpd_sb3.boundary import boundary
 from rpd_sb3.building import Model, build
 from rpd_sb3.fitting import FitOptions, fit
 from rpd_sb3.heads import head_for

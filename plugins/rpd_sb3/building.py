@@ -11,12 +11,12 @@ import torch
 from torch import nn
 
 from rpd_core.errors import SpecError, one_line
+from rpd_core.untrusted.boundary import Flaw, printable
+from rpd_core.untrusted.machine import Refused
 from rpd_sb3.algorithms import Algorithm, policy_class, policy_reference, recognise
 from rpd_sb3.allowance import Allowance
 from rpd_sb3.archive import TRUST, Archive
-from rpd_sb3.boundary import Flaw, printable
 from rpd_sb3.extractors import extractor_for
-from rpd_sb3.machine import Refused
 from rpd_sb3.pickles import Reference, read
 from rpd_sb3.spaces import read_space
 from rpd_sb3.upgrades import has_shared_layers, plain_architecture, upgraded

@@ -17,8 +17,8 @@ from typing import Any, BinaryIO, ClassVar
 import numpy as np
 
 from rpd_core.errors import one_line
-from rpd_sb3.boundary import printable
-from rpd_sb3.machine import Fillable, Machine, Refused, pairs
+from rpd_core.untrusted.boundary import printable
+from rpd_core.untrusted.machine import Fillable, Machine, Refused, pairs
 
 _CODE = re.compile(r"[biuf](1|2|4|8)|\?")
 _DEEPEST = 50

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rpd_core.errors import EpisodeError, FitError
 from rpd_core.play.threads import one_numeric_thread
 from rpd_core.plugin.protocols import Choice, Facts, PolicyInput
-from rpd_sb3.boundary import boundary, printable
+from rpd_core.untrusted.boundary import boundary, printable
 from rpd_sb3.building import Model
 from rpd_sb3.fitting import Batch, Fitting
 from rpd_sb3.heads import MASK_VIEW, Head, Tensors

@@ -8,8 +8,8 @@ import numpy as np
 from gymnasium import spaces
 
 from rpd_core.errors import SpecError, one_line
-from rpd_sb3.boundary import printable
-from rpd_sb3.machine import Refused
+from rpd_core.untrusted.boundary import printable
+from rpd_core.untrusted.machine import Refused
 from rpd_sb3.pickles import Holder, Reference, read
 
 Space = spaces.Space[Any]

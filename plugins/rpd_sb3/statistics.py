@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpd_core.errors import RpdError, SpecError, one_line
+from rpd_core.untrusted.arrays import read_arrays
+from rpd_core.untrusted.boundary import Flaw, file_name, printable, read_bounded
+from rpd_core.untrusted.machine import Refused
 from rpd_sb3.archive import TRUST
-from rpd_sb3.arrays import read_arrays
-from rpd_sb3.boundary import Flaw, file_name, printable, read_bounded
-from rpd_sb3.machine import Refused
 from rpd_sb3.pickles import STATISTICS, Holder, read
 
 Array = NDArray[Any]

@@ -16,10 +16,10 @@ from typing import Any
 
 import torch
 
-from rpd_sb3.boundary import Flaw, printable
-from rpd_sb3.machine import Refused, pairs
+from rpd_core.untrusted.boundary import Flaw, printable
+from rpd_core.untrusted.machine import Refused, pairs
+from rpd_core.untrusted.zips import BoundedZip
 from rpd_sb3.pickles import read_stream
-from rpd_sb3.zips import BoundedZip
 
 Weights = dict[str, torch.Tensor]
 

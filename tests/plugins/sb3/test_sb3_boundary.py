@@ -16,7 +16,7 @@ from sb3_toys import PUSHES, VECTOR, entry, facts_of, rewritten, saved, train
 from rpd_core.config.identity import component_identity
 from rpd_core.errors import RpdError, SpecError
 from rpd_core.plugin.registry import installed
-from rpd_sb3.boundary import boundary, printable
+from rpd_core.untrusted.boundary import boundary, printable
 from rpd_sb3.loader import Sb3File
 
 TWO = spaces.Discrete(2)

@@ -29,8 +29,8 @@ from sb3_toys import (
 )
 
 from rpd_core.errors import SpecError
+from rpd_core.untrusted.machine import Refused
 from rpd_sb3.loader import Sb3File
-from rpd_sb3.machine import Refused
 from rpd_sb3.pickles import read
 
 TWO = spaces.Discrete(2)

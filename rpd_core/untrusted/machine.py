@@ -11,7 +11,7 @@ import pickletools
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-from rpd_sb3.boundary import Flaw
+from rpd_core.untrusted.boundary import Flaw
 
 _MOST_OPERATIONS = 200_000
 _LONGEST_INTEGER = 1024

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from rpd_sb3.boundary import Flaw, printable
-from rpd_sb3.zips import BoundedZip
+from rpd_core.untrusted.boundary import Flaw, printable
+from rpd_core.untrusted.zips import BoundedZip
 
 _LARGEST = 2**26
 """Bytes of all arrays together."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zipfile
 from typing import Any, BinaryIO
 
-from rpd_sb3.boundary import Flaw, printable
+from rpd_core.untrusted.boundary import Flaw, printable
 
 _PIECE = 2**20
 _LONGEST_READ = 2**22
