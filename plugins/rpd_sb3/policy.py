@@ -37,7 +37,7 @@ class Sb3Policy:
     notes: tuple[str, ...] = field(default=())
 
     def __call__(self, seen: PolicyInput) -> Choice:
-        edge = boundary(self.path, EpisodeError, "check that it belongs to the environment")
+        edge = boundary(self.path, "check that it belongs to the environment", EpisodeError)
         with edge, one_numeric_thread(), torch.inference_mode():
             return self._decide(seen)
 

@@ -14,8 +14,6 @@ UNPACKED_BYTES = 2**31
 """Bytes in all members of an archive together."""
 CODE_BYTES = 2**21
 """Bytes of code in all members together."""
-PICKLE_BYTES = 2**22
-"""Bytes in one pickle."""
 NUMBERS = 2**27
 """Numbers in one tensor."""
 CALL_BYTES = 2**31
@@ -54,18 +52,18 @@ class Exhausted(Fault):
     """A call needs more than it may use."""
 
 
-class Refused(FitError):
+class Unusable(FitError):
     """A file that is not loaded without trust, whatever the environment."""
 
 
-def refused(path: Path, what: str, remedy: str = TRUST) -> Refused:
+def refused(path: Path, what: str, remedy: str = TRUST) -> Unusable:
     """Return the error for a file that wants more than rpd does for a stranger."""
-    return Refused(f"{path.name} {what}: {remedy}")
+    return Unusable(f"{path.name} {what}: {remedy}")
 
 
-def damaged(path: Path, what: str) -> Refused:
+def damaged(path: Path, what: str) -> Unusable:
     """Return the error for a file that contradicts itself."""
-    return Refused(f"{path.name} is damaged or made to do harm: {what}. Copy or save it again")
+    return Unusable(f"{path.name} is damaged or made to do harm: {what}. Copy or save it again")
 
 
 def last_line(error: BaseException) -> str:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from rpd_core.errors import FitError
-from rpd_torchscript.archive import Archive, pickled_names, read_archive, shown_name
-from rpd_torchscript.pickles import BadPickle, read_pickle
+from rpd_core.untrusted.boundary import Refused
+from rpd_core.untrusted.machine import Names, Reference
+from rpd_core.untrusted.pickles import read_pickle
+from rpd_core.untrusted.tensors import TENSORS, stored_row
+from rpd_torchscript.archive import Archive, read_archive
 from rpd_torchscript.script import load_script
 from rpd_torchscript.signature import Loaded
 from rpd_torchscript.trusted import (
@@ -17,8 +20,7 @@ from rpd_torchscript.trusted import (
     load_trusted_script,
 )
 
-_DATA = ("torch ", "torch._utils ", "collections ", "numpy ", "numpy.", "_codecs ")
-_COMMON = ("torch.", "__builtin__ ", "builtins ")
+_COMMON = ("torch.", "__builtin__.", "builtins.")
 
 
 def load_module(path: Path, trust: bool) -> Loaded:
@@ -39,37 +41,35 @@ def load_module(path: Path, trust: bool) -> Loaded:
 
 
 def _is_zip(path: Path) -> bool:
-    try:
-        with path.open("rb") as stream:
-            return stream.read(2) == b"PK"
-    except OSError as error:
-        raise FitError(f"cannot read {str(path)!r}: {error.strerror}") from error
+    with path.open("rb") as stream:
+        return stream.read(2) == b"PK"
 
 
 def _about_pickle(archive: Archive) -> str:
     """Return what a zip of pickled objects is and how to make a policy of it."""
     path = archive.path
-    pickles = archive.ending("data.pkl")
+    pickles = [raw for name, raw in archive.members.items() if name.endswith("data.pkl")]
     if not pickles:
         return (
             f"{path.name} is a zip file without TorchScript in it: save the policy with "
             f"{HOW_TO_SAVE}; zips of Stable-Baselines3 load with sb3:{path.name}"
         )
-    names = pickled_names(path, pickles[0])
-    strange = sorted(name for name in names if not name.startswith(_DATA))
-    if strange:
-        first = next((n for n in strange if not n.startswith(_COMMON)), strange[0])
-        return (
-            f"{path.name} is a pickled Python object that needs {shown_name(first)}, and "
-            f"reading it may run code: save TorchScript instead, {HOW_TO_SAVE}, or add trust=true"
-        )
-    return about_weights(path, "state dict", _keys(pickles[0]))
+    wanted: set[str] = set()
 
+    def note(reference: Reference) -> Reference:
+        wanted.add(str(reference))
+        return reference
 
-def _keys(pickle: bytes) -> list[str]:
-    """Return the first keys of a pickled dictionary, as far as they can be read."""
     try:
-        stored = read_pickle(pickle)
-    except BadPickle:  # they only make the message better
-        return []
-    return [str(key)[:80] for key in list(stored)[:4]] if isinstance(stored, dict) else []
+        stored = read_pickle(pickles[0], Names(TENSORS, note, stored_row), archive.budget)
+    except Refused:  # it calls one of those names, or is damaged
+        stored = None
+    strange = sorted(wanted)
+    if strange or stored is None:
+        first = next((n for n in strange if not n.startswith(_COMMON)), [*strange, "more"][0])
+        return (
+            f"{path.name} is a pickled Python object that needs {first!r}, and reading it may run "
+            f"code: save TorchScript instead, {HOW_TO_SAVE}, or add trust=true"
+        )
+    keys = [str(key)[:80] for key in list(stored)[:4]] if isinstance(stored, dict) else []
+    return about_weights(path, "state dict", keys)

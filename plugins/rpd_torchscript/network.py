@@ -13,7 +13,7 @@ import torch
 from rpd_core.errors import FitError
 from rpd_core.play.threads import one_numeric_thread
 from rpd_torchscript.inputs import Source
-from rpd_torchscript.limits import Refused, last_line
+from rpd_torchscript.limits import Unusable, last_line
 from rpd_torchscript.observations import Fit, Layout, ambiguous_pixels, fits
 from rpd_torchscript.signature import Loaded, Signature, leaves_of
 
@@ -131,7 +131,7 @@ def _try(
     states = network.start(lanes)
     try:
         outputs, after = network(blanks, states)
-    except Refused:  # no other way to call it would help
+    except Unusable:  # no other way to call it would help
         raise
     except Exception as error:  # a module may raise anything
         return last_line(error)

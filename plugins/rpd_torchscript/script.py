@@ -11,16 +11,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
+from rpd_core.untrusted.boundary import Flaw, Refused
 from rpd_torchscript.archive import Archive
-from rpd_torchscript.limits import Refused, damaged, refused
-from rpd_torchscript.pickles import BadPickle, Record, TensorNote, read_pickle
+from rpd_torchscript.limits import Unusable, damaged, refused
 from rpd_torchscript.program import Program
 from rpd_torchscript.signature import Loaded, argument_of, leaves_in
-from rpd_torchscript.syntax import BadCode, Library, read_code
-from rpd_torchscript.tensors import TensorShelf, unusual_values
-from rpd_torchscript.values import Module, StoredDict, StoredList
+from rpd_torchscript.syntax import Library, read_code
+from rpd_torchscript.values import Module
 
 _TODAY = 10
 """The version of files that say none."""
@@ -28,17 +28,20 @@ _TODAY = 10
 
 def load_script(archive: Archive) -> Loaded:
     """Read a TorchScript file without running anything of it."""
-    path, members = archive.path, archive.below_root()
+    path, script = archive.path, archive.below_root()
+    members = script.members
     if "model.json" in members:
         raise refused(path, "has the format of PyTorch before 1.4")
     if members.get("byteorder", b"little") != b"little":
         raise damaged(path, "its numbers are stored in an unusual order of bytes")
     try:
         library = read_code(members, _version(path, members))
-        root = _read_values(path, "data", members)
-        constants = _read_values(path, "constants", members) if "constants.pkl" in members else ()
-    except (BadCode, BadPickle) as error:
+        root = script.values("data")
+        constants = script.values("constants") if "constants.pkl" in members else ()
+    except Refused as error:
         raise refused(path, f"cannot be read without running it: {error}") from error
+    except Flaw as error:
+        raise Unusable(f"{path.name}: {error}") from error
     if not isinstance(root, Module) or not isinstance(constants, tuple):
         raise damaged(path, "it holds no module")
     _check_classes(path, library, root)
@@ -54,41 +57,6 @@ def _version(path: Path, members: Mapping[str, bytes]) -> int:
     if not text.isdigit() or len(text) > 9:
         raise damaged(path, "its version is no number")
     return int(text)
-
-
-def _read_values(path: Path, name: str, members: Mapping[str, bytes]) -> Any:
-    note = read_pickle(members[f"{name}.pkl"])
-    return _Values(TensorShelf(name, members)).convert(note)
-
-
-class _Values:
-    """Turns what a pickle says into modules, tensors, and lists that nobody may change."""
-
-    def __init__(self, shelf: TensorShelf) -> None:
-        self.shelf = shelf
-        self.done: dict[int, tuple[Any, Any]] = {}
-
-    def convert(self, note: Any) -> Any:
-        """Convert a value; what was one object in the file stays one."""
-        if not isinstance(note, Record | TensorNote | list | dict | tuple):
-            return note
-        if id(note) not in self.done:
-            self.done[id(note)] = note, self._made(note)
-        return self.done[id(note)][1]
-
-    def _made(self, note: Any) -> Any:
-        if isinstance(note, TensorNote):
-            return self.shelf.tensor(note)
-        if isinstance(note, Record):
-            made = Module(note.kind)
-            made.attributes = {name: self.convert(value) for name, value in note.state.items()}
-            if "training" in made.attributes:
-                made.attributes["training"] = False
-            return made
-        if isinstance(note, dict):
-            return StoredDict((key, self.convert(value)) for key, value in note.items())
-        items = [self.convert(item) for item in note]
-        return tuple(items) if isinstance(note, tuple) else StoredList(items)
 
 
 def _modules(root: Module) -> Iterator[tuple[str, Module]]:
@@ -111,9 +79,9 @@ def _check_classes(path: Path, library: Library, root: Module) -> None:
             raise refused(path, "has a '__setstate__', which runs while it is loaded")
     kind = library.classes[root.kind]
     if "forward" not in kind.methods:
-        raise Refused(f"{path.name} has no method 'forward', so nothing can be played: add one")
+        raise Unusable(f"{path.name} has no method 'forward', so nothing can be played: add one")
     if kind.names("__forward_hooks__") or kind.names("__forward_pre_hooks__"):
-        raise Refused(
+        raise Unusable(
             f"{path.name} has hooks on its outermost module, which a loaded file does not run: put "
             "what they do into forward"
         )
@@ -152,12 +120,22 @@ def _parameters(library: Library, root: Module) -> dict[str, Tensor]:
 def _check_numbers(path: Path, library: Library, root: Module, constants: tuple[Any, ...]) -> None:
     weights = {id(tensor) for tensor in _parameters(library, root).values()}
     for name, tensor in _tensors(root, constants):
-        unusual = unusual_values(tensor, id(tensor) in weights)
+        unusual = _unusual(tensor, id(tensor) in weights)
         if unusual:
-            raise Refused(
+            raise Unusable(
                 f"{path.name} holds {unusual} in {name[:200]!r}, so its answers mean nothing: save "
                 "a checkpoint from before training went wrong"
             )
+
+
+def _unusual(tensor: Tensor, is_weight: bool) -> str | None:
+    """Return 'NaN' or 'infinite values' if a tensor holds such; masks of 0 and -inf may."""
+    if not tensor.is_floating_point() or bool(torch.isfinite(tensor).all()):
+        return None
+    if bool(torch.isnan(tensor).any()):
+        return "NaN"
+    is_mask = bool(((tensor == 0) | (tensor == -torch.inf)).all())
+    return None if is_mask and not is_weight else "infinite values"
 
 
 def _loaded(library: Library, root: Module, program: Program) -> Loaded:

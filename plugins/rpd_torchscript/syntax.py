@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from rpd_core.untrusted.boundary import Refused
 from rpd_torchscript.limits import CODE_BYTES
 
 _DEEPEST = 100
@@ -31,10 +32,6 @@ _FIRST = "if else for while with class def return pass import from"
 _STATEMENTS = frozenset(_FIRST.split())
 """Words that stand only at the start of a line: `x if y else z` would nest without brackets."""
 _LONGEST_NUMBER = 40
-
-
-class BadCode(Exception):
-    """Code that torch would not have written."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,7 @@ def read_code(members: Mapping[str, bytes], version: int) -> Library:
         if name.startswith("code/") and name.endswith(".py")
     }
     if sum(map(len, sources.values())) > CODE_BYTES:
-        raise BadCode(f"its code is longer than {CODE_BYTES >> 20} MB")
+        raise Refused(f"its code is longer than {CODE_BYTES >> 20} MB")
     library = Library({}, {}, version)
     for name, data in sources.items():
         _add(library, name.removeprefix("code/").removesuffix(".py").replace("/", "."), data)
@@ -90,7 +87,7 @@ def _add(library: Library, prefix: str, data: bytes) -> None:
             made = _class(f"{prefix}.{statement.name}", statement)
             library.classes[made.path] = made
         elif not isinstance(statement, ast.Import | ast.ImportFrom | ast.Assign):
-            raise BadCode(f"a {type(statement).__name__} stands outside of functions")
+            raise Refused(f"a {type(statement).__name__} stands outside of functions")
 
 
 def parse(data: bytes) -> ast.Module:
@@ -98,12 +95,12 @@ def parse(data: bytes) -> ast.Module:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise BadCode("its code is not UTF-8") from error
+        raise Refused("its code is not UTF-8") from error
     _look_over(text)
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise BadCode(f"its code cannot be parsed ({type(error).__name__})") from error
+        raise Refused(f"its code cannot be parsed ({type(error).__name__})") from error
 
 
 def _class(path: str, node: ast.ClassDef) -> Class:
@@ -127,7 +124,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
     while place < len(text):
         found = _TOKEN.match(text, place)
         if found is None:
-            raise BadCode(f"its code holds {text[place]!r}, which TorchScript does not")
+            raise Refused(f"its code holds {text[place]!r}, which TorchScript does not")
         yield str(found.lastgroup), found.group()
         place = found.end()
 
@@ -144,7 +141,7 @@ def _look_over(text: str) -> None:
             first = False
         _count(word, runs)
         if len(runs) + sum(runs) > _DEEPEST:
-            raise BadCode("its code is nested too deeply")
+            raise Refused("its code is nested too deeply")
         before = kind
 
 
@@ -163,8 +160,8 @@ def _count(word: str, runs: list[int]) -> None:
 def _check_token(kind: str, word: str, before: str, first: bool) -> None:
     misplaced = not first and word in _STATEMENTS
     if kind == "name" and (word in _FORBIDDEN_WORDS or misplaced):
-        raise BadCode(f"its code says {word!r} where TorchScript does not")
+        raise Refused(f"its code says {word!r} where TorchScript does not")
     if kind == "number" and len(word) > _LONGEST_NUMBER:
-        raise BadCode(f"its code holds a number of {len(word)} digits")
+        raise Refused(f"its code holds a number of {len(word)} digits")
     if kind == "text" and before in ("text", "name", "number"):
-        raise BadCode("its code holds a text where TorchScript has none")
+        raise Refused("its code holds a text where TorchScript has none")
