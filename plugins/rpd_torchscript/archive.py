@@ -19,7 +19,7 @@ from rpd_core.untrusted.machine import Names, Reference, refuse
 from rpd_core.untrusted.pickles import Holder, read_pickle
 from rpd_core.untrusted.tensors import TENSORS, Shelf, Storage, StoredTensor, stored_row
 from rpd_core.untrusted.zips import BoundedZip
-from rpd_torchscript.limits import NUMBERS, UNPACKED_BYTES, refused
+from rpd_torchscript.limits import NUMBERS, UNPACKED_BYTES, Forbidden
 from rpd_torchscript.values import Module, StoredDict, StoredList
 
 Kind = Literal["script", "export", "pickle"]
@@ -58,7 +58,7 @@ class Archive:
         for name, content in self.members.items():
             below = name.removeprefix(f"{root}/")
             if below == name or not _MEMBER.fullmatch(below) or "/../" in name:
-                raise refused(self.path, f"has a member named {quoted(name)}")
+                raise Forbidden(f"has a member named {quoted(name)}")
             found[below] = content
         return Archive(self.path, found, self.budget)
 
@@ -100,9 +100,6 @@ def _not_a_zip(path: Path) -> str:
     if start.startswith(b"\x80"):
         return f"is a bare pickle, not TorchScript: {_HOW_TO_SAVE}"
     return f"is no zip file, so no TorchScript: {_HOW_TO_SAVE}"
-
-
-# ------------------------------------------------------------------------- pickles
 
 
 class _Record(Holder):

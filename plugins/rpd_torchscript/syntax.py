@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from rpd_core.untrusted.boundary import Refused
 from rpd_torchscript.limits import CODE_BYTES
@@ -38,14 +39,11 @@ _LONGEST_NUMBER = 40
 class Class:
     """A class of the file."""
 
-    path: str
     base: str
     """`Module`, `NamedTuple`, or nothing."""
     methods: dict[str, ast.FunctionDef] = field(repr=False)
     constants: dict[str, ast.expr] = field(repr=False)
     """Values that stand in the class itself: `Final` ones, lists of parameters, hooks."""
-    fields: tuple[str, ...] = ()
-    """Annotated names, in order."""
 
     def names(self, constant: str) -> tuple[str, ...]:
         """Return a list of names that stands in the class, for example of its parameters."""
@@ -62,6 +60,8 @@ class Library:
     functions: dict[str, ast.FunctionDef]
     version: int
     """The version of the file, on which the meaning of some functions depends."""
+    constants: tuple[Any, ...] = ()
+    """Values that the code names by number."""
 
 
 def read_code(members: Mapping[str, bytes], version: int) -> Library:
@@ -84,8 +84,7 @@ def _add(library: Library, prefix: str, data: bytes) -> None:
         if isinstance(statement, ast.FunctionDef):
             library.functions[f"{prefix}.{statement.name}"] = statement
         elif isinstance(statement, ast.ClassDef):
-            made = _class(f"{prefix}.{statement.name}", statement)
-            library.classes[made.path] = made
+            library.classes[f"{prefix}.{statement.name}"] = _class(statement)
         elif not isinstance(statement, ast.Import | ast.ImportFrom | ast.Assign):
             raise Refused(f"a {type(statement).__name__} stands outside of functions")
 
@@ -103,20 +102,17 @@ def parse(data: bytes) -> ast.Module:
         raise Refused(f"its code cannot be parsed ({type(error).__name__})") from error
 
 
-def _class(path: str, node: ast.ClassDef) -> Class:
+def _class(node: ast.ClassDef) -> Class:
     base = node.bases[0].id if node.bases and isinstance(node.bases[0], ast.Name) else ""
-    made = Class(path, base, {}, {})
-    fields = []
+    made = Class(base, {}, {})
     for part in node.body:
         if isinstance(part, ast.FunctionDef):
             made.methods[part.name] = part
-        elif isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
-            fields.append(part.target.id)
-            if part.value is not None:
-                made.constants[part.target.id] = part.value
+        elif isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name) and part.value:
+            made.constants[part.target.id] = part.value
         elif isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Name):
             made.constants[part.targets[0].id] = part.value
-    return Class(path, base, made.methods, made.constants, tuple(fields))
+    return made
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:

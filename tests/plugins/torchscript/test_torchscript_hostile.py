@@ -108,6 +108,10 @@ CODE = {
         f"y = torch.add(torch.zeros_like(x, dtype=4), {LEAST})\nreturn torch.remainder(y, -1)",
         "the least whole number is divided by -1",
     ),
+    "a type of numbers that is none": (
+        'return torch.to(x, torch.device("cpu"), -1, False)',
+        "'aten::to' does not take",
+    ),
     "a convolution without steps": (
         "y = torch.unsqueeze(x, 1)\nreturn torch.conv1d(y, torch.ones([1, 1, 1]), None, [0])",
         r"a stride of \[0\]",
@@ -130,7 +134,7 @@ CODE = {
     ),
     "a text that doubles": (
         'k = "ab"\nfor i in range(99):\n  k = torch.format("{}{}", k, k)\nreturn x',
-        "makes a text of",
+        "steps in one call",
     ),
     "tuples in tuples": ("k = (x, x)\nfor i in range(99):\n  k = (k, k)\nreturn k", "1000 values"),
     "a list inside itself": (
@@ -231,7 +235,7 @@ def test_a_function_off_the_list_is_named_with_the_ways_out(tmp_path: Path, atte
 
 
 def test_the_list_is_frozen() -> None:
-    assert len(ALLOWED) == 272
+    assert len(ALLOWED) == 270
 
 
 @pytest.mark.parametrize(
@@ -239,12 +243,12 @@ def test_the_list_is_frozen() -> None:
     [
         ("aten::__contains__", ([0] * 10**6, 1)),
         ("aten::eq", ([0] * 10**6, [0] * 10**6)),
-        ("prim::TupleSlice", ((0,) * 10**6, 1, None)),
+        ("aten::slice", ((0,) * 10**6, 1, 2)),
     ],
 )
 def test_what_looks_at_a_whole_list_counts_as_many_steps(operator: str, arguments: Any) -> None:
     meter = Meter()
-    Evaluation(Library({}, {}, 10), (), meter).run(operator, list(arguments), {})
+    Evaluation(Library({}, {}, 10), meter).run(operator, list(arguments), {})
     assert meter.steps <= CALL_STEPS - 10**4
 
 
