@@ -23,7 +23,18 @@ HEAVY = {"torch", "stable_baselines3", "sb3_contrib", "minigrid", "ale_py", "das
 HEAVY |= {"ray", "sklearn"}
 NUMERICAL = HEAVY | {"numpy", "gymnasium", "pandas", "pyarrow", "scipy", "matplotlib", "jinja2"}
 LAYERS = (
-    *("plugin", "chance", "config", "play", "execute", "store", "analysis", "pruning", "results"),
+    *(
+        "plugin",
+        "chance",
+        "untrusted",
+        "config",
+        "play",
+        "execute",
+        "store",
+        "analysis",
+        "pruning",
+        "results",
+    ),
     *("pilot", "pipeline", "run_names", "api", "cli"),
 )
 """What `rpd_core` is made of; each may use those before it, and `errors`."""

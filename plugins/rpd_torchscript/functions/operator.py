@@ -117,31 +117,18 @@ class Overload:
 
     def bind(self, arguments: Sequence[Any], named: dict[str, Any]) -> Given | None:
         """Return the arguments by name, or None where they do not fit."""
-        if len(arguments) > len(self.parameters):
+        positional = [parameter.name for parameter in self.parameters if not parameter.by_name]
+        given = {**dict(zip(positional, arguments, strict=False)), **named}
+        if len(given) != len(arguments) + len(named):
             return None
-        given, used = {}, 0
-        for place, parameter in enumerate(self.parameters):
-            if place < len(arguments):
-                if parameter.by_name:
-                    return None
-                value = arguments[place]
-            elif parameter.name in named:
-                value, used = named[parameter.name], used + 1
-            elif parameter.required:
+        if not given.keys() <= {parameter.name for parameter in self.parameters}:
+            return None
+        for parameter in self.parameters:
+            if parameter.name not in given and parameter.required:
                 return None
-            else:
-                given[parameter.name] = parameter.default
-                continue
-            if not parameter.fits(value):
+            if parameter.name in given and not parameter.fits(given[parameter.name]):
                 return None
-            given[parameter.name] = value
-        return given if used == len(named) else None
-
-    def deed(self, given: Given) -> Deed:
-        """Return the call of this overload."""
-        arguments = [given[p.name] for p in self.parameters if not p.by_name]
-        named = {p.name: given[p.name] for p in self.parameters if p.by_name}
-        return Deed(self.operator, arguments, named, self.writes)
+        return {p.name: given.get(p.name, p.default) for p in self.parameters}
 
 
 @dataclass(frozen=True)
@@ -195,10 +182,12 @@ class Operator:
         """Return the call, of the fast function where Python writes it like TorchScript."""
         coded = {p.name for p in overload.parameters if p.is_coded}
         told = any(p.name in coded and given[p.name] != p.default for p in overload.parameters)
-        if self.fast is None or told:
-            return overload.deed(given)
-        plain = {name: value for name, value in named.items() if name not in coded}
-        return Deed(self.fast, arguments, plain, overload.writes)
+        if self.fast is not None and not told:
+            plain = {name: value for name, value in named.items() if name not in coded}
+            return Deed(self.fast, arguments, plain, overload.writes)
+        positional = [given[p.name] for p in overload.parameters if not p.by_name]
+        by_name = {p.name: given[p.name] for p in overload.parameters if p.by_name}
+        return Deed(overload.operator, positional, by_name, overload.writes)
 
     def _match(self, arguments: Sequence[Any], named: dict[str, Any]) -> tuple[Overload, Given]:
         for overload in self.overloads:
