@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -12,12 +13,16 @@ from gymnasium import spaces
 from rpd_atari_zoo.families import Family, Meaning, find_feed, missing, recognise, takes_bytes
 from rpd_atari_zoo.frames import Picture, fit_frames, picture_of
 from rpd_atari_zoo.graph import Array, Graph, Node, read_graph, similar_node
-from rpd_atari_zoo.loader import AtariZooFile
 from rpd_atari_zoo.network import FrozenNetwork
 from rpd_atari_zoo.policy import Rows, ZooPolicy, describe_network, not_finite
 from rpd_core.errors import FitError
 from rpd_core.plugin.protocols import Facts, Policy
 from rpd_core.untrusted.boundary import boundary, file_name, quoted
+
+if TYPE_CHECKING:
+    from rpd_atari_zoo.loader import (
+        AtariZooFile,  # the recipe, which imports this module when it is used
+    )
 
 _DAMAGED = "it is damaged or not the frozen graph of a network; copy it or freeze the graph again"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rpd_core.plugin.protocols import Facts
 from rpd_core.untrusted.boundary import boundary
@@ -10,10 +11,12 @@ from rpd_sb3.archive import open_archive
 from rpd_sb3.building import Model, build
 from rpd_sb3.fitting import FitOptions, fit
 from rpd_sb3.heads import head_for
-from rpd_sb3.loader import Sb3File
 from rpd_sb3.policy import Sb3Policy, check_actions, describe_model, mask_views
 from rpd_sb3.statistics import Statistics, check_forgotten, find, read_statistics
 from rpd_sb3.trusted import load_in_full
+
+if TYPE_CHECKING:
+    from rpd_sb3.loader import Sb3File  # the recipe, which imports this module when it is used
 
 _DAMAGED = "it is damaged or was not written by model.save; copy it or save the model again"
 

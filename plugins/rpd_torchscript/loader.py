@@ -55,7 +55,7 @@ class TorchScriptFile:
         """Return the recipe of a module that lives in this process, saved by `save`."""
         from rpd_torchscript.objects import saved_module  # torch takes seconds to import
 
-        return saved_module(thing, save)
+        return saved_module(cls, thing, save)
 
     @property
     def runs_code(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -13,7 +14,6 @@ from rpd_core.untrusted.machine import Names, Reference
 from rpd_core.untrusted.pickles import read_pickle
 from rpd_core.untrusted.tensors import TENSORS, stored_row
 from rpd_torchscript.archive import Archive, read_archive
-from rpd_torchscript.loader import TorchScriptFile
 from rpd_torchscript.network import Network, fit_network
 from rpd_torchscript.observations import find_sources, part_names
 from rpd_torchscript.policy import (
@@ -32,6 +32,11 @@ from rpd_torchscript.trusted import (
     load_pickled_module,
     load_trusted_script,
 )
+
+if TYPE_CHECKING:
+    from rpd_torchscript.loader import (
+        TorchScriptFile,  # the recipe, which imports this module when it is used
+    )
 
 _DAMAGED = "it is damaged or not a policy; copy it or save it again"
 _COMMON = ("torch.", "__builtin__.", "builtins.")

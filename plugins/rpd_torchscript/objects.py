@@ -7,19 +7,25 @@ import io
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 import torch
 
 from rpd_core.errors import FitError, one_line
-from rpd_torchscript.loader import TorchScriptFile
+
+if TYPE_CHECKING:
+    from rpd_torchscript.loader import (
+        TorchScriptFile,  # the recipe, which imports this module when it is used
+    )
 
 Save = Callable[[str, bytes], Path]
 _jit_save: Any = torch.jit.save  # torch leaves it untyped
 
 
-def saved_module(module: torch.nn.Module, save: Save) -> TorchScriptFile:
+def saved_module(
+    recipe: type[TorchScriptFile], module: torch.nn.Module, save: Save
+) -> TorchScriptFile:
     """Return the recipe of a module as it is now, on the CPU and in evaluation mode.
 
     TorchScript is saved as such. Any other module is pickled with its class where that lives in a
@@ -39,4 +45,4 @@ def saved_module(module: torch.nn.Module, save: Save) -> TorchScriptFile:
             f"this {type(module).__name__} cannot be sent to worker processes "
             f"({one_line(error)[:200]}): hand over a function that calls it"
         ) from error
-    return TorchScriptFile(save("module.pt", buffer.getvalue()), trust=not script)
+    return recipe(save("module.pt", buffer.getvalue()), trust=not script)
