@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -14,9 +14,11 @@ from rpd_core.errors import FitError
 from rpd_core.play.threads import one_numeric_thread
 from rpd_core.plugin.protocols import Facts
 from rpd_torchscript.limits import Unusable, last_line
-from rpd_torchscript.loader import TorchScriptFile
 from rpd_torchscript.observations import Fit, Source, ambiguous_pixels, fits
 from rpd_torchscript.signature import Loaded, Signature, leaves_of
+
+if TYPE_CHECKING:
+    from rpd_torchscript.loader import TorchScriptFile
 
 _STACKED = re.compile(r"weight_hh_l\d+$")
 _CELL = re.compile(r"weight_hh$")

@@ -49,7 +49,6 @@ ANYWHERE = {"errors"}
 KNOWN_CYCLES = {
     frozenset({"rpd_atari_zoo.assembly", "rpd_atari_zoo.loader"}),
     frozenset({"rpd_sb3.assembly", "rpd_sb3.loader", "rpd_sb3.objects"}),
-    frozenset({"rpd_torchscript.assembly", "rpd_torchscript.loader", "rpd_torchscript.objects"}),
 }
 """Modules that import one another, some of them inside functions: still to be parted."""
 FIXED = {
