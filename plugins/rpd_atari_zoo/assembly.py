@@ -20,9 +20,7 @@ from rpd_core.plugin.protocols import Facts, Policy
 from rpd_core.untrusted.boundary import boundary, file_name, quoted
 
 if TYPE_CHECKING:
-    from rpd_atari_zoo.loader import (
-        AtariZooFile,  # the recipe, which imports this module when it is used
-    )
+    from rpd_atari_zoo.loader import AtariZooFile
 
 _DAMAGED = "it is damaged or not the frozen graph of a network; copy it or freeze the graph again"
 

@@ -16,7 +16,7 @@ from rpd_sb3.statistics import Statistics, check_forgotten, find, read_statistic
 from rpd_sb3.trusted import load_in_full
 
 if TYPE_CHECKING:
-    from rpd_sb3.loader import Sb3File  # the recipe, which imports this module when it is used
+    from rpd_sb3.loader import Sb3File
 
 _DAMAGED = "it is damaged or was not written by model.save; copy it or save the model again"
 

@@ -20,7 +20,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from rpd_core.errors import ConfigError, SpecError
 
 if TYPE_CHECKING:
-    from rpd_sb3.loader import Sb3File  # the recipe, which imports this module when it is used
+    from rpd_sb3.loader import Sb3File
 
 Save = Callable[[str, bytes], Path]
 

@@ -14,7 +14,6 @@ from torch import Tensor
 from rpd_core.errors import FitError, RpdError, one_line
 from rpd_core.untrusted.boundary import Flaw, Refused, printable, quoted
 from rpd_core.untrusted.budget import Budget
-from rpd_core.untrusted.files import check_regular
 from rpd_core.untrusted.machine import Names, Reference, refuse
 from rpd_core.untrusted.pickles import Holder, read_pickle
 from rpd_core.untrusted.tensors import TENSORS, Shelf, Storage, StoredTensor, stored_row
@@ -70,7 +69,6 @@ class Archive:
 
 def read_archive(path: Path) -> Archive:
     """Read the members of a zip file, or raise an error that names what the file is instead."""
-    check_regular(path, "give the .pt file")
     budget, shown = Budget(UNPACKED_BYTES), printable(str(path), 300)
     try:
         with path.open("rb") as stream:

@@ -55,7 +55,8 @@ class TorchScriptFile:
         """Return the recipe of a module that lives in this process, saved by `save`."""
         from rpd_torchscript.objects import saved_module  # torch takes seconds to import
 
-        return saved_module(cls, thing, save)
+        path, trust = saved_module(thing, save)
+        return cls(path, trust=trust)
 
     @property
     def runs_code(self) -> bool:

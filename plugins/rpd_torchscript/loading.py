@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import torch
 from rpd_core.errors import FitError
 from rpd_core.plugin.protocols import Facts, Policy
 from rpd_core.untrusted.boundary import Refused, boundary
+from rpd_core.untrusted.files import check_regular
 from rpd_core.untrusted.machine import Names, Reference
 from rpd_core.untrusted.pickles import read_pickle
 from rpd_core.untrusted.tensors import TENSORS, stored_row
@@ -34,9 +36,7 @@ from rpd_torchscript.trusted import (
 )
 
 if TYPE_CHECKING:
-    from rpd_torchscript.loader import (
-        TorchScriptFile,  # the recipe, which imports this module when it is used
-    )
+    from rpd_torchscript.loader import TorchScriptFile
 
 _DAMAGED = "it is damaged or not a policy; copy it or save it again"
 _COMMON = ("torch.", "__builtin__.", "builtins.")
@@ -81,7 +81,8 @@ def _takes_best(file: TorchScriptFile, output: Output, result: torch.Tensor) -> 
 
 def load_module(path: Path, trust: bool) -> Loaded:
     """Load a policy file: TorchScript evaluated by rpd, or whatever torch reads if trusted."""
-    if trust and not _is_zip(path):
+    check_regular(path, "give the .pt file")
+    if trust and not zipfile.is_zipfile(path):
         return load_pickled_module(path)
     archive = read_archive(path)
     if archive.kind == "script":
@@ -94,11 +95,6 @@ def load_module(path: Path, trust: bool) -> Loaded:
             f"trust=true if you trust whoever made it, or save TorchScript: {HOW_TO_SAVE}"
         )
     raise FitError(_about_pickle(archive))
-
-
-def _is_zip(path: Path) -> bool:
-    with path.open("rb") as stream:
-        return stream.read(2) == b"PK"
 
 
 def _about_pickle(archive: Archive) -> str:

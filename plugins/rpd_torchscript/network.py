@@ -18,9 +18,7 @@ from rpd_torchscript.observations import Fit, Source, ambiguous_pixels, fits
 from rpd_torchscript.signature import Loaded, Signature, leaves_of
 
 if TYPE_CHECKING:
-    from rpd_torchscript.loader import (
-        TorchScriptFile,  # the recipe, which imports this module when it is used
-    )
+    from rpd_torchscript.loader import TorchScriptFile
 
 _STACKED = re.compile(r"weight_hh_l\d+$")
 _CELL = re.compile(r"weight_hh$")

@@ -7,26 +7,19 @@ import io
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cloudpickle
 import torch
 
 from rpd_core.errors import FitError, one_line
 
-if TYPE_CHECKING:
-    from rpd_torchscript.loader import (
-        TorchScriptFile,  # the recipe, which imports this module when it is used
-    )
-
 Save = Callable[[str, bytes], Path]
 _jit_save: Any = torch.jit.save  # torch leaves it untyped
 
 
-def saved_module(
-    recipe: type[TorchScriptFile], module: torch.nn.Module, save: Save
-) -> TorchScriptFile:
-    """Return the recipe of a module as it is now, on the CPU and in evaluation mode.
+def saved_module(module: torch.nn.Module, save: Save) -> tuple[Path, bool]:
+    """Save a module as it is now, on the CPU and in evaluation mode; return where, and its trust.
 
     TorchScript is saved as such. Any other module is pickled with its class where that lives in a
     script or a notebook, and trusted: whoever hands it over holds it in this very process.
@@ -45,4 +38,4 @@ def saved_module(
             f"this {type(module).__name__} cannot be sent to worker processes "
             f"({one_line(error)[:200]}): hand over a function that calls it"
         ) from error
-    return recipe(save("module.pt", buffer.getvalue()), trust=not script)
+    return save("module.pt", buffer.getvalue()), not script

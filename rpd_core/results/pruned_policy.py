@@ -99,7 +99,7 @@ class PrunedFile:
         said = {key: str(about.get(key)) for key in shown}
         try:
             said["certificate"] = str(Certificate(**about["certificate"]))
-        except (KeyError, TypeError, ValueError):  # an older file, or one that was tampered with
+        except (KeyError, TypeError, ValueError, ArithmeticError):  # older, or forged
             said["certificate"] = "none"
         return said
 

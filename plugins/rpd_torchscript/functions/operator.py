@@ -105,11 +105,6 @@ class Overload:
     operator: Any
     parameters: tuple[Parameter, ...]
 
-    @classmethod
-    def of(cls, operator: Any) -> Overload:
-        """Read the schema of one of torch's overloads."""
-        return cls(operator, tuple(map(Parameter.of, operator._schema.arguments)))
-
     @property
     def writes(self) -> bool:
         """Whether a call changes one of its arguments."""
@@ -142,7 +137,8 @@ class Operator:
     def overloads(self) -> tuple[Overload, ...]:
         """The ways to call it."""
         packet = getattr(torch.ops.aten, self.name.removeprefix("aten::"))
-        return tuple(Overload.of(getattr(packet, name)) for name in _ordinary(self.name, packet))
+        found = [getattr(packet, name) for name in _ordinary(self.name, packet)]
+        return tuple(Overload(op, tuple(map(Parameter.of, op._schema.arguments))) for op in found)
 
     @cached_property
     def fast(self) -> Callable[..., Any] | None:
