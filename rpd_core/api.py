@@ -26,7 +26,7 @@ from rpd_core.play.profile import Profiler
 from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.discovery import BUNDLED
 from rpd_core.plugin.protocols import Environment, PolicyLoader
-from rpd_core.plugin.registry import Registry, installed
+from rpd_core.plugin.registry import Registry, finishing, installed
 from rpd_core.results.like import Like, learned_suffix, request_like, with_what_was_learned
 from rpd_core.results.requests import stored_request
 from rpd_core.results.run import Run
@@ -40,6 +40,10 @@ P = ParamSpec("P")
 Guard = Callable[[str], AbstractContextManager[object]]
 LONGEST_NAME = 150
 """Characters of an analysis's name; those that rpd makes by itself are shorter."""
+
+
+_FINISH = ("draw",)
+"""What is done at the end of a run in Python, unless something else is asked for."""
 
 
 def _logged(text: str) -> None:
@@ -63,7 +67,7 @@ class Call(Request):
     """Name of the analysis; none: one that says what is asked."""
     like: Like | None = field(default=None, kw_only=True)
     """A run to be compared with: its task, states, default action, rate and condition are used."""
-    finish: tuple[str, ...] = field(default=("draw",), kw_only=True)
+    finish: tuple[str, ...] = field(default=_FINISH, kw_only=True)
     """Commands whose own work at the end of a run is done, where they are installed."""
     progress: Progress | bool = field(default=True, kw_only=True)
     """Bars in notebooks and terminals, or not; or a function told (stage, done, total)."""
@@ -246,6 +250,9 @@ def resolve_call(call: Call) -> Setup:
     registry = installed()
     if isinstance(call.executor, str):
         registry.find("executor", registry.name_in("executor", call.executor))
+    for name in call.finish if call.finish != _FINISH else ():
+        if name not in (known := finishing(registry)):
+            raise ConfigError(f"nothing called {name!r} is done after a run.{nearest(name, known)}")
     if call.analysis is not None:
         check_name(call.analysis)
     asked = call if call.like is None else request_like(call.like, call, call.trust_policy)

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from gymnasium import spaces
 
-from rpd_atari_zoo.boundary import boundary, file_name, quoted
 from rpd_atari_zoo.families import Family, Meaning, find_feed, missing, recognise, takes_bytes
 from rpd_atari_zoo.frames import Picture, fit_frames, picture_of
 from rpd_atari_zoo.graph import Array, Graph, Node, read_graph, similar_node
-from rpd_atari_zoo.loader import AtariZooFile
 from rpd_atari_zoo.network import FrozenNetwork
 from rpd_atari_zoo.policy import Rows, ZooPolicy, describe_network, not_finite
 from rpd_core.errors import FitError
 from rpd_core.plugin.protocols import Facts, Policy
+from rpd_core.untrusted.boundary import boundary, file_name, quoted
+
+if TYPE_CHECKING:
+    from rpd_atari_zoo.loader import AtariZooFile
+
+_DAMAGED = "it is damaged or not the frozen graph of a network; copy it or freeze the graph again"
 
 
 def load_policy(file: AtariZooFile, facts: Facts) -> Policy:
     """Read the graph and fit it to the environment."""
-    with boundary(file.path):
+    with boundary(file.path, _DAMAGED, FitError):
         graph = read_graph(file.path)
         family = _family(file, graph)
         feed = find_feed(graph, family)
@@ -37,7 +42,7 @@ def load_policy(file: AtariZooFile, facts: Facts) -> Policy:
 
 def describe_file(file: AtariZooFile) -> dict[str, str]:
     """Return what the file says about the policy, without an environment."""
-    with boundary(file.path):
+    with boundary(file.path, _DAMAGED, FitError):
         graph = read_graph(file.path)
         family = _family(file, graph)
         feed = find_feed(graph, family)

@@ -7,10 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from rpd_atari_zoo.boundary import quoted
 from rpd_atari_zoo.graph import Graph, Node, constant, source_name
 from rpd_atari_zoo.network import nodes_behind
 from rpd_core.errors import FitError
+from rpd_core.untrusted.boundary import quoted
 
 Meaning = Literal["q", "logits", "scores"]
 Resize = Literal["area", "corners", "triangle"]

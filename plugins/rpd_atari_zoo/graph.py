@@ -13,10 +13,12 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
-from rpd_atari_zoo.boundary import file_name, printable, quoted, read_bounded
 from rpd_atari_zoo.protos import GraphDef, message_layout
 from rpd_atari_zoo.wire import has_more_parts
 from rpd_core.errors import FitError, nearest
+from rpd_core.untrusted.boundary import file_name, printable, quoted
+from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.files import read_bounded
 
 Array = NDArray[Any]
 
@@ -106,7 +108,8 @@ Graph = dict[str, Node]
 
 def read_graph(path: Path) -> Graph:
     """Read a `.pb` file, or say that it is not a frozen graph."""
-    return parse_graph(read_bounded(path, _LARGEST_FILE), file_name(path))
+    raw = read_bounded(path, Budget(_LARGEST_FILE), "give the frozen .pb file of the zoo's network")
+    return parse_graph(raw, file_name(path))
 
 
 def parse_graph(data: bytes, name: str) -> Graph:

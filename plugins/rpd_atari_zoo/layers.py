@@ -6,9 +6,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from rpd_atari_zoo.boundary import quoted
 from rpd_atari_zoo.graph import Node
 from rpd_core.errors import FitError
+from rpd_core.untrusted.boundary import quoted
 
 _LARGEST = 256
 """Largest kernel, stride or rate: pictures have some 84 rows."""

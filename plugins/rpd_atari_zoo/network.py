@@ -7,11 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rpd_atari_zoo.boundary import printable, quoted
 from rpd_atari_zoo.budget import Budget
 from rpd_atari_zoo.graph import Graph, Node, constant, find_node, source_name
 from rpd_atari_zoo.operators import OPERATORS
 from rpd_core.errors import FitError, RpdError, nearest, one_line
+from rpd_core.untrusted.boundary import printable, quoted
 
 _MOST_NODES = 20_000
 _MOST_NUMBERS = 2**26

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from rpd_atari_zoo import layers
-from rpd_atari_zoo.boundary import quoted
 from rpd_atari_zoo.graph import Node
 from rpd_core.errors import FitError
+from rpd_core.untrusted.boundary import quoted
 
 Operator = Callable[..., Any]
 """(node, inputs) -> tensor, or a list of tensors where the operation has several outputs."""

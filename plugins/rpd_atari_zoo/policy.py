@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rpd_atari_zoo.boundary import boundary, quoted
 from rpd_atari_zoo.budget import Budget
 from rpd_atari_zoo.families import Family
 from rpd_atari_zoo.frames import Framing
@@ -19,6 +18,7 @@ from rpd_core.chance import Draws
 from rpd_core.errors import EpisodeError, FitError
 from rpd_core.play.threads import one_numeric_thread
 from rpd_core.plugin.protocols import Choice, Facts, PolicyInput
+from rpd_core.untrusted.boundary import boundary, quoted
 
 Array = NDArray[Any]
 
@@ -73,7 +73,7 @@ class ZooPolicy:
         return self.framing.needs
 
     def __call__(self, seen: PolicyInput) -> Choice:
-        edge = boundary(self.path, EpisodeError, "check that it belongs to the environment")
+        edge = boundary(self.path, "check that it belongs to the environment", EpisodeError)
         with edge, one_numeric_thread():
             return self._decide(seen)
 

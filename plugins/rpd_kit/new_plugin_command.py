@@ -13,16 +13,14 @@ from rpd_core.cli import shared
 from rpd_core.cli.completion import complete_kind
 from rpd_core.errors import ConfigError, SpecError
 from rpd_core.plugin.kinds import KINDS
-from rpd_core.plugin.registry import check_kind
+from rpd_core.plugin.registry import check_kind, installed
 from rpd_core.plugin.specs import NAME
 
 
 def new_plugin_command(
     kind: Annotated[
         str,
-        typer.Argument(
-            help="Kind of component, for example measure.", autocompletion=complete_kind
-        ),
+        typer.Argument(help=f"One of: {', '.join(KINDS)}.", autocompletion=complete_kind),
     ],
     name: Annotated[str, typer.Argument(help="What users will type, for example lift.")],
     out: Annotated[
@@ -45,6 +43,11 @@ def lay_out(kind: str, name: str, out: Path | None = None) -> Path:
         raise SpecError(
             f"a component cannot be called {name!r}: use letters, digits, '-', '_' and '.', with a "
             "letter first"
+        )
+    taken = [one for one in installed().of_kind(kind) if one.component.name == name]
+    if taken:
+        raise ConfigError(
+            f"there is a {kind} {name!r} already, of {taken[0].plugin!r}: choose another name"
         )
     folder = out or Path(f"rpd-{name}".replace("_", "-").replace(".", "-").lower())
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):

@@ -11,7 +11,7 @@ def rpd_commands() -> list[Component]:
         Component(
             "draw",
             "rpd_pictures.command:draw_command",
-            "Draw the first decisions; films and figures on request",
+            "Draw figures, films and pictures of a run",
             group="Look",
             after_run="rpd_pictures.pictures:take_after_run",
             runs_code=False,

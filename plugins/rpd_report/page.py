@@ -15,7 +15,7 @@ from rpd_core.plugin.protocols import Image, Paragraph
 from rpd_core.plugin.registry import installed
 from rpd_core.pruning.curves import RANDOM, ShownCurve, shown_curves
 from rpd_core.results.pictures import Pictures, data_uri, read_pictures
-from rpd_core.results.records import Summary
+from rpd_core.results.records import Decision, Summary, further_columns
 from rpd_core.results.run import Run
 from rpd_core.results.sentences import advice_on, headline
 from rpd_core.results.words import most_often, reached_words
@@ -242,7 +242,8 @@ def _list_parts(read: _Read) -> dict[str, Any]:
     states = read.gallery.states
     return {
         "rows": rows,
-        "columns": _COLUMNS,
+        "columns": (*_COLUMNS, *((one.name, one.heading, "") for one in further_columns())),
+        "further": _further(rows),
         "intervals": [interval_drawing(scale, row.low, row.effect, row.high) for row in rows],
         "reached": [reached_words(row.reached) for row in rows],
         "kept": listed.kept,
@@ -255,6 +256,14 @@ def _list_parts(read: _Read) -> dict[str, Any]:
         "table_data": Markup(packed(_columns(listed))) if listed.rows else "",
         "clips": read.gallery.clips,
     }
+
+
+def _further(rows: Sequence[Decision]) -> list[list[tuple[str, str, str]]]:
+    """Return name, heading and words of the columns that are appended to each row as they are."""
+    return [
+        [(one.name, one.heading, one.words(getattr(row, one.name))) for one in further_columns()]
+        for row in rows
+    ]
 
 
 def _columns(listed: Listed) -> dict[str, Any]:
@@ -286,6 +295,14 @@ def _columns(listed: Listed) -> dict[str, Any]:
         "episodesKept": [row.episodes_kept for row in rows],
         "kept": [int(row.key in listed.kept) for row in rows],
         "ranks": {name: list(places) for name, places in listed.ranks.items()},
+        "further": [
+            {
+                "name": one.name,
+                "heading": one.heading,
+                **codes([_cut(one.words(getattr(row, one.name))) for row in rows]),
+            }
+            for one in further_columns()
+        ],
     }
 
 
@@ -341,7 +358,8 @@ def _unfinished(run: Run) -> dict[str, Any]:
         "unfinished": begun.standing,
         "facts": begun.facts,
         "rows": begun.rows,
-        "columns": _COLUMNS,
+        "columns": (*_COLUMNS, *((one.name, one.heading, "") for one in further_columns())),
+        "further": _further(begun.rows),
         "intervals": [interval_drawing(scale, row.low, row.effect, row.high) for row in begun.rows],
         "reached": [reached_words(row.reached) for row in begun.rows],
         "list_about": begun.about_list,

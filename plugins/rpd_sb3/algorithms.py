@@ -10,9 +10,9 @@ from typing import Any
 from gymnasium import spaces
 
 from rpd_core.errors import ComponentError, SpecError, nearest
+from rpd_core.untrusted.boundary import Refused
+from rpd_core.untrusted.machine import Reference
 from rpd_sb3.archive import Archive
-from rpd_sb3.machine import Refused
-from rpd_sb3.pickles import Reference, read
 from rpd_sb3.weights import Weights
 
 _SHARED = "stable_baselines3.common.policies"
@@ -99,7 +99,7 @@ def policy_reference(archive: Archive) -> Reference | None:
     if not isinstance(entry, dict):
         return None
     try:
-        found = read(archive.pickled("policy_class"), lenient=True)
+        found = archive.pickled("policy_class", lenient=True)
     except Refused:
         found = None  # a class that is written out in the file: its name stands in clear text
     if isinstance(found, Reference):

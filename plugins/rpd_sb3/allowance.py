@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from rpd_sb3.boundary import Flaw
+from rpd_core.untrusted.boundary import Flaw
 from rpd_sb3.weights import Weights
 
 _FACTORIES = frozenset({torch.empty, torch.zeros, torch.ones, torch.full, torch.rand, torch.randn})

@@ -6,15 +6,18 @@ import base64
 import binascii
 import json
 import zipfile
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rpd_core.errors import RpdError, SpecError, one_line
-from rpd_sb3.boundary import Flaw, check_regular, file_name, printable
-from rpd_sb3.machine import Refused
+from rpd_core.untrusted.boundary import Flaw, Refused, file_name, printable
+from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.files import check_regular
+from rpd_core.untrusted.zips import BoundedZip
+from rpd_sb3.pickles import read
 from rpd_sb3.weights import Weights, read_weights
-from rpd_sb3.zips import BoundedZip
 
 TRUST = "if you trust the file, trust=true in the spec or --trust-policy loads it in full"
 _HINT = "give the .zip file that model.save wrote"
@@ -35,13 +38,18 @@ class Archive:
     """The state dict of the policy, on the CPU."""
     version: str
     """The version of stable-baselines3 that saved it."""
+    budget: Budget
+    """What is left for reading the pickles among the settings."""
 
     def error(self, text: str) -> SpecError:
         """Return an error that names the file."""
         return SpecError(f"{file_name(self.path)}: {printable(text)}")
 
-    def pickled(self, field: str) -> bytes:
-        """Return the pickle of a setting."""
+    def pickled(self, field: str, lenient: bool = False) -> Any:
+        """Return what the pickle of a setting holds."""
+        return read(self._pickle(field), self.budget, lenient=lenient)
+
+    def _pickle(self, field: str) -> bytes:
         entry = self.data.get(field)
         if not isinstance(entry, dict) or not isinstance(entry.get(":serialized:"), str):
             raise self.error(f"holds no {field!r}: save the model again with model.save")
@@ -62,7 +70,7 @@ def open_archive(path: Path) -> Archive:
         raise SpecError(_not_a_zip(path))
     try:
         with path.open("rb") as stream:
-            return _read(path, BoundedZip(stream, 2 * _LARGEST))
+            return _read(path, BoundedZip(stream, Budget(2 * _LARGEST)))
     except Flaw as error:
         raise SpecError(f"{file_name(path)}: {error}") from error
     except RpdError:
@@ -78,23 +86,24 @@ def _read(path: Path, zipped: BoundedZip) -> Archive:
     settings = json.loads(zipped.read("data", _LARGEST_SETTINGS))
     if not isinstance(settings, dict):
         raise Flaw("it is damaged: its settings are not a JSON object; save it again")
-    weights = read_weights(zipped.read("policy.pth", _LARGEST), _LARGEST)
+    weights = read_weights(zipped.read("policy.pth", _LARGEST), zipped.budget)
     stored = "_stable_baselines3_version"
     version = zipped.read(stored, 1000) if stored in zipped.names else b"unknown"
-    return Archive(path, settings, weights, version.decode("utf-8", "replace").strip())
+    said = version.decode("utf-8", "replace").strip()
+    return Archive(path, settings, weights, said, zipped.budget)
 
 
 def _check_size(path: Path, zipped: BoundedZip) -> None:
     """Refuse settings and weights that would fill the memory."""
-    size = sum(zipped.size(name) for name in ("data", "policy.pth"))
+    size = zipped.size("data", "policy.pth")
     if size > _LARGEST:
         name = file_name(path)
         raise SpecError(f"{name} unpacks to {size / 2**30:.1f} GB, more than 1 GB: refused")
 
 
-def _check_members(path: Path, members: frozenset[str]) -> None:
+def _check_members(path: Path, members: Collection[str]) -> None:
     """Refuse a zip without settings or weights, and say what it is."""
-    if {"data", "policy.pth"} <= members:
+    if {"data", "policy.pth"} <= set(members):
         return
     name = file_name(path)
     if _first_member(path) not in members:  # only a zip inside it, the weights, is whole

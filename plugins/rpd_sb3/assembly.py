@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rpd_core.plugin.protocols import Facts
+from rpd_core.untrusted.boundary import boundary
 from rpd_sb3.archive import open_archive
-from rpd_sb3.boundary import boundary
 from rpd_sb3.building import Model, build
 from rpd_sb3.fitting import FitOptions, fit
 from rpd_sb3.heads import head_for
-from rpd_sb3.loader import Sb3File
 from rpd_sb3.policy import Sb3Policy, check_actions, describe_model, mask_views
 from rpd_sb3.statistics import Statistics, check_forgotten, find, read_statistics
 from rpd_sb3.trusted import load_in_full
 
+if TYPE_CHECKING:
+    from rpd_sb3.loader import Sb3File
+
+_DAMAGED = "it is damaged or was not written by model.save; copy it or save the model again"
+
 
 def load_policy(file: Sb3File, facts: Facts) -> Sb3Policy:
     """Load the policy and fit it to the environment."""
-    with boundary(file.path):
+    with boundary(file.path, _DAMAGED):
         model = _model(file)
         check_actions(facts, model)
         statistics = _statistics(file)
@@ -32,7 +37,7 @@ def load_policy(file: Sb3File, facts: Facts) -> Sb3Policy:
 
 def describe_file(file: Sb3File) -> dict[str, str]:
     """Return what the file says about the policy, without an environment."""
-    with boundary(file.path):
+    with boundary(file.path, _DAMAGED):
         return describe_model(_model(file))
 
 
@@ -40,7 +45,7 @@ def statistics_beside(file: Sb3File) -> Path | None:
     """Find the statistics beside a zip, unless others are named or none are wanted."""
     if file.vecnormalize is not None or not file.normalize:
         return None
-    with boundary(file.path):
+    with boundary(file.path, _DAMAGED):
         return find(file.path)
 
 

@@ -11,13 +11,12 @@ import torch
 from torch import nn
 
 from rpd_core.errors import SpecError, one_line
+from rpd_core.untrusted.boundary import Flaw, Refused, printable
+from rpd_core.untrusted.machine import Reference
 from rpd_sb3.algorithms import Algorithm, policy_class, policy_reference, recognise
 from rpd_sb3.allowance import Allowance
 from rpd_sb3.archive import TRUST, Archive
-from rpd_sb3.boundary import Flaw, printable
 from rpd_sb3.extractors import extractor_for
-from rpd_sb3.machine import Refused
-from rpd_sb3.pickles import Reference, read
 from rpd_sb3.spaces import read_space
 from rpd_sb3.upgrades import has_shared_layers, plain_architecture, upgraded
 
@@ -64,9 +63,8 @@ def build(archive: Archive, algo: str | None, extractor: str | None) -> Model:
 
 def saved_space(archive: Archive, field: str) -> Any:
     """Return one of the spaces of the file."""
-    raw = archive.pickled(field)
     try:
-        return read_space(raw)
+        return read_space(archive.pickled(field))
     except Refused as error:
         raise archive.refused(field, error) from error
     except SpecError as error:
@@ -123,7 +121,7 @@ def _stored_arguments(archive: Archive) -> dict[str, Any]:
 
 def _pickled_argument(archive: Archive, name: str) -> Any:
     try:
-        pickled = read(archive.pickled("policy_kwargs"), lenient=True)
+        pickled = archive.pickled("policy_kwargs", lenient=True)
     except Refused as error:
         raise archive.refused(f"policy_kwargs[{name!r}]", error) from error
     return pickled.get(name) if isinstance(pickled, dict) else None

@@ -48,7 +48,7 @@ class Sb3File:
         """Return the recipe of a model that lives in this process, saved by `save`."""
         from rpd_sb3.objects import saved_model  # stable-baselines3 takes seconds to import
 
-        return saved_model(thing, save)
+        return saved_model(cls, thing, save)
 
     def inputs(self) -> tuple[Path, ...]:
         """Return the statistics found beside the zip: they decide what the policy does, too."""

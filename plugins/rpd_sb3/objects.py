@@ -11,14 +11,16 @@ import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
 from stable_baselines3.common.base_class import BaseAlgorithm
 
 from rpd_core.errors import ConfigError, SpecError
-from rpd_sb3.loader import Sb3File
+
+if TYPE_CHECKING:
+    from rpd_sb3.loader import Sb3File
 
 Save = Callable[[str, bytes], Path]
 
@@ -35,14 +37,14 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _MEMBERS = ("data", "_stable_baselines3_version")
 
 
-def saved_model(model: Any, save: Save) -> Sb3File:
+def saved_model(recipe: type[Sb3File], model: Any, save: Save) -> Sb3File:
     """Return the recipe of a model; the same model gives the same bytes, whenever it is saved."""
     if not isinstance(model, BaseAlgorithm):
         raise ConfigError(
             f"{type(model).__name__} is the policy inside a model of stable-baselines3, without "
             "what tells how it is used: hand over the model itself"
         )
-    file = Sb3File(save("model.zip", _packed(model)), vecnormalize=_saved_statistics(model, save))
+    file = recipe(save("model.zip", _packed(model)), vecnormalize=_saved_statistics(model, save))
     try:
         file.describe()
     except SpecError:  # classes of the user's own are in it, who holds them in this very process

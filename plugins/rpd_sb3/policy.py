@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rpd_core.errors import EpisodeError, FitError
 from rpd_core.play.threads import one_numeric_thread
 from rpd_core.plugin.protocols import Choice, Facts, PolicyInput
-from rpd_sb3.boundary import boundary, printable
+from rpd_core.untrusted.boundary import boundary, printable
 from rpd_sb3.building import Model
 from rpd_sb3.fitting import Batch, Fitting
 from rpd_sb3.heads import MASK_VIEW, Head, Tensors
@@ -37,7 +37,7 @@ class Sb3Policy:
     notes: tuple[str, ...] = field(default=())
 
     def __call__(self, seen: PolicyInput) -> Choice:
-        edge = boundary(self.path, EpisodeError, "check that it belongs to the environment")
+        edge = boundary(self.path, "check that it belongs to the environment", EpisodeError)
         with edge, one_numeric_thread(), torch.inference_mode():
             return self._decide(seen)
 

@@ -8,9 +8,9 @@ import numpy as np
 from gymnasium import spaces
 
 from rpd_core.errors import SpecError, one_line
-from rpd_sb3.boundary import printable
-from rpd_sb3.machine import Refused
-from rpd_sb3.pickles import Holder, Reference, read
+from rpd_core.untrusted.boundary import Refused, printable
+from rpd_core.untrusted.machine import Reference
+from rpd_core.untrusted.pickles import Holder
 
 Space = spaces.Space[Any]
 
@@ -23,9 +23,8 @@ def same_kind(left: Any, right: Any) -> bool:
     return any(isinstance(left, kind) and isinstance(right, kind) for kind in _KINDS)
 
 
-def read_space(raw: bytes) -> Space:
+def read_space(held: Any) -> Space:
     """Return the Gymnasium space that a pickled gym or gymnasium space stands for."""
-    held = read(raw)
     try:
         return _space(held, 0)
     except Refused:

@@ -14,11 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpd_core.errors import RpdError, SpecError, one_line
+from rpd_core.untrusted.arrays import read_arrays
+from rpd_core.untrusted.boundary import Flaw, Refused, file_name, printable
+from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.files import read_bounded
+from rpd_core.untrusted.pickles import Holder
 from rpd_sb3.archive import TRUST
-from rpd_sb3.arrays import read_arrays
-from rpd_sb3.boundary import Flaw, file_name, printable, read_bounded
-from rpd_sb3.machine import Refused
-from rpd_sb3.pickles import STATISTICS, Holder, read
+from rpd_sb3.pickles import STATISTICS, read
 
 Array = NDArray[Any]
 _CHECKPOINT = re.compile(r"(.+)_(\d+)_steps")
@@ -28,7 +30,7 @@ _NO_OBSERVATIONS = re.compile(r"norm_obs\W+false", re.IGNORECASE)
 _COMMON = ("vecnormalize", "vec_normalize")
 _ARRAYS = ("mean", "var", "epsilon", "clip_obs", "norm_obs")
 _LARGEST = 2**26
-"""Bytes of a file of statistics."""
+"""Bytes of a file of statistics, and again of what unpacks from it."""
 _LONGEST_CONFIGURATION = 2**20
 _ADVICE = "give a .pkl of vec_env.save, or an .npz with mean, var, epsilon and clip_obs"
 
@@ -112,15 +114,15 @@ def check_forgotten(path: Path) -> None:
 
 def read_statistics(path: Path, trust: bool) -> Statistics | None:
     """Read statistics; None if the file says that observations were not normalised."""
-    raw = read_bounded(path, _LARGEST, "check vecnormalize=")
-    name = file_name(path)
+    raw = read_bounded(path, Budget(_LARGEST), "check vecnormalize=")
+    name, budget = file_name(path), Budget(_LARGEST)
     try:
         if path.suffix == ".npz":
-            held = read_arrays(raw, _ARRAYS)
+            held = read_arrays(raw, _ARRAYS, budget)
             if not {"mean", "var"} <= set(held):
                 raise Flaw(f"it has no arrays mean and var: {_ADVICE}")
             return _statistics(name, held, held)
-        state = _pickled_state(name, raw, trust)
+        state = _pickled_state(name, raw, trust, budget)
         return _statistics(name, state, state.get("obs_rms"))
     except Flaw as error:
         raise SpecError(f"{name}: {error}") from error
@@ -131,10 +133,10 @@ def read_statistics(path: Path, trust: bool) -> Statistics | None:
         raise SpecError(f"{name} holds no statistics ({reason}): {_ADVICE}") from error
 
 
-def _pickled_state(name: str, raw: bytes, trust: bool) -> dict[str, Any]:
+def _pickled_state(name: str, raw: bytes, trust: bool, budget: Budget) -> dict[str, Any]:
     """Return the attributes of the pickled VecNormalize."""
     try:
-        held = read(raw, STATISTICS)
+        held = read(raw, budget, STATISTICS)
     except Refused as error:
         if not trust:
             raise SpecError(f"{name} was not read: {error}; {TRUST}") from error

@@ -11,8 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rpd_core.cli.cost import Work as Episodes
-from rpd_core.cli.cost import probe_here, scaled, sweep_work, work_left
+from rpd_core.cli.cost import Remaining, probe_here, scaled, sweep_work, work_left
 from rpd_core.cli.text import say
 from rpd_core.config.identity import short_digest
 from rpd_core.config.resolve import Setup
@@ -20,7 +19,7 @@ from rpd_core.errors import RpdError, counted, one_line
 from rpd_core.execute.progress import in_words
 from rpd_core.play.chunks import Probed
 from rpd_studies.cells import Place, stored_result
-from rpd_studies.grid import AnyPlan, Work, work_for
+from rpd_studies.grid import AnyPlan, PlannedWork, work_for
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class _PlannedRun:
     suite_episodes: int
     """Mutant episodes that are still to be played for it."""
     pruning_episodes: int
-    """Episodes of pruned policies, at most: equal ones are played once."""
+    """Remaining of pruned policies, at most: equal ones are played once."""
     seconds: float | None
     """About how long that takes; null where no episode could be tried."""
     problem: str = ""
@@ -70,7 +69,7 @@ def estimate_grid(plan: AnyPlan, **how: Any) -> PlannedGrid:
         return _estimate(work)
 
 
-def _estimate(work: Work) -> PlannedGrid:
+def _estimate(work: PlannedWork) -> PlannedGrid:
     runs, megabytes = [], 0.0
     probes: dict[str, Probed] = {}
     suites: dict[str, int] = {}
@@ -107,7 +106,7 @@ def _probed(setup: Setup, known: dict[str, Probed]) -> Probed:
     return known[name]
 
 
-def _left(work: Work, setup: Setup, place: Place, suites: dict[str, int]) -> Episodes:
+def _left(work: PlannedWork, setup: Setup, place: Place, suites: dict[str, int]) -> Remaining:
     """Return the episodes that a run still takes, given what others will have played before it."""
     settings = setup.config.settings
     left = work_left(settings, place.directory)
@@ -116,7 +115,7 @@ def _left(work: Work, setup: Setup, place: Place, suites: dict[str, int]) -> Epi
         left = dataclasses.replace(left, pruned=sweep_work(settings, rankings).pruned)
     if stored_result(place) is not None:
         suites.setdefault(place.run, settings.most_episodes)
-        return Episodes(0, 0)
+        return Remaining(0, 0)
     before = suites.get(place.run, 0)
     suites[place.run] = max(before, settings.most_episodes)
     return dataclasses.replace(left, suite=max(min(left.suite, settings.most_episodes - before), 0))

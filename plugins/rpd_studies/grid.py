@@ -55,7 +55,7 @@ class _Item:
 
 
 @dataclass(frozen=True)
-class Work:
+class PlannedWork:
     """How a plan is carried out."""
 
     plan: Plan
@@ -88,7 +88,7 @@ class Work:
         return Failure(item.seed, one_line(error))
 
 
-def work_for(plan: AnyPlan, how: Mapping[str, Any]) -> Work:
+def work_for(plan: AnyPlan, how: Mapping[str, Any]) -> PlannedWork:
     """Return a plan with where and how it is carried out."""
     for name in how:
         if name not in _HOW:
@@ -102,10 +102,10 @@ def work_for(plan: AnyPlan, how: Mapping[str, Any]) -> Work:
         plan = read_plan(Path(plan), installed())
     call = Call(**tidy("grid", dict(how)), finish=())
     name = plan.folder or f"grid_{file_stem(plan.name)}"
-    return Work(plan, RUNS / name if call.out is None else Path(call.out), call)
+    return PlannedWork(plan, RUNS / name if call.out is None else Path(call.out), call)
 
 
-def _table(work: Work, found: Mapping[_Item, CellResult | Failure]) -> Grid:
+def _table(work: PlannedWork, found: Mapping[_Item, CellResult | Failure]) -> Grid:
     plan = work.plan
     rows = tuple(_row(plan, number, found) for number in range(len(plan.cells)))
     return Grid(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import inf, nan
 from typing import Any
@@ -17,12 +16,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rpd_torchscript.functions.plain import PLAIN, is_of, item_of
+from rpd_torchscript.functions.plain import PLAIN, READING, is_of, item_of, part_of, set_item
 from rpd_torchscript.functions.table import MAKERS, OPERATORS, not_run
-from rpd_torchscript.limits import Contradiction, Fault, Forbidden, Meter
+from rpd_torchscript.limits import Fault, Forbidden, Meter, contradiction
 from rpd_torchscript.route import Recorder
 from rpd_torchscript.syntax import Library
-from rpd_torchscript.values import Module, Uninitialized, kind_of
+from rpd_torchscript.values import Module, kind_of
 
 _MOST_CALLS = 40
 _NUMBERS = {"inf": inf, "nan": nan}
@@ -34,19 +33,15 @@ _NEW_MEANING = {"aten::div": 4, "aten::div_": 4, "aten::full": 5}
 """Functions that meant something else in files of older versions."""
 _ARITHMETIC = ("aten::add", "aten::div", "aten::mul", "aten::sub")
 _GRAD_MODE = "__torch__.torch.autograd.grad_mode.no_grad"
+_NO_GRAD = object()
+"""Stands for `torch.no_grad()`; nothing here ever follows gradients."""
+_WORDS = {
+    **dict.fromkeys(("annotate", "getattr", "isinstance", "unchecked_cast"), 2),
+    "unchecked_unwrap_optional": 1,
+}
+"""Words of TorchScript itself, and how many arguments each has."""
 Scope = dict[str, Any]
 NOTHING: Scope = {}
-
-
-class GradMode:
-    """Stands for `torch.no_grad()`."""
-
-
-@dataclass(frozen=True)
-class FunctionNote:
-    """A function of the file as a value."""
-
-    node: ast.FunctionDef
 
 
 @lru_cache(maxsize=10_000)
@@ -62,36 +57,36 @@ def _dotted(node: ast.expr) -> tuple[str, ...] | None:
 class Evaluation:
     """Evaluates the code of a file for one call."""
 
-    def __init__(
-        self,
-        library: Library,
-        constants: Sequence[Any],
-        meter: Meter,
-        recorder: Recorder | None = None,
-    ) -> None:
-        self.library, self.constants = library, constants
-        self.meter, self.recorder = meter, recorder
-        self.numbers = {id(c) for c in constants if type(c) is Tensor and not c.dim()}
+    def __init__(self, library: Library, meter: Meter, recorder: Recorder | None = None) -> None:
+        self.library, self.meter, self.recorder = library, meter, recorder
+        self.numbers = {id(c) for c in library.constants if type(c) is Tensor and not c.dim()}
         """Constants that tracing made of plain numbers; torch treats them as numbers, too."""
         self.depth = 0
 
-    def method(self, owner: Module, name: str, arguments: Sequence[Any]) -> Any:
+    def method(
+        self, owner: Module, name: str, arguments: Sequence[Any], named: Scope = NOTHING
+    ) -> Any:
         """Call a method of a module."""
         method = self.library.classes[owner.kind].methods.get(name)
         if method is None:
-            raise Contradiction(f"{owner.kind[:200]} has no method {name[:80]!r}")
-        return self._function(method, [owner, *arguments])
+            raise contradiction(f"{owner.kind[:200]} has no method {name[:80]!r}")
+        return self._function(method, [owner, *arguments], named)
 
-    def _function(self, function: ast.FunctionDef, arguments: Sequence[Any]) -> Any:
+    def _function(
+        self, function: ast.FunctionDef, arguments: Sequence[Any], named: Scope = NOTHING
+    ) -> Any:
         """Call one of the file's functions."""
         if self.depth >= _MOST_CALLS:
-            raise Contradiction(f"its functions call one another {_MOST_CALLS} deep")
+            raise contradiction(f"its functions call one another {_MOST_CALLS} deep")
         names = [argument.arg for argument in function.args.args]
-        missing, defaults = len(names) - len(arguments), function.args.defaults
-        if not 0 <= missing <= len(defaults):
-            raise Contradiction(f"{function.name[:80]!r} is called with the wrong arguments")
-        more = [self.value(default) for default in defaults[len(defaults) - missing :]]
-        scope = dict(zip(names, [*arguments, *more], strict=True))
+        defaults = dict(zip(names[::-1], function.args.defaults[::-1], strict=False))
+        scope = {**dict(zip(names, arguments, strict=False)), **named}
+        missing = [name for name in names if name not in scope]
+        if len(arguments) > len(names) or not scope.keys() <= set(names):
+            raise contradiction(f"{function.name[:80]!r} is called with too many arguments")
+        if not set(missing) <= defaults.keys():
+            raise Fault(f"{function.name[:80]} takes {', '.join(names)[:200]}")
+        scope.update({name: self.value(defaults[name]) for name in missing})
         self.depth += 1
         *body, last = function.body
         self._statements(body, scope)
@@ -133,9 +128,8 @@ class Evaluation:
         elif isinstance(target, ast.Tuple):
             items = self.value(value, scope)
             names = [name.id for name in target.elts if isinstance(name, ast.Name)]
-            if not isinstance(items, tuple | list) or not len(names) == len(target.elts) == len(
-                items
-            ):
+            count = len(items) if isinstance(items, tuple | list) else -1
+            if not count == len(names) == len(target.elts):
                 raise Fault(f"{len(names)} values are needed where the code has {kind_of(items)}")
             scope.update(zip(names, items, strict=True))
         elif isinstance(target, ast.Attribute):
@@ -154,15 +148,11 @@ class Evaluation:
 
     def _for(self, node: ast.For, scope: Scope) -> None:
         call, target = node.iter, node.target
-        if (
-            not isinstance(call, ast.Call)
-            or _dotted(call.func) != ("range",)
-            or len(call.args) != 1
-            or not isinstance(target, ast.Name)
-            or node.orelse
-        ):
+        is_range = isinstance(call, ast.Call) and _dotted(call.func) == ("range",)
+        bounds = call.args if isinstance(call, ast.Call) and is_range else []
+        if len(bounds) != 1 or not isinstance(target, ast.Name) or node.orelse:
             raise Forbidden("has a 'for' in its code that does not count, which rpd does not run")
-        limit = self.value(call.args[0], scope)
+        limit = self.value(bounds[0], scope)
         if type(limit) is not int:
             raise Fault(f"a loop runs {kind_of(limit)} times")
         for number in range(limit):
@@ -171,9 +161,9 @@ class Evaluation:
             self._statements(node.body, scope)
 
     def _with(self, node: ast.With, scope: Scope) -> None:
-        """Run the body of `with torch.no_grad()`; nothing here ever follows gradients."""
+        """Run the body of `with torch.no_grad()`."""
         manager = self.value(node.items[0].context_expr, scope)
-        if not isinstance(manager, GradMode) or len(node.items) != 1 or node.items[0].optional_vars:
+        if manager is not _NO_GRAD or len(node.items) != 1 or node.items[0].optional_vars:
             raise _strange(node)
         self._statements(node.body, scope)
 
@@ -199,7 +189,7 @@ class Evaluation:
         if isinstance(node, ast.Subscript):
             return self._item(node, scope)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            return PLAIN["aten::neg"](self.meter, self.value(node.operand, scope))
+            return PLAIN["aten::neg"](self.value(node.operand, scope))
         raise _strange(node)
 
     def _name(self, name: str, scope: Scope) -> Any:
@@ -207,7 +197,7 @@ class Evaluation:
             return scope[name]
         if name in _NUMBERS:
             return _NUMBERS[name]
-        raise Contradiction(f"its code uses {name[:80]!r} before it is made")
+        raise contradiction(f"its code uses {name[:80]!r} before it is made")
 
     def _attribute(self, node: ast.Attribute, scope: Scope) -> Any:
         path = _dotted(node)
@@ -215,12 +205,12 @@ class Evaluation:
             return self._attribute_of(self.value(node.value, scope), node.attr)
         if path[0] == "CONSTANTS" and path[-1][1:].isdecimal() and len(path[-1]) < 9:
             number = int(path[-1][1:])
-            if number < len(self.constants):
-                return self.constants[number]
+            if number < len(self.library.constants):
+                return self.library.constants[number]
         function = self.library.functions.get(".".join(path))
         if function is None:
-            raise Contradiction(f"its code uses {'.'.join(path)[:200]!r}, which it lacks")
-        return FunctionNote(function)
+            raise contradiction(f"its code uses {'.'.join(path)[:200]!r}, which it lacks")
+        return function
 
     def _attribute_of(self, owner: Any, name: str) -> Any:
         if not isinstance(owner, Module):
@@ -229,7 +219,7 @@ class Evaluation:
             return owner.attributes[name]
         constant = self.library.classes[owner.kind].constants.get(name)
         if constant is None:
-            raise Contradiction(f"{owner.kind[:200]} has no {name[:80]!r}")
+            raise contradiction(f"{owner.kind[:200]} has no {name[:80]!r}")
         return self.value(constant)
 
     def _dictionary(self, node: ast.Dict, scope: Scope) -> dict[Any, Any]:
@@ -238,7 +228,7 @@ class Evaluation:
             if key is None:
                 raise Forbidden("spreads a dictionary, which rpd does not run")
             name, item = self.value(key, scope), self.value(value, scope)
-            PLAIN["aten::_set_item"](self.meter, made, name, item)
+            set_item(made, name, item)
         return made
 
     def _item(self, node: ast.Subscript, scope: Scope) -> Any:
@@ -246,8 +236,8 @@ class Evaluation:
         if isinstance(node.slice, ast.Slice):
             bounds = [node.slice.lower, node.slice.upper]
             places = [None if bound is None else self.value(bound, scope) for bound in bounds]
-            return PLAIN["prim::TupleSlice"](self.meter, owner, *places)
-        return item_of(self.meter, owner, self.value(node.slice, scope))
+            return part_of(owner, *places)
+        return item_of(owner, self.value(node.slice, scope))
 
     # ---------------------------------------------------------------------- calls
 
@@ -260,22 +250,18 @@ class Evaluation:
         if path[0] in ("torch", "ops"):
             name = f"aten::{'.'.join(path[1:])}" if path[0] == "torch" else "::".join(path[1:])
             named = {str(item.arg): self.value(item.value, scope) for item in node.keywords}
-            return self.run(name, self._arguments(node, scope), named)
+            return self.run(name, [self.value(item, scope) for item in node.args], named)
         return self._call_own(node, ".".join(path), scope)
 
     def run(self, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
         """Call a function of the allow-list."""
-        plain, operator = PLAIN.get(name), MAKERS.get(name) or OPERATORS.get(name)
         if name == "aten::device":
             return torch.device("cpu")  # whatever it was made on, it is run here
-        if plain is None and operator is None:
+        operator = MAKERS.get(name) or OPERATORS.get(name)
+        if name in PLAIN and (operator is None or Tensor not in map(type, arguments)):
+            return self._run_plain(name, arguments, named)
+        if operator is None:
             raise not_run(name)
-        if operator is None or (plain and not any(type(value) is Tensor for value in arguments)):
-            assert plain is not None
-            try:
-                return plain(self.meter, *arguments, **named)
-            except TypeError as error:
-                raise Fault(f"{name!r} is called with the wrong arguments") from error
         if self.library.version < _NEW_MEANING.get(name, 0):
             raise Forbidden(f"uses {name!r} as PyTorch before 1.6 meant it", "save it again")
         if name in _ARITHMETIC and len(arguments) == 2 and id(arguments[1]) in self.numbers:
@@ -285,44 +271,64 @@ class Evaluation:
             self.recorder.note(name, deed, result)
         return result
 
+    def _run_plain(self, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
+        """Call a function of plain values, and count the items that go in and come out."""
+        if name in READING:
+            arguments = [self._number_in(value) for value in arguments]
+        self.meter.stepped(sum(map(_items, arguments)) // 10)
+        try:
+            result = PLAIN[name](*arguments, **named)
+        except TypeError as error:
+            raise Fault(f"{name!r} is called with the wrong arguments") from error
+        self.meter.stepped(_items(result))
+        return result
+
+    def _number_in(self, value: Any) -> Any:
+        """Return a number, or the only one in a tensor."""
+        if type(value) is not Tensor:
+            return value
+        if value.numel() != 1:
+            raise Fault(f"one number is needed where the code has a tensor of {value.numel()}")
+        self.meter.read(value)
+        return value.item()
+
     def _call_value(self, node: ast.Call, scope: Scope) -> Any:
         """Call a method of an object, or a function that is held in a variable."""
         if not isinstance(node.func, ast.Attribute):
             function = self.value(node.func, scope)
-            if not isinstance(function, FunctionNote):
+            if not isinstance(function, ast.FunctionDef):
                 raise Forbidden("calls what is no function")
-            return self._function(function.node, self._only_arguments(node, scope))
+            return self._function(function, self._arguments(node, scope))
         owner = self.value(node.func.value, scope)
-        if isinstance(owner, GradMode):
+        if owner is _NO_GRAD:
             return None
         if not isinstance(owner, Module):
-            raise Forbidden(
-                f"calls {node.func.attr[:80]!r} of {kind_of(owner)}, which rpd does not run"
-            )
-        return self.method(owner, node.func.attr, self._only_arguments(node, scope))
+            what = f"calls {node.func.attr[:80]!r} of {kind_of(owner)}"
+            raise Forbidden(f"{what}, which rpd does not run")
+        return self.method(owner, node.func.attr, self._arguments(node, scope))
 
     def _call_own(self, node: ast.Call, name: str, scope: Scope) -> Any:
         """Call a function of the file, or make a named tuple."""
         if name in self.library.functions:
-            return self._function(self.library.functions[name], self._only_arguments(node, scope))
+            return self._function(self.library.functions[name], self._arguments(node, scope))
         kind = self.library.classes.get(name)
         if kind is not None and kind.base == "NamedTuple":
-            return tuple(self._only_arguments(node, scope))
+            return tuple(self._arguments(node, scope))
         made = name.removesuffix(".__new__")
         if made == _GRAD_MODE:
-            return GradMode()
+            return _NO_GRAD
         if made in self.library.classes:
             raise Forbidden(
                 f"makes an object of {made[:200]!r} when it is called, which rpd does not do"
             )
-        raise Contradiction(f"its code calls {name[:200]!r}, which it lacks")
+        raise contradiction(f"its code calls {name[:200]!r}, which it lacks")
 
     def _call_word(self, node: ast.Call, word: str, scope: Scope) -> Any:
         """Call one of the words of TorchScript itself."""
         if word in _FUNCTION_OF_WORD:
             return self.run(_FUNCTION_OF_WORD[word], self._arguments(node, scope), {})
-        if word == "uninitialized":
-            return Uninitialized()
+        if word == "uninitialized":  # on a way that ends in an exception
+            return None
         if word not in _WORDS or len(node.args) != _WORDS[word] or node.keywords:
             raise Forbidden(f"calls {word[:80]!r} in a way that rpd does not run")
         *_, last = node.args
@@ -340,31 +346,21 @@ class Evaluation:
         return value
 
     def _arguments(self, node: ast.Call, scope: Scope) -> list[Any]:
-        if any(isinstance(item, ast.Starred) for item in node.args):
+        """Return the arguments of a call of the file's own functions, which come by place."""
+        if node.keywords:
             raise Forbidden("calls a function in a way that rpd does not run")
         return [self.value(item, scope) for item in node.args]
 
-    def _only_arguments(self, node: ast.Call, scope: Scope) -> list[Any]:
-        if node.keywords:
-            raise Forbidden("calls a function in a way that rpd does not run")
-        return self._arguments(node, scope)
 
-
-_WORDS = {
-    "annotate": 2,
-    "getattr": 2,
-    "isinstance": 2,
-    "unchecked_cast": 2,
-    "unchecked_unwrap_optional": 1,
-}
-"""Words of TorchScript, and how many arguments each has."""
+def _items(value: Any) -> int:
+    return len(value) if isinstance(value, list | tuple | dict | str) else 0
 
 
 def _literal(value: Any) -> Any:
     if type(value) not in (int, float, bool, str, type(None)):
         raise Forbidden(f"has a {type(value).__name__} in its code")
     if type(value) is int and value > 2**63:
-        raise Contradiction("a number in its code is too large")
+        raise contradiction("a number in its code is too large")
     return value
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
 from pathlib import Path
 
 from torch import Tensor
 
 from rpd_core.errors import EpisodeError, FitError, one_line
+from rpd_core.untrusted.boundary import Flaw, Refused
 
 UNPACKED_BYTES = 2**31
 """Bytes in all members of an archive together."""
 CODE_BYTES = 2**21
 """Bytes of code in all members together."""
-PICKLE_BYTES = 2**22
-"""Bytes in one pickle."""
 NUMBERS = 2**27
 """Numbers in one tensor."""
 CALL_BYTES = 2**31
@@ -41,37 +41,41 @@ class Fault(Exception):
 class Forbidden(Fault):
     """The code does what a policy must not do, however it is called; `remedy` is the way out."""
 
-    def __init__(self, what: str, remedy: str = "") -> None:
+    def __init__(self, what: str, remedy: str = TRUST) -> None:
         super().__init__(what)
-        self.remedy = remedy or TRUST
+        self.remedy = remedy
 
 
-class Contradiction(Fault):
-    """The code asks for what the file lacks."""
-
-
-class Exhausted(Fault):
+class Exhausted(Forbidden):
     """A call needs more than it may use."""
 
 
-class Refused(FitError):
+class Unusable(FitError):
     """A file that is not loaded without trust, whatever the environment."""
 
 
-def refused(path: Path, what: str, remedy: str = TRUST) -> Refused:
-    """Return the error for a file that wants more than rpd does for a stranger."""
-    return Refused(f"{path.name} {what}: {remedy}")
+def contradiction(what: str) -> Forbidden:
+    """Return the error for a file that asks for what it lacks."""
+    return Forbidden(f"is damaged or made to do harm: {what}", "copy or save it again")
 
 
-def damaged(path: Path, what: str) -> Refused:
-    """Return the error for a file that contradicts itself."""
-    return Refused(f"{path.name} is damaged or made to do harm: {what}. Copy or save it again")
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Turn what is wrong inside a file into one line that names it."""
+    try:
+        yield
+    except Forbidden as error:
+        raise Unusable(f"{path.name} {error}: {error.remedy}") from error
+    except Refused as error:
+        what = f"cannot be read without running it: {error}"
+        raise Unusable(f"{path.name} {what}: {TRUST}") from error
+    except Flaw as error:
+        raise Unusable(f"{path.name}: {error}") from error
 
 
 def last_line(error: BaseException) -> str:
     """Return the line of torch's long reports that says what happened."""
-    if isinstance(error, EpisodeError) and error.__cause__ is not None:
-        error = error.__cause__
+    error = (error.__cause__ or error) if isinstance(error, EpisodeError) else error
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     marked = [line.partition("Error:")[2].strip() for line in lines if "Error:" in line]
     if marked and marked[-1]:

@@ -55,7 +55,8 @@ class TorchScriptFile:
         """Return the recipe of a module that lives in this process, saved by `save`."""
         from rpd_torchscript.objects import saved_module  # torch takes seconds to import
 
-        return saved_module(thing, save)
+        path, trust = saved_module(thing, save)
+        return cls(path, trust=trust)
 
     @property
     def runs_code(self) -> bool:
@@ -68,12 +69,12 @@ class TorchScriptFile:
 
     def load(self, facts: Facts) -> Policy:
         """Load the module and fit it to the environment."""
-        from rpd_torchscript.assembly import load_policy  # torch takes seconds to import
+        from rpd_torchscript.loading import load_policy  # torch takes seconds to import
 
         return load_policy(self, facts)
 
     def describe(self) -> dict[str, str]:
         """Return what the file says about the policy, without an environment."""
-        from rpd_torchscript.assembly import describe_file  # torch takes seconds to import
+        from rpd_torchscript.loading import describe_file  # torch takes seconds to import
 
         return describe_file(self)

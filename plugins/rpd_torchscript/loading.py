@@ -1,14 +1,32 @@
-"""From a file to a module that can be called, with nothing run on the way unless trusted."""
+"""From a recipe to a loaded policy, with nothing of its file run on the way unless trusted."""
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
 
 from rpd_core.errors import FitError
-from rpd_torchscript.archive import Archive, pickled_names, read_archive, shown_name
-from rpd_torchscript.pickles import BadPickle, read_pickle
+from rpd_core.plugin.protocols import Facts, Policy
+from rpd_core.untrusted.boundary import Refused, boundary
+from rpd_core.untrusted.files import check_regular
+from rpd_core.untrusted.machine import Names, Reference
+from rpd_core.untrusted.pickles import read_pickle
+from rpd_core.untrusted.tensors import TENSORS, stored_row
+from rpd_torchscript.archive import Archive, read_archive
+from rpd_torchscript.network import Network, fit_network
+from rpd_torchscript.observations import find_sources, part_names
+from rpd_torchscript.policy import (
+    Output,
+    ScriptPolicy,
+    describe_module,
+    expected_shapes,
+    resolve_output,
+)
 from rpd_torchscript.script import load_script
-from rpd_torchscript.signature import Loaded
+from rpd_torchscript.signature import Loaded, read_signature
 from rpd_torchscript.trusted import (
     HOW_TO_SAVE,
     about_weights,
@@ -17,13 +35,54 @@ from rpd_torchscript.trusted import (
     load_trusted_script,
 )
 
-_DATA = ("torch ", "torch._utils ", "collections ", "numpy ", "numpy.", "_codecs ")
-_COMMON = ("torch.", "__builtin__ ", "builtins ")
+if TYPE_CHECKING:
+    from rpd_torchscript.loader import TorchScriptFile
+
+_DAMAGED = "it is damaged or not a policy; copy it or save it again"
+_COMMON = ("torch.", "__builtin__.", "builtins.")
+
+
+def load_policy(file: TorchScriptFile, facts: Facts) -> Policy:
+    """Load the module and fit it to the environment."""
+    with boundary(file.path, _DAMAGED, FitError):
+        loaded = load_module(file.path, file.trust)
+        signature = read_signature(loaded, tuple(part_names(facts)), bool(file.hidden))
+        sources = find_sources(facts, signature, file.preprocess, file.stack)
+        unfitted = Network(loaded, signature, sources)
+        network = fit_network(unfitted, file, facts, expected_shapes(facts))
+        blanks = [source.blank(facts.lanes) for source in sources]
+        result = network(blanks, network.start(facts.lanes))[0][0]
+        output = resolve_output(file.output, loaded, result, facts)
+        best = _takes_best(file, output, result)
+        return ScriptPolicy(network, output, facts, best, file.epsilon)
+
+
+def describe_file(file: TorchScriptFile) -> dict[str, str]:
+    """Return what the file says about the policy, without an environment."""
+    with boundary(file.path, _DAMAGED, FitError):
+        return describe_module(load_module(file.path, file.trust))
+
+
+def _takes_best(file: TorchScriptFile, output: Output, result: torch.Tensor) -> bool:
+    drawn = output.meaning in ("logits", "probabilities")
+    if file.deterministic is False and not drawn:
+        raise FitError(
+            f"deterministic=false needs logits or probabilities, these are {output.meaning}"
+        )
+    if output.meaning == "probabilities":
+        totals = result.sum(dim=1)
+        if bool((result < 0).any()) or bool(((totals - 1.0).abs() > 1e-3).any()):
+            raise FitError(
+                f"output=probabilities needs rows that sum to 1, a row sums to "
+                f"{float(totals[0]):g}: try output=logits"
+            )
+    return not drawn if file.deterministic is None else file.deterministic
 
 
 def load_module(path: Path, trust: bool) -> Loaded:
     """Load a policy file: TorchScript evaluated by rpd, or whatever torch reads if trusted."""
-    if trust and not _is_zip(path):
+    check_regular(path, "give the .pt file")
+    if trust and not zipfile.is_zipfile(path):
         return load_pickled_module(path)
     archive = read_archive(path)
     if archive.kind == "script":
@@ -38,38 +97,31 @@ def load_module(path: Path, trust: bool) -> Loaded:
     raise FitError(_about_pickle(archive))
 
 
-def _is_zip(path: Path) -> bool:
-    try:
-        with path.open("rb") as stream:
-            return stream.read(2) == b"PK"
-    except OSError as error:
-        raise FitError(f"cannot read {str(path)!r}: {error.strerror}") from error
-
-
 def _about_pickle(archive: Archive) -> str:
     """Return what a zip of pickled objects is and how to make a policy of it."""
     path = archive.path
-    pickles = archive.ending("data.pkl")
+    pickles = [raw for name, raw in archive.members.items() if name.endswith("data.pkl")]
     if not pickles:
         return (
             f"{path.name} is a zip file without TorchScript in it: save the policy with "
             f"{HOW_TO_SAVE}; zips of Stable-Baselines3 load with sb3:{path.name}"
         )
-    names = pickled_names(path, pickles[0])
-    strange = sorted(name for name in names if not name.startswith(_DATA))
-    if strange:
-        first = next((n for n in strange if not n.startswith(_COMMON)), strange[0])
-        return (
-            f"{path.name} is a pickled Python object that needs {shown_name(first)}, and "
-            f"reading it may run code: save TorchScript instead, {HOW_TO_SAVE}, or add trust=true"
-        )
-    return about_weights(path, "state dict", _keys(pickles[0]))
+    wanted: set[str] = set()
 
+    def note(reference: Reference) -> Reference:
+        wanted.add(str(reference))
+        return reference
 
-def _keys(pickle: bytes) -> list[str]:
-    """Return the first keys of a pickled dictionary, as far as they can be read."""
     try:
-        stored = read_pickle(pickle)
-    except BadPickle:  # they only make the message better
-        return []
-    return [str(key)[:80] for key in list(stored)[:4]] if isinstance(stored, dict) else []
+        stored = read_pickle(pickles[0], Names(TENSORS, note, stored_row), archive.budget)
+    except Refused:  # it calls one of those names, or is damaged
+        stored = None
+    strange = sorted(wanted)
+    if strange or stored is None:
+        first = next((n for n in strange if not n.startswith(_COMMON)), [*strange, "more"][0])
+        return (
+            f"{path.name} is a pickled Python object that needs {first!r}, and reading it may run "
+            f"code: save TorchScript instead, {HOW_TO_SAVE}, or add trust=true"
+        )
+    keys = [str(key)[:80] for key in list(stored)[:4]] if isinstance(stored, dict) else []
+    return about_weights(path, "state dict", keys)

@@ -6,16 +6,19 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from rpd_core.errors import FitError
 from rpd_core.play.threads import one_numeric_thread
-from rpd_torchscript.inputs import Source
-from rpd_torchscript.limits import Refused, last_line
-from rpd_torchscript.observations import Fit, Layout, ambiguous_pixels, fits
+from rpd_core.plugin.protocols import Facts
+from rpd_torchscript.limits import Unusable, last_line
+from rpd_torchscript.observations import Fit, Source, ambiguous_pixels, fits
 from rpd_torchscript.signature import Loaded, Signature, leaves_of
+
+if TYPE_CHECKING:
+    from rpd_torchscript.loader import TorchScriptFile
 
 _STACKED = re.compile(r"weight_hh_l\d+$")
 _CELL = re.compile(r"weight_hh$")
@@ -82,32 +85,23 @@ class Network:
         return [self.state.zeros(lanes) for _ in range(self.signature.state_leaves)]
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What the user set for the module."""
-
-    layout: Layout = "auto"
-    divide: float | None = None
-    hidden: tuple[int, ...] = ()
-    hidden_axis: int = 0
-    expected: tuple[tuple[int, ...], ...] = ()
-    """Shapes of one lane's output that make sense."""
-
-
-def fit_network(network: Network, settings: Settings, lanes: int, where: str) -> Network:
-    """Try the ways to call a module until one gives an output that makes sense."""
+def fit_network(
+    network: Network, file: TorchScriptFile, facts: Facts, expected: Sequence[tuple[int, ...]]
+) -> Network:
+    """Try the ways to call a module until one gives an output of an expected shape per lane."""
     complaints: list[str] = []
+    lanes, where = facts.lanes, facts.description or "the environment"
     blanks = [source.blank(lanes) for source in network.sources]
     ways = [
-        list(fits(source.space, blank.shape[1:], settings.layout, settings.divide))
+        list(fits(source.space, blank.shape[1:], file.layout, file.divide))
         for source, blank in zip(network.sources, blanks, strict=True)
     ]
-    for state in state_shapes(network, settings):
+    for state in state_shapes(network, file):
         for chosen in product(*ways):
             tried = Network(network.loaded, network.signature, network.sources, chosen, state)
-            complaint = _try(tried, blanks, lanes, settings.expected)
+            complaint = _try(tried, blanks, lanes, expected)
             if complaint is None:
-                _check_pixels(tried, settings)
+                _check_pixels(tried, file.divide)
                 return tried
             complaints.append(complaint)
     shapes = ", ".join(
@@ -125,13 +119,13 @@ def _shown(source: Source, blank: Any) -> str:
 
 
 def _try(
-    network: Network, blanks: list[Any], lanes: int, expected: tuple[tuple[int, ...], ...]
+    network: Network, blanks: list[Any], lanes: int, expected: Sequence[tuple[int, ...]]
 ) -> str | None:
     """Call the module once; return what is wrong with the result, if anything."""
     states = network.start(lanes)
     try:
         outputs, after = network(blanks, states)
-    except Refused:  # no other way to call it would help
+    except Unusable:  # no other way to call it would help
         raise
     except Exception as error:  # a module may raise anything
         return last_line(error)
@@ -149,16 +143,15 @@ def _try(
     return None
 
 
-def state_shapes(network: Network, settings: Settings) -> Iterator[StateShape | None]:
+def state_shapes(network: Network, file: TorchScriptFile) -> Iterator[StateShape | None]:
     """Return the shapes that the hidden state may have: declared, or read off the weights."""
     if not network.signature.states:
-        if settings.hidden:
-            raise FitError(
-                f"hidden={_plus(settings.hidden)} is given, but the module takes no state"
-            )
+        if file.hidden:
+            size = "+".join(map(str, file.hidden))
+            raise FitError(f"hidden={size} is given, but the module takes no state")
         yield None
-    elif settings.hidden:
-        yield StateShape(settings.hidden, settings.hidden_axis)
+    elif file.hidden:
+        yield StateShape(file.hidden, file.hidden_axis)
     else:
         yield from _shapes_from_weights(network)
 
@@ -182,13 +175,9 @@ def _shapes_from_weights(network: Network) -> Iterator[StateShape]:
         yield StateShape((2 * size,))
 
 
-def _plus(numbers: Sequence[int]) -> str:
-    return "+".join(map(str, numbers))
-
-
-def _check_pixels(network: Network, settings: Settings) -> None:
+def _check_pixels(network: Network, divide: float | None) -> None:
     for source, fit in zip(network.sources, network.fits, strict=True):
-        if ambiguous_pixels(source.space, fit, settings.divide):
+        if ambiguous_pixels(source.space, fit, divide):
             raise FitError(
                 "the module takes floats and the environment gives pixels of 0 to 255: say "
                 "divide=255 if it was trained on 0 to 1, divide=1 if on 0 to 255"

@@ -13,14 +13,13 @@ import cloudpickle
 import torch
 
 from rpd_core.errors import FitError, one_line
-from rpd_torchscript.loader import TorchScriptFile
 
 Save = Callable[[str, bytes], Path]
 _jit_save: Any = torch.jit.save  # torch leaves it untyped
 
 
-def saved_module(module: torch.nn.Module, save: Save) -> TorchScriptFile:
-    """Return the recipe of a module as it is now, on the CPU and in evaluation mode.
+def saved_module(module: torch.nn.Module, save: Save) -> tuple[Path, bool]:
+    """Save a module as it is now, on the CPU and in evaluation mode; return where, and its trust.
 
     TorchScript is saved as such. Any other module is pickled with its class where that lives in a
     script or a notebook, and trusted: whoever hands it over holds it in this very process.
@@ -39,4 +38,4 @@ def saved_module(module: torch.nn.Module, save: Save) -> TorchScriptFile:
             f"this {type(module).__name__} cannot be sent to worker processes "
             f"({one_line(error)[:200]}): hand over a function that calls it"
         ) from error
-    return TorchScriptFile(save("module.pt", buffer.getvalue()), trust=not script)
+    return save("module.pt", buffer.getvalue()), not script

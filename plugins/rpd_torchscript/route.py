@@ -23,7 +23,9 @@ LONGEST = 20_000
 """Steps of a route; longer calls are checked every time."""
 _MOST_RETURNED = 1000
 _FOLLOWED = ("aten::add", "aten::sub", "aten::to")
-Step = tuple[Callable[..., Any], Callable[[list[Any]], Sequence[Any]], int, Sequence[int]]
+Fetch = Callable[[list[Any]], Any]
+"""Takes what is needed out of all values of a call."""
+Step = tuple[Callable[..., Any], Fetch, int, Sequence[int]]
 """A function, what fetches its arguments, where its result goes, and what nobody needs any more."""
 
 
@@ -36,8 +38,8 @@ class Route:
     inputs: tuple[int, ...]
     """Where the tensors of the input belong."""
     steps: tuple[Step, ...] = field(repr=False)
-    result: Any = field(repr=False)
-    """What the call returns, with a `Place` for each tensor."""
+    result: Fetch = field(repr=False)
+    """What fetches all that the call returns."""
     writes: bool
     """Whether anything is changed in place, so that inputs must be copied."""
 
@@ -50,24 +52,7 @@ class Route:
             values[out] = function(*fetch(values))
             for place in spent:
                 values[place] = None
-        return _filled(self.result, values)
-
-
-@dataclass(frozen=True)
-class Place:
-    """Stands for the tensor at a place."""
-
-    number: int
-
-
-def _filled(result: Any, values: list[Any]) -> Any:
-    if isinstance(result, Place):
-        return values[result.number]
-    if isinstance(result, tuple | list):
-        return type(result)([_filled(item, values) for item in result])
-    if isinstance(result, dict):
-        return {key: _filled(item, values) for key, item in result.items()}
-    return result
+        return self.result(values)
 
 
 class _Noted(NamedTuple):
@@ -77,10 +62,6 @@ class _Noted(NamedTuple):
     sources: list[int]
     out: int
     writes: bool = False
-
-
-def _all(*items: Any) -> tuple[Any, ...]:
-    return items
 
 
 class Recorder:
@@ -101,24 +82,19 @@ class Recorder:
         """Note a call and what it returned."""
         if len(self.steps) > LONGEST:
             return
-        function = partial(deed.function, **deed.named) if deed.named else deed.function
-        out = self._step(function, deed.arguments, result, deed.writes)
+        out = self._step(deed, result)
         items = result if isinstance(result, tuple | list) else [result]
         for number, item in enumerate(items):
             if item is not result:
                 self.steps.append(_Noted(itemgetter(number), [out], self._new(item)))
             self.makers[id(item)] = name, deed.arguments
 
-    def _step(
-        self,
-        function: Callable[..., Any],
-        arguments: Sequence[Any],
-        result: Any,
-        writes: bool = False,
-    ) -> int:
-        sources = [self._place(argument) for argument in arguments]
+    def _step(self, deed: Deed, result: Any) -> int:
+        """Note a call; return where its result stands."""
+        function = partial(deed.function, **deed.named) if deed.named else deed.function
+        sources = [self._place(argument) for argument in deed.arguments]
         out = self._new(result)
-        self.steps.append(_Noted(function, sources, out, writes))
+        self.steps.append(_Noted(function, sources, out, deed.writes))
         return out
 
     def _new(self, thing: Any, value: Any = None) -> int:
@@ -134,35 +110,40 @@ class Recorder:
             return self.places[id(argument)]
         if isinstance(argument, list | tuple):
             if any(type(item) is Tensor for item in argument):
-                return self._step(_all, argument, None)
+                return self._step(Deed(lambda *items: items, argument, {}), None)
             argument = tuple(argument)
         return self._new(argument, argument)
 
     def route(self, result: Any) -> Route:
         """Return the way that was gone, without what nobody needs."""
-        shape = self._places_of(result, count())
-        needed = set(_numbers_of(shape))
-        kept, steps = set(self.inputs) | needed, []
+        needed = set(self.inputs)
+        fetch = self._returned(result, needed, count())
+        steps = []
         for noted in reversed(self.steps):
             if noted.writes or noted.out in needed:
-                spent = {noted.out, *noted.sources} - needed - kept
+                spent = {noted.out, *noted.sources} - needed
                 needed.update(noted.sources)
                 places = tuple(place for place in spent if self.start[place] is None)
                 steps.append((noted.function, _fetch(noted.sources), noted.out, places))
         writes = any(noted.writes for noted in self.steps)
-        return Route(tuple(self.start), self.inputs, tuple(reversed(steps)), shape, writes)
+        return Route(tuple(self.start), self.inputs, tuple(reversed(steps)), fetch, writes)
 
-    def _places_of(self, result: Any, visits: Iterator[int]) -> Any:
+    def _returned(self, result: Any, needed: set[int], visits: Iterator[int]) -> Fetch:
+        """Return what fetches a result, and note the places that it is made of."""
         if next(visits) > _MOST_RETURNED:
             raise Fault(f"more than {_MOST_RETURNED} values are returned")
         if type(result) is Tensor:
-            return Place(self._place(result))
-        if isinstance(result, tuple | list):
-            kind = tuple if isinstance(result, tuple) else list
-            return kind([self._places_of(item, visits) for item in result])
+            place = self._place(result)
+            needed.add(place)
+            return itemgetter(place)
         if isinstance(result, dict):
-            return {key: self._places_of(item, visits) for key, item in result.items()}
-        return result
+            parts = {key: self._returned(item, needed, visits) for key, item in result.items()}
+            return lambda values: {key: part(values) for key, part in parts.items()}
+        if isinstance(result, tuple | list):
+            items = [self._returned(item, needed, visits) for item in result]
+            kind = tuple if isinstance(result, tuple) else list
+            return lambda values: kind([item(values) for item in items])
+        return lambda values: result
 
     def last_functions(self, result: Any) -> tuple[str, ...]:
         """Return the functions at the end of the first output, the last one first."""
@@ -177,17 +158,7 @@ class Recorder:
         return tuple(names)
 
 
-def _fetch(places: list[int]) -> Callable[[list[Any]], Sequence[Any]]:
+def _fetch(places: list[int]) -> Fetch:
     if len(places) == 1:
         return itemgetter(slice(places[0], places[0] + 1))
     return itemgetter(*places) if places else lambda values: ()
-
-
-def _numbers_of(shape: Any) -> list[int]:
-    """Return the places of all tensors that are returned."""
-    if isinstance(shape, Place):
-        return [shape.number]
-    items = shape.values() if isinstance(shape, dict) else shape
-    if not isinstance(shape, dict | tuple | list):
-        return []
-    return [number for item in items for number in _numbers_of(item)]

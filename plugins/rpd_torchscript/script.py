@@ -7,88 +7,53 @@ read, the tensors are built from their bytes, and every function is checked befo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
+from rpd_core.errors import EpisodeError, RpdError
 from rpd_torchscript.archive import Archive
-from rpd_torchscript.limits import Refused, damaged, refused
-from rpd_torchscript.pickles import BadPickle, Record, TensorNote, read_pickle
-from rpd_torchscript.program import Program
+from rpd_torchscript.evaluation import Evaluation
+from rpd_torchscript.limits import Forbidden, Meter, contradiction, last_line, naming
+from rpd_torchscript.route import LONGEST, Recorder, Route
 from rpd_torchscript.signature import Loaded, argument_of, leaves_in
-from rpd_torchscript.syntax import BadCode, Library, read_code
-from rpd_torchscript.tensors import TensorShelf, unusual_values
-from rpd_torchscript.values import Module, StoredDict, StoredList
+from rpd_torchscript.syntax import Library, read_code
+from rpd_torchscript.values import Module
 
 _TODAY = 10
 """The version of files that say none."""
+_MOST_ROUTES = 32
 
 
 def load_script(archive: Archive) -> Loaded:
     """Read a TorchScript file without running anything of it."""
-    path, members = archive.path, archive.below_root()
-    if "model.json" in members:
-        raise refused(path, "has the format of PyTorch before 1.4")
-    if members.get("byteorder", b"little") != b"little":
-        raise damaged(path, "its numbers are stored in an unusual order of bytes")
-    try:
-        library = read_code(members, _version(path, members))
-        root = _read_values(path, "data", members)
-        constants = _read_values(path, "constants", members) if "constants.pkl" in members else ()
-    except (BadCode, BadPickle) as error:
-        raise refused(path, f"cannot be read without running it: {error}") from error
-    if not isinstance(root, Module) or not isinstance(constants, tuple):
-        raise damaged(path, "it holds no module")
-    _check_classes(path, library, root)
-    _check_numbers(path, library, root, constants)
-    tensors = [tensor for _, tensor in _tensors(root, constants)]
-    return _loaded(library, root, Program(path, library, constants, root, tensors))
+    with naming(archive.path):
+        script = archive.below_root()
+        members = script.members
+        if "model.json" in members:
+            raise Forbidden("has the format of PyTorch before 1.4")
+        if members.get("byteorder", b"little") != b"little":
+            raise contradiction("its numbers are stored in an unusual order of bytes")
+        library = read_code(members, _version(members))
+        root = script.values("data")
+        constants = script.values("constants") if "constants.pkl" in members else ()
+        if not isinstance(root, Module) or not isinstance(constants, tuple):
+            raise contradiction("it holds no module")
+        library = replace(library, constants=constants)
+        _check_classes(library, root)
+        _check_numbers(library, root)
+    starts = {tensor.untyped_storage().data_ptr() for _, tensor in _tensors(root, constants)}
+    return _loaded(Program(archive.path, library, root, frozenset(starts - {0})))
 
 
-def _version(path: Path, members: Mapping[str, bytes]) -> int:
+def _version(members: Mapping[str, bytes]) -> int:
     text = (members.get("version") or members.get(".data/version", b"")).strip()
-    if not text:
-        return _TODAY
-    if not text.isdigit() or len(text) > 9:
-        raise damaged(path, "its version is no number")
-    return int(text)
-
-
-def _read_values(path: Path, name: str, members: Mapping[str, bytes]) -> Any:
-    note = read_pickle(members[f"{name}.pkl"])
-    return _Values(TensorShelf(name, members)).convert(note)
-
-
-class _Values:
-    """Turns what a pickle says into modules, tensors, and lists that nobody may change."""
-
-    def __init__(self, shelf: TensorShelf) -> None:
-        self.shelf = shelf
-        self.done: dict[int, tuple[Any, Any]] = {}
-
-    def convert(self, note: Any) -> Any:
-        """Convert a value; what was one object in the file stays one."""
-        if not isinstance(note, Record | TensorNote | list | dict | tuple):
-            return note
-        if id(note) not in self.done:
-            self.done[id(note)] = note, self._made(note)
-        return self.done[id(note)][1]
-
-    def _made(self, note: Any) -> Any:
-        if isinstance(note, TensorNote):
-            return self.shelf.tensor(note)
-        if isinstance(note, Record):
-            made = Module(note.kind)
-            made.attributes = {name: self.convert(value) for name, value in note.state.items()}
-            if "training" in made.attributes:
-                made.attributes["training"] = False
-            return made
-        if isinstance(note, dict):
-            return StoredDict((key, self.convert(value)) for key, value in note.items())
-        items = [self.convert(item) for item in note]
-        return tuple(items) if isinstance(note, tuple) else StoredList(items)
+    if text and (not text.isdigit() or len(text) > 9):
+        raise contradiction("its version is no number")
+    return int(text or _TODAY)
 
 
 def _modules(root: Module) -> Iterator[tuple[str, Module]]:
@@ -103,19 +68,19 @@ def _modules(root: Module) -> Iterator[tuple[str, Module]]:
                 waiting.append((f"{prefix}{name}.", value))
 
 
-def _check_classes(path: Path, library: Library, root: Module) -> None:
+def _check_classes(library: Library, root: Module) -> None:
     for _, module in _modules(root):
         if module.kind not in library.classes:
-            raise damaged(path, f"the code of {module.kind[:200]!r} is missing")
+            raise contradiction(f"the code of {module.kind[:200]!r} is missing")
         if "__setstate__" in library.classes[module.kind].methods:
-            raise refused(path, "has a '__setstate__', which runs while it is loaded")
+            raise Forbidden("has a '__setstate__', which runs while it is loaded")
     kind = library.classes[root.kind]
     if "forward" not in kind.methods:
-        raise Refused(f"{path.name} has no method 'forward', so nothing can be played: add one")
+        raise Forbidden("has no method 'forward', so nothing can be played", "add one")
     if kind.names("__forward_hooks__") or kind.names("__forward_pre_hooks__"):
-        raise Refused(
-            f"{path.name} has hooks on its outermost module, which a loaded file does not run: put "
-            "what they do into forward"
+        raise Forbidden(
+            "has hooks on its outermost module, which a loaded file does not run",
+            "put what they do into forward",
         )
 
 
@@ -149,18 +114,29 @@ def _parameters(library: Library, root: Module) -> dict[str, Tensor]:
     return found
 
 
-def _check_numbers(path: Path, library: Library, root: Module, constants: tuple[Any, ...]) -> None:
+def _check_numbers(library: Library, root: Module) -> None:
     weights = {id(tensor) for tensor in _parameters(library, root).values()}
-    for name, tensor in _tensors(root, constants):
-        unusual = unusual_values(tensor, id(tensor) in weights)
+    for name, tensor in _tensors(root, library.constants):
+        unusual = _unusual(tensor, id(tensor) in weights)
         if unusual:
-            raise Refused(
-                f"{path.name} holds {unusual} in {name[:200]!r}, so its answers mean nothing: save "
-                "a checkpoint from before training went wrong"
+            raise Forbidden(
+                f"holds {unusual} in {name[:200]!r}, so its answers mean nothing",
+                "save a checkpoint from before training went wrong",
             )
 
 
-def _loaded(library: Library, root: Module, program: Program) -> Loaded:
+def _unusual(tensor: Tensor, is_weight: bool) -> str | None:
+    """Return 'NaN' or 'infinite values' if a tensor holds such; masks of 0 and -inf may."""
+    if not tensor.is_floating_point() or bool(torch.isfinite(tensor).all()):
+        return None
+    if bool(torch.isnan(tensor).any()):
+        return "NaN"
+    is_mask = bool(((tensor == 0) | (tensor == -torch.inf)).all())
+    return None if is_mask and not is_weight else "infinite values"
+
+
+def _loaded(program: Program) -> Loaded:
+    library, root = program.library, program.module
     method = library.classes[root.kind].methods["forward"]
     first_default = len(method.args.args) - len(method.args.defaults)
     arguments = [argument_of(item.arg, item.annotation) for item in method.args.args]
@@ -176,5 +152,80 @@ def _loaded(library: Library, root: Module, program: Program) -> Loaded:
             if number
         ),
         returned=leaves_in(method.returns),
-        last=lambda: program.last,
+        last=lambda: tuple(program.last),
     )
+
+
+@dataclass(frozen=True)
+class Program:
+    """The method `forward` of a module that never changes."""
+
+    path: Path
+    library: Library = field(repr=False)
+    module: Module
+    frozen: frozenset[int] = field(repr=False)
+    """Where the memory of weights and constants begins."""
+    routes: dict[Any, Route | None] = field(default_factory=dict, repr=False)
+    """By the shapes of the inputs; None: numbers decide, so every call is checked."""
+    last: list[str] = field(default_factory=list)
+    """The functions at the end of the first output of a call, the last one first."""
+
+    def __call__(self, given: dict[str, Any]) -> Any:
+        """Call `forward` with arguments by name; whatever goes wrong in it becomes one line."""
+        key = tuple(map(_shapes, given.items()))
+        route = self.routes.get(key)
+        try:
+            if route is not None:
+                return route(list(_inputs(given)))
+            with naming(self.path):
+                return self._evaluate(given, key)
+        except RpdError:
+            raise
+        except Exception as error:  # torch raises anything for arguments that do not fit
+            line = f"{self.path.name} cannot be called: {last_line(error)}"
+            raise EpisodeError(line) from error
+
+    def _evaluate(self, given: dict[str, Any], key: Any) -> Any:
+        """Do every step with all checks, and note the way for the next time."""
+        given = _copied(given)  # the code may write to its input
+        inputs = list(_inputs(given))
+        meter = Meter(self.frozen)
+        meter.from_inputs.update(map(id, inputs))
+        records = key not in self.routes and len(self.routes) < _MOST_ROUTES
+        recorder = Recorder(inputs) if records else None
+        evaluation = Evaluation(self.library, meter, recorder)
+        try:
+            result = evaluation.method(self.module, "forward", [], given)
+        except RecursionError as error:
+            raise contradiction("its code is nested too deeply") from error
+        if recorder is not None:
+            self.last[:] = recorder.last_functions(result)
+            repeats = not meter.steered and len(recorder.steps) <= LONGEST
+            self.routes[key] = recorder.route(result) if repeats else None
+        return result
+
+
+def _shapes(value: Any) -> Any:
+    """Return what there is to know of an input besides its numbers."""
+    if type(value) is Tensor:
+        return value.shape, value.dtype, value.stride()
+    if isinstance(value, tuple | list):
+        return tuple(map(_shapes, value))
+    return tuple(map(_shapes, value.items())) if isinstance(value, dict) else value
+
+
+def _inputs(value: Any) -> Iterator[Tensor]:
+    """Return the tensors of the input in order."""
+    if type(value) is Tensor:
+        yield value
+    elif isinstance(value, dict | tuple | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _inputs(item)
+
+
+def _copied(value: Any) -> Any:
+    if type(value) is Tensor:
+        return value.clone()
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    return tuple(map(_copied, value)) if isinstance(value, tuple | list) else value

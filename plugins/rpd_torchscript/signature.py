@@ -99,9 +99,6 @@ def _divide(arguments: list[Argument], parts: Sequence[str], returned: int | Non
     return Signature(tuple(seen), states)
 
 
-# ------------------------------------------------------------- what annotations say
-
-
 def argument_of(name: str, annotation: ast.expr | None) -> Argument:
     """Describe an argument by its annotation in TorchScript's code."""
     outer, inner = _parts(annotation)

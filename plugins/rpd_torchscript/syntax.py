@@ -10,7 +10,9 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+from rpd_core.untrusted.boundary import Refused
 from rpd_torchscript.limits import CODE_BYTES
 
 _DEEPEST = 100
@@ -33,22 +35,15 @@ _STATEMENTS = frozenset(_FIRST.split())
 _LONGEST_NUMBER = 40
 
 
-class BadCode(Exception):
-    """Code that torch would not have written."""
-
-
 @dataclass(frozen=True)
 class Class:
     """A class of the file."""
 
-    path: str
     base: str
     """`Module`, `NamedTuple`, or nothing."""
     methods: dict[str, ast.FunctionDef] = field(repr=False)
     constants: dict[str, ast.expr] = field(repr=False)
     """Values that stand in the class itself: `Final` ones, lists of parameters, hooks."""
-    fields: tuple[str, ...] = ()
-    """Annotated names, in order."""
 
     def names(self, constant: str) -> tuple[str, ...]:
         """Return a list of names that stands in the class, for example of its parameters."""
@@ -65,6 +60,8 @@ class Library:
     functions: dict[str, ast.FunctionDef]
     version: int
     """The version of the file, on which the meaning of some functions depends."""
+    constants: tuple[Any, ...] = ()
+    """Values that the code names by number."""
 
 
 def read_code(members: Mapping[str, bytes], version: int) -> Library:
@@ -75,7 +72,7 @@ def read_code(members: Mapping[str, bytes], version: int) -> Library:
         if name.startswith("code/") and name.endswith(".py")
     }
     if sum(map(len, sources.values())) > CODE_BYTES:
-        raise BadCode(f"its code is longer than {CODE_BYTES >> 20} MB")
+        raise Refused(f"its code is longer than {CODE_BYTES >> 20} MB")
     library = Library({}, {}, version)
     for name, data in sources.items():
         _add(library, name.removeprefix("code/").removesuffix(".py").replace("/", "."), data)
@@ -87,10 +84,9 @@ def _add(library: Library, prefix: str, data: bytes) -> None:
         if isinstance(statement, ast.FunctionDef):
             library.functions[f"{prefix}.{statement.name}"] = statement
         elif isinstance(statement, ast.ClassDef):
-            made = _class(f"{prefix}.{statement.name}", statement)
-            library.classes[made.path] = made
+            library.classes[f"{prefix}.{statement.name}"] = _class(statement)
         elif not isinstance(statement, ast.Import | ast.ImportFrom | ast.Assign):
-            raise BadCode(f"a {type(statement).__name__} stands outside of functions")
+            raise Refused(f"a {type(statement).__name__} stands outside of functions")
 
 
 def parse(data: bytes) -> ast.Module:
@@ -98,28 +94,25 @@ def parse(data: bytes) -> ast.Module:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise BadCode("its code is not UTF-8") from error
+        raise Refused("its code is not UTF-8") from error
     _look_over(text)
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise BadCode(f"its code cannot be parsed ({type(error).__name__})") from error
+        raise Refused(f"its code cannot be parsed ({type(error).__name__})") from error
 
 
-def _class(path: str, node: ast.ClassDef) -> Class:
+def _class(node: ast.ClassDef) -> Class:
     base = node.bases[0].id if node.bases and isinstance(node.bases[0], ast.Name) else ""
-    made = Class(path, base, {}, {})
-    fields = []
+    made = Class(base, {}, {})
     for part in node.body:
         if isinstance(part, ast.FunctionDef):
             made.methods[part.name] = part
-        elif isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
-            fields.append(part.target.id)
-            if part.value is not None:
-                made.constants[part.target.id] = part.value
+        elif isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name) and part.value:
+            made.constants[part.target.id] = part.value
         elif isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Name):
             made.constants[part.targets[0].id] = part.value
-    return Class(path, base, made.methods, made.constants, tuple(fields))
+    return made
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
@@ -127,7 +120,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
     while place < len(text):
         found = _TOKEN.match(text, place)
         if found is None:
-            raise BadCode(f"its code holds {text[place]!r}, which TorchScript does not")
+            raise Refused(f"its code holds {text[place]!r}, which TorchScript does not")
         yield str(found.lastgroup), found.group()
         place = found.end()
 
@@ -144,7 +137,7 @@ def _look_over(text: str) -> None:
             first = False
         _count(word, runs)
         if len(runs) + sum(runs) > _DEEPEST:
-            raise BadCode("its code is nested too deeply")
+            raise Refused("its code is nested too deeply")
         before = kind
 
 
@@ -163,8 +156,8 @@ def _count(word: str, runs: list[int]) -> None:
 def _check_token(kind: str, word: str, before: str, first: bool) -> None:
     misplaced = not first and word in _STATEMENTS
     if kind == "name" and (word in _FORBIDDEN_WORDS or misplaced):
-        raise BadCode(f"its code says {word!r} where TorchScript does not")
+        raise Refused(f"its code says {word!r} where TorchScript does not")
     if kind == "number" and len(word) > _LONGEST_NUMBER:
-        raise BadCode(f"its code holds a number of {len(word)} digits")
+        raise Refused(f"its code holds a number of {len(word)} digits")
     if kind == "text" and before in ("text", "name", "number"):
-        raise BadCode("its code holds a text where TorchScript has none")
+        raise Refused("its code holds a text where TorchScript has none")

@@ -35,31 +35,14 @@ class StoredDict(dict[Any, Any]):
     """A dictionary that belongs to the module; code may read it, never change it."""
 
 
-class Uninitialized:
-    """The value of a variable on a way that ends in an exception."""
-
-
 def kind_of(value: Any) -> str:
     """Return what a value is, in words for an error."""
     return f"a tensor of {value.dtype}" if isinstance(value, Tensor) else type(value).__name__
 
 
-def check_int(value: Any) -> int:
-    """Return a value that is a whole number."""
-    if type(value) is not int:
-        raise Fault(f"a whole number is needed where the code has {kind_of(value)}")
-    return value
-
-
-def check_number(value: Any) -> int | float | bool:
-    """Return a value that is a number."""
-    if type(value) not in (int, float, bool):
-        raise Fault(f"a number is needed where the code has {kind_of(value)}")
-    return value  # type: ignore[no-any-return]
-
-
-def check_tensor(value: Any) -> Tensor:
-    """Return a value that is a tensor."""
-    if type(value) is not Tensor:
-        raise Fault(f"a tensor is needed where the code has {kind_of(value)}")
-    return value
+def check(value: Any, *kinds: type) -> Any:
+    """Return a value that is of one of some types; a truth value is no whole number."""
+    if isinstance(value, kinds) and (type(value) is not bool or bool in kinds):
+        return value
+    wanted = " or ".join(kind.__name__ for kind in kinds)
+    raise Fault(f"{wanted} is needed where the code has {kind_of(value)}")

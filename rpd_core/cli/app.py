@@ -15,7 +15,7 @@ from rpd_core.cli.catalogue import GROUPS, rpd_commands
 from rpd_core.cli.completion import whole_words
 from rpd_core.cli.streams import reader_has_left
 from rpd_core.config.settings import Group
-from rpd_core.errors import ComponentError, RpdError, one_line
+from rpd_core.errors import ComponentError, RpdError, nearest, one_line
 from rpd_core.plugin.importing import import_attribute
 from rpd_core.plugin.protocols import Component
 from rpd_core.plugin.registry import Registration, installed
@@ -188,6 +188,7 @@ def _complain(text: str) -> int:
 
 
 _EXTRA = re.compile(r"Got unexpected extra arguments? ?(?:\(s\) )?\((.*)\)")
+_UNKNOWN = re.compile(r"No such command '(.*)'")
 _CHOICES = {"--env": "environment", "--policy": "policy"}
 """Options whose value people type without them, and the kind of component that it selects."""
 
@@ -197,6 +198,10 @@ def sentence(error: Any) -> str:
     message = str(error.format_message())
     extra = _EXTRA.search(message)
     context = getattr(error, "ctx", None)
+    unknown = _UNKNOWN.match(message)
+    if unknown is not None:
+        known = [one.component.name for one in installed().of_kind("command")]
+        return f"{message}{nearest(unknown[1], known) or ' rpd --help lists those there are.'}"
     if extra is None or context is None:
         return f"{message} Try --help."
     word = extra[1].split(" ")[0]

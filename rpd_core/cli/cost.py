@@ -65,27 +65,27 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Work:
+class Remaining:
     """Episodes that are to be played."""
 
     suite: int
     pruned: int
 
 
-def _whole_work(settings: Settings) -> Work:
+def _whole_work(settings: Settings) -> Remaining:
     """Return all episodes of a run."""
     rankings = len(settings.measures) + settings.random_rankings
     points = len(settings.shares) * settings.test_episodes
     pruned = round(rankings * points * _played_share(settings)) + points  # and the deletion
     pruned += len(THRESHOLDS) * (BATCH + 2) * settings.confirm_episodes  # trimmed and confirmed
-    return Work(settings.episodes, pruned)
+    return Remaining(settings.episodes, pruned)
 
 
-def sweep_work(settings: Settings, rankings: int) -> Work:
+def sweep_work(settings: Settings, rankings: int) -> Remaining:
     """Return the episodes of a run that ends with the curves of some rankings."""
     several = rankings + settings.random_rankings
     points = len(settings.shares) * settings.test_episodes
-    return Work(settings.episodes, round(several * points * _played_share(settings)))
+    return Remaining(settings.episodes, round(several * points * _played_share(settings)))
 
 
 def _played_share(settings: Settings) -> float:
@@ -94,7 +94,9 @@ def _played_share(settings: Settings) -> float:
     return ADAPTIVE if adaptive else 1.0
 
 
-def work_left(settings: Settings, directory: RunDirectory, parts: PartRange | None = None) -> Work:
+def work_left(
+    settings: Settings, directory: RunDirectory, parts: PartRange | None = None
+) -> Remaining:
     """Return the episodes of a run that its directory does not hold; a suite may grow to its most.
 
     Of the pruned ones nothing is known before the rankings are. Of a range of parts, only these
@@ -108,7 +110,7 @@ def work_left(settings: Settings, directory: RunDirectory, parts: PartRange | No
     return dataclasses.replace(whole, suite=sum(last - first + 1 for first, last in gaps))
 
 
-def estimate(setup: Setup, workers: int, work: Work | None = None) -> Cost:
+def estimate(setup: Setup, workers: int, work: Remaining | None = None) -> Cost:
     """Play a few mutant episodes in this process, store nothing, and scale up."""
     return scaled(setup, probe_here(setup), work or _whole_work(setup.config.settings), workers)
 
@@ -125,7 +127,7 @@ def probe_here(setup: Setup) -> Probed:
         close_players()
 
 
-def _foresee(session: Session, work: Work, workers: int) -> Cost:
+def _foresee(session: Session, work: Remaining, workers: int) -> Cost:
     """Have a few mutant episodes played by those who will do the work, and scale up.
 
     Few episodes side by side are slower than many, so that more are tried before a run counts as
@@ -159,7 +161,7 @@ def _probe(session: Session, job: SuiteChunk) -> Probed:
     return answers[0]  # type: ignore[no-any-return]
 
 
-def scaled(setup: Setup, probed: Probed, work: Work, workers: int) -> Cost:
+def scaled(setup: Setup, probed: Probed, work: Remaining, workers: int) -> Cost:
     """Return what some work would cost, from what a few episodes did."""
     settings, suite = setup.config.settings, probed.chunk.suite
     count = len(suite.episodes)
@@ -215,7 +217,7 @@ DECLINED = 130
 """Exit code where somebody would rather not: as after Ctrl-C."""
 
 
-def consider(session: Session, work: Work, workers: int, display: Display) -> None:
+def consider(session: Session, work: Remaining, workers: int, display: Display) -> None:
     """Play a few episodes to see what a run will cost; warn where that is much, and ask.
 
     Whatever is wrong with the episodes is found, and said, by the run itself.

@@ -11,6 +11,7 @@ from rpd_core.cli.completion import complete_kind, complete_name
 from rpd_core.cli.streams import output_for_the_answer
 from rpd_core.cli.work import guarded
 from rpd_core.errors import ConfigError
+from rpd_core.plugin.kinds import KINDS
 
 
 def _names_of_the_kind(ctx: typer.Context) -> list[tuple[str, str]]:
@@ -20,9 +21,7 @@ def _names_of_the_kind(ctx: typer.Context) -> list[tuple[str, str]]:
 def describe_command(
     kind: Annotated[
         str,
-        typer.Argument(
-            help="Kind of component, for example measure.", autocompletion=complete_kind
-        ),
+        typer.Argument(help=f"One of: {', '.join(KINDS)}.", autocompletion=complete_kind),
     ],
     name: Annotated[
         str,
@@ -45,6 +44,8 @@ def describe_command(
         with output_for_the_answer(), guarded(name, stall_timeout):
             about = _about_policy(name, env, episodes, seed, trust_policy)
         _show_policy(about, as_json)
+    elif env is not None:
+        raise ConfigError(f"--env is for policies, not for kind {kind!r}: leave it out")
     else:
         _show_component(kind, name, as_json)
 

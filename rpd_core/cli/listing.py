@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from rpd_core.cli.text import say
-from rpd_core.results.records import TOO_FEW
+from rpd_core.results.records import TOO_FEW, further_columns
 from rpd_core.results.words import cut, shortened
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ def print_list(
         "reach": [_reach(row) for row in rows],
         "m+k": [f"{row.episodes_mutated}+{row.episodes_kept}" for row in rows],
     }
+    for one in further_columns():
+        columns[one.heading] = [one.words(getattr(row, one.name)) for row in rows]
     if not scores:
         del columns["score"]
     say(console, title, style="bold")

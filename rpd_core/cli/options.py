@@ -16,7 +16,7 @@ from rpd_core.cli.config_file import read_config
 from rpd_core.cli.shared import reporting
 from rpd_core.config.settings import USED, Group, Scope, Setting, Settings, declared
 from rpd_core.errors import ConfigError
-from rpd_core.plugin.registry import installed
+from rpd_core.plugin.registry import finishing, installed
 from rpd_core.plugin.specs import number, whole_number
 
 T = TypeVar("T", int, float)
@@ -196,12 +196,12 @@ def with_finish(command: Command) -> Command:
                 bool,
                 typer.Option(
                     f"--{name}/--no-{name}",
-                    help=f"At the end: {summary[0].lower()}{summary[1:]}.",
+                    help=f"At the end of the run, do the work of rpd {name} as well.",
                     rich_help_panel=WHERE,
                 ),
             ],
         )
-        for name, summary in _finishing().items()
+        for name in finishing(installed())
     ]
     set_parameters(command, command, own, added)
     return command
@@ -209,13 +209,7 @@ def with_finish(command: Command) -> Command:
 
 def taken_finish(settings: dict[str, Any]) -> tuple[str, ...]:
     """Take what is to be done after a run out of the keywords of a command."""
-    return tuple(name for name in _finishing() if settings.pop(f"{_FINISH}{name}"))
-
-
-def _finishing() -> dict[str, str]:
-    """Return the commands that do something after a run, each with what it does."""
-    found = [one.component for one in installed().of_kind("command") if one.ready]
-    return {one.name: one.summary for one in found if one.after_run}
+    return tuple(name for name in finishing(installed()) if settings.pop(f"{_FINISH}{name}"))
 
 
 @functools.cache

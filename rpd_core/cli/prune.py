@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rpd_core.cli import options, shared
-from rpd_core.cli.run import call_for, carry_out
+from rpd_core.cli.run import call_for, play_call
 from rpd_core.cli.show import show_answer
 from rpd_core.cli.suite import stored_config
 from rpd_core.cli.work import Work, plays
@@ -57,10 +57,10 @@ def prune_command(
         known = ", ".join(f"{one:g}" for one in THRESHOLDS)
         raise ConfigError(f"no policy is pruned for a fraction of {fraction:g}: there are {known}")
     wanted = {"analysis": analysis, "finish": finish}
-    finished = asked_again(run, options.given(settings), work, wanted)
+    finished, made = asked_again(run, options.given(settings), work, wanted)
     if export is not None:
         certificate = export_pruned(finished, export, fraction)
-    show_answer(finished, as_json)
+    show_answer(finished, as_json, made=tuple(made.values()))
     if export is not None:
         chosen = finished.policy(fraction)
         kept = "" if chosen is None else f"the policy in {counted(chosen.kept, 'state')}, "
@@ -68,12 +68,14 @@ def prune_command(
         shared.errors().print(f"rpd: use it: --policy pruned:{export}", markup=False)
 
 
-def asked_again(run: Path, typed: dict[str, Any], work: Work, asked: dict[str, Any]) -> Run:
+def asked_again(
+    run: Path, typed: dict[str, Any], work: Work, asked: dict[str, Any]
+) -> tuple[Run, dict[str, Path]]:
     """Ask something of a stored suite, which does not grow by it."""
     with shared.progress_bars() as progress:
         typed = {**of_the_latest(run), **typed}
         call = call_for(typed, stored_config(run), work, progress, {**asked, "out": run})
-        return carry_out(call, grow=False)[0]
+        return play_call(call, grow=False)
 
 
 def of_the_latest(run: Path) -> dict[str, int]:

@@ -67,7 +67,7 @@ def rank_command(
     if export is not None:
         write_table(ranking_table(rankings[0], found.counted), export)
     reach = _reach_in(opened, reached)
-    lists = _made_lists(opened, found, rankings, rules, Shown(top, everything, reached), reach)
+    lists = _made_lists(opened, found, rankings, rules, _Rows(top, everything, reached), reach)
     stability: dict[str, Stability | None] = {}
     if not everything:  # states without evidence have no place that could come back
         only = reach.share_of_episodes(found.counted.states.key) > 0 if reached else None
@@ -87,7 +87,7 @@ def rank_command(
 
 
 @dataclass(frozen=True)
-class Shown:
+class _Rows:
     """Which rows of a list are shown."""
 
     top: int
@@ -96,7 +96,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Listed:
+class _List:
     """The list by one measure."""
 
     facts: ListFacts
@@ -151,9 +151,9 @@ def _made_lists(
     found: Analysis,
     rankings: list[Ranking],
     rules: Rules,
-    shown: Shown,
+    shown: _Rows,
     reach: Reach,
-) -> dict[str, Listed]:
+) -> dict[str, _List]:
     """Return the list by each ranking, and what it holds."""
     from rpd_core.analysis.decisions import decide, judge_in_looks
     from rpd_core.results.decisions import decision_rows, list_facts
@@ -168,7 +168,7 @@ def _made_lists(
         unreached = len(judged.listed(shown.everything)) - len(whole)
         facts = list_facts(judged, rules.evidence, rules.margin, names.note)
         rows = decision_rows(judged, whole[: shown.top], found.stored, names)
-        lists[ranking.name] = Listed(facts, rows, unreached)
+        lists[ranking.name] = _List(facts, rows, unreached)
     return lists
 
 
@@ -181,7 +181,7 @@ def _comes_back(
     return Recurrence(found, measure, rules.evidence, only=only).stability()
 
 
-def _show_stability(stability: Stability | None, listed: Listed) -> None:
+def _show_stability(stability: Stability | None, listed: _List) -> None:
     """Print whether a list comes back."""
     from rpd_core.cli.text import say
     from rpd_core.results.sentences import stability_words
@@ -190,7 +190,7 @@ def _show_stability(stability: Stability | None, listed: Listed) -> None:
     say(shared.answers(), stability_words(stability, facts))
 
 
-def _show_list(name: str, listed: Listed, condition: str) -> None:
+def _show_list(name: str, listed: _List, condition: str) -> None:
     """Print the list by one measure, or why there is none."""
     from rpd_core.cli.listing import legend, list_title, print_list
     from rpd_core.cli.text import say

@@ -43,8 +43,8 @@ def refine_command(
         )
     typed = options.given({"rounds": rounds, "refine_episodes": refine_episodes})
     asked = {"analysis": analysis, "finish": options.taken_finish(finish)}
-    finished = asked_again(run, typed, work, asked)
-    show_answer(finished, as_json)
+    finished, made = asked_again(run, typed, work, asked)
+    show_answer(finished, as_json, made=tuple(made.values()))
     if not any(one.shrunk for one in finished.summary.rounds):
         shared.show_note(_nothing_smaller(finished))
 

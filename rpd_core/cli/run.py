@@ -72,13 +72,13 @@ def run_command(
         estimated = _estimate_of(call) if dry_run else None
         profiler = _profiler_for(profile and not dry_run)
         asking = None if yes else progress
-        done = None if dry_run else carry_out(call, ask=asking, profiler=profiler)
+        done = None if dry_run else play_call(call, ask=asking, profiler=profiler)
     if estimated is not None:
         _show_estimate(*estimated, as_json)
     elif done is not None:
         finished, made = done
         found = None if profiler is None else profiler.found()
-        show_answer(finished, as_json, page=made.get("report"), profile=found)
+        show_answer(finished, as_json, made=tuple(made.values()), profile=found)
 
 
 def _profiler_for(wanted: bool) -> Profiler | None:
@@ -118,7 +118,7 @@ def _based_on(config: Path, trust: bool, typed: dict[str, Any]) -> dict[str, Any
     return stored_request(directory, None, trust, typed)
 
 
-def carry_out(
+def play_call(
     call: Call,
     grow: bool = True,
     ask: Display | None = None,

@@ -13,9 +13,7 @@ from rpd_core.results.runs import RUNS, RunRow, age_in_words, list_runs
 
 
 def runs_command(
-    folder: Annotated[
-        Path, typer.Argument(metavar="[DIR]", help="Folder that holds them; default: runs.")
-    ] = RUNS,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder that holds them.")] = RUNS,
     as_json: options.Json = False,
 ) -> None:
     """List runs: what differs between them, how far each is, its age and its size."""

@@ -68,9 +68,9 @@ def print_answer(
     path: Path,
     others: Sequence[str],
     full: bool = False,
-    page: Path | None = None,
+    made: Sequence[Path] = (),
 ) -> None:
-    """Print what an analysis found; `others` are the analyses beside it, `page` shows it.
+    """Print what an analysis found; `others` are the analyses beside it, `made` files show it.
 
     Where it would take more than one screen, the rules give way, then the table of the sweep, then
     the second lines of long states.
@@ -79,8 +79,8 @@ def print_answer(
     def attempt(screen: Console, room: _Room) -> None:
         _print_body(screen, summary, full, room)
         _print_where(screen, summary, path, others, full)
-        if page is not None:
-            say(screen, f"To look at it, open {page}", copied=True)
+        if made:
+            say(screen, f"To look at it, open {', '.join(map(str, made))}", copied=True)
         say(screen, headline(summary), style="bold")
 
     room = _ROOMS[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,10 +44,10 @@ def show_answer(
     finished: Run,
     as_json: bool,
     full: bool = False,
-    page: Path | None = None,
+    made: Sequence[Path] = (),
     profile: Profile | None = None,
 ) -> None:
-    """Print the answer, where its page is if one was just written, and where the time went."""
+    """Print the answer, what was just made to look at, and where the time went."""
     from rpd_core.cli.screen import print_answer
     from rpd_core.cli.text import profile_lines
     from rpd_core.store.codec import to_plain
@@ -56,6 +57,6 @@ def show_answer(
         shared.print_json({**to_plain(finished.summary), **timed})
     else:
         others = finished.analyses
-        print_answer(shared.answers(), finished.summary, finished.path, others, full, page)
+        print_answer(shared.answers(), finished.summary, finished.path, others, full, made)
     for line in [] if profile is None else profile_lines(profile):
         shared.errors().print(f"rpd: {line}", markup=False, soft_wrap=True)

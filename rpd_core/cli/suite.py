@@ -22,7 +22,7 @@ def suite_command(
     *,
     run: Annotated[
         Path | None,
-        typer.Argument(metavar="[RUN]", help="Run to continue.", autocompletion=complete_run),
+        typer.Argument(metavar="RUN", help="Run to continue.", autocompletion=complete_run),
     ] = None,
     env: options.Env = None,
     policy: options.Policy = None,

@@ -265,6 +265,12 @@ class Registry:
         )
 
 
+def finishing(registry: Registry) -> list[str]:
+    """Return the names of the commands that do something at the end of a run."""
+    found = [one.component for one in registry.of_kind("command") if one.ready]
+    return [one.name for one in found if one.after_run]
+
+
 @lru_cache(maxsize=1)
 def installed() -> Registry:
     """Return the registry of everything installed, found once per process."""

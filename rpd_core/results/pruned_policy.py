@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 import json
 import tempfile
-import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -38,6 +36,11 @@ from rpd_core.plugin.protocols import (
 from rpd_core.plugin.protocols.optional import DescribesItself
 from rpd_core.plugin.registry import installed
 from rpd_core.results.export import FORMAT, Certificate
+from rpd_core.untrusted.arrays import read_array
+from rpd_core.untrusted.boundary import Flaw, printable
+from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.files import check_regular
+from rpd_core.untrusted.zips import BoundedZip
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import (
@@ -77,11 +80,8 @@ class PrunedFile:
 
     def about(self) -> Json:
         """Read what the file says of itself."""
-        with _reading(self.path), zipfile.ZipFile(self.path) as archive:
-            entries = archive.infolist()
-            if sum(entry.file_size for entry in entries) > _LARGEST or len(entries) > _MOST_MEMBERS:
-                raise SpecError(f"{str(self.path)!r} unpacks to more than 2 GB: refused")
-            about: Json = json.loads(_member(archive, "pruned.json"))
+        with _opened(self.path) as archive:
+            about: Json = json.loads(archive.read("pruned.json"))
             if about.get("format") != FORMAT:
                 raise SpecError(
                     f"{str(self.path)!r} has format {about.get('format')!r}; {FORMAT} is needed"
@@ -109,18 +109,14 @@ class PrunedFile:
         said = {key: str(about.get(key)) for key in shown}
         try:
             said["certificate"] = str(Certificate(**about["certificate"]))
-        except (KeyError, TypeError, ValueError):  # an older file, or one that was tampered with
+        except (KeyError, TypeError, ValueError, ArithmeticError):  # older, or forged
             said["certificate"] = "none"
         return said
 
     def load(self, facts: Facts) -> Policy:
         """Put policy, abstraction and default action together again."""
         about = self.about()
-        with (
-            _reading(self.path),
-            zipfile.ZipFile(self.path) as archive,
-            tempfile.TemporaryDirectory() as folder,
-        ):
+        with _opened(self.path) as archive, tempfile.TemporaryDirectory() as folder:
             kept, ranked = (_keys(archive, name) for name in ("keys.npy", "ranked.npy"))
             files = {
                 place: _extract(archive, one["member"], folder)
@@ -147,46 +143,46 @@ class PrunedFile:
 
 
 @contextmanager
+def _opened(path: Path) -> Iterator[BoundedZip]:
+    """Open a file for as long as it is read."""
+    with _reading(path), path.open("rb") as stream:
+        archive = BoundedZip(stream, Budget(_LARGEST))
+        if archive.size() > _LARGEST or len(archive.names) > _MOST_MEMBERS:
+            raise SpecError(f"{str(path)!r} unpacks to more than 2 GB: refused")
+        yield archive
+
+
+@contextmanager
 def _reading(path: Path) -> Iterator[None]:
     """Turn whatever a damaged file makes Python raise into one line."""
-    if path.exists() and not path.is_file():  # reading a device or a pipe may never end
-        raise SpecError(f"{str(path)!r} is not an ordinary file: check the path")
+    name = printable(str(path), 300)
     try:
+        check_regular(path, "check the path")
         yield
-    except FileNotFoundError:
-        raise SpecError(f"{str(path)!r} does not exist: check the path") from None
+    except Flaw as error:
+        raise SpecError(f"{name!r} is not an exported pruned policy: {error}") from error
     except RpdError:
         raise
     except Exception as error:  # a crafted file makes zipfile, zlib, NumPy and JSON raise anything
-        raise SpecError(
-            f"{str(path)!r} is not an exported pruned policy ({one_line(error)[:300]})"
-        ) from error
+        reason = printable(one_line(error), 300)
+        raise SpecError(f"{name!r} is not an exported pruned policy ({reason})") from error
 
 
-def _member(archive: zipfile.ZipFile, name: str) -> bytes:
-    """Read a member, no further than it says it goes."""
-    with archive.open(name) as stream:
-        return stream.read(archive.getinfo(name).file_size)
+def _keys(archive: BoundedZip, name: str) -> KeyArray:
+    """Return the state keys in a member."""
+    keys = read_array(name, archive.read(name))
+    if keys.dtype.str != "<u8" or keys.ndim != 1:
+        raise ValueError(f"{name} holds {keys.dtype} {keys.shape}, not a row of state keys")
+    return keys
 
 
-def _keys(archive: zipfile.ZipFile, name: str) -> KeyArray:
-    """Read state keys; the array's header must fit the bytes that are there."""
-    stream = io.BytesIO(_member(archive, name))
-    np.lib.format.read_magic(stream)
-    shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
-    content = stream.read()
-    if dtype.str != "<u8" or list(shape) != [len(content) // 8]:
-        raise ValueError(f"{name} holds {dtype} {shape}, not a row of state keys")
-    return np.frombuffer(content, dtype=np.uint64)
-
-
-def _extract(archive: zipfile.ZipFile, name: str, folder: str) -> Path:
+def _extract(archive: BoundedZip, name: str, folder: str) -> Path:
     """Write an input file below a folder, and never elsewhere."""
     target = (Path(folder) / name).resolve()
     if not target.is_relative_to(Path(folder).resolve()):
         raise SpecError(f"the pruned policy holds a file outside its folder, {name!r}: refused")
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(_member(archive, name))
+    target.write_bytes(archive.read(name))
     return target
 
 

@@ -272,6 +272,18 @@ def decision_columns() -> tuple[Column, ...]:
     )
 
 
+_ARRANGED = {
+    "rank", "state", "policy_action", "default_action", "risk_mutated", "risk_kept", "effect",
+    "reached", "verdict",
+}  # fmt: skip
+"""Columns that the terminal and the page draw in a way of their own."""
+
+
+def further_columns() -> tuple[Column, ...]:
+    """Return the columns that the terminal and the page append as they are."""
+    return tuple(one for one in decision_columns() if one.name not in _ARRANGED)
+
+
 @dataclass(frozen=True)
 class ListFacts:
     """What the list of decisions holds, and what it leaves out."""

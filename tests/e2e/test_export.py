@@ -70,6 +70,19 @@ def test_an_exported_policy_carries_its_decisions_and_what_it_promises(exported)
     assert PrunedFile(path).describe()["certificate"].startswith("mean return at least")
 
 
+def test_a_promise_that_was_tampered_with_is_left_out(exported, tmp_path):
+    forged = tmp_path / "forged.rpd"
+    with zipfile.ZipFile(exported[0]) as old, zipfile.ZipFile(forged, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "pruned.json":
+                about = json.loads(content)
+                about["certificate"]["return_bound"] = 10**400  # no float is as large
+                content = json.dumps(about).encode()
+            new.writestr(name, content)
+    assert PrunedFile(forged).describe()["certificate"] == "none"
+
+
 def test_it_can_be_analysed_like_any_other_policy(exported, cli):
     path, confirmed = exported
     told = cli("describe", "policy", f"pruned:{path}", "--env", "cartpole", "--json")

@@ -104,7 +104,7 @@ def test_the_command_line_tells_on_standard_error_and_in_json(
         profilers.append(profiler)
         return finished, {}
 
-    monkeypatch.setattr("rpd_core.cli.run.carry_out", carry_out)
+    monkeypatch.setattr("rpd_core.cli.run.play_call", carry_out)
     result = rpd_command("run", "--env", "cartpole", "--profile", "--json")
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)

@@ -57,7 +57,8 @@ def draw_rounds(data: _RoundsData) -> Figure:
     last = max([0, *(one.number for one in data.rounds), *data.silent])
     for axes in (left, right):
         axes.set_xlim(-0.4, last + 0.4)
-        axes.set_ylim(0, 1.12 * axes.dataLim.y1)
+        if axes.lines:  # else every round found nothing smaller
+            axes.set_ylim(0, 1.12 * axes.dataLim.y1)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel("round of refining")
         for number in data.silent:

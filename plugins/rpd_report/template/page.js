@@ -131,6 +131,7 @@
       cell("n c-reached", "reached", reachedWords(rows.reached[row])),
       cell("n c-episodes", "episodes", `${rows.episodesMutated[row]} + ${rows.episodesKept[row]}`),
       keptCell(row),
+      ...rows.further.map((one) => cell(`c-${one.name}`, one.heading, one.texts[one.at[row]])),
     );
     return line;
   }
@@ -159,7 +160,8 @@
       if (filter.startsWith("verdict:") && text("verdict", row) !== filter.slice(8)) continue;
       order.push(row);
     }
-    const value = SORTED[table.key];
+    const further = table.rows.further.find((one) => one.name === table.key);
+    const value = further ? (row) => further.texts[further.at[row]] : SORTED[table.key];
     const way = table.down ? -1 : 1;
     if (table.key !== "rank" || table.down) {
       const values = new Map(order.map((row) => [row, value(row)]));

@@ -1,4 +1,7 @@
-"""Rules for the layers of networks: every size is worked out before torch is asked."""
+"""Rules for the layers of networks: the work and the size of a result, before torch is asked.
+
+Torch compares the shapes of inputs and weights itself, except in recurrent layers.
+"""
 
 from __future__ import annotations
 
@@ -44,9 +47,6 @@ def product(meter: Meter, given: Given) -> None:
     meter.worked(stacks * rows * columns * inner)
 
 
-# ------------------------------------------------------------------ convolution, pooling
-
-
 def _spread(value: Any, axes: int, low: int, what: str) -> list[int]:
     """Return one number for each axis, each within its bounds."""
     numbers = [value] if type(value) is int else list(value)
@@ -62,22 +62,14 @@ def convolution(meter: Meter, given: Given) -> None:
     axes = len(kernel) - 2
     if given.get("transposed"):
         raise Forbidden("uses a transposed convolution, which rpd does not run")
-    if axes not in (1, 2, 3) or len(picture) not in (axes + 1, axes + 2):
+    if axes not in (1, 2, 3) or len(picture) not in (axes + 1, axes + 2) or 0 in kernel:
         raise Fault(f"a convolution of {tuple(kernel)} does not fit the shape {tuple(picture)}")
-    if 0 in kernel or 0 in picture[-axes - 1 :]:
-        raise Fault("a convolution has no numbers to work on")
-    if not 1 <= given["groups"] <= picture[-axes - 1]:
-        raise Fault(f"a convolution in {given['groups']} groups is not to be had")
     steps = _spread(given["stride"], axes, 1, "stride")
     gaps = _spread(given["dilation"], axes, 1, "dilation")
     windows = [gap * (size - 1) + 1 for gap, size in zip(gaps, kernel[2:], strict=True)]
     edges = _edges(given["padding"], windows)
-    places = 1
-    for axis in range(axes):
-        free = picture[axis - axes] + 2 * edges[axis] - windows[axis]
-        if free < 0:
-            raise Fault("a convolution's window is larger than the picture")
-        places *= free // steps[axis] + 1
+    free = [picture[i - axes] + 2 * edges[i] - windows[i] for i in range(axes)]
+    places = prod(max(free[i], 0) // steps[i] + 1 for i in range(axes))
     lanes = picture[0] if len(picture) == axes + 2 else 1
     check_count(lanes * kernel[0] * places)
     check_count(picture[-axes - 1] * prod(kernel[2:]) * places)
@@ -86,12 +78,8 @@ def convolution(meter: Meter, given: Given) -> None:
 
 def _edges(padding: Any, windows: list[int]) -> list[int]:
     """Return the most that is added on each side of a picture."""
-    if padding == "valid":
-        return [0] * len(windows)
-    if padding == "same":
+    if isinstance(padding, str):  # "valid" or "same"
         return [window // 2 + 1 for window in windows]
-    if isinstance(padding, str):
-        raise Fault("a convolution is padded in an unknown way")
     return _spread(padding, len(windows), 0, "padding")
 
 
@@ -99,22 +87,13 @@ def pooling(axes: int) -> Rule:
     """Return the rule of a pooling layer over so many axes."""
 
     def rule(meter: Meter, given: Given) -> None:
-        picture = _pooled(given["self"], axes)
+        picture = given["self"].shape
         window = _spread(given["kernel_size"], axes, 1, "window")
         steps = _spread(given["stride"], axes, 1, "stride") if given["stride"] else window
         edges = _spread(given["padding"], axes, 0, "padding")
-        gaps = _spread(given.get("dilation", 1), axes, 1, "dilation")
-        if given.get("divisor_override") == 0:
-            raise Fault("a pooling layer divides by zero")
-        if any(2 * edge > width for edge, width in zip(edges, window, strict=True)):
-            raise Fault(f"a pooling window of {window} has a padding of {edges}")
-        sizes = [
-            (picture[i - axes] + 2 * edges[i] - gaps[i] * (window[i] - 1) - 1) // steps[i] + 2
-            for i in range(axes)
-        ]
-        if min(sizes) < 1:
-            raise Fault("a pooling window is larger than the picture")
-        count = prod(picture[:-axes]) * prod(sizes)
+        sides = [side + 2 * edge for side, edge in zip(picture[-axes:], edges, strict=True)]
+        places = [side // step + 2 for side, step in zip(sides, steps, strict=True)]
+        count = prod(picture[:-axes]) * prod(places)
         check_count(count)
         meter.worked(count * prod(window))
 
@@ -125,78 +104,35 @@ def adaptive_pooling(axes: int) -> Rule:
     """Return the rule of a pooling layer that makes pictures of a certain size."""
 
     def rule(meter: Meter, given: Given) -> None:
-        picture = _pooled(given["self"], axes)
+        picture = given["self"].shape
         sizes = _spread(given["output_size"], axes, 1, "size")
         check_sizes([*picture[:-axes], *sizes])
-        windows = [picture[i - axes] // sizes[i] + 2 for i in range(axes)]
+        windows = [side // size + 2 for side, size in zip(picture[-axes:], sizes, strict=True)]
         meter.worked(prod(picture[:-axes]) * prod(sizes) * prod(windows))
 
     return rule
 
 
-def _pooled(picture: Tensor, axes: int) -> tuple[int, ...]:
-    if picture.dim() not in (axes + 1, axes + 2) or 0 in picture.shape[-axes:]:
-        raise Fault(f"pooling over {axes} axes does not fit shape {tuple(picture.shape)}")
-    return tuple(picture.shape)
-
-
 def padded(meter: Meter, given: Given) -> None:
     """Bound a tensor that gets wider at its edges."""
-    tensor, edges = given["self"], given["pad"]
-    if len(edges) % 2 or len(edges) > 2 * tensor.dim():
-        raise Fault(f"shape {tuple(tensor.shape)} is not padded by {list(edges)[:9]}")
-    if any(abs(edge) > _WIDEST for edge in edges):
-        raise Fault("a tensor is padded too much")
-    mode = given.get("mode", "constant")
-    if mode not in ("constant", "reflect", "replicate", "circular"):
-        raise Fault("a tensor is padded in an unknown way")
-    if 0 in tensor.shape and mode != "constant":
-        raise Fault("an empty tensor is padded")
-    sizes = list(tensor.shape)
+    sizes, edges = list(given["self"].shape), given["pad"]
+    if len(edges) % 2 or len(edges) > 2 * len(sizes) or any(abs(e) > _WIDEST for e in edges):
+        raise Fault(f"shape {tuple(sizes)} is not padded by {list(edges)[:9]}")
     for place in range(len(edges) // 2):
         sizes[-place - 1] += edges[2 * place] + edges[2 * place + 1]
     check_sizes(sizes)
 
 
-# --------------------------------------------------------------- normalisation, dropout
-
-
-def normalised_channels(meter: Meter, given: Given) -> None:
-    """Check batch, instance and group normalisation: one weight for each channel."""
-    picture = given["input"]
+def normalised(meter: Meter, given: Given) -> None:
+    """Check that a layer normalises every lane by itself, and keeps its statistics as they are."""
     if given.get("training"):
         raise Forbidden(
             "normalises over the lanes of a batch ('aten::batch_norm' in training mode), so that "
             "an episode would depend on the others; call eval() before saving it"
         )
-    if picture.dim() < 2:
-        raise Fault(f"shape {tuple(picture.shape)} has no channels to normalise")
-    channels = picture.size(1)
-    statistics = [given.get("running_mean"), given.get("running_var")]
-    for values in (given["weight"], given["bias"], *statistics):
-        if values is not None and tuple(values.shape) != (channels,):
-            raise Fault(f"{tuple(values.shape)} numbers normalise {channels} channels")
-    known = sum(values is not None for values in statistics)
-    if given.get("use_input_stats"):
-        if known:
-            raise Forbidden("changes its own statistics when it is called ('aten::instance_norm')")
-    elif "running_mean" in given and known < 2:
-        raise Fault("a normalisation lacks its statistics")
-    groups = given.get("num_groups", 1)
-    if groups < 1 or not channels or channels % groups:
-        raise Fault(f"{channels} channels are not normalised in {groups} groups")
-    meter.worked(_NORMALISING * picture.numel())
-
-
-def normalised_rows(meter: Meter, given: Given) -> None:
-    """Check layer and root-mean-square normalisation: weights of the shape of a row."""
-    tensor, sizes = given["input"], list(given["normalized_shape"])
-    if not sizes or list(tensor.shape[-len(sizes) :]) != sizes:
-        raise Fault(f"shape {tuple(tensor.shape)} is not normalised over {sizes[:9]}")
-    for values in (given["weight"], given.get("bias")):
-        if values is not None and list(values.shape) != sizes:
-            raise Fault(f"weights of {tuple(values.shape)} normalise {sizes[:9]}")
-    meter.worked(_NORMALISING * tensor.numel())
+    if given.get("use_input_stats") and given["running_mean"] is not None:
+        raise Forbidden("changes its own statistics when it is called ('aten::instance_norm')")
+    meter.worked(_NORMALISING * given["input"].numel())
 
 
 def dropout(meter: Meter, given: Given) -> None:
@@ -208,21 +144,9 @@ def dropout(meter: Meter, given: Given) -> None:
         )
 
 
-# ------------------------------------------------------------------------- recurrence
-
-
 def _check_shape(tensor: Tensor | None, *shape: int) -> None:
     if tensor is not None and tuple(tensor.shape) != shape:
         raise Fault(f"a recurrent layer has {tuple(tensor.shape)} numbers where it needs {shape}")
-
-
-def _states(given: Given, gates: int) -> list[Tensor]:
-    """Return the hidden states: two of an LSTM, which has four gates, one of the others."""
-    states = given["hx"]
-    hidden = list(states) if isinstance(states, list | tuple) else [states]
-    if len(hidden) != (2 if gates == 4 else 1) or not all(state.numel() for state in hidden):
-        raise Fault(f"a recurrent layer does not take {len(hidden)} such hidden states")
-    return hidden
 
 
 def recurrent_layers(gates: int) -> Rule:
@@ -232,7 +156,10 @@ def recurrent_layers(gates: int) -> Rule:
         sequence, weights = given["input"], list(given["params"])
         if given["train"] and given["dropout"]:
             raise Forbidden("leaves numbers out at random (a recurrent layer in training mode)")
-        hidden = _states(given, gates)
+        states = given["hx"]
+        hidden = list(states) if isinstance(states, list | tuple) else [states]
+        if len(hidden) != (2 if gates == 4 else 1) or not all(state.numel() for state in hidden):
+            raise Fault(f"a recurrent layer does not take {len(hidden)} such hidden states")
         layers, ways = given["num_layers"], 2 if given["bidirectional"] else 1
         each = 4 if given["has_biases"] else 2
         if not 1 <= layers <= _MOST_LAYERS or len(weights) != layers * each * ways:
@@ -257,22 +184,9 @@ def recurrent_layers(gates: int) -> Rule:
     return rule
 
 
-def recurrent_cell(gates: int) -> Rule:
-    """Return the rule of a recurrent cell with so many gates."""
-
-    def rule(meter: Meter, given: Given) -> None:
-        rows, hidden = given["input"], _states(given, gates)
-        if rows.dim() != 2 or hidden[0].dim() != 2 or not rows.numel():
-            raise Fault(f"a recurrent cell does not take shape {tuple(rows.shape)}")
-        lanes, size = hidden[0].shape
-        _check_shape(rows, lanes, rows.size(1))
-        for state in hidden:
-            _check_shape(state, lanes, size)
-        _check_shape(given["w_ih"], gates * size, rows.size(1))
-        _check_shape(given["w_hh"], gates * size, size)
-        for bias in (given["b_ih"], given["b_hh"]):
-            _check_shape(bias, gates * size)
-        check_count(lanes * gates * size)
-        meter.worked(lanes * (given["w_ih"].numel() + given["w_hh"].numel()))
-
-    return rule
+def recurrent_cell(meter: Meter, given: Given) -> None:
+    """Count the products of a recurrent cell; torch makes it of ordinary functions."""
+    rows, inner, outer = given["input"], given["w_ih"], given["w_hh"]
+    lanes = prod(rows.shape[:-1])
+    check_count(lanes * max(inner.size(0), outer.size(0)))
+    meter.worked(lanes * (inner.numel() + outer.numel()))

@@ -105,11 +105,6 @@ class Overload:
     operator: Any
     parameters: tuple[Parameter, ...]
 
-    @classmethod
-    def of(cls, operator: Any) -> Overload:
-        """Read the schema of one of torch's overloads."""
-        return cls(operator, tuple(map(Parameter.of, operator._schema.arguments)))
-
     @property
     def writes(self) -> bool:
         """Whether a call changes one of its arguments."""
@@ -117,31 +112,18 @@ class Overload:
 
     def bind(self, arguments: Sequence[Any], named: dict[str, Any]) -> Given | None:
         """Return the arguments by name, or None where they do not fit."""
-        if len(arguments) > len(self.parameters):
+        positional = [parameter.name for parameter in self.parameters if not parameter.by_name]
+        given = {**dict(zip(positional, arguments, strict=False)), **named}
+        if len(given) != len(arguments) + len(named):
             return None
-        given, used = {}, 0
-        for place, parameter in enumerate(self.parameters):
-            if place < len(arguments):
-                if parameter.by_name:
-                    return None
-                value = arguments[place]
-            elif parameter.name in named:
-                value, used = named[parameter.name], used + 1
-            elif parameter.required:
+        if not given.keys() <= {parameter.name for parameter in self.parameters}:
+            return None
+        for parameter in self.parameters:
+            if parameter.name not in given and parameter.required:
                 return None
-            else:
-                given[parameter.name] = parameter.default
-                continue
-            if not parameter.fits(value):
+            if parameter.name in given and not parameter.fits(given[parameter.name]):
                 return None
-            given[parameter.name] = value
-        return given if used == len(named) else None
-
-    def deed(self, given: Given) -> Deed:
-        """Return the call of this overload."""
-        arguments = [given[p.name] for p in self.parameters if not p.by_name]
-        named = {p.name: given[p.name] for p in self.parameters if p.by_name}
-        return Deed(self.operator, arguments, named, self.writes)
+        return {p.name: given.get(p.name, p.default) for p in self.parameters}
 
 
 @dataclass(frozen=True)
@@ -155,7 +137,8 @@ class Operator:
     def overloads(self) -> tuple[Overload, ...]:
         """The ways to call it."""
         packet = getattr(torch.ops.aten, self.name.removeprefix("aten::"))
-        return tuple(Overload.of(getattr(packet, name)) for name in _ordinary(self.name, packet))
+        found = [getattr(packet, name) for name in _ordinary(self.name, packet)]
+        return tuple(Overload(op, tuple(map(Parameter.of, op._schema.arguments))) for op in found)
 
     @cached_property
     def fast(self) -> Callable[..., Any] | None:
@@ -195,10 +178,12 @@ class Operator:
         """Return the call, of the fast function where Python writes it like TorchScript."""
         coded = {p.name for p in overload.parameters if p.is_coded}
         told = any(p.name in coded and given[p.name] != p.default for p in overload.parameters)
-        if self.fast is None or told:
-            return overload.deed(given)
-        plain = {name: value for name, value in named.items() if name not in coded}
-        return Deed(self.fast, arguments, plain, overload.writes)
+        if self.fast is not None and not told:
+            plain = {name: value for name, value in named.items() if name not in coded}
+            return Deed(self.fast, arguments, plain, overload.writes)
+        positional = [given[p.name] for p in overload.parameters if not p.by_name]
+        by_name = {p.name: given[p.name] for p in overload.parameters if p.by_name}
+        return Deed(overload.operator, positional, by_name, overload.writes)
 
     def _match(self, arguments: Sequence[Any], named: dict[str, Any]) -> tuple[Overload, Given]:
         for overload in self.overloads:

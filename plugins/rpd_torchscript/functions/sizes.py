@@ -79,16 +79,11 @@ def spread(meter: Meter, given: Given) -> None:
 
 def cut(meter: Meter, given: Given) -> None:
     """Bound the number of pieces that a tensor is cut into."""
-    tensor, axis = given["self"], given.get("dim", 0)
-    length = tensor.size(axis) if tensor.dim() else 1
-    size = given.get("split_size", given.get("split_sizes"))
-    if "chunks" in given:
-        count = given["chunks"]
-    elif size is None:
-        count = length
-    else:
-        count = len(size) if isinstance(size, list | tuple) else length // max(size, 1) + 1
-    if not 0 <= count <= _MOST_PIECES:
+    tensor, sizes = given["self"], given.get("split_size", given.get("split_sizes"))
+    length = tensor.size(given["dim"]) if tensor.dim() else 1
+    most = max(length + 1, given.get("chunks", 0))
+    count = len(sizes) if isinstance(sizes, list | tuple) else most
+    if count > _MOST_PIECES:
         raise Fault(f"a tensor of shape {tuple(tensor.shape)} is cut into {count} pieces")
     meter.stepped(count)
 
@@ -146,7 +141,8 @@ def indexed(meter: Meter, given: Given) -> None:
     if used > tensor.dim():
         raise Fault(f"a tensor of {tensor.dim()} axes has too many indices")
     if masks:
-        meter.read(*masks)
+        if "values" not in given:  # what is written to keeps its shape
+            meter.read(*masks)
         others = (max(index.numel(), 1) for index in chosen if index.dtype != torch.bool)
         check_count(tensor.numel() * prod(others))
         return
@@ -179,15 +175,6 @@ def one_hot(meter: Meter, given: Given) -> None:
     if classes < 1:
         raise Fault(f"one-hot numbers need at least one class, not {classes}")
     check_count(tensor.numel() * classes)
-
-
-def topmost(meter: Meter, given: Given) -> None:
-    """Bound the largest numbers along an axis."""
-    tensor, count = given["self"], given["k"]
-    along(200)(meter, given)
-    length = tensor.size(given["dim"]) if tensor.dim() else 1
-    if not 0 <= count <= length:
-        raise Fault(f"{count} of {length} numbers are taken")
 
 
 def anything(meter: Meter, given: Any) -> None:

@@ -43,8 +43,7 @@ _RULES: dict[str, Rule] = {
     # along axes
     "all amax amin any argmax argmin cumsum linalg_vector_norm log_softmax logsumexp max mean min "
     "norm prod softmax std sum var": sizes.along(_REDUCING),
-    "argsort sort": sizes.along(_SORTING),
-    "topk": sizes.topmost,
+    "argsort sort topk": sizes.along(_SORTING),
     # new tensors
     "full new_full new_ones new_zeros ones zeros": sizes.sized,
     "full_like ones_like zeros_like scalar_tensor": sizes.anything,
@@ -64,15 +63,12 @@ _RULES: dict[str, Rule] = {
     "adaptive_avg_pool1d": layers.adaptive_pooling(1),
     "adaptive_avg_pool2d adaptive_max_pool2d": layers.adaptive_pooling(2),
     "constant_pad_nd pad": layers.padded,
-    "batch_norm group_norm instance_norm": layers.normalised_channels,
-    "layer_norm rms_norm": layers.normalised_rows,
+    "batch_norm group_norm instance_norm layer_norm rms_norm": layers.normalised,
     "alpha_dropout dropout dropout_ feature_alpha_dropout feature_dropout": layers.dropout,
     "lstm": layers.recurrent_layers(4),
     "gru": layers.recurrent_layers(3),
     "rnn_relu rnn_tanh": layers.recurrent_layers(1),
-    "lstm_cell": layers.recurrent_cell(4),
-    "gru_cell": layers.recurrent_cell(3),
-    "rnn_relu_cell rnn_tanh_cell": layers.recurrent_cell(1),
+    "gru_cell lstm_cell rnn_relu_cell rnn_tanh_cell": layers.recurrent_cell,
 }
 OPERATORS = {
     f"aten::{word}": Operator(f"aten::{word}", rule)

@@ -10,7 +10,7 @@ from zoo_graphs import ACTIONS, SIZE, Builder, dopamine, facts
 
 from rpd_atari_zoo.graph import constant, parse_graph
 from rpd_atari_zoo.loader import AtariZooFile
-from rpd_core.errors import FitError, RpdError
+from rpd_core.errors import FitError, RpdError, SpecError
 
 
 def listed(dtype: int, field: str, values: list[float], shape: list[int]) -> np.ndarray:
@@ -68,7 +68,7 @@ def test_half_a_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FitError, match=r"nowhere\.pb.*does not exist"):
+    with pytest.raises(SpecError, match=r"nowhere\.pb.*does not exist: give the frozen \.pb"):
         AtariZooFile(tmp_path / "nowhere.pb").load(facts())
 
 

@@ -16,7 +16,7 @@ from sb3_toys import PUSHES, VECTOR, entry, facts_of, rewritten, saved, train
 from rpd_core.config.identity import component_identity
 from rpd_core.errors import RpdError, SpecError
 from rpd_core.plugin.registry import installed
-from rpd_sb3.boundary import boundary, printable
+from rpd_core.untrusted.boundary import boundary, printable
 from rpd_sb3.loader import Sb3File
 
 TWO = spaces.Discrete(2)
@@ -111,7 +111,7 @@ def test_no_line_is_long_or_speaks_to_the_terminal(good: Path) -> None:
 def test_a_long_space_is_cut_in_errors_and_descriptions() -> None:
     name = "k\x1b[2J" + "y" * 900
     odd = spaces.Dict({name: VECTOR})
-    with pytest.raises(RpdError) as caught, boundary(Path("m.zip")):
+    with pytest.raises(RpdError) as caught, boundary(Path("m.zip"), "save it again"):
         raise RpdError(f"the model sees {odd}; what to do now")
     assert len(str(caught.value)) <= 600
     assert str(caught.value).isprintable()

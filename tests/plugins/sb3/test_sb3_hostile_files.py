@@ -26,8 +26,10 @@ from sb3_toys import (
 )
 
 from rpd_core.errors import SpecError
+from rpd_core.untrusted.boundary import Refused
+from rpd_core.untrusted.budget import Budget
 from rpd_sb3.loader import Sb3File
-from rpd_sb3.pickles import Refused, read
+from rpd_sb3.pickles import read
 
 TWO = spaces.Discrete(2)
 FACTS = facts_of(VECTOR, TWO)
@@ -151,48 +153,8 @@ def test_no_callable_outside_the_list_is_ever_called(
     marker = tmp_path / "created"
     raw = cloudpickle.dumps([payloads(marker)[name]])
     with pytest.raises(Refused, match="it wants"):
-        read(raw, lenient=lenient)
+        read(raw, Budget(2**20), lenient=lenient)
     assert not marker.exists()
-
-
-def test_an_array_of_objects_is_refused() -> None:
-    with pytest.raises(Refused, match="only numbers"):
-        read(pickle.dumps(np.array([{}], dtype=object)))
-    with pytest.raises(Refused, match="only numbers"):
-        read(pickle.dumps(np.zeros(1, dtype=[("a", "O")])))
-
-
-def test_an_array_whose_size_lies_about_its_content_is_refused() -> None:
-    raw = pickle.dumps(np.arange(4, dtype=np.int64), protocol=2)
-    assert raw.count(b"K\x04\x85") == 1  # the shape (4,)
-    with pytest.raises(Refused, match="size of an array"):
-        read(raw.replace(b"K\x04\x85", b"K\x7f\x85"))
-
-
-def test_a_pickle_cannot_alter_what_stands_on_the_list() -> None:
-    for name in (b"cnumpy\ndtype\n", b"cgym.spaces.box\nBox\n", b"cnumpy\nndarray\n"):
-        with pytest.raises(Refused):
-            read(name + b"(N}S'_inner'\nI1\nstb.")  # BUILD with a state for its slots
-
-
-def test_names_in_errors_cannot_write_to_the_terminal() -> None:
-    with pytest.raises(Refused) as caught:
-        read(b"\x80\x04\x8c\x05a\nb\x1b[\x8c\x01c\x93.")
-    assert str(caught.value) == "it wants a?b?[.c"
-
-
-def test_numbers_come_out_of_a_pickle_as_they_went_in() -> None:
-    for protocol in (2, 3, 4, 5):
-        values = {
-            "fortran": np.asfortranarray(np.arange(6, dtype=">f4").reshape(2, 3)),
-            "flags": np.array([True, False]),
-            "whole": np.int64(-7),
-            "real": np.float32(0.1),
-        }
-        found = read(pickle.dumps(values, protocol=protocol))
-        np.testing.assert_array_equal(found["fortran"], values["fortran"])
-        assert found["flags"].tolist() == [True, False]
-        assert (found["whole"], found["real"]) == (values["whole"], values["real"])
 
 
 def test_the_names_in_the_settings_are_never_imported(

@@ -33,7 +33,7 @@ def copied(value: Any) -> Any:
 
 
 def compare(path: Path, inputs: tuple[Any, ...]) -> None:
-    """Call the file three times both ways: checked, along the short cut, and once more."""
+    """Load a file both ways and compare what is known of it, and its answers."""
     ours, theirs = load_module(path, trust=False), load_module(path, trust=True)
     assert ours.arguments == theirs.arguments
     assert (ours.returned, ours.weights, ours.name) == (
@@ -45,12 +45,14 @@ def compare(path: Path, inputs: tuple[Any, ...]) -> None:
 
 
 def compare_answers(ours: Loaded, theirs: Loaded, inputs: tuple[Any, ...]) -> None:
+    """Call both: checked, along the short cut, and with other numbers of the same shapes."""
     assert ours.arguments is not None
-    given = dict(zip([argument.name for argument in ours.arguments], inputs, strict=False))
+    names = [argument.name for argument in ours.arguments]
     with torch.inference_mode():
-        expected = leaves(theirs.call(copied(given)))
-        for _ in range(3):
-            found = leaves(ours.call(copied(given)))
+        for given in (inputs, inputs, turned(inputs), inputs):
+            arguments = dict(zip(names, given, strict=False))
+            expected = leaves(theirs.call(copied(arguments)))
+            found = leaves(ours.call(copied(arguments)))
             assert len(found) == len(expected)
             for left, right in zip(found, expected, strict=True):
                 if isinstance(right, Tensor):
@@ -59,6 +61,13 @@ def compare_answers(ours: Loaded, theirs: Loaded, inputs: tuple[Any, ...]) -> No
                 else:
                     assert left == right
                     assert type(left) is type(right)
+
+
+def turned(value: Any) -> Any:
+    """Return tensors with their rows in the reverse order."""
+    if isinstance(value, Tensor):
+        return value.flip(0)
+    return tuple(map(turned, value)) if isinstance(value, tuple) else value
 
 
 def seeded(module: nn.Module) -> nn.Module:

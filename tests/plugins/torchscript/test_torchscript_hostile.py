@@ -108,6 +108,10 @@ CODE = {
         f"y = torch.add(torch.zeros_like(x, dtype=4), {LEAST})\nreturn torch.remainder(y, -1)",
         "the least whole number is divided by -1",
     ),
+    "a type of numbers that is none": (
+        'return torch.to(x, torch.device("cpu"), -1, False)',
+        "'aten::to' does not take",
+    ),
     "a convolution without steps": (
         "y = torch.unsqueeze(x, 1)\nreturn torch.conv1d(y, torch.ones([1, 1, 1]), None, [0])",
         r"a stride of \[0\]",
@@ -130,7 +134,7 @@ CODE = {
     ),
     "a text that doubles": (
         'k = "ab"\nfor i in range(99):\n  k = torch.format("{}{}", k, k)\nreturn x',
-        "makes a text of",
+        "steps in one call",
     ),
     "tuples in tuples": ("k = (x, x)\nfor i in range(99):\n  k = (k, k)\nreturn k", "1000 values"),
     "a list inside itself": (
@@ -231,7 +235,7 @@ def test_a_function_off_the_list_is_named_with_the_ways_out(tmp_path: Path, atte
 
 
 def test_the_list_is_frozen() -> None:
-    assert len(ALLOWED) == 272
+    assert len(ALLOWED) == 270
 
 
 @pytest.mark.parametrize(
@@ -239,12 +243,12 @@ def test_the_list_is_frozen() -> None:
     [
         ("aten::__contains__", ([0] * 10**6, 1)),
         ("aten::eq", ([0] * 10**6, [0] * 10**6)),
-        ("prim::TupleSlice", ((0,) * 10**6, 1, None)),
+        ("aten::slice", ((0,) * 10**6, 1, 2)),
     ],
 )
 def test_what_looks_at_a_whole_list_counts_as_many_steps(operator: str, arguments: Any) -> None:
     meter = Meter()
-    Evaluation(Library({}, {}, 10), (), meter).run(operator, list(arguments), {})
+    Evaluation(Library({}, {}, 10), meter).run(operator, list(arguments), {})
     assert meter.steps <= CALL_STEPS - 10**4
 
 
@@ -329,31 +333,34 @@ def pickled(tmp_path: Path, value: bytes, **more: bytes) -> Path:
 
 FLOATS = {"data/0": WEIGHT.tobytes()}
 PICKLES = {
-    "a storage of another type": (tensor("0", (3, 4), "QInt8Storage"), "'QInt8Storage'"),
-    "a storage that is a function": (tensor("0", (3, 4), "load"), "'load'"),
-    "more numbers than bytes": (tensor("0", (3, 4), "DoubleStorage"), "more than it holds"),
-    "a negative number of numbers": (tensor("0", (3, 4), count=-12), "more than it holds"),
-    "sizes beyond the storage": (tensor("0", (7, 4), count=12), "more than it holds"),
-    "strides beyond the storage": (tensor("0", (3, 4), strides=(2**40, 1)), "more than it holds"),
-    "an offset beyond the storage": (tensor("0", (3, 4), offset=1), "more than it holds"),
-    "a negative stride": (tensor("0", (3, 4), strides=(-4, 1)), "with strides"),
-    "a negative offset": (tensor("0", (3, 4), offset=-1), "starts at -1"),
-    "sizes that overflow": (tensor("0", (2**62, 4), count=12, strides=(0, 0)), "too large"),
+    "a storage of another type": (tensor("0", (3, 4), "QInt8Storage"), "it wants torch.QInt8"),
+    "a storage that is a function": (tensor("0", (3, 4), "load"), "it wants torch.load:"),
+    "more numbers than bytes": (tensor("0", (3, 4), "DoubleStorage"), "96 bytes, but 48 are"),
+    "a negative number of numbers": (
+        tensor("0", (3, 4), count=-12),
+        "numbers that makes no sense",
+    ),
+    "sizes beyond the storage": (tensor("0", (7, 4), count=12), "only 12 numbers are stored"),
+    "strides beyond the storage": (tensor("0", (3, 4), strides=(2**39, 1)), "only 12 numbers"),
+    "an offset beyond the storage": (tensor("0", (3, 4), offset=1), "only 12 numbers are stored"),
+    "a negative stride": (tensor("0", (3, 4), strides=(-4, 1)), "whose size makes no sense"),
+    "a negative offset": (tensor("0", (3, 4), offset=-1), "a tensor that makes no sense"),
+    "sizes that overflow": (tensor("0", (2**36, 4), count=12, strides=(0, 0)), "only 12"),
     "one storage of two types": (
         b"(" + tensor("0", (3, 4)) + tensor("0", (3,), "IntStorage") + b"t",
         "in two ways",
     ),
-    "a call": (name("os", "system") + b"(" + text("true") + b"tR", "it wants 'os.system'"),
-    "a class": (name("os", "PathLike") + b")\x81", "it wants 'os.PathLike'"),
-    "a native class": (record("__torch__.torch.classes.a.B", {}), "it wants '__torch__.torch.cl"),
+    "a call": (name("os", "system") + b"(" + text("true") + b"tR", "it wants os.system:"),
+    "a class": (name("os", "PathLike") + b")\x81", "it wants os.PathLike:"),
+    "a native class": (record("__torch__.torch.classes.a.B", {}), "it wants __torch__.torch.cl"),
     "an unknown class": (record("__torch__.Other", {}), "the code of '__torch__.Other'"),
-    "tuples in tuples": (b")" + b"\x85" * 100000, "nested more than 64 deep"),
-    "lists in lists": (b"]" * 100000 + b"a" * 99999, "nested more than 64 deep"),
-    "a list inside itself": (b"]q\x01h\x01a", "inside themselves"),
+    "tuples in tuples": (b")" + b"\x85" * 100000, "nested too deeply"),
+    "lists in lists": (b"]" * 100000 + b"a" * 99999, "nested too deeply"),
+    "a list inside itself": (b"]q\x01h\x01a", "nested too deeply"),
     "a state that runs code": (name("__torch__", "Net") + b")\x81K\x01b", "'__setstate__'"),
-    "an opcode of another protocol": (b"\x8c\x01a", "opcode"),
-    "a huge integer": (b"\x8a\xff" + b"\x7f" * 255, "an integer of 255 bytes"),
-    "a text longer than the file": (b"X\xff\xff\xff\xff", "it is cut off"),
+    "an operation that torch never writes": (b"\x8f", "the operation EMPTY_SET"),
+    "a huge integer": (b"\x8a\xff" + b"\x7f" * 255, "absurdly long integer"),
+    "a text longer than the file": (b"X\xff\xff\xff\xff", "only"),
     "a memo that is empty": (b"j\xff\xff\xff\xff", "before it is made"),
     "too few arguments": (name("torch._utils", "_rebuild_tensor_v2") + b")R", "wrong arguments"),
 }
@@ -402,7 +409,7 @@ def test_unusual_packing_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
         for member, content in members(module_code("return x")).items():
             archive.writestr(f"net/{member}", content)
-    assert "packed in an unusual way" in refusal(path)
+    assert "packed in a way that is not read: save it again" in refusal(path)
 
 
 # -------------------------------------------------------------- numbers and outputs

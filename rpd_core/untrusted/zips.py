@@ -5,7 +5,8 @@ from __future__ import annotations
 import zipfile
 from typing import Any, BinaryIO
 
-from rpd_sb3.boundary import Flaw, printable
+from rpd_core.untrusted.boundary import Flaw, printable
+from rpd_core.untrusted.budget import Budget
 
 _PIECE = 2**20
 _LONGEST_READ = 2**22
@@ -31,22 +32,26 @@ class _ShortReads:
 
 
 class BoundedZip:
-    """A zip whose members are unpacked piece by piece, all of them within a budget of bytes."""
+    """A zip whose members are unpacked piece by piece, all of them within a budget."""
 
-    def __init__(self, stream: BinaryIO, budget: int) -> None:
+    def __init__(self, stream: BinaryIO, budget: Budget) -> None:
         reader: Any = _ShortReads(stream)
         self._zip = zipfile.ZipFile(reader)
-        self.names = frozenset(self._zip.namelist())
+        listed = self._zip.namelist()
+        self.names = dict.fromkeys(listed)
+        """The members in the order of the table of contents."""
+        if len(self.names) != len(listed):
+            raise Flaw("it holds two members of one name: refused, save it again")
         self.budget = budget
 
-    def size(self, name: str) -> int:
-        """Return the size that the table of contents declares for a member."""
-        return self._zip.getinfo(name).file_size
+    def size(self, *names: str) -> int:
+        """Return the size that the table of contents declares for members, or for all of them."""
+        return sum(self._zip.getinfo(name).file_size for name in names or self.names)
 
-    def read(self, name: str, most: int) -> bytes:
+    def read(self, name: str, most: int | None = None) -> bytes:
         """Return the content of a member that has at most so many bytes."""
         info, shown = self._zip.getinfo(name), printable(name, 100)
-        most = min(most, self.budget)
+        most = self.budget.bytes if most is None else min(most, self.budget.bytes)
         if info.flag_bits & 1:
             raise Flaw(f"{shown!r} in it has a password: save it without one")
         if info.compress_type not in _METHODS:  # zipfile unpacks the others without any bound
@@ -55,11 +60,11 @@ class BoundedZip:
             raise Flaw(
                 f"{shown!r} in it unpacks to {info.file_size:,} bytes, more than {most:,}: refused"
             )
+        self.budget.take_bytes(info.file_size, repr(shown))
         content = bytearray()
         with self._zip.open(info) as stream:
             while piece := stream.read(_PIECE):
                 content += piece
         if len(content) != info.file_size:
             raise zipfile.BadZipFile(f"{shown!r} is shorter than it says")
-        self.budget -= len(content)
         return bytes(content)

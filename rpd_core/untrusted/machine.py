@@ -2,18 +2,20 @@
 
 Python's own unpickler makes room for whatever sizes a file claims, and hashes whatever it is told
 to: a few bytes can fill the memory or keep it busy for ever. This one reads a bounded number of
-operations, remembers by name and not by position, and takes plain scalars as keys alone.
+operations, remembers by name and not by position, and takes plain scalars as keys alone. Loaders
+differ only in the table of names that it is given: what stands there is code of rpd.
 """
 
 from __future__ import annotations
 
 import pickletools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from rpd_sb3.boundary import Flaw
+from rpd_core.untrusted.boundary import Refused, printable
+from rpd_core.untrusted.budget import Budget
 
-_MOST_OPERATIONS = 200_000
 _LONGEST_INTEGER = 1024
 _LITERALS = frozenset({
     "INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT",
@@ -22,10 +24,6 @@ _LITERALS = frozenset({
 })  # fmt: skip
 _CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
 _SCALARS = (str, int, float, bytes, type(None))
-
-
-class Refused(Flaw):
-    """A pickle wanted something that is not on the list."""
 
 
 class Fillable:
@@ -38,30 +36,56 @@ class Fillable:
         raise NotImplementedError
 
 
+@dataclass(frozen=True)
+class Reference:
+    """A name that a pickle mentions, as an inert note: it cannot be called or instantiated."""
+
+    module: str
+    name: str
+
+    def __str__(self) -> str:
+        return printable(f"{self.module}.{self.name}", 120)
+
+
+def refuse(reference: Reference) -> Any:
+    """Refuse a name that is not in a table."""
+    raise Refused(f"it wants {reference}")
+
+
+def _refuse_outside(identifier: Any) -> Any:
+    raise Refused("it wants an object from outside the file")
+
+
+@dataclass(frozen=True)
+class Names:
+    """What a loader lets pickles name, and what each name stands for."""
+
+    known: Mapping[str, Any]
+    """By the full name: a function or a class of rpd's own, or a plain value."""
+    otherwise: Callable[[Reference], Any] = refuse
+    """What stands for any other name."""
+    outside: Callable[[Any], Any] = _refuse_outside
+    """What stands for an object that is kept outside the pickle, by its identifier."""
+
+    def find(self, module: str, name: str) -> Any:
+        """Return what stands for a name."""
+        found = self.known.get(f"{module}.{name}")
+        return self.otherwise(Reference(module, name)) if found is None else found
+
+
 class Machine:
     """Runs the operations of one pickle."""
 
-    def __init__(
-        self,
-        find: Callable[[str, str], Any],
-        call: Callable[[Any, tuple[Any, ...]], Any],
-        outside: Callable[[Any], Any],
-    ) -> None:
-        self.find = find
-        """(module, name) -> what stands for that name."""
-        self.call = call
-        """(what stands for a name, arguments) -> what the pickle goes on with."""
-        self.outside = outside
-        """What stands for an object that is kept outside the pickle, by its identifier."""
+    def __init__(self, names: Names, budget: Budget) -> None:
+        self.names, self.budget = names, budget
         self.stack: list[Any] = []
         self.marked: list[list[Any]] = []
         self.memo: dict[int, Any] = {}
 
     def run(self, stream: BinaryIO) -> Any:
         """Return what the pickle at the stream's position holds."""
-        for count, (operation, argument, _) in enumerate(pickletools.genops(stream)):
-            if count >= _MOST_OPERATIONS:
-                raise Refused(f"it takes more than {_MOST_OPERATIONS:,} steps")
+        for operation, argument, _ in pickletools.genops(stream):
+            self.budget.take_operations()
             name = operation.name
             if name in _LITERALS:
                 self.stack.append(_bounded(argument))
@@ -69,6 +93,8 @@ class Machine:
                 self.stack.append(_CONSTANTS[name])
             elif name != "STOP":
                 self._do(name, argument)
+        if len(self.stack) != 1 or self.marked:
+            raise Refused("it ends in the middle of a value")
         return self.stack.pop()
 
     def _do(self, name: str, argument: Any) -> None:
@@ -109,6 +135,8 @@ class Machine:
         self.memo[len(self.memo)] = self.stack[-1]
 
     def _get(self, argument: Any) -> None:
+        if argument not in self.memo:
+            raise Refused(f"it uses value {argument} before it is made")
         self.stack.append(self.memo[argument])
 
     # -------------------------------------------------------------------- containers
@@ -171,19 +199,19 @@ class Machine:
 
     def _global(self, argument: Any) -> None:
         module, _, name = argument.partition(" ")
-        self.stack.append(self.find(module, name))
+        self.stack.append(self.names.find(module, name))
 
     def _stack_global(self, argument: Any) -> None:
         name, module = self.stack.pop(), self.stack.pop()
         if not (isinstance(name, str) and isinstance(module, str)):
             raise Refused("it wants something whose name is not a text")
-        self.stack.append(self.find(module, name))
+        self.stack.append(self.names.find(module, name))
 
     def _reduce(self, argument: Any) -> None:
         arguments, function = self.stack.pop(), self.stack.pop()
         if not isinstance(arguments, tuple):
             raise Refused("it calls something with arguments that are not a tuple")
-        self.stack.append(self.call(function, arguments))
+        self.stack.append(_called(function, arguments))
 
     def _new_with_names(self, argument: Any) -> None:
         self.stack.pop()  # arguments by name: no object on the list takes any
@@ -192,11 +220,11 @@ class Machine:
     def _instance(self, argument: Any) -> None:
         arguments = tuple(self._take_marked())
         self._global(argument)
-        self.stack.append(self.call(self.stack.pop(), arguments))
+        self.stack.append(_called(self.stack.pop(), arguments))
 
     def _object(self, argument: Any) -> None:
         kind, *arguments = self._take_marked()
-        self.stack.append(self.call(kind, tuple(arguments)))
+        self.stack.append(_called(kind, tuple(arguments)))
 
     def _build(self, argument: Any) -> None:
         state, target = self.stack.pop(), self.stack[-1]
@@ -206,10 +234,10 @@ class Machine:
             raise Refused("it tries to alter something that is not its own")
 
     def _persistent(self, argument: Any) -> None:
-        self.stack.append(self.outside(argument))
+        self.stack.append(self.names.outside(argument))
 
     def _persistent_on_stack(self, argument: Any) -> None:
-        self.stack.append(self.outside(self.stack.pop()))
+        self.stack.append(self.names.outside(self.stack.pop()))
 
 
 _METHODS: dict[str, Callable[[Machine, Any], None]] = {
@@ -251,6 +279,17 @@ _METHODS: dict[str, Callable[[Machine, Any], None]] = {
     "BINPERSID": Machine._persistent_on_stack,
 }
 """Every operation that is carried out; sets, buffers and extension codes are not."""
+
+
+def _called(function: Any, arguments: tuple[Any, ...]) -> Any:
+    if isinstance(function, Reference):
+        refuse(function)
+    if not callable(function):
+        raise Refused(f"it calls a {type(function).__name__}")
+    try:
+        return function(*arguments)
+    except TypeError as error:
+        raise Refused("it calls something with the wrong arguments") from error
 
 
 def pairs(items: Any) -> dict[Any, Any]:

@@ -1,0 +1,1 @@
+"""Bytes from strangers: files, zips, pickles and arrays, read within bounds and without running."""
