@@ -33,7 +33,7 @@ def load_policy(file: AtariZooFile, facts: Facts) -> Policy:
         feed = find_feed(graph, family)
         picture = picture_of(feed.shape())
         network = FrozenNetwork(graph, feed.name, family.output).eval()
-        rows = fit_rows(network, feed, picture, takes_bytes(graph, feed))
+        rows = _fit_rows(network, feed, picture, takes_bytes(graph, feed))
         check_actions(rows, facts, file.path)
         framing = fit_frames(facts, picture, family)
         deterministic = _is_deterministic(file, family)
@@ -78,7 +78,7 @@ def _assumed(node: str) -> Meaning:
     return "q" if "q_" in words or "value" in words else "scores"
 
 
-def fit_rows(network: FrozenNetwork, feed: Node, picture: Picture, raw: bool) -> Rows:
+def _fit_rows(network: FrozenNetwork, feed: Node, picture: Picture, raw: bool) -> Rows:
     """Try the network on two pictures and choose how to compute many rows at once."""
     integer = feed.op.startswith("Placeholder") and "dtype" in feed.attributes
     dtype = torch.uint8 if integer and feed.dtype("dtype") is np.uint8 else torch.float32
@@ -86,12 +86,12 @@ def fit_rows(network: FrozenNetwork, feed: Node, picture: Picture, raw: bool) ->
     single = Rows(network, dtype, 1.0 if raw else 255.0, one_by_one=True)
     together = replace(single, one_by_one=False)
     try:
-        expected = rehearse(single, pictures)
+        expected = _rehearse(single, pictures)
     except FitError:
-        rehearse(together, pictures)  # its own words, if that fails, too
+        _rehearse(together, pictures)  # its own words, if that fails, too
         return together
     try:
-        found = rehearse(together, pictures)
+        found = _rehearse(together, pictures)
     except FitError:  # a batch size is baked into the graph
         return single
     same = found.shape == expected.shape and np.allclose(found, expected, rtol=1e-3, atol=1e-3)
@@ -105,7 +105,7 @@ def random_pictures(picture: Picture, rows: int) -> Array:
     return np.random.default_rng(0).integers(0, 256, (rows, *shape)).astype(np.float32)
 
 
-def rehearse(rows: Rows, pictures: Array) -> Array:
+def _rehearse(rows: Rows, pictures: Array) -> Array:
     """Compute rows and check that they are numbers."""
     numbers = rows(pictures)
     if not np.isfinite(numbers).all():

@@ -89,7 +89,7 @@ class Framing:
         grey = seen.astype(np.float32)
         if grey.ndim == 4:
             grey = (grey * _GREY).sum(axis=3) if grey.shape[3] == 3 else grey[..., 0]
-        matrices = shrink_matrices(grey.shape[1], grey.shape[2], self.picture, self.family)
+        matrices = _shrink_matrices(grey.shape[1], grey.shape[2], self.picture, self.family)
         # torch computes with one thread here, NumPy's products would use all cores
         left, middle, right = map(torch.from_numpy, (matrices[0], grey, matrices[1]))
         small: Array = (left @ middle @ right).numpy()
@@ -158,7 +158,7 @@ def source_of(shape: tuple[int, ...], picture: Picture) -> Source | None:
 
 
 @lru_cache(maxsize=8)
-def shrink_matrices(
+def _shrink_matrices(
     height: int, width: int, picture: Picture, family: Family
 ) -> tuple[Array, Array]:
     """Return the two matrices that make a frame smaller the way the family was trained."""

@@ -36,7 +36,7 @@ def channels_first(node: Node, picture: Tensor) -> Tensor:
     return picture.permute(0, 3, 1, 2)
 
 
-def restore_layout(node: Node, picture: Tensor) -> Tensor:
+def _restore_layout(node: Node, picture: Tensor) -> Tensor:
     """Put the channels back where the graph has them."""
     if node.text("data_format", "NHWC") == "NCHW":
         return picture
@@ -82,7 +82,7 @@ def convolution(node: Node, picture: Tensor, weights: Tensor) -> Tensor:
         stride=stride,
         dilation=spatial(node, "dilations"),
     )
-    return restore_layout(node, result)
+    return _restore_layout(node, result)
 
 
 def add_bias(node: Node, values: Tensor, bias: Tensor) -> Tensor:
@@ -96,7 +96,7 @@ def max_pool(node: Node, picture: Tensor) -> Tensor:
     """Take the largest value of each window."""
     kernel, stride = (spatial(node, name) for name in ("ksize", "strides"))
     whole = pad(node, channels_first(node, picture), kernel, stride, float("-inf"))
-    return restore_layout(node, F.max_pool2d(whole, kernel, stride))
+    return _restore_layout(node, F.max_pool2d(whole, kernel, stride))
 
 
 def average_pool(node: Node, picture: Tensor) -> Tensor:
@@ -106,7 +106,7 @@ def average_pool(node: Node, picture: Tensor) -> Tensor:
     ones = torch.ones_like(first[:1, :1])
     total = F.avg_pool2d(pad(node, first, kernel, stride), kernel, stride)
     share = F.avg_pool2d(pad(node, ones, kernel, stride), kernel, stride)
-    return restore_layout(node, total / share)
+    return _restore_layout(node, total / share)
 
 
 def image_patches(node: Node, picture: Tensor) -> Tensor:
@@ -147,4 +147,4 @@ def batch_norm(node: Node, *inputs: Tensor) -> Tensor:
     picture, scale, offset, mean, variance = inputs
     epsilon = node.real("epsilon", 1e-4)
     first = channels_first(node, picture)
-    return restore_layout(node, F.batch_norm(first, mean, variance, scale, offset, eps=epsilon))
+    return _restore_layout(node, F.batch_norm(first, mean, variance, scale, offset, eps=epsilon))

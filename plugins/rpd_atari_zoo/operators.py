@@ -18,7 +18,7 @@ Operator = Callable[..., Any]
 """(node, inputs) -> tensor, or a list of tensors where the operation has several outputs."""
 
 
-def torch_type(dtype: Any) -> torch.dtype:
+def _torch_type(dtype: Any) -> torch.dtype:
     """Return torch's type for a NumPy type."""
     return torch.from_numpy(np.zeros(1, dtype=dtype)).dtype
 
@@ -161,7 +161,7 @@ OPERATORS: dict[str, Operator] = {
     "BatchMatMul": _matmul,
     "BatchMatMulV2": _matmul,
     "BiasAdd": layers.add_bias,
-    "Cast": lambda node, value: value.to(torch_type(node.dtype("DstT"))),
+    "Cast": lambda node, value: value.to(_torch_type(node.dtype("DstT"))),
     "ConcatV2": lambda node, *inputs: torch.cat(inputs[:-1], dim=int(inputs[-1])),
     "Conv2D": layers.convolution,
     "Div": _divide,

@@ -147,23 +147,23 @@ def _critics(data: dict[str, Any]) -> Any:
 def _from_weights(archive: Archive) -> Algorithm | None:
     """Recognise by what only one algorithm has; used if the policy class is not a known one."""
     weights, data = archive.weights, archive.data
-    if has_prefix(weights, "quantile_net."):
+    if _has_prefix(weights, "quantile_net."):
         return algorithm_named("qrdqn")
-    if has_prefix(weights, "q_net."):
+    if _has_prefix(weights, "q_net."):
         return algorithm_named("dqn")
-    if has_prefix(weights, "lstm_actor."):
+    if _has_prefix(weights, "lstm_actor."):
         return algorithm_named("ppo_lstm")
-    if has_prefix(weights, "actor.latent_pi."):
+    if _has_prefix(weights, "actor.latent_pi."):
         return algorithm_named("tqc" if "top_quantiles_to_drop_per_net" in data else "sac")
-    if has_prefix(weights, "actor.mu."):
+    if _has_prefix(weights, "actor.mu."):
         return algorithm_named("ddpg" if _critics(data) == 1 else "td3")
-    if has_prefix(weights, "mlp_extractor.") or has_prefix(weights, "action_net."):
+    if _has_prefix(weights, "mlp_extractor.") or _has_prefix(weights, "action_net."):
         marked = (algorithm for algorithm in ALGORITHMS if algorithm.marks)
         return next((a for a in marked if all(mark in data for mark in a.marks)), None)
     return None
 
 
-def has_prefix(weights: Weights, prefix: str) -> bool:
+def _has_prefix(weights: Weights, prefix: str) -> bool:
     """Return whether some weights are named so."""
     return any(name.startswith(prefix) for name in weights)
 

@@ -32,7 +32,7 @@ _PARTS = {
 }
 
 
-class MiniGridNet(torch_layers.BaseFeaturesExtractor):
+class _MiniGridNet(torch_layers.BaseFeaturesExtractor):
     """The network that most MiniGrid policies are trained with.
 
     Three convolutions with kernels of 2x2 and 16, 32, 64 channels, then one linear layer, each
@@ -61,12 +61,12 @@ def extractor_for(
 ) -> tuple[type[Any], dict[str, Any] | None]:
     """Return the extractor class that a file names, and its arguments if they are known better."""
     if option:
-        return imported_extractor(option), None
+        return _imported_extractor(option), None
     if str(reference) in OWN:
         return OWN[str(reference)], None
-    weights = extractor_weights(archive.weights)
-    if is_minigrid_net(weights, space):
-        return MiniGridNet, {"features_dim": weights["linear.0.bias"].numel()}
+    weights = _extractor_weights(archive.weights)
+    if _is_minigrid_net(weights, space):
+        return _MiniGridNet, {"features_dim": weights["linear.0.bias"].numel()}
     shapes = ", ".join(f"{name} {tuple(value.shape)}" for name, value in weights.items())
     shapes = printable(shapes, 200)
     raise archive.error(
@@ -76,7 +76,7 @@ def extractor_for(
     )
 
 
-def extractor_weights(weights: Weights) -> Weights:
+def _extractor_weights(weights: Weights) -> Weights:
     """Return the weights of the feature extractor that acts, named as inside it."""
     for prefix in ("", "actor.", "q_net.", "quantile_net."):
         start = f"{prefix}features_extractor."
@@ -90,7 +90,7 @@ def extractor_weights(weights: Weights) -> Weights:
     return {}
 
 
-def is_minigrid_net(weights: Weights, space: Any) -> bool:
+def _is_minigrid_net(weights: Weights, space: Any) -> bool:
     """Return whether weights have the names and shapes of `MiniGridNet` on the space's images."""
     if set(weights) != _PARTS or not isinstance(space, spaces.Box) or len(space.shape) != 3:
         return False
@@ -98,11 +98,11 @@ def is_minigrid_net(weights: Weights, space: Any) -> bool:
     if min(space.shape[1:]) <= len(_CHANNELS):
         return False
     with torch.device("meta"):  # shapes alone: the sizes stand in the file
-        wanted = MiniGridNet(space, features).state_dict()
+        wanted = _MiniGridNet(space, features).state_dict()
     return all(wanted[name].shape == value.shape for name, value in weights.items())
 
 
-def imported_extractor(target: str) -> type[Any]:
+def _imported_extractor(target: str) -> type[Any]:
     """Import the user's own class, looking in the working directory, too."""
     try:
         found = import_attribute(target)

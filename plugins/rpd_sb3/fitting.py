@@ -93,7 +93,7 @@ def _part(observations: Batch, source: str | None) -> Array:
 
 def fit(facts: Facts, model_space: Any, options: FitOptions) -> Fitting:
     """Return the fitting, or say in one line what does not fit and what to try."""
-    parts = environment_parts(facts.observation_space)
+    parts = _environment_parts(facts.observation_space)
     if isinstance(model_space, spaces.Dict):
         adapters: dict[str | None, Adapter] = {}
         for name, wanted in model_space.spaces.items():
@@ -112,7 +112,7 @@ def _described(adapter: Adapter) -> Iterator[str]:
         yield prefix + (", ".join(adapter.notes) or "as it is")
 
 
-def environment_parts(space: Any) -> dict[str | None, Any]:
+def _environment_parts(space: Any) -> dict[str | None, Any]:
     """Return the parts that a policy sees, named as in a batch; text is left out there."""
     if isinstance(space, spaces.Tuple):
         space = spaces.Dict({str(place): part for place, part in enumerate(space.spaces)})
@@ -120,7 +120,7 @@ def environment_parts(space: Any) -> dict[str | None, Any]:
         return {None: space}
     found: dict[str | None, Any] = {}
     for name, part in space.spaces.items():
-        inner = environment_parts(part)
+        inner = _environment_parts(part)
         if None in inner:
             if part.shape is not None and not isinstance(part, spaces.Text):
                 found[name] = part

@@ -49,30 +49,30 @@ class Head(Protocol):
 def head_for(model: Model, deterministic: bool) -> Head:
     """Return the head that belongs to the algorithm."""
     policy, name = model.policy, model.algorithm.name
-    if decides_by_itself(policy):
+    if _decides_by_itself(policy):
         if not deterministic:
             raise FitError(
                 f"{type(policy).__name__} draws actions in a way of its own, which would differ "
                 "from run to run: use deterministic=true"
             )
-        return DirectHead(lambda observations: policy._predict(observations, deterministic=True))
+        return _DirectHead(lambda observations: policy._predict(observations, deterministic=True))
     if name == "dqn":
-        return ValueHead(policy.q_net, 0.0 if deterministic else model.epsilon)
+        return _ValueHead(policy.q_net, 0.0 if deterministic else model.epsilon)
     if name == "qrdqn":
-        return ValueHead(_mean_quantile(policy), 0.0 if deterministic else model.epsilon)
+        return _ValueHead(_mean_quantile(policy), 0.0 if deterministic else model.epsilon)
     if name in ("td3", "ddpg"):
-        return DirectHead(policy.actor)
+        return _DirectHead(policy.actor)
     if name == "ars":
-        return DirectHead(_linear_actions(policy, model.action_space))
+        return _DirectHead(_linear_actions(policy, model.action_space))
     if name in ("sac", "tqc", "crossq"):
-        return SquashedHead(policy.actor, deterministic)
-    chooser = chooser_for(policy, model.action_space, deterministic)
+        return _SquashedHead(policy.actor, deterministic)
+    chooser = _chooser_for(policy, model.action_space, deterministic)
     if name == "ppo_lstm":
-        return RecurrentHead(policy, chooser)
-    return ActorHead(policy, chooser)
+        return _RecurrentHead(policy, chooser)
+    return _ActorHead(policy, chooser)
 
 
-def decides_by_itself(policy: Any) -> bool:
+def _decides_by_itself(policy: Any) -> bool:
     """Return whether a policy class of the author's own changes how actions are chosen.
 
     Such classes come only from files that are loaded in full.
@@ -106,7 +106,7 @@ def _linear_actions(policy: Any, space: Any) -> Callable[[Tensors], torch.Tensor
 
 
 @dataclass
-class ValueHead:
+class _ValueHead:
     """Takes the action of the highest value; at a rate of `epsilon` any action."""
 
     values: Callable[[Tensors], torch.Tensor]
@@ -123,7 +123,7 @@ class ValueHead:
 
 
 @dataclass
-class DirectHead:
+class _DirectHead:
     """Does what the network says; such policies are deterministic."""
 
     network: Callable[[Tensors], torch.Tensor]
@@ -132,8 +132,8 @@ class DirectHead:
         return Output(finite(self.network(observations), "actions").numpy())
 
 
-class SquashedHead:
-    """A Gaussian squeezed into the bounds, as SAC, TQC and CrossQ learn it."""
+class _SquashedHead:
+    """A _Gaussian squeezed into the bounds, as SAC, TQC and CrossQ learn it."""
 
     def __init__(self, actor: Any, deterministic: bool) -> None:
         self.actor, self.deterministic = actor, deterministic
@@ -152,20 +152,20 @@ class SquashedHead:
 
 
 @dataclass
-class ActorHead:
+class _ActorHead:
     """The actor of PPO, A2C, TRPO and MaskablePPO."""
 
     policy: Any
     chooser: Chooser
 
     def __call__(self, observations: Tensors, seen: PolicyInput, memory: Any) -> Output:
-        features = features_of(self.policy, observations)
+        features = _features_of(self.policy, observations)
         latent = self.policy.mlp_extractor.forward_actor(features)
         return self.chooser(self.policy.action_net(latent), latent, seen, memory)
 
 
 @dataclass
-class RecurrentHead:
+class _RecurrentHead:
     """The actor of RecurrentPPO; each lane has its own hidden state, zero as an episode starts."""
 
     policy: Any
@@ -173,7 +173,7 @@ class RecurrentHead:
 
     def __call__(self, observations: Tensors, seen: PolicyInput, memory: Any) -> Output:
         states, noise = memory or (None, None)
-        features = features_of(self.policy, observations)
+        features = _features_of(self.policy, observations)
         if states is not None:
             keep = torch.from_numpy(~seen.starts)[None, :, None]
             states = tuple(torch.where(keep, state, 0.0) for state in states)
@@ -194,7 +194,7 @@ def finite(values: torch.Tensor, output: str) -> torch.Tensor:
     return values
 
 
-def features_of(policy: Any, observations: Tensors) -> torch.Tensor:
+def _features_of(policy: Any, observations: Tensors) -> torch.Tensor:
     """Return what the actor's feature extractor makes of the observations."""
     found: torch.Tensor = BaseModel.extract_features(
         policy, observations, policy.pi_features_extractor
@@ -213,21 +213,21 @@ Chooser = Callable[[torch.Tensor, torch.Tensor, PolicyInput, Any], Output]
 """(what the last layer gives, what came into it, the step, memory) -> actions."""
 
 
-def chooser_for(policy: Any, space: Any, deterministic: bool) -> Chooser:
+def _chooser_for(policy: Any, space: Any, deterministic: bool) -> Chooser:
     """Return the way of choosing that the action space asks for."""
     if isinstance(space, spaces.Discrete):
-        return Categorical(deterministic)
+        return _Categorical(deterministic)
     if isinstance(space, spaces.MultiDiscrete):
-        return ManyCategorical(deterministic, tuple(space.nvec.tolist()))
+        return _ManyCategorical(deterministic, tuple(space.nvec.tolist()))
     if isinstance(space, spaces.MultiBinary):
-        return Binary(deterministic)
+        return _Binary(deterministic)
     if isinstance(space, spaces.Box):
-        return Gaussian(policy, deterministic)
+        return _Gaussian(policy, deterministic)
     raise FitError(f"actions of {space} are not supported")
 
 
 @dataclass(frozen=True)
-class Categorical:
+class _Categorical:
     """The likeliest of several actions, or one drawn by its probability."""
 
     deterministic: bool
@@ -246,7 +246,7 @@ class Categorical:
 
 
 @dataclass(frozen=True)
-class ManyCategorical:
+class _ManyCategorical:
     """Several choices at once, each among its own actions."""
 
     deterministic: bool
@@ -265,7 +265,7 @@ class ManyCategorical:
 
 
 @dataclass(frozen=True)
-class Binary:
+class _Binary:
     """Several switches."""
 
     deterministic: bool
@@ -281,7 +281,7 @@ class Binary:
         return Output(on.astype(np.int64), memory=memory)
 
 
-class Gaussian:
+class _Gaussian:
     """The mean, or a draw around it."""
 
     def __init__(self, policy: Any, deterministic: bool) -> None:

@@ -44,8 +44,8 @@ class Sb3Policy:
     def _decide(self, seen: PolicyInput) -> Choice:
         frames, memory = seen.memory or (None, None)
         observations, frames = self.fitting(seen.observations, seen.starts, frames, seen.views)
-        out = self.head(to_tensors(observations), seen, memory)
-        actions = to_action_space(self.model, out.actions)
+        out = self.head(_to_tensors(observations), seen, memory)
+        actions = _to_action_space(self.model, out.actions)
         return Choice(actions, out.action_values, out.probabilities, (frames, out.memory))
 
     def describe(self) -> dict[str, str]:
@@ -67,7 +67,7 @@ def describe_model(model: Model) -> dict[str, str]:
     }
 
 
-def to_tensors(observations: Batch) -> Tensors:
+def _to_tensors(observations: Batch) -> Tensors:
     """Return arrays as tensors."""
     if isinstance(observations, dict):
         return {name: torch.from_numpy(_writable(part)) for name, part in observations.items()}
@@ -80,7 +80,7 @@ def _writable(values: Array) -> Array:
     return found
 
 
-def to_action_space(model: Model, actions: Array) -> Array:
+def _to_action_space(model: Model, actions: Array) -> Array:
     """Bring raw actions into the model's action space, as `predict` does."""
     space = model.action_space
     if not isinstance(space, spaces.Box):

@@ -25,7 +25,7 @@ _CELL = re.compile(r"weight_hh$")
 
 
 @dataclass(frozen=True)
-class StateShape:
+class _StateShape:
     """The shape of one hidden state."""
 
     lane: tuple[int, ...]
@@ -51,7 +51,7 @@ class Network:
     signature: Signature
     sources: tuple[Source, ...]
     fits: tuple[Fit, ...] = ()
-    state: StateShape | None = None
+    state: _StateShape | None = None
 
     @torch.inference_mode()
     def __call__(
@@ -96,7 +96,7 @@ def fit_network(
         list(fits(source.space, blank.shape[1:], file.layout, file.divide))
         for source, blank in zip(network.sources, blanks, strict=True)
     ]
-    for state in state_shapes(network, file):
+    for state in _state_shapes(network, file):
         for chosen in product(*ways):
             tried = Network(network.loaded, network.signature, network.sources, chosen, state)
             complaint = _try(tried, blanks, lanes, expected)
@@ -143,7 +143,7 @@ def _try(
     return None
 
 
-def state_shapes(network: Network, file: TorchScriptFile) -> Iterator[StateShape | None]:
+def _state_shapes(network: Network, file: TorchScriptFile) -> Iterator[_StateShape | None]:
     """Return the shapes that the hidden state may have: declared, or read off the weights."""
     if not network.signature.states:
         if file.hidden:
@@ -151,12 +151,12 @@ def state_shapes(network: Network, file: TorchScriptFile) -> Iterator[StateShape
             raise FitError(f"hidden={size} is given, but the module takes no state")
         yield None
     elif file.hidden:
-        yield StateShape(file.hidden, file.hidden_axis)
+        yield _StateShape(file.hidden, file.hidden_axis)
     else:
         yield from _shapes_from_weights(network)
 
 
-def _shapes_from_weights(network: Network) -> Iterator[StateShape]:
+def _shapes_from_weights(network: Network) -> Iterator[_StateShape]:
     weights = {name: shape for name, shape in network.loaded.weights.items() if len(shape) > 1}
     stacked = [shape[1] for name, shape in weights.items() if _STACKED.search(name)]
     cells = [shape[1] for name, shape in weights.items() if _CELL.search(name)]
@@ -167,12 +167,12 @@ def _shapes_from_weights(network: Network) -> Iterator[StateShape]:
             "give it as hidden=<size>"
         )
     for size in dict.fromkeys(cells):
-        yield StateShape((size,))
-        yield StateShape((2 * size,))  # both states of an LSTM side by side
+        yield _StateShape((size,))
+        yield _StateShape((2 * size,))  # both states of an LSTM side by side
     for size in dict.fromkeys(stacked):
-        yield StateShape((len(stacked), size), axis=1)
-        yield StateShape((size,))
-        yield StateShape((2 * size,))
+        yield _StateShape((len(stacked), size), axis=1)
+        yield _StateShape((size,))
+        yield _StateShape((2 * size,))
 
 
 def _check_pixels(network: Network, divide: float | None) -> None:

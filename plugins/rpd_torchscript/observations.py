@@ -104,7 +104,7 @@ def part_names(facts: Facts) -> dict[str, Any]:
     }
 
 
-def main_part(parts: Mapping[str, Any], argument: str, facts: Facts) -> str:
+def _main_part(parts: Mapping[str, Any], argument: str, facts: Facts) -> str:
     """Choose the part of a dict observation for a module that takes one tensor."""
     if argument in parts:
         return argument
@@ -203,5 +203,5 @@ def find_sources(
     if len(signature.observations) > 1:
         names = [argument.name for argument in signature.observations]
     else:
-        names = [main_part(parts, first.name, facts)]
+        names = [_main_part(parts, first.name, facts)]
     return tuple(Source(parts[name], name, stack=keep) for name in names)

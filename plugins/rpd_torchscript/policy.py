@@ -66,7 +66,7 @@ class ScriptPolicy:
             raise
         except Exception as error:  # a trusted module may raise anything
             raise EpisodeError(f"{name} cannot be called: {last_line(error)}") from error
-        numbers = as_array(outputs[0])
+        numbers = _as_array(outputs[0])
         check_finite(numbers, self.output.meaning, name)
         values, chances = self._offers(numbers)
         actions = self._noisy(self._decide(numbers, chances, seen.draws), seen.draws)
@@ -174,7 +174,7 @@ def softmax(numbers: Array) -> Array:
     return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
 
 
-def as_array(output: torch.Tensor) -> Array:
+def _as_array(output: torch.Tensor) -> Array:
     """Return an output as NumPy has it: small floats as float32, truth values as 0 and 1."""
     output = output.detach()  # a module may return a part of its own parameters
     if output.dtype in (torch.bfloat16, torch.float16):

@@ -23,12 +23,12 @@ def baby_a3c(screens: Array) -> Array:
     spread = light.max(axis=(1, 2), keepdims=True) - low
     spread = np.where(spread == 0, 1, spread)  # a frame of one colour becomes black
     stretched = (510 * (light - low) + spread) // (2 * spread)
-    across = halved(stretched)
-    small = halved(across.swapaxes(1, 2)).swapaxes(1, 2)
+    across = _halved(stretched)
+    small = _halved(across.swapaxes(1, 2)).swapaxes(1, 2)
     return np.asarray(small / np.float32(255.0), dtype=np.float32)[:, None]
 
 
-def halved(rows: Array) -> Array:
+def _halved(rows: Array) -> Array:
     """Halve the last axis: four old pixels weigh 1, 3, 3, 1 in a new one, three at the edges."""
     count = rows.shape[-1]
     inner = rows[..., 1 : count - 4 : 2] + rows[..., 4 : count - 1 : 2]

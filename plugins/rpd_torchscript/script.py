@@ -46,7 +46,7 @@ def load_script(archive: Archive) -> Loaded:
         _check_classes(library, root)
         _check_numbers(library, root)
     starts = {tensor.untyped_storage().data_ptr() for _, tensor in _tensors(root, constants)}
-    return _loaded(Program(archive.path, library, root, frozenset(starts - {0})))
+    return _loaded(_Program(archive.path, library, root, frozenset(starts - {0})))
 
 
 def _version(members: Mapping[str, bytes]) -> int:
@@ -135,7 +135,7 @@ def _unusual(tensor: Tensor, is_weight: bool) -> str | None:
     return None if is_mask and not is_weight else "infinite values"
 
 
-def _loaded(program: Program) -> Loaded:
+def _loaded(program: _Program) -> Loaded:
     library, root = program.library, program.module
     method = library.classes[root.kind].methods["forward"]
     first_default = len(method.args.args) - len(method.args.defaults)
@@ -157,7 +157,7 @@ def _loaded(program: Program) -> Loaded:
 
 
 @dataclass(frozen=True)
-class Program:
+class _Program:
     """The method `forward` of a module that never changes."""
 
     path: Path

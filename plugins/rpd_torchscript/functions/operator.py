@@ -99,7 +99,7 @@ def _fits(kind: str, width: int | None) -> Callable[[Any], bool]:
 
 
 @dataclass(frozen=True)
-class Overload:
+class _Overload:
     """One schema of an operator."""
 
     operator: Any
@@ -134,11 +134,11 @@ class Operator:
     rule: Rule
 
     @cached_property
-    def overloads(self) -> tuple[Overload, ...]:
+    def overloads(self) -> tuple[_Overload, ...]:
         """The ways to call it."""
         packet = getattr(torch.ops.aten, self.name.removeprefix("aten::"))
         found = [getattr(packet, name) for name in _ordinary(self.name, packet)]
-        return tuple(Overload(op, tuple(map(Parameter.of, op._schema.arguments))) for op in found)
+        return tuple(_Overload(op, tuple(map(Parameter.of, op._schema.arguments))) for op in found)
 
     @cached_property
     def fast(self) -> Callable[..., Any] | None:
@@ -173,7 +173,7 @@ class Operator:
         return result, deed
 
     def _deed(
-        self, overload: Overload, given: Given, arguments: Sequence[Any], named: dict[str, Any]
+        self, overload: _Overload, given: Given, arguments: Sequence[Any], named: dict[str, Any]
     ) -> Deed:
         """Return the call, of the fast function where Python writes it like TorchScript."""
         coded = {p.name for p in overload.parameters if p.is_coded}
@@ -185,7 +185,7 @@ class Operator:
         by_name = {p.name: given[p.name] for p in overload.parameters if p.by_name}
         return Deed(overload.operator, positional, by_name, overload.writes)
 
-    def _match(self, arguments: Sequence[Any], named: dict[str, Any]) -> tuple[Overload, Given]:
+    def _match(self, arguments: Sequence[Any], named: dict[str, Any]) -> tuple[_Overload, Given]:
         for overload in self.overloads:
             given = overload.bind(arguments, named)
             if given is not None:
