@@ -173,8 +173,9 @@ def _finish_run(session: Session, run: Run, names: Sequence[str]) -> dict[str, P
         with session.stage(name):
             try:
                 file = session.registry.after_run(one)(session, run)
-            except Exception as error:  # a stranger's command may raise anything
-                if one.distribution == BUNDLED and not isinstance(error, RpdError):
+            except (Exception, SystemExit) as error:  # a stranger's command may raise anything
+                outside = isinstance(error, RpdError | ImportError | OSError)
+                if one.distribution == BUNDLED and not outside:
                     raise  # a defect of ours keeps its traceback
                 session.note(f"the run has its answer, but rpd {name} failed: {one_line(error)}")
             else:
@@ -250,6 +251,8 @@ def resolve_call(call: Call) -> Setup:
     registry = installed()
     if isinstance(call.executor, str):
         registry.find("executor", registry.name_in("executor", call.executor))
+    if not isinstance(call.finish, tuple) or not all(isinstance(one, str) for one in call.finish):
+        raise ConfigError(f"finish must be names of commands, got {call.finish!r}")
     for name in call.finish if call.finish != _FINISH else ():
         if name not in (known := finishing(registry)):
             raise ConfigError(f"nothing called {name!r} is done after a run.{nearest(name, known)}")

@@ -99,11 +99,11 @@ def rank_suite(
     """Rank the states of the suite, played where it is missing, and measure what to compare to."""
     if _suite_is_there(session):  # a question that it cannot answer is refused before playing
         analysis = _analyse_suite(session, grow)
-        session.directory.keep_question(session.setup.config)
         references = measure_references(session, evaluations)
+        session.directory.keep_question(session.setup.config)  # one that was refused is forgotten
     else:  # and a policy that is no good before the long work
-        session.directory.keep_question(session.setup.config)
         references = measure_references(session, evaluations)
+        session.directory.keep_question(session.setup.config)
         analysis = _analyse_suite(session, grow)
     keep_condition(session.directory, session.setup.config.settings.condition, analysis)
     return analysis, references

@@ -15,7 +15,7 @@ from rpd_core.cli.catalogue import GROUPS, rpd_commands
 from rpd_core.cli.completion import whole_words
 from rpd_core.cli.streams import reader_has_left
 from rpd_core.config.settings import Group
-from rpd_core.errors import ComponentError, RpdError, nearest, one_line
+from rpd_core.errors import ComponentError, RpdError, one_line
 from rpd_core.plugin.importing import import_attribute
 from rpd_core.plugin.protocols import Component
 from rpd_core.plugin.registry import Registration, installed
@@ -46,16 +46,12 @@ class Commands(TyperGroup):
                 return as_typer_command(own, import_attribute(own.target))
         if cmd_name not in self.list_commands(ctx):
             return None
-        registry = installed()
-        function = registry.resolve("command", cmd_name)
-        found = registry.find("command", cmd_name)
         try:
-            return as_typer_command(found.component, function)
-        except Exception as error:  # a stranger's function may have any parameters
-            raise ComponentError(
-                f"command {cmd_name!r} of plugin {found.plugin!r} ({found.distribution}) is "
-                f"broken: {one_line(error)}"
-            ) from error
+            return _imported(cmd_name)
+        except RpdError:
+            if not getattr(ctx, "resilient_parsing", False):
+                raise
+            return TyperCommand(cmd_name)  # completion goes on without what is broken
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the commands under their headings."""
@@ -68,6 +64,19 @@ class Commands(TyperGroup):
                     for one in found
                     if _heading(one) == heading
                 ])  # fmt: skip
+
+
+def _imported(name: str) -> TyperCommand:
+    """Import a command of a plugin, or raise with what is wrong with it."""
+    registry = installed()
+    function, found = registry.resolve("command", name), registry.find("command", name)
+    try:
+        return as_typer_command(found.component, function)
+    except Exception as error:  # a stranger's function may have any parameters
+        raise ComponentError(
+            f"command {name!r} of plugin {found.plugin!r} ({found.distribution}) is broken: "
+            f"{one_line(error)}"
+        ) from error
 
 
 class _GroupedOptions(TyperCommand):
@@ -200,8 +209,10 @@ def sentence(error: Any) -> str:
     context = getattr(error, "ctx", None)
     unknown = _UNKNOWN.match(message)
     if unknown is not None:
-        known = [one.component.name for one in installed().of_kind("command")]
-        return f"{message}{nearest(unknown[1], known) or ' rpd --help lists those there are.'}"
+        try:
+            installed().find("command", unknown[1])
+        except RpdError as reason:
+            return str(reason)
     if extra is None or context is None:
         return f"{message} Try --help."
     word = extra[1].split(" ")[0]

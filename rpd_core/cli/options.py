@@ -187,29 +187,46 @@ _FINISH = "finish_"
 def with_finish(command: Command) -> Command:
     """Decorate a command with an option for each command that does something after a run."""
     own = list(inspect.signature(command, eval_str=True).parameters.values())
+    taken = {*_flags(own), *(one.flag or f"--{name}" for name, one in declared().items())}
     added = [
         inspect.Parameter(
-            f"{_FINISH}{name}",
+            f"{_FINISH}{number}",
             inspect.Parameter.KEYWORD_ONLY,
             default=True,
             annotation=Annotated[
                 bool,
                 typer.Option(
-                    f"--{name}/--no-{name}",
+                    _switch(name, taken),
                     help=f"At the end of the run, do the work of rpd {name} as well.",
                     rich_help_panel=WHERE,
                 ),
             ],
         )
-        for name in finishing(installed())
+        for number, name in enumerate(finishing(installed()))
     ]
     set_parameters(command, command, own, added)
     return command
 
 
+def _flags(parameters: Iterable[inspect.Parameter]) -> set[str]:
+    """Return the options that a command has by itself, and those that every command has."""
+    about = [one for p in parameters for one in getattr(p.annotation, "__metadata__", ())]
+    written = [word for one in about for word in (one.default, *(one.param_decls or ()))]
+    return {"--help", "--json", *(word for word in written if isinstance(word, str))}
+
+
+def _switch(name: str, taken: set[str]) -> str:
+    """Return the option to do a command's work after a run or not, under a name that is free."""
+    free = (
+        name if f"--{name}" not in {flag.replace("_", "-") for flag in taken} else f"after-{name}"
+    )
+    return f"--{free}/--no-{free}"
+
+
 def taken_finish(settings: dict[str, Any]) -> tuple[str, ...]:
     """Take what is to be done after a run out of the keywords of a command."""
-    return tuple(name for name in finishing(installed()) if settings.pop(f"{_FINISH}{name}"))
+    names = finishing(installed())
+    return tuple(name for number, name in enumerate(names) if settings.pop(f"{_FINISH}{number}"))
 
 
 @functools.cache

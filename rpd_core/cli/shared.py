@@ -55,6 +55,13 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
                 raise
             errors().print(f"rpd: {of_the_outside(error)}", style="red", markup=False)
             raise typer.Exit(BAD_INPUT) from error
+        except ModuleNotFoundError as error:
+            package = (error.name or "").partition(".")[0]
+            if not package or package.startswith("rpd"):
+                raise
+            told = f"rpd: this needs {package}, which is not installed: pip install {package}"
+            errors().print(told, style="red", markup=False)
+            raise typer.Exit(BAD_INPUT) from error
         except MemoryError as error:
             told = "rpd: memory ran out: use fewer --workers, or a machine or a limit with more"
             errors().print(told, style="red", markup=False)

@@ -89,7 +89,9 @@ def load_plugin(entry_point: EntryPoint, origin: tuple[str, str] | None = None) 
         notes = tuple(_ignored_hooks(module, api))
         if api > API_VERSION and not components and not notes:
             notes = (f"written for plugin API {api}: it offers nothing that this rpd knows",)
-    except (Exception, SystemExit) as error:  # a stranger's module may raise anything
+    except BaseException as error:  # a stranger's module may raise anything
+        if isinstance(error, KeyboardInterrupt):
+            raise
         return Plugin(name, distribution, version, fault=one_line(error), status="broken")
     return Plugin(name, distribution, version, components, notes=notes)
 
@@ -147,11 +149,19 @@ def _check_component(hook: str, component: Component) -> None:
             f"{hook}: looks_like of {component.name!r} is not a regular expression ({error}): "
             f"{component.looks_like!r}"
         ) from error
-    if not isinstance(component.requires, tuple | list):
-        raise ComponentError(
-            f"{hook}: requires of {component.name!r} must be a tuple of import names, got "
-            f"{component.requires!r}"
-        )
+    for field_name in ("summary", "group"):
+        if not getattr(component, field_name).isprintable():
+            raise ComponentError(
+                f"{hook}: {field_name} of {component.name!r} must be one line of plain text"
+            )
+    for field_name in ("requires", "takes"):
+        names = getattr(component, field_name)
+        several = isinstance(names, tuple | list)
+        if not several or not all(isinstance(one, str) and one for one in names):
+            raise ComponentError(
+                f"{hook}: {field_name} of {component.name!r} must be a tuple of import names, got "
+                f"{names!r}"
+            )
 
 
 def _ignored_hooks(module: ModuleType, api: int) -> Iterator[str]:

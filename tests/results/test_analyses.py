@@ -163,3 +163,11 @@ def test_a_measure_that_is_not_installed_any_more_is_named_with_what_to_do(tmp_p
             line = refusal(command[0], path, *command[1:], "--analysis", "lifted")
             assert "no measure is called 'lift'" in line
             assert f"It is named by analysis 'lifted' of {str(path)!r}: install the plugin" in line
+
+
+def test_a_question_that_was_refused_is_not_remembered(tmp_path: Path) -> None:
+    path = ready(tmp_path / "run").path
+    before = rpd.open_run(path).directory.question()
+    with pytest.raises(RpdError, match="not clearly above the reference 5000"):
+        finish(path, corridor(reference=5000.0))
+    assert rpd.open_run(path).directory.question() == before
