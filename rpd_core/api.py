@@ -15,7 +15,7 @@ import numpy as np
 
 from rpd_core import pipeline
 from rpd_core.config.objects import taken, with_parameters
-from rpd_core.config.part_range import parse_parts
+from rpd_core.config.part_range import PartRange, parse_parts
 from rpd_core.config.resolve import Setup, choose, resolve
 from rpd_core.config.settings import Request, Values, declared
 from rpd_core.errors import ConfigError, RpdError, nearest, one_line
@@ -193,9 +193,21 @@ def build_suite(
     """
     chosen = None if parts is None else parse_parts(parts)
     call = Call(env=env, policy=policy, **tidy("build_suite", more, "analysis", "finish"))
-    with session_for(call) as session:
+    return play_suite_of(call, None, chosen)
+
+
+def play_suite_of(
+    call: Call,
+    setup: Setup | None,
+    parts: PartRange | None,
+    before: Callable[[Session], None] | None = None,
+) -> Run:
+    """Play the suite that a call asks for; `before` is called when all is ready for that."""
+    with session_for(call, setup) as session:
         pipeline.prepare_run(session)
-        pipeline.build_suite(session, chosen)
+        if before is not None:
+            before(session)
+        pipeline.build_parts(session, parts)
         return Run(session.directory.path, session.directory.latest(), session.setup)
 
 
@@ -212,7 +224,7 @@ def merge_runs(
     """
     given = [RunDirectory(run.path if isinstance(run, Run) else Path(run)) for run in runs]
     with shown(progress) as telling:
-        merge.merge_runs(RunDirectory(Path(out)), given, telling, note)
+        merge.merge_directories(RunDirectory(Path(out)), given, telling, note)
     return open_run(out)
 
 

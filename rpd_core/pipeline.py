@@ -99,11 +99,11 @@ def rank_suite(
     """Rank the states of the suite, played where it is missing, and measure what to compare to."""
     if _suite_is_there(session):  # a question that it cannot answer is refused before playing
         analysis = _analyse_suite(session, grow)
-        references = measure_references(session, evaluations)
-        session.directory.keep_question(session.setup.config)  # one that was refused is forgotten
+        with session.directory.asking(session.setup.config):
+            references = measure_references(session, evaluations)
     else:  # and a policy that is no good before the long work
-        references = measure_references(session, evaluations)
-        session.directory.keep_question(session.setup.config)
+        with session.directory.asking(session.setup.config):
+            references = measure_references(session, evaluations)
         analysis = _analyse_suite(session, grow)
     keep_condition(session.directory, session.setup.config.settings.condition, analysis)
     return analysis, references
@@ -168,7 +168,7 @@ def _suite_is_there(session: Session) -> bool:
 
 def _analyse_suite(session: Session, grow: bool) -> Analysis:
     """Play the mutant episodes that are missing and rank their states."""
-    build_suite(session)
+    build_parts(session)
     if session.setup.config.settings.until == "stable":
         _grow_until_stable(session, grow)
     setup = session.setup
@@ -195,7 +195,7 @@ def _grow_until_stable(session: Session, grow: bool) -> None:
     looks, reach = Looks(rules_of(settings)), stored_reach(directory)
     for size in look_sizes(settings.episodes, most):
         session.ask_for(size)
-        build_suite(session)
+        build_parts(session)
         found = analyse(directory, setup.condition, settings.condition, measure, size)
         keep_condition(directory, settings.condition, found)  # every look has the same condition
         ranking, verdicts = found.rankings[settings.list_by], looks.add(found.counted)
@@ -230,7 +230,7 @@ def _restore_prepared(session: Session) -> bool:
     return True
 
 
-def build_suite(session: Session, parts: PartRange | None = None) -> None:
+def build_parts(session: Session, parts: PartRange | None = None) -> None:
     """Play the mutant episodes that are missing, and those of the policy as it is.
 
     Of a range of parts, only these; episodes of the policy as it is belong to the first part.
@@ -252,7 +252,7 @@ def build_suite(session: Session, parts: PartRange | None = None) -> None:
         play_parts(session, "unmutated", directory.unmutated(), own, cut=False)
 
 
-def suite_facts(directory: RunDirectory) -> tuple[SuiteFacts, float]:
+def stored_suite_facts(directory: RunDirectory) -> tuple[SuiteFacts, float]:
     """Return what the stored suite holds before any condition is known, and its mean return."""
     stored = StoredEpisodes(directory.suite(), directory.stored().settings.episodes)
     episodes = stored.episodes()

@@ -45,7 +45,7 @@ def corridor(**settings: Any) -> Request:
 def build(session: Session) -> Suite:
     """Play the mutant episodes of a session and return them all."""
     pipeline.prepare_run(session)
-    pipeline.build_suite(session)
+    pipeline.build_parts(session)
     return StoredEpisodes(session.directory.suite()).whole()
 
 

@@ -49,10 +49,10 @@ def compare_command(
         raise ConfigError(f"--fail-under must lie in [0, 1], got {fail_under:g}")
     from rpd_compare.compare import compare
     from rpd_compare.text import print_comparison
-    from rpd_core.results.run import opened_run
+    from rpd_core.results.run import as_run
     from rpd_core.store.codec import to_plain
 
-    runs = opened_run(a, analysis_a), opened_run(b, analysis_b)
+    runs = as_run(a, analysis_a), as_run(b, analysis_b)
     found = compare(*runs, measures=tuple(measure or ()))
     if page is not None:
         from rpd_compare.page import write_page  # imports what draws

@@ -26,7 +26,7 @@ from rpd_core.errors import EvidenceError
 from rpd_core.plugin.protocols import Spectrum, States
 from rpd_core.pruning.curves import shown_curves
 from rpd_core.results.pictures import read_pictures
-from rpd_core.results.run import Run, opened_run
+from rpd_core.results.run import Run, as_run
 from rpd_core.results.words import policy_words
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def compare(
     States are ranked by the first run: by these measures, or else by that of its list and by
     tarantula as in the paper; and always by FreqVis. Nothing is played.
     """
-    one, two = opened_run(a), opened_run(b)
+    one, two = as_run(a), as_run(b)
     refuse_incomparable(one, two)
     pair = _pair_of(one, two)
     if not len(pair.keys):

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from rpd_core.cli.text import say
-from rpd_core.results.words import shortened
+from rpd_core.results.words import shortened_states
 
 if TYPE_CHECKING:
     from rpd_core.results.records import Decision
@@ -159,7 +159,7 @@ def _print_neighbours(console: Console, found: Explanation) -> None:
         return
     table = _table("", ("rank", "state"), ("effect", "95%"))
     table.add_column("verdict")
-    states = shortened([one.state for one in around], max(console.width - _OTHERS, 20))
+    states = shortened_states([one.state for one in around], max(console.width - _OTHERS, 20))
     for one, state in zip(around, states, strict=True):
         table.add_row(
             *_neighbour(one, state), style="bold" if one.rank == found.decision.rank else None

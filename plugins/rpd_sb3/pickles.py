@@ -7,7 +7,7 @@ from typing import Any
 
 from rpd_core.untrusted.arrays import ARRAYS
 from rpd_core.untrusted.budget import Budget
-from rpd_core.untrusted.machine import Names, refuse
+from rpd_core.untrusted.machine import AllowedNames, refuse
 from rpd_core.untrusted.pickles import Holder, read_pickle
 
 _SPACES = {
@@ -59,5 +59,5 @@ def read(
     A lenient reading turns names that are not on the list into `Reference`s instead of refusing
     them; a pickle that goes on to call one is refused all the same.
     """
-    names = Names(known, (lambda reference: reference) if lenient else refuse)
+    names = AllowedNames(known, (lambda reference: reference) if lenient else refuse)
     return read_pickle(raw, names, budget)

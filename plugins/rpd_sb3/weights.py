@@ -11,7 +11,7 @@ import torch
 
 from rpd_core.untrusted.boundary import Flaw, Refused, quoted
 from rpd_core.untrusted.budget import Budget
-from rpd_core.untrusted.machine import Names
+from rpd_core.untrusted.machine import AllowedNames
 from rpd_core.untrusted.pickles import LARGEST_PICKLE, read_pickle
 from rpd_core.untrusted.tensors import TENSORS, Shelf, Storage, StoredTensor, stored_row
 from rpd_core.untrusted.zips import BoundedZip
@@ -20,7 +20,7 @@ Weights = dict[str, torch.Tensor]
 Fetch = Callable[[Storage], bytes]
 """Returns the bytes that are kept for a row of numbers."""
 
-_NAMES = Names(TENSORS, outside=stored_row)
+_NAMES = AllowedNames(TENSORS, outside=stored_row)
 _LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 _LEGACY_PROTOCOL = 1001
 _DIVERGED = "its training diverged, use an earlier checkpoint"

@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from rpd_core.cli.text import say
-from rpd_core.results.words import cut, shortened
+from rpd_core.results.words import cut, shortened_states
 from rpd_studies.estimates import Estimate
 from rpd_studies.sensitivity import Move, Sensitivity, Variant
 from rpd_studies.validation import ValidatedState, Validation
@@ -42,7 +42,7 @@ def _print_validation(console: Console, found: Validation) -> None:
     table.add_column("chosen as", no_wrap=True)
     for heading in ("reached", "suite", "alone", "95%", "return"):
         table.add_column(heading, justify="right", no_wrap=True)
-    states = shortened([row.state for row in found.rows], width, lines=2)
+    states = shortened_states([row.state for row in found.rows], width, lines=2)
     for row, state in zip(found.rows, states, strict=True):
         table.add_row(*_state_cells(row, state, found.episodes))
     console.print(table)

@@ -14,7 +14,7 @@ from torch import Tensor
 from rpd_core.errors import FitError, RpdError, one_line
 from rpd_core.untrusted.boundary import Flaw, Refused, printable, quoted
 from rpd_core.untrusted.budget import Budget
-from rpd_core.untrusted.machine import Names, Reference, refuse
+from rpd_core.untrusted.machine import AllowedNames, Reference, refuse
 from rpd_core.untrusted.pickles import Holder, read_pickle
 from rpd_core.untrusted.tensors import TENSORS, Shelf, Storage, StoredTensor, stored_row
 from rpd_core.untrusted.zips import BoundedZip
@@ -129,7 +129,7 @@ def _own_class(reference: Reference) -> Any:
 
 
 _LISTS = "build_boollist build_doublelist build_intlist build_tensorlist restore_type_tag"
-_NAMES = Names(
+_NAMES = AllowedNames(
     TENSORS | {f"torch.jit._pickle.{name}": lambda value, *rest: value for name in _LISTS.split()},
     otherwise=_own_class,
     outside=stored_row,

@@ -12,7 +12,7 @@ from rpd_core.errors import FitError
 from rpd_core.plugin.protocols import Facts, Policy
 from rpd_core.untrusted.boundary import Refused, boundary
 from rpd_core.untrusted.files import check_regular
-from rpd_core.untrusted.machine import Names, Reference
+from rpd_core.untrusted.machine import AllowedNames, Reference
 from rpd_core.untrusted.pickles import read_pickle
 from rpd_core.untrusted.tensors import TENSORS, stored_row
 from rpd_torchscript.archive import Archive, read_archive
@@ -113,7 +113,7 @@ def _about_pickle(archive: Archive) -> str:
         return reference
 
     try:
-        stored = read_pickle(pickles[0], Names(TENSORS, note, stored_row), archive.budget)
+        stored = read_pickle(pickles[0], AllowedNames(TENSORS, note, stored_row), archive.budget)
     except Refused:  # it calls one of those names, or is damaged
         stored = None
     strange = sorted(wanted)

@@ -72,7 +72,7 @@ def analyse(
     stored = StoredEpisodes(directory.suite(), first_episodes)
     episodes = stored.episodes()
     fitted = _fitted(directory, condition, text, episodes)
-    words = in_words(fitted, text)
+    words = condition_words(fitted, text)
     weights = weigh(fitted, episodes)
     counted = tally(stored.chunks(), weights)
     refuse_one_sided(weights, episodes, words, partial(_remedy, directory, fitted, counted))
@@ -146,7 +146,7 @@ def restore_condition(condition: Any, fields: Json) -> Condition:
     return restored
 
 
-def in_words(condition: Condition, text: str) -> str:
+def condition_words(condition: Condition, text: str) -> str:
     """Return a condition as people read it, with what it has learned."""
     return condition.show_condition() if isinstance(condition, ShowsCondition) else text
 

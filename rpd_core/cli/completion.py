@@ -130,7 +130,7 @@ VARIABLE = "_RPD_COMPLETE"
 """Set by the script that a shell runs for an offer."""
 
 
-def joined(words: list[str], current: int) -> tuple[list[str], int]:
+def whole_line(words: list[str], current: int) -> tuple[list[str], int]:
     """Return the words as they were typed, and which of them the cursor is in."""
     whole: list[str] = []
     place = current
@@ -155,7 +155,7 @@ def whole_words() -> Iterator[None]:
         return
     words, current = os.environ["COMP_WORDS"].split("\n"), int(os.environ["COMP_CWORD"])
     words += [""] * (current + 1 - len(words))
-    whole, place = joined(words, current)
+    whole, place = whole_line(words, current)
     split = len(words[: current + 1]) > len(whole)
     before = max(whole[place].rfind(sign) for sign in ":=") + 1 if split else 0
     # an empty word would get lost on the way; what lies before the cursor is enough

@@ -28,7 +28,7 @@ from rpd_core.play.players import close_players
 from rpd_core.play.recipe import Recipe, recipe_of
 from rpd_core.plugin.protocols import WorkItem
 from rpd_core.pruning.choice import BATCH
-from rpd_core.pruning.sweep_rule import look_sizes
+from rpd_core.pruning.sweep_rule import episode_looks
 from rpd_core.results.runs import size_in_words
 from rpd_core.store import tables
 from rpd_core.store.directory import RunDirectory
@@ -90,7 +90,7 @@ def sweep_work(settings: Settings, rankings: int) -> Remaining:
 
 def _played_share(settings: Settings) -> float:
     """Return the share of a full sweep that is played."""
-    adaptive = settings.sweep == "adaptive" and len(look_sizes(settings.test_episodes)) > 1
+    adaptive = settings.sweep == "adaptive" and len(episode_looks(settings.test_episodes)) > 1
     return ADAPTIVE if adaptive else 1.0
 
 

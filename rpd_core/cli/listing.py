@@ -12,7 +12,7 @@ from rich.table import Table
 
 from rpd_core.cli.text import say
 from rpd_core.results.records import TOO_FEW, further_columns
-from rpd_core.results.words import cut, shortened
+from rpd_core.results.words import cut, shortened_states
 
 if TYPE_CHECKING:
     from rpd_core.results.records import Decision
@@ -114,8 +114,8 @@ def _fit(widths: dict[str, int], screen: int, scores: bool) -> list[str]:
 def _states(rows: Sequence[Decision], width: int, spare: int) -> list[str]:
     """Return states in words on a line each, the first of the long ones on more."""
     texts = [row.state for row in rows]
-    shown = shortened(texts, width)
-    for place, text in enumerate(shortened(texts, width, _STATE_LINES)):
+    shown = shortened_states(texts, width)
+    for place, text in enumerate(shortened_states(texts, width, _STATE_LINES)):
         if text.count("\n") <= spare:
             shown[place] = text
             spare -= text.count("\n")

@@ -32,10 +32,10 @@ def merge_command(
     with shared.progress_bars("comparing") as progress:
         from rpd_core.store.codec import to_plain
         from rpd_core.store.directory import RunDirectory
-        from rpd_core.store.merge import merge_runs
+        from rpd_core.store.merge import merge_directories
 
         with shared.resumable(out, same_command=True):
-            found = merge_runs(
+            found = merge_directories(
                 RunDirectory(out), [RunDirectory(run) for run in runs], progress, shared.show_note
             )
     if as_json:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rpd_core.analysis.ranking import Ranking
     from rpd_core.analysis.records import Stability
     from rpd_core.analysis.suite import Reach
-    from rpd_core.config.resolve import Chosen
+    from rpd_core.config.resolve import Selection
     from rpd_core.plugin.protocols import BoolArray, Measure
     from rpd_core.results.records import Decision, ListFacts
     from rpd_core.results.run import Run
@@ -106,15 +106,15 @@ class _List:
     """Decisions left out because the unmutated policy never reaches them."""
 
 
-def _own_measure(opened: Run) -> Chosen:
+def _own_measure(opened: Run) -> Selection:
     """Return the measure that the list of the analysis is sorted by."""
-    from rpd_core.config.resolve import Chosen
+    from rpd_core.config.resolve import Selection
     from rpd_core.config.trust import refuse_code
     from rpd_core.plugin.registry import installed
 
     text, named_by = opened.setting("list_by"), f"analysis {opened.name!r} of {str(opened.path)!r}"
     remedy = "name a measure yourself, with --measure"
-    return Chosen(refuse_code("measure", text, installed(), named_by, remedy), text)
+    return Selection(refuse_code("measure", text, installed(), named_by, remedy), text)
 
 
 def _reach_in(opened: Run, needed: bool) -> Reach:

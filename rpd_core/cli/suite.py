@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,9 @@ from rpd_core.cli.run import call_for
 from rpd_core.cli.work import Work, plays
 from rpd_core.config.part_range import parse_parts
 from rpd_core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rpd_core.store.session import Session
 
 
 @options.with_settings("suite", "size")
@@ -43,11 +46,10 @@ def suite_command(
     typed = options.given({"env": env, "policy": policy, **settings})
     with shared.progress_bars() as progress:
         work.check(typed)
-        from rpd_core import pipeline
-        from rpd_core.api import directory_for, resolve_call, session_for
+        from rpd_core.api import directory_for, play_suite_of, resolve_call
         from rpd_core.cli.cost import consider, work_left
         from rpd_core.cli.text import print_suite
-        from rpd_core.results.run import open_run
+        from rpd_core.pipeline import stored_suite_facts
         from rpd_core.store.codec import to_plain
 
         config = None if run is None else stored_config(run)
@@ -56,14 +58,16 @@ def suite_command(
         path = directory_for(call, setup).path
         if chosen is not None:
             chosen.episodes(setup.config.settings)  # refuses parts that there are not
-        with shared.resumable(path), session_for(call, setup) as session:
-            pipeline.prepare_run(session)
+
+        def ask(session: Session) -> None:
             if not yes:
                 left = work_left(session.setup.config.settings, session.directory, chosen)
                 consider(session, replace(left, pruned=0), call.workers, progress)
-            pipeline.build_suite(session, chosen)
-    facts, return_mean = pipeline.suite_facts(session.directory)
-    missing = open_run(path).missing
+
+        with shared.resumable(path):
+            played = play_suite_of(call, setup, chosen, ask)
+    facts, return_mean = stored_suite_facts(played.directory)
+    missing = played.missing
     if as_json:
         found = {**to_plain(facts), "return_mean": return_mean, "missing": missing}
         shared.print_json({"out": str(path), **found})

@@ -42,7 +42,7 @@ RESERVED = ("portfolio", "random", "random_best")
 
 
 @dataclass(frozen=True)
-class Chosen:
+class Selection:
     """A component and the text that selects it."""
 
     recipe: Any
@@ -167,29 +167,29 @@ def _identified(setup: Setup, registry: Registry) -> Configuration:
     return dataclasses.replace(setup.config, components=identity, live=live)
 
 
-def choose(registry: Registry, kind: str, chosen: object) -> Chosen:
+def choose(registry: Registry, kind: str, chosen: object) -> Selection:
     """Return the component of a choice: a spec string, a recipe, an object, or a function."""
-    if isinstance(chosen, Chosen):
+    if isinstance(chosen, Selection):
         return chosen
     if isinstance(chosen, str | Spec):
         spec = registry.parse(kind, chosen) if isinstance(chosen, str) else chosen
         recipe = registry.make(kind, spec)
         require(kind, recipe, lacks_of_kind(kind, recipe))
-        return Chosen(recipe, registry.text(kind, spec))
+        return Selection(recipe, registry.text(kind, spec))
     made = taken(registry, kind, chosen)
     if made is not None:
-        return Chosen(made, registry.text_of(kind, made))
+        return Selection(made, registry.text_of(kind, made))
     if isinstance(chosen, type) and kind == "policy":
         raise cannot_take(kind, chosen)
     if callable(chosen) and not dataclasses.is_dataclass(chosen):
         module, name = chosen.__module__, getattr(chosen, "__qualname__", type(chosen).__name__)
-        return Chosen(registry.resolve(kind, "python")(chosen), f"python:{module}:{name}")
+        return Selection(registry.resolve(kind, "python")(chosen), f"python:{module}:{name}")
     if isinstance(chosen, type) or not isinstance(chosen, KINDS[kind].protocol):
         raise cannot_take(kind, chosen)
-    return Chosen(chosen, registry.text_of(kind, chosen))
+    return Selection(chosen, registry.text_of(kind, chosen))
 
 
-def _measures(registry: Registry, wanted: tuple[object, ...]) -> dict[str, Chosen]:
+def _measures(registry: Registry, wanted: tuple[object, ...]) -> dict[str, Selection]:
     chosen = [choose(registry, "measure", one) for one in (*STANDARD_MEASURES, *wanted)]
     for measure in chosen:
         if measure.text in RESERVED:
@@ -201,8 +201,8 @@ def _measures(registry: Registry, wanted: tuple[object, ...]) -> dict[str, Chose
 
 
 def _headline(
-    registry: Registry, wanted: object, measures: dict[str, Chosen]
-) -> tuple[str, dict[str, Chosen]]:
+    registry: Registry, wanted: object, measures: dict[str, Selection]
+) -> tuple[str, dict[str, Selection]]:
     """Return the name of the measure that gives the pruned policy, and it among the measures."""
     if isinstance(wanted, str) and (wanted == BEST or wanted in measures):
         return wanted, measures

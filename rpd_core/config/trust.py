@@ -10,10 +10,10 @@ from rpd_core.plugin.parameters import nested_components
 from rpd_core.plugin.registry import Registry
 
 if TYPE_CHECKING:
-    from rpd_core.config.resolve import Chosen
+    from rpd_core.config.resolve import Selection
 
 
-def permitted(chosen: Chosen, trust: bool) -> Chosen:
+def permitted(chosen: Selection, trust: bool) -> Selection:
     """Return a choice whose loader, or the loader inside it, may run code if that is permitted."""
     return dataclasses.replace(chosen, recipe=with_trust(chosen.recipe)) if trust else chosen
 

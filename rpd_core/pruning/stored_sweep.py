@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayedPoints:
     """What pruned policies did so far; rows are policies, columns test episodes."""
 
     returns: FloatArray
@@ -33,7 +33,7 @@ class Played:
     ranked_steps: FloatArray
 
     @classmethod
-    def nothing(cls, policies: int, episodes: int) -> Played:
+    def nothing(cls, policies: int, episodes: int) -> PlayedPoints:
         """Return room for so many policies and test episodes."""
         shape = (policies, episodes)
         zeros = np.zeros(shape, dtype=np.int64)
@@ -139,7 +139,7 @@ def _curve(
     total: int,
 ) -> Curve:
     read = [_rows(name, point, columns) for point in points]
-    played = Played.nothing(len(points), max([total, *(len(one["kept"]) for one in read)]))
+    played = PlayedPoints.nothing(len(points), max([total, *(len(one["kept"]) for one in read)]))
     for row, (point, found) in enumerate(zip(points, read, strict=True)):
         some = slice(0, point.episodes)
         played.returns[row, some] = found["total_return"]

@@ -20,8 +20,8 @@ from rpd_core.pruning.curves import Curve, curve_from, cutoffs_for, mean_curve
 from rpd_core.pruning.evaluation import Evaluations, ask
 from rpd_core.pruning.records import Deletion
 from rpd_core.pruning.references import References
-from rpd_core.pruning.stored_sweep import Played
-from rpd_core.pruning.sweep_rule import Rule, look_sizes, rule_for, undecided
+from rpd_core.pruning.stored_sweep import PlayedPoints
+from rpd_core.pruning.sweep_rule import Rule, episode_looks, rule_for, undecided
 from rpd_core.pruning.trials import Trials
 from rpd_core.store.directory import SweptPoint
 
@@ -108,11 +108,11 @@ def sweep(
     keys = next(iter(rankings.values())).keys
     randoms = [random_ranking(keys, seed) for seed in range(settings.random_rankings)]
     cutoffs = cutoffs_for(settings.shares, len(keys))
-    sizes = look_sizes(settings.test_episodes)
+    sizes = episode_looks(settings.test_episodes)
     if settings.sweep == "full":
         sizes = (settings.test_episodes,)
     ordered = sorted([*rankings.values(), *randoms], key=_is_further)
-    groups = groups_of(ordered, pooled=len(sizes) > 1)
+    groups = point_groups(ordered, pooled=len(sizes) > 1)
     playing = Playing(evaluations, groups, cutoffs, sizes)
     rule = rule_for([references.target(one) for one in THRESHOLDS], references)
     playing.play(range(len(playing.policies)))
@@ -135,7 +135,7 @@ def _is_further(ranking: Ranking) -> bool:
     return not known
 
 
-def groups_of(rankings: Sequence[Ranking], pooled: bool) -> dict[str, list[Ranking]]:
+def point_groups(rankings: Sequence[Ranking], pooled: bool) -> dict[str, list[Ranking]]:
     """Return rankings by the set of episodes in which they are played together.
 
     Where later rounds play a few points each, rankings share batches. The baselines are apart, for
@@ -183,7 +183,7 @@ class Playing:
         self._find_policies()
         self.looks: IntArray = np.zeros(len(self.policies), dtype=np.int64)
         """How many of the sizes each row has been played to."""
-        self.played = Played.nothing(len(self.policies), self.sizes[-1])
+        self.played = PlayedPoints.nothing(len(self.policies), self.sizes[-1])
         self.sets: list[list[str]] = [[] for _ in self.policies]
         self.round = self.episodes = 0
 

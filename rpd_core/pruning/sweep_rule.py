@@ -30,7 +30,7 @@ ERROR = 0.2
 _CLOSE = 1e-12
 
 
-def look_sizes(total: int) -> tuple[int, ...]:
+def episode_looks(total: int) -> tuple[int, ...]:
     """Return after how many test episodes points are looked at: doubling, the last one is all."""
     sizes = [min(FIRST, total)]
     while sizes[-1] < total:
@@ -54,7 +54,7 @@ class Rule:
     @property
     def level(self) -> float:
         """Chance of error at each look but the last, which has none."""
-        return ERROR / max(len(look_sizes(self.total)) - 1, 1)
+        return ERROR / max(len(episode_looks(self.total)) - 1, 1)
 
 
 def rule_for(targets: Sequence[float], references: References) -> Rule:

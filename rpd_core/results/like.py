@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from rpd_core.analysis.analysis import CONDITIONS
 from rpd_core.config.identity import Json, short_digest
-from rpd_core.config.resolve import Chosen, Setup, choose
+from rpd_core.config.resolve import Selection, Setup, choose
 from rpd_core.config.settings import BEST, Request, Values, as_tuple, declared
 from rpd_core.errors import ConfigError, StoreError
 from rpd_core.play import prepare
 from rpd_core.plugin.protocols.optional import LearnsFromEpisodes
 from rpd_core.plugin.registry import installed
 from rpd_core.results.requests import stored_request
-from rpd_core.results.run import Run, opened_run
+from rpd_core.results.run import Run, as_run
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.prepared import PREPARED
 
@@ -46,7 +46,7 @@ def request_like(other: Like, asked: Request, trust: bool) -> Request:
 
     What would keep the two from being compared is refused, and so is asking for the same run.
     """
-    like = opened_run(other)
+    like = as_run(other)
     typed = {"env": asked.env, "policy": asked.policy}
     typed = {name: value for name, value in typed.items() if value is not None} | asked.given()
     values = _values(like, typed, trust)
@@ -95,16 +95,16 @@ def _refuse_other(name: str, typed: object, known: object, like: Run) -> None:
 def _live_request(setup: Setup) -> Values:
     """Return what a run of this process was asked for, with its own functions."""
     settings, chain = setup.config.settings, setup.abstraction
-    named = {name: Chosen(one, name) for name, one in setup.measures.items()}
+    named = {name: Selection(one, name) for name, one in setup.measures.items()}
     pairs = zip(chain.links, settings.abstraction, strict=True)
     headline = settings.headline
     return {
         **settings.given(),
-        "env": Chosen(setup.environment, setup.config.env),
-        "policy": Chosen(setup.policy, setup.config.policy),
-        "abstraction": tuple(Chosen(link, text) for link, text in pairs),
-        "default_action": Chosen(setup.default_action, settings.default_action),
-        "condition": Chosen(setup.condition, settings.condition),
+        "env": Selection(setup.environment, setup.config.env),
+        "policy": Selection(setup.policy, setup.config.policy),
+        "abstraction": tuple(Selection(link, text) for link, text in pairs),
+        "default_action": Selection(setup.default_action, settings.default_action),
+        "condition": Selection(setup.condition, settings.condition),
         "measures": tuple(named.values()),
         "list_by": named[settings.list_by],
         "headline": BEST if headline == BEST else named[headline],
@@ -115,7 +115,7 @@ def learned_suffix(like: Like | None) -> str:
     """Return what tells apart the names of runs that took over different things; '' for nothing."""
     if like is None:
         return ""
-    directory = opened_run(like).directory
+    directory = as_run(like).directory
     learned = [directory.read_json(name) for name in (PREPARED, CONDITIONS)]
     return f"_like-{short_digest(learned)}" if any(learned) else ""
 
@@ -123,7 +123,7 @@ def learned_suffix(like: Like | None) -> str:
 @contextmanager
 def with_what_was_learned(session: Session, like: Like | None) -> Iterator[None]:
     """Take over what another run has learned; a first try that fails leaves nothing of it."""
-    written = [] if like is None else _take_over(session, opened_run(like).directory)
+    written = [] if like is None else _take_over(session, as_run(like).directory)
     try:
         yield
     except BaseException:

@@ -9,10 +9,10 @@ from typing import Any, Literal
 from rpd_core.analysis.records import Stability
 from rpd_core.plugin.origins import Origin
 from rpd_core.pruning.records import Deletion, GoalOutcome, PrunedPoint
-from rpd_core.results.words import Column, most_often, percent, reached_words, signed
+from rpd_core.results.words import DecisionColumn, most_often, percent, reached_words, signed
 
 
-def shown(heading: str, words: Callable[[Any], str] = str) -> Any:
+def column(heading: str, words: Callable[[Any], str] = str) -> Any:
     """Return a field of a decision that every table of decisions shows, and how."""
     return field(metadata={"heading": heading, "words": words})
 
@@ -212,27 +212,27 @@ class Ties:
 class Decision:
     """One state of the list, in words."""
 
-    rank: int = shown("")
+    rank: int = column("")
     """Place in the list."""
     key: int
     """Key of the state."""
-    state: str = shown("state")
+    state: str = column("state")
     """The state in words."""
-    policy_action: str = shown("policy", most_often)
+    policy_action: str = column("policy", most_often)
     """What the policy does there, in the environment's names; shares where it does several."""
-    default_action: str = shown("default", most_often)
+    default_action: str = column("default", most_often)
     """What the default action does there."""
-    risk_mutated: float | None = shown("risk mutated", percent)
+    risk_mutated: float | None = column("risk mutated", percent)
     """Share of the episodes that failed where it was mutated; null if it never was."""
-    risk_kept: float | None = shown("risk kept", percent)
+    risk_kept: float | None = column("risk kept", percent)
     """Share of the episodes that failed where it was kept; null if it never was."""
-    effect: float = shown("effect", signed)
+    effect: float = column("effect", signed)
     """Risk if mutated minus risk if kept."""
     low: float
     """Lower end of the effect's 95 % interval."""
     high: float
     """Upper end of the same."""
-    reached: float = shown("reached", reached_words)
+    reached: float = column("reached", reached_words)
     """Share of the unmutated policy's episodes that visit it."""
     reached_steps: float
     """Share of the unmutated policy's steps that are spent in it."""
@@ -240,7 +240,7 @@ class Decision:
     """Episodes in which it was mutated."""
     episodes_kept: int
     """Episodes in which it was kept."""
-    verdict: str = shown("verdict")
+    verdict: str = column("verdict")
     """`matters`, `default-better`, `harmless` or `undecided`; else `too few episodes`."""
     settled_at: int | None
     """Episodes of a suite in which it would get a verdict, if its estimate stays; null: has one."""
@@ -263,10 +263,10 @@ class Decision:
         )
 
 
-def decision_columns() -> tuple[Column, ...]:
+def decision_columns() -> tuple[DecisionColumn, ...]:
     """Return what every table of decisions shows, in order."""
     return tuple(
-        Column(one.name, one.metadata["heading"], one.metadata["words"])
+        DecisionColumn(one.name, one.metadata["heading"], one.metadata["words"])
         for one in fields(Decision)
         if "heading" in one.metadata
     )
@@ -279,7 +279,7 @@ _ARRANGED = {
 """Columns that the terminal and the page draw in a way of their own."""
 
 
-def further_columns() -> tuple[Column, ...]:
+def further_columns() -> tuple[DecisionColumn, ...]:
     """Return the columns that the terminal and the page append as they are."""
     return tuple(one for one in decision_columns() if one.name not in _ARRANGED)
 

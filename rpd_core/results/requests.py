@@ -6,7 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from rpd_core.config.resolve import Chosen
+from rpd_core.config.resolve import Selection
 from rpd_core.config.settings import Values, as_tuple, declared
 from rpd_core.config.trust import refuse_code
 from rpd_core.errors import SpecError, StoreError
@@ -73,7 +73,7 @@ def _refuse_unknown(values: Values, directory: RunDirectory) -> None:
 def _checked(kind: str, value: Any, named_by: str) -> Any:
     if isinstance(value, tuple):
         return tuple(_checked(kind, one, named_by) for one in value)
-    return Chosen(refuse_code(kind, value, installed(), named_by), value)
+    return Selection(refuse_code(kind, value, installed(), named_by), value)
 
 
 def _found_again(policy: str, directory: RunDirectory, registry: Registry) -> str:

@@ -279,6 +279,6 @@ def open_run(path: str | os.PathLike[str], analysis: str | None = None) -> Run:
     return Run(directory.path, directory.choose_analysis(analysis))
 
 
-def opened_run(run: Run | str | os.PathLike[str], analysis: str | None = None) -> Run:
+def as_run(run: Run | str | os.PathLike[str], analysis: str | None = None) -> Run:
     """Return a run that is open already, or open a stored one for reading."""
     return run if isinstance(run, Run) else open_run(run, analysis)

@@ -23,7 +23,7 @@ _LARGEST_PICTURE = 2**24
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verification:
     """What was found in a run."""
 
     parts: int
@@ -34,7 +34,7 @@ class Verdict:
     """What is wrong, a line each."""
 
 
-def verify(directory: RunDirectory) -> Verdict:
+def verify(directory: RunDirectory) -> Verification:
     """Read everything that a run stores; raise only where it is not a run at all."""
     directory.stored()
     faults: list[str] = []
@@ -65,7 +65,7 @@ def verify(directory: RunDirectory) -> Verdict:
         found = verify(RunDirectory(folder))
         parts += found.parts
         faults += [f"{VARIANTS}/{folder.name}: {fault}" for fault in found.faults]
-    return Verdict(parts, len(names), tuple(faults))
+    return Verification(parts, len(names), tuple(faults))
 
 
 def _all_parts(directory: RunDirectory) -> Iterator[Parts]:

@@ -17,7 +17,7 @@ _SURE = 0.995
 
 
 @dataclass(frozen=True)
-class Column:
+class DecisionColumn:
     """How tables of decisions show a field of theirs."""
 
     name: str
@@ -137,7 +137,7 @@ def cut(text: str, room: int) -> str:
     return f"{text[: max(room - 1 - tail, 0)]}{_GAP}{text[len(text) - tail :]}"
 
 
-def shortened(texts: Sequence[str], width: int, lines: int = 1) -> list[str]:
+def shortened_states(texts: Sequence[str], width: int, lines: int = 1) -> list[str]:
     """Return texts broken into at most so many lines of a width.
 
     Of one that is too long those parts are left out first that most of the others have, too, then

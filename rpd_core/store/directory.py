@@ -14,7 +14,7 @@ from typing import Any
 from rpd_core.config.configuration import Configuration
 from rpd_core.config.identity import Json, differences, short_digest
 from rpd_core.config.settings import ASKED, Scope, Settings, check_stored, completed
-from rpd_core.errors import ConfigError, StoreError, nearest
+from rpd_core.errors import ConfigError, EvidenceError, StoreError, nearest
 from rpd_core.play.names import Names
 from rpd_core.plugin.protocols.suite import SCHEMA_VERSION
 from rpd_core.store.codec import from_plain, parse_object, to_bytes
@@ -293,6 +293,20 @@ class RunDirectory:
         asked = {"settings": config.analysis_json()}
         if self.read_json(_QUESTION) != asked:
             self.write_json(_QUESTION, asked)
+
+    @contextmanager
+    def asking(self, config: Configuration) -> Iterator[None]:
+        """Keep a question while it is worked on; one that is refused leaves the one before it."""
+        before = self.read_json(_QUESTION)
+        self.keep_question(config)
+        try:
+            yield
+        except EvidenceError:
+            if before is None:
+                (self.path / _QUESTION).unlink()
+            else:
+                self.write_json(_QUESTION, before)
+            raise
 
     def question(self) -> Settings | None:
         """Return what was asked last, finished or not; None if nothing was."""

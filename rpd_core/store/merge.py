@@ -50,7 +50,7 @@ class _Found:
     record: PartRecord
 
 
-def merge_runs(
+def merge_directories(
     out: RunDirectory,
     runs: Sequence[RunDirectory],
     progress: Callable[[str, int, int], None] = lambda stage, done, total: None,

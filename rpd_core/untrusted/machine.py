@@ -57,7 +57,7 @@ def _refuse_outside(identifier: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Names:
+class AllowedNames:
     """What a loader lets pickles name, and what each name stands for."""
 
     known: Mapping[str, Any]
@@ -76,7 +76,7 @@ class Names:
 class Machine:
     """Runs the operations of one pickle."""
 
-    def __init__(self, names: Names, budget: Budget) -> None:
+    def __init__(self, names: AllowedNames, budget: Budget) -> None:
         self.names, self.budget = names, budget
         self.stack: list[Any] = []
         self.marked: list[list[Any]] = []

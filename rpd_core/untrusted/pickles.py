@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, ClassVar
 from rpd_core.errors import one_line
 from rpd_core.untrusted.boundary import Flaw, Refused, printable
 from rpd_core.untrusted.budget import Budget
-from rpd_core.untrusted.machine import Fillable, Machine, Names
+from rpd_core.untrusted.machine import AllowedNames, Fillable, Machine
 
 _DEEPEST = 128
 _MOST_PARTS = 1_000_000
@@ -54,7 +54,7 @@ class Draft(Fillable):
         raise NotImplementedError
 
 
-def read_pickle(source: bytes | BinaryIO, names: Names, budget: Budget) -> Any:
+def read_pickle(source: bytes | BinaryIO, names: AllowedNames, budget: Budget) -> Any:
     """Return what a pickle holds, or raise `Refused` with the name of what it wanted.
 
     Of a stream, the pickle at its position is read, and no more.

@@ -22,7 +22,7 @@ _LARGEST = 2**40
 
 
 @dataclass(frozen=True)
-class Kind:
+class NumberKind:
     """A type of numbers."""
 
     name: str
@@ -36,7 +36,7 @@ class Storage:
     """A row of numbers that tensors are cut from."""
 
     key: str
-    kind: Kind
+    kind: NumberKind
     count: int
 
     @property
@@ -113,7 +113,7 @@ def stored_row(identifier: Any) -> Storage:
     if not isinstance(identifier, tuple) or len(identifier) < 5 or identifier[0] != "storage":
         raise Refused("it wants something from outside that is not a row of numbers")
     _, kind, key, _, count, *view = identifier
-    if not (isinstance(kind, Kind) and isinstance(key, str) and _is_size(count)):
+    if not (isinstance(kind, NumberKind) and isinstance(key, str) and _is_size(count)):
         raise Refused("it describes a row of numbers that makes no sense")
     if any(part is not None for part in view):
         raise Refused("it describes a part of a row of numbers, as only very old files do")
@@ -134,16 +134,16 @@ def _is_size(value: Any) -> bool:
 
 
 _KINDS = {
-    "Bool": Kind("bool", 1),
-    "Byte": Kind("uint8", 1),
-    "Char": Kind("int8", 1),
-    "Short": Kind("int16", 2),
-    "Int": Kind("int32", 4),
-    "Long": Kind("int64", 8),
-    "Half": Kind("float16", 2),
-    "BFloat16": Kind("bfloat16", 2),
-    "Float": Kind("float32", 4),
-    "Double": Kind("float64", 8),
+    "Bool": NumberKind("bool", 1),
+    "Byte": NumberKind("uint8", 1),
+    "Char": NumberKind("int8", 1),
+    "Short": NumberKind("int16", 2),
+    "Int": NumberKind("int32", 4),
+    "Long": NumberKind("int64", 8),
+    "Half": NumberKind("float16", 2),
+    "BFloat16": NumberKind("bfloat16", 2),
+    "Float": NumberKind("float32", 4),
+    "Double": NumberKind("float64", 8),
 }
 TENSORS: dict[str, Any] = {
     "collections.OrderedDict": lambda *items: pairs(*items) if items else {},

@@ -28,7 +28,7 @@ from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.protocols import Outcome, WorkItem, WorkQueue
 from rpd_core.plugin.registry import installed
 from rpd_core.store.directory import RunDirectory
-from rpd_core.store.merge import merge_runs
+from rpd_core.store.merge import merge_directories
 from rpd_core.store.session import Session, play_parts
 
 WORKERS, ITEMS = 1_000, 100_000
@@ -135,7 +135,7 @@ def store_parts(parts: int, chunk: int, folder: Path) -> tuple[float, float, int
 def join_parts(run: Path, out: Path, parts: int) -> float:
     """Return the processor time of merging a stored run into a new one, per part."""
     start = time.process_time()
-    found = merge_runs(RunDirectory(out), [RunDirectory(run)])
+    found = merge_directories(RunDirectory(out), [RunDirectory(run)])
     assert found.parts == parts
     return (time.process_time() - start) / parts
 

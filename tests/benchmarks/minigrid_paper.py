@@ -30,7 +30,7 @@ FRACTIONS = (0.9, 0.5)
 def curves_of(session: Session) -> dict[str, Curve]:
     """Build a suite and test the pruned policies of each measure, no two on the same episodes."""
     pipeline.prepare_run(session)
-    pipeline.build_suite(session)
+    pipeline.build_parts(session)
     setup = session.setup
     text = setup.config.settings.condition
     analysis = analyse(session.directory, setup.condition, text, setup.measures)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rpd_core.cli.completion import complete_plugin, complete_run, joined, specs_of
+from rpd_core.cli.completion import complete_plugin, complete_run, specs_of, whole_line
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_run_directories_are_offered_and_the_way_to_them(folder: Path) -> None:
 def test_bash_gets_words_together_again(
     words: list[str], current: int, whole: str, place: int
 ) -> None:
-    found, at = joined(words, current)
+    found, at = whole_line(words, current)
     assert (found[at], at) == (whole, place)
 
 

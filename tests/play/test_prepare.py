@@ -222,8 +222,8 @@ def test_what_was_fitted_is_stored_and_taken_up_again(tmp_path: Path, registry: 
     first.directory.write_json("prepared.json", prepare.sealed([{"mean": mean + 1}]))
     again = prepared(tmp_path, registry).recipe.abstraction.links[0].mean  # type: ignore[attr-defined]
     assert again == mean + 1, "the stored value is used, nothing is fitted again"
-    pipeline.build_suite(first := prepared(tmp_path, registry))
-    assert pipeline.suite_facts(first.directory)[0].states == 2
+    pipeline.build_parts(first := prepared(tmp_path, registry))
+    assert pipeline.stored_suite_facts(first.directory)[0].states == 2
 
 
 def test_what_was_changed_since_it_was_learned_is_refused(

@@ -81,7 +81,7 @@ def test_what_is_slow_is_found(profiled: tuple[Profile, dict[str, bytes]]) -> No
 
 def test_who_does_not_ask_has_nothing_wrapped(tmp_path: Path) -> None:
     session = session_at(tmp_path, corridor())
-    pipeline.build_suite(session)
+    pipeline.build_parts(session)
     player = player_for(recipe_of(session.setup)).player
     assert type(player.lanes) is worlds.CorridorLanes
     assert "play" not in vars(player)

@@ -26,7 +26,7 @@ from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.pruning.references import References
 from rpd_core.pruning.stored_sweep import stored_table
 from rpd_core.pruning.sweep import Sweep, sweep
-from rpd_core.pruning.sweep_rule import ERROR, FIRST, Rule, is_open, look_sizes, rule_for
+from rpd_core.pruning.sweep_rule import ERROR, FIRST, Rule, episode_looks, is_open, rule_for
 
 STATES, LENGTH, TESTED = 200, 50, 100
 
@@ -39,7 +39,7 @@ STATES, LENGTH, TESTED = 200, 50, 100
     [(100, (6, 12, 24, 48, 100)), (50, (6, 12, 24, 50)), (20, (6, 12, 20)), (6, (6,)), (3, (3,))],
 )
 def test_looks_double_and_the_last_one_sees_all(total: int, sizes: tuple[int, ...]) -> None:
-    assert look_sizes(total) == sizes
+    assert episode_looks(total) == sizes
 
 
 def test_a_point_is_open_while_the_rest_could_change_its_side() -> None:
@@ -59,7 +59,7 @@ def test_looking_often_lets_go_of_few_that_lie_at_the_target(passed: int, target
     wrong = 0
     for _ in range(300):
         generator.shuffle(returns)
-        for size in look_sizes(TESTED)[:-1]:
+        for size in episode_looks(TESTED)[:-1]:
             seen = returns[:size]
             if not is_open(seen, target, rule):
                 wrong += (seen.mean() >= target) != (passed >= 100 * target)
@@ -176,7 +176,7 @@ def test_no_point_is_judged_by_less_than_the_first_block(tmp_path: Path) -> None
     adaptive, played = scripted(tmp_path, 0, "adaptive")
     counts = {int(n) for curve in adaptive.all_curves for n in curve.episodes}
     assert min(counts) == FIRST
-    assert counts <= {*look_sizes(TESTED)}
+    assert counts <= {*episode_looks(TESTED)}
     full, _ = scripted(tmp_path, 0, "full")
     for one, other in zip(full.all_curves, adaptive.all_curves, strict=True):
         shown = ~np.isnan(other.returns)

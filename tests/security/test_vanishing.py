@@ -20,7 +20,7 @@ def test_a_run_that_is_removed_in_the_middle_is_not_concluded(tmp_path: Path, ta
 
     session = session_at(tmp_path / "run", corridor(), progress=interfere)
     with pytest.raises(StoreError) as caught:
-        pipeline.build_suite(session)
+        pipeline.build_parts(session)
     assert "holds 20 of 60 episodes, although all were played" in str(caught.value)
 
 

@@ -20,7 +20,7 @@ from rpd_core.config.part_range import PartRange, parse_parts
 from rpd_core.config.settings import Settings
 from rpd_core.errors import ConfigError, RpdError, StoreError
 from rpd_core.store.directory import RunDirectory
-from rpd_core.store.merge import merge_runs
+from rpd_core.store.merge import merge_directories
 from rpd_core.store.parts import Parts
 
 LEARNS = "bins:5"
@@ -101,13 +101,13 @@ def test_a_merged_run_goes_on_as_one_run_does(folder: Path, tmp_path: Path) -> N
 def test_merging_again_and_into_one_of_them_adds_what_is_new(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder / "0", tmp_path / "all")
     out, given = RunDirectory(tmp_path / "all"), [RunDirectory(folder / name) for name in "01"]
-    found = merge_runs(out, given)
+    found = merge_directories(out, given)
     assert (found.parts, found.episodes_done, found.episodes) == (1, 40, 60)
     assert found.missing == ((40, 59),)
     before = tree(out.path)
-    assert merge_runs(out, given).parts == 0
+    assert merge_directories(out, given).parts == 0
     assert tree(out.path) == before
-    merge_runs(out, [*given, RunDirectory(folder / "2"), out])
+    merge_directories(out, [*given, RunDirectory(folder / "2"), out])
     assert files(out.path) == files(folder / "whole")
 
 
@@ -139,7 +139,7 @@ def test_the_file_of_a_policy_that_was_an_object_comes_along(folder: Path, tmp_p
 
 def refused(tmp_path: Path, *runs: Path) -> str:
     with pytest.raises(StoreError) as caught:
-        merge_runs(RunDirectory(tmp_path / "refused"), [RunDirectory(run) for run in runs])
+        merge_directories(RunDirectory(tmp_path / "refused"), [RunDirectory(run) for run in runs])
     assert not (tmp_path / "refused").exists(), "nothing is left of what was refused"
     return str(caught.value)
 
@@ -160,7 +160,7 @@ def test_the_same_tables_in_other_files_are_the_same(folder: Path, tmp_path: Pat
     before = file.read_bytes()
     repack(file)
     assert file.read_bytes() != before
-    merged = merge_runs(
+    merged = merge_directories(
         RunDirectory(tmp_path / "all"), [RunDirectory(folder / "1"), RunDirectory(tmp_path / "1")]
     )
     assert (merged.parts, merged.held) == (1, 0)
@@ -231,9 +231,9 @@ def test_a_damaged_part_is_refused_before_any_is_copied(folder: Path, tmp_path: 
 
 def test_what_is_no_run_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="is not a run directory"):
-        merge_runs(RunDirectory(tmp_path / "all"), [RunDirectory(tmp_path / "nothing")])
+        merge_directories(RunDirectory(tmp_path / "all"), [RunDirectory(tmp_path / "nothing")])
     with pytest.raises(ConfigError, match="nothing to merge"):
-        merge_runs(RunDirectory(tmp_path / "all"), [])
+        merge_directories(RunDirectory(tmp_path / "all"), [])
     assert list(tmp_path.iterdir()) == []
 
 
@@ -244,7 +244,7 @@ import os, signal, sys
 from pathlib import Path
 from rpd_core.store import files, parts
 from rpd_core.store.directory import RunDirectory
-from rpd_core.store.merge import merge_runs
+from rpd_core.store.merge import merge_directories
 
 left = int(sys.argv[1])
 replace = os.replace
@@ -257,7 +257,8 @@ def dying(*paths):
     replace(*paths)
 
 os.replace = dying
-merge_runs(RunDirectory(Path(sys.argv[2])), [RunDirectory(Path(one)) for one in sys.argv[3:]])
+given = [RunDirectory(Path(one)) for one in sys.argv[3:]]
+merge_directories(RunDirectory(Path(sys.argv[2])), given)
 """
 
 

@@ -13,13 +13,13 @@ import pytest
 from rpd_core.untrusted.arrays import ARRAYS
 from rpd_core.untrusted.boundary import Refused
 from rpd_core.untrusted.budget import Budget
-from rpd_core.untrusted.machine import Names, Reference
+from rpd_core.untrusted.machine import AllowedNames, Reference
 from rpd_core.untrusted.pickles import LARGEST_PICKLE, Holder, read_pickle
 
 
 def read(raw: bytes, operations: int = 200_000, **names: Any) -> Any:
     """Read a pickle of arrays, and of the names that are given."""
-    return read_pickle(raw, Names(ARRAYS | names), Budget(2**20, operations))
+    return read_pickle(raw, AllowedNames(ARRAYS | names), Budget(2**20, operations))
 
 
 # ------------------------------------------------------------------- what may be named
@@ -51,7 +51,7 @@ def test_loaders_differ_only_in_the_table_of_names() -> None:
 
 
 def test_what_stands_for_other_names_is_for_the_loader_to_say() -> None:
-    names = Names({}, otherwise=lambda reference: reference)
+    names = AllowedNames({}, otherwise=lambda reference: reference)
     assert read_pickle(b"cos\nsystem\n.", names, Budget(100)) == Reference("os", "system")
     with pytest.raises(Refused, match=r"^it wants os\.system$"):
         read_pickle(b"cos\nsystem\n(X\x04\x00\x00\x00truetR.", names, Budget(100))
@@ -61,7 +61,7 @@ def test_objects_outside_the_pickle_are_made_by_the_loader_alone() -> None:
     raw = b"\x80\x02X\x01\x00\x00\x00kQ."
     with pytest.raises(Refused, match="from outside the file"):
         read(raw)
-    assert read_pickle(raw, Names({}, outside=lambda key: key * 3), Budget(100)) == "kkk"
+    assert read_pickle(raw, AllowedNames({}, outside=lambda key: key * 3), Budget(100)) == "kkk"
 
 
 def test_names_in_errors_cannot_write_to_the_terminal() -> None:
@@ -129,10 +129,10 @@ def test_a_far_place_in_the_memo_is_as_good_as_a_near_one(raw: bytes) -> None:
 def test_all_pickles_of_a_file_draw_from_one_budget() -> None:
     budget = Budget(100, operations=7)
     for left in (4, 1):
-        assert read_pickle(b"\x80\x02N.", Names({}), budget) is None
+        assert read_pickle(b"\x80\x02N.", AllowedNames({}), budget) is None
         assert budget.operations == left
     with pytest.raises(Refused, match="more steps to read than any policy needs"):
-        read_pickle(b"\x80\x02N.", Names({}), budget)
+        read_pickle(b"\x80\x02N.", AllowedNames({}), budget)
 
 
 # ------------------------------------------------------------------------------ arrays

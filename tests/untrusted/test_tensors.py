@@ -11,14 +11,14 @@ from numpy.lib.stride_tricks import as_strided
 from rpd_core.untrusted.boundary import Flaw, Refused
 from rpd_core.untrusted.tensors import (
     TENSORS,
-    Kind,
+    NumberKind,
     Shelf,
     Storage,
     StoredTensor,
     stored_row,
 )
 
-FLOAT = Kind("float32", 4)
+FLOAT = NumberKind("float32", 4)
 ROW = Storage("0", FLOAT, 12)
 RAW = np.arange(12, dtype=np.float32).tobytes()
 
@@ -76,7 +76,7 @@ def test_a_row_is_of_one_type() -> None:
     made = shelf()
     made.tensor(StoredTensor(ROW, 0, (3,), (1,)))
     with pytest.raises(Flaw, match="described in two ways"):
-        made.tensor(StoredTensor(Storage("0", Kind("int32", 4), 12), 0, (3,), (1,)))
+        made.tensor(StoredTensor(Storage("0", NumberKind("int32", 4), 12), 0, (3,), (1,)))
 
 
 @pytest.mark.parametrize(

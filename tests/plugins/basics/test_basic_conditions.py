@@ -11,8 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rpd_core.analysis.analysis import (
+    condition_words,
     fit_condition,
-    in_words,
     refuse_one_sided,
     restore_condition,
     weigh,
@@ -109,7 +109,7 @@ def test_an_unknown_key_of_info_names_the_stored_ones() -> None:
 
 def cut(returns: list[float]) -> str:
     fitted = fit_condition(installed().make("condition", "auto"), episodes(returns))
-    return in_words(fitted, "auto")
+    return condition_words(fitted, "auto")
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_auto_refuses_returns_that_are_all_the_same() -> None:
 
 def test_what_auto_has_learned_survives_being_stored(registry: Registry) -> None:
     plain = registry.make("condition", "auto")
-    assert in_words(plain, "auto") == "auto"
+    assert condition_words(plain, "auto") == "auto"
     fitted = fit_condition(plain, episodes([0.1, 0.30000000000000004]))
     stored = json.loads(json.dumps(stored_fields(fitted)))
     assert stored == {"cut": 0.30000000000000004}
@@ -165,7 +165,7 @@ def test_what_auto_has_learned_survives_being_stored(registry: Registry) -> None
 def test_other_conditions_learn_nothing_and_are_called_as_asked(registry: Registry) -> None:
     condition = registry.make("condition", "return>=3")
     assert fit_condition(condition, episodes([1])) is condition
-    assert in_words(condition, "return>=3") == "return>=3"
+    assert condition_words(condition, "return>=3") == "return>=3"
 
 
 def test_a_condition_that_fits_into_something_else_is_refused() -> None:
