@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import pytest
 from extras import MODULES, extras
 
@@ -26,6 +28,7 @@ def test_an_executor_without_its_extra_says_what_to_install(name: str) -> None:
 @pytest.mark.extras
 @pytest.mark.parametrize("name", MODULES)
 def test_an_executor_with_its_extra_is_ready(registry: Registry, name: str) -> None:
-    pytest.importorskip(MODULES[name], reason=f"needs the extra {name}")
+    if importlib.util.find_spec(MODULES[name]) is None:  # Ray is not imported without its token
+        pytest.skip(f"needs the extra {name}")
     assert registry.find("executor", name).status == "ready"
     assert type(registry.make("executor", name)).__name__.lower() == name
