@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import itemwork
 import pytest
@@ -37,8 +39,13 @@ from rpd_ray.executor import Ray
 
 pytestmark = pytest.mark.extras
 
-TOKEN = Path("~/.ray/auth_token").expanduser()
-BEFORE = TOKEN.exists()
+ALONE = """
+from rpd_ray.executor import Ray
+
+if __name__ == "__main__":
+    with Ray().open(1):
+        print("open")
+"""
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +56,13 @@ def engine() -> Iterator[Engine]:
         yield engine
 
 
-def test_ray_writes_no_token_into_the_home_directory(engine):
-    assert TOKEN.exists() == BEFORE
+def test_ray_writes_no_token_into_the_home_directory(tmp_path):
+    """In a process of its own: Ray reads where its token is when it is first imported."""
+    home = {**os.environ, "HOME": str(tmp_path)}
+    command = [sys.executable, "-c", ALONE]
+    done = subprocess.run(command, env=home, capture_output=True, text=True, timeout=120)
+    assert done.stdout.endswith("open\n"), done.stderr
+    assert not (tmp_path / ".ray" / "auth_token").exists()
 
 
 @pytest.mark.usefixtures("engine")
