@@ -29,7 +29,7 @@ from rpd_core.plugin.protocols import Environment, PolicyLoader
 from rpd_core.plugin.registry import Registry, finishing, installed
 from rpd_core.results.like import Like, learned_suffix, request_like, with_what_was_learned
 from rpd_core.results.requests import stored_request
-from rpd_core.results.run import Run
+from rpd_core.results.run import Run, as_run
 from rpd_core.results.run import open_run as open_run
 from rpd_core.run_names import default_directory
 from rpd_core.store import merge
@@ -293,7 +293,7 @@ def continued(run: Run | str | os.PathLike[str], **how: Any) -> Iterator[tuple[S
 
     `how` is what `Call` takes of `workers`, `executor`, `trust_policy`, `progress` and `note`.
     """
-    opened = run if isinstance(run, Run) else open_run(run)
+    opened = as_run(run)
     if opened.setup is not None:
         call = Call(opened.setup.config.env, out=opened.path, analysis=opened.name, **how)
     else:

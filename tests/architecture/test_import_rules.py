@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from figures import cycles_in, import_graph
 
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "rpd_core"
@@ -179,44 +180,14 @@ def module_name(path: Path) -> str:
     return ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
 
 
-def import_graph() -> dict[str, set[str]]:
-    """Return which modules of the project each one imports, at its top or inside functions."""
-    folders = (CORE, FACE, *PLUGINS)
-    paths = {module_name(path): path for folder in folders for path in sources(folder)}
-    graph: dict[str, set[str]] = {}
-    for name, path in paths.items():
-        found = {module for module, _ in imports(path)}
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and str(node.module) in found:
-                found |= {f"{node.module}.{alias.name}" for alias in node.names}
-        graph[name] = found & {*paths} - {name}
-    return graph
-
-
-def cycles(graph: dict[str, set[str]]) -> set[frozenset[str]]:
-    """Return the sets of modules each of which imports all others, on some way."""
-    reach = {name: set(nexts) for name, nexts in graph.items()}
-    changed = True
-    while changed:
-        changed = False
-        for nexts in reach.values():
-            further = set().union(*(reach[name] for name in nexts), nexts)
-            changed |= len(further) > len(nexts)
-            nexts |= further
-    together = {
-        name: frozenset(one for one in found if name in reach[one]) for name, found in reach.items()
-    }
-    return {found for found in together.values() if found}
-
-
 def test_cycles_are_found() -> None:
     graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set(), "e": {"a"}}
-    assert cycles(graph) == {frozenset("abc")}
+    assert cycles_in(graph) == [["a", "b", "c"]]
 
 
 def test_no_module_imports_one_that_imports_it() -> None:
     """Imports inside functions count: a deferred import is for weight, never for order."""
-    assert cycles(import_graph()) == set()
+    assert cycles_in(import_graph(CORE, FACE, *PLUGINS)) == []
 
 
 def test_errors_import_nothing_of_the_core() -> None:
