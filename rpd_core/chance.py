@@ -53,6 +53,10 @@ class Phase(IntEnum):
     REFINE = 9
     VALIDATE = 10
     PILOT = 11
+    MINIMISE = 12
+    LOSS = 13
+    GROW = 14
+    IMITATE = 15
 
 
 def mix(words: KeyArray) -> KeyArray:

@@ -85,6 +85,16 @@ class Evaluation:
     """Whether it is stored which states each episode visited."""
     chosen: tuple[int, ...] | None = None
     """Which of the test episodes are played, in order; None: all. There are `test_episodes`."""
+    units: tuple[int, ...] = ()
+    """Per state of the only ranking, the unit of states that it is given to the default with."""
+    removed: tuple[int, ...] = ()
+    """Per episode in `chosen`, the unit that acts by default in this twin; -1: none."""
+    variant: str = ""
+    """What tells apart episodes of another recipe than the run's own."""
+
+    def __post_init__(self) -> None:
+        if self.removed and (len(self.points) != 1 or len(self.removed) != self.test_episodes):
+            raise ValueError("twins are of one pruned policy, and each lacks one unit of states")
 
     @property
     def total(self) -> int:
@@ -234,7 +244,24 @@ def _top_states(chunks: Sequence[EvaluationChunk]) -> TopStates:
         points.append(np.array(asked.points, dtype=np.int64)[policies] + [len(rankings), 0])
         rankings += asked.rankings
         unranked_kept += [asked.unranked_kept] * len(asked.rankings)
-    return TopStates(rankings, np.concatenate(points), unranked_kept)
+    keep = TopStates(rankings, np.concatenate(points), unranked_kept)
+    if any(chunk.evaluation.removed for chunk in chunks):
+        keep.remove(*_removed_units(chunks))
+    return keep
+
+
+def _removed_units(chunks: Sequence[EvaluationChunk]) -> tuple[list[IntArray], IntArray]:
+    """Return the unit of each state of each ranking, and the unit that each episode lacks."""
+    units: list[IntArray] = []
+    removed = []
+    for chunk in chunks:
+        asked = chunk.evaluation
+        own = np.array(asked.units, dtype=np.int64)
+        units += [own if asked.removed else np.full(len(one), -1) for one in asked.rankings]
+        lacking = np.array(asked.removed or [-1] * asked.test_episodes, dtype=np.int64)
+        index = np.arange(chunk.first, chunk.last + 1)
+        removed.append(lacking[index % asked.test_episodes])
+    return units, np.concatenate(removed)
 
 
 @dataclass(frozen=True)

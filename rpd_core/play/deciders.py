@@ -127,12 +127,29 @@ class TopStates:
         self.ranked_steps = np.zeros(len(points))
         """Per episode, steps spent in states of the ranking."""
         self._rank = np.zeros(0, dtype=np.int64)
+        self.units: IntArray | None = None
+        """Per ranking, the unit of each of the sorted keys; None: no episode lacks any."""
+
+    def remove(self, units: Sequence[IntArray], removed: IntArray) -> None:
+        """Give one unit of states in each episode to the default; -1: none.
+
+        `units` has, for each ranking, the unit of each of its states in the order of the ranking.
+        """
+        self.units = np.full_like(self.ranks, -1)
+        for row, ranks, mine in zip(self.units, self.ranks, units, strict=True):
+            ranked = (ranks >= 0) & (ranks < _UNRANKED)
+            row[ranked] = mine[ranks[ranked]]
+        self.removed = removed
 
     def __call__(self, keys: KeyArray, position: IntArray) -> BoolArray:
         at, found = self.known.find(keys)
         places = self.rows.take(position) + np.where(found, at, self.unknown)
         self._rank = self.ranks.take(places)
-        return np.asarray(self._rank < self.cutoffs.take(position))
+        kept = np.asarray(self._rank < self.cutoffs.take(position))
+        if self.units is not None:
+            removed = self.removed.take(position)
+            kept &= (self.units.take(places) != removed) | (removed < 0)
+        return kept
 
     def record(self, step: Step) -> None:
         """Count the step where its state is in the ranking; lanes play different episodes."""

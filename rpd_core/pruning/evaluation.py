@@ -149,6 +149,8 @@ def _folder_name(name: str, asked: Evaluation, base: str) -> str:
         asked.visits,
         [ranked.tobytes().hex() for ranked in asked.rankings],
         *([] if asked.chosen is None else [asked.chosen]),
+        *([asked.units, asked.removed] if asked.removed else []),
+        *([asked.variant] if asked.variant else []),
     ]  # fmt: skip
     return f"{file_stem(name)}-{short_digest(what)}"
 
