@@ -56,6 +56,7 @@ def sample_suite(states: int = 40, episodes: int = 200, seed: int = 0) -> Suite:
             length=np.full(episodes, 10),
             ended=np.arange(episodes) % 3,
             policy_steps=np.full(episodes, 5),
+            overrides=np.full(episodes, 3),
             info={"is_success": (chance.random(episodes) < 0.5).astype(np.float64)},
         ),
         Visits(
@@ -68,6 +69,7 @@ def sample_suite(states: int = 40, episodes: int = 200, seed: int = 0) -> Suite:
             return_before=np.zeros(count),
             differed=differed.astype(np.int64),
             differed_first=differed,
+            overrides=differed.astype(np.int64),
         ),
         States(
             key=keys,

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
 Complaint = tuple[int, str]
 """A lane and what is wrong with its action."""
+Differ = Callable[["Array", "Array"], "BoolArray"]
+"""(the policy's actions, the default's) -> lanes in which the one would override the other."""
+_TOLERANCE = 0.01
+_NO_BOUND = 1e30
+"""A range as wide as this, which some write for no bounds at all, is none."""
 
 
 def first_action(facts: Facts) -> Array:
@@ -91,6 +96,47 @@ def action_check(facts: Facts) -> Callable[[Array, BoolArray], Complaint | None]
         return lane, f"{np.asarray(actions)[lane].tolist()!r}, which is not in {space}"
 
     return check
+
+
+def action_difference(facts: Facts) -> Differ:
+    """Return what compares the policy's actions with the default's, lane by lane.
+
+    Whole numbers differ if they are not equal. Other numbers differ beyond 1 % of the range of
+    their entry; where an entry has no range, beyond 1 % of the larger of the two (of 1 if both are
+    smaller), since only their size tells what is little.
+    """
+    space = facts.action_space
+    if isinstance(space, Box) and not np.issubdtype(space.dtype, np.integer):
+        return _beyond_tolerance(space)
+    return rows_differ
+
+
+def rows_differ(left: Array, right: Array) -> BoolArray:
+    """Return the rows in which two batches of actions are not equal."""
+    unequal = np.asarray(left != right)
+    rows = unequal if unequal.ndim == 1 else unequal.reshape(len(unequal), -1).any(axis=1)
+    return np.asarray(rows)
+
+
+def _beyond_tolerance(space: Box) -> Differ:
+    width = (space.high.astype(np.float64) - space.low.astype(np.float64)).reshape(-1)
+    bounded = width < _NO_BOUND
+    tolerance = _TOLERANCE * np.where(bounded, width, 1.0)
+
+    def differ(policy: Array, default: Array) -> BoolArray:
+        left, right = (_flat(actions) for actions in (policy, default))
+        allowed = tolerance
+        with np.errstate(invalid="ignore"):  # an idle lane may hold anything
+            if not bounded.all():
+                larger = _TOLERANCE * np.maximum(np.abs(left), np.abs(right))
+                allowed = np.where(bounded, tolerance, np.maximum(larger, tolerance))
+            return np.asarray((np.abs(left - right) > allowed).any(axis=1))
+
+    return differ
+
+
+def _flat(actions: Array) -> Array:
+    return actions.reshape(len(actions), -1).astype(np.float64)
 
 
 def _bounds(space: object) -> tuple[Any, Any]:

@@ -18,7 +18,13 @@ from rpd_core.chance import (
     state_keys,
 )
 from rpd_core.errors import EpisodeError, FitError, LaneError, RpdError, one_line
-from rpd_core.play.actions import action_check, first_action, in_every_lane
+from rpd_core.play.actions import (
+    action_check,
+    action_difference,
+    first_action,
+    in_every_lane,
+    rows_differ,
+)
 from rpd_core.play.entry_names import named_facts
 from rpd_core.play.heartbeat import beat
 from rpd_core.play.info import info_columns, scalar_items
@@ -91,6 +97,8 @@ class Step:
     """What the default action would do, or does."""
     actions: Array
     """What is done."""
+    overrides: BoolArray
+    """Where the policy's action differs from the default's by more than the space tolerates."""
     return_before: FloatArray
     observations: Batch
     views: dict[str, Array]
@@ -98,7 +106,9 @@ class Step:
     @property
     def differed(self) -> BoolArray:
         """Lanes whose default action is not what the policy chose."""
-        return _rows_differ(self.choice.actions, self.default)
+        if self.default.dtype.kind != "f":
+            return self.overrides
+        return rows_differ(self.choice.actions, self.default)
 
 
 Record = Callable[[Step], None]
@@ -118,6 +128,7 @@ class Player:
         try:
             self.facts: Facts = named_facts(self.lanes.facts, recipe.names)
             self.complaint = action_check(self.facts)
+            self.differ = action_difference(self.facts)
             self.abstraction = opened(recipe.abstraction, self.facts)
             with one_numeric_thread():
                 self.policy = loaded_policy(recipe, self.facts)
@@ -206,6 +217,7 @@ class _Batch:
         self.number = np.zeros(lanes, dtype=np.int64)
         self.total = np.zeros(lanes)
         self.decided = np.zeros(lanes, dtype=np.int64)
+        self.overridden = np.zeros(lanes, dtype=np.int64)
         self.previous: Array = in_every_lane(first_action(player.facts), player.facts)
         self.rewards = np.zeros(lanes)
         self.memory: Any = None
@@ -215,6 +227,7 @@ class _Batch:
         self.length = np.zeros(count, dtype=np.int64)
         self.ended = np.zeros(count, dtype=np.int64)
         self.policy_steps = np.zeros(count, dtype=np.int64)
+        self.overrides = np.zeros(count, dtype=np.int64)
         self.info: list[dict[str, float]] = [{} for _ in range(count)]
 
     def play(self) -> None:
@@ -232,6 +245,7 @@ class _Batch:
             length=self.length[some],
             ended=self.ended[some],
             policy_steps=self.policy_steps[some],
+            overrides=self.overrides[some],
             info=info_columns(self.info[some]),
         )
 
@@ -253,6 +267,7 @@ class _Batch:
         self.rewards[lanes] = 0.0
         self.total[lanes] = 0.0
         self.decided[lanes] = 0
+        self.overridden[lanes] = 0
         first = int(positions[0])
         beat(int(self.plan.index[first]), int(self.seeds[first]))
         with self._blame():
@@ -272,15 +287,16 @@ class _Batch:
         choice = self._choose(observations, views, starts)
         default = self._default(observations, views, starts, keys)
         actions = np.where(_column(kept, choice.actions), choice.actions, default)
+        overrides = player.differ(choice.actions, default)
         if self.record is not None:
             self.record(
                 Step(
                     self.active, self.position, self.number, keys, values, kept, choice,
-                    default, actions, self.total, observations, views,
+                    default, actions, overrides, self.total, observations, views,
                 )
             )  # fmt: skip
         self.previous = actions
-        self._advance(actions, kept)
+        self._advance(actions, kept & self.active, overrides)
 
     def _choose(self, observations: Batch, views: dict[str, Array], starts: BoolArray) -> Choice:
         draws = Draws(self.lane_roots[Domain.POLICY], self.number)
@@ -319,7 +335,7 @@ class _Batch:
             raise self._failure(lane, f"{called(kind, actor)} {gave} {complaint}")
         return actions.astype(self.player.facts.action_space.dtype, copy=False)
 
-    def _advance(self, actions: Array, kept: BoolArray) -> None:
+    def _advance(self, actions: Array, decides: BoolArray, overrides: BoolArray) -> None:
         with self._blame():
             result = self.player.lanes.step(actions.copy(), self.active)
         rewards = np.where(self.active, result.rewards, 0.0)
@@ -332,7 +348,8 @@ class _Batch:
             raise self._failure(lane, message)
         self.rewards, self.total = rewards, total
         self.number = self.number + self.active
-        self.decided += kept & self.active
+        self.decided += decides
+        self.overridden += decides & overrides
         capped = self.number >= self.lane_limits
         over = self.active & (result.terminated | result.truncated | capped)
         if self.watch is not None:
@@ -345,6 +362,7 @@ class _Batch:
         self.total_return[at] = self.total[lanes]
         self.length[at] = self.number[lanes]
         self.policy_steps[at] = self.decided[lanes]
+        self.overrides[at] = self.overridden[lanes]
         self.ended[at] = np.where(terminated[lanes], 0, np.where(truncated[lanes], 1, 2))
         for lane, position in zip(lanes.tolist(), at.tolist(), strict=True):
             info = self.player.lanes.info(lane)
@@ -379,9 +397,3 @@ class _Batch:
 def _column(flags: BoolArray, like: Array) -> BoolArray:
     """Shape one flag per lane so that it selects whole actions."""
     return flags.reshape(flags.shape + (1,) * (like.ndim - 1))
-
-
-def _rows_differ(left: Array, right: Array) -> BoolArray:
-    unequal = np.asarray(left != right)
-    rows = unequal if unequal.ndim == 1 else unequal.reshape(len(unequal), -1).any(axis=1)
-    return np.asarray(rows)

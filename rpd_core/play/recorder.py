@@ -79,14 +79,16 @@ class Recorder:
 
     def __call__(self, step: Step) -> None:
         lanes = np.flatnonzero(step.active)
-        actions, default = step.choice.actions, step.default
+        actions, default, differed = step.choice.actions, step.default, step.differed
         row: dict[str, Array] = {
             "position": step.position,
             "number": step.number,
             "kept": step.kept,
-            "differed": step.differed,
+            "differed": differed,
             "return_before": step.return_before,
         }
+        if differed is not step.overrides:
+            row["overrides"] = step.overrides
         if self.relation is not None:
             actions = self.relation(step.observations, actions)
             default = self.relation(step.observations, default)
@@ -109,6 +111,9 @@ class Recorder:
         starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
         first = order[starts]
         visited, mutated = state[first], ~columns["kept"][first]
+        differed = overrides = _counted(columns["differed"][order], starts)
+        if "overrides" in columns:
+            overrides = _counted(columns["overrides"][order], starts)
         visits = Visits(
             episode=plan.index[columns["position"][first]],
             key=keys[visited],
@@ -117,8 +122,9 @@ class Recorder:
             first_step=columns["number"][first],
             count=np.diff(np.r_[starts, len(order)]),
             return_before=columns["return_before"][first],
-            differed=np.add.reduceat(columns["differed"][order].astype(np.int64), starts),
+            differed=differed,
             differed_first=columns["differed"][first],
+            overrides=overrides,
         )
         first_row = np.zeros(len(keys), dtype=np.int64)
         # Visits are ordered by episode; of several for one state, the last one written stays.
@@ -161,6 +167,11 @@ class Recorder:
                 parts = [_sums(state, entry**power, count) for entry in entries]
                 sums[f"{name}_{what}"] = np.stack(parts, 1) if parts else np.zeros((count, 0))
         return sums
+
+
+def _counted(flags: BoolArray, starts: IntArray) -> IntArray:
+    """Return how many flags are set in each group of rows."""
+    return np.asarray(np.add.reduceat(flags.astype(np.int64), starts))
 
 
 def _rates(keep: Keep, keys: KeyArray, mutated: BoolArray) -> FloatArray:

@@ -39,6 +39,8 @@ class Curve:
     returns: FloatArray
     lengths: IntArray
     policy_steps: IntArray
+    overrides: IntArray
+    """Steps at which the policy decided and differed from the default action."""
     ranked_steps: FloatArray
     """Steps in states of the ranking."""
     rankings: int = 1
@@ -65,6 +67,11 @@ class Curve:
         return np.asarray(self.policy_steps.sum(axis=1) / self.lengths.sum(axis=1))
 
     @property
+    def override_shares(self) -> FloatArray:
+        """Share of steps at which the policy decided and differed from the default action."""
+        return np.asarray(self.overrides.sum(axis=1) / self.lengths.sum(axis=1))
+
+    @property
     def episode_step_shares(self) -> FloatArray:
         """The same share taken in each episode, and then the mean over episodes."""
         shares = self.policy_steps / np.maximum(self.lengths, 1)  # 0 where none was played
@@ -83,6 +90,7 @@ class Curve:
             returns=each(self.returns).mean(axis=1),
             lengths=each(self.lengths).sum(axis=1),
             policy_steps=each(self.policy_steps).sum(axis=1),
+            overrides=each(self.overrides).sum(axis=1),
             ranked_steps=each(self.ranked_steps).sum(axis=1),
             rankings=1,
         )
@@ -193,6 +201,7 @@ def curve_from(
         table(episodes.total_return),
         table(episodes.length),
         table(episodes.policy_steps),
+        table(episodes.overrides),
         table(episodes.info[RANKED_STEPS]),
     )
 
@@ -210,6 +219,7 @@ def mean_curve(name: str, curves: Sequence[Curve]) -> Curve:
         np.concatenate([curve.returns for curve in alike], axis=1),
         np.concatenate([curve.lengths for curve in alike], axis=1),
         np.concatenate([curve.policy_steps for curve in alike], axis=1),
+        np.concatenate([curve.overrides for curve in alike], axis=1),
         np.concatenate([curve.ranked_steps for curve in alike], axis=1),
         len(alike),
     )
@@ -229,6 +239,7 @@ def _first_episodes(curve: Curve, counts: IntArray) -> Curve:
         returns=np.where(played, curve.returns, np.nan),
         lengths=np.where(played, curve.lengths, 0),
         policy_steps=np.where(played, curve.policy_steps, 0),
+        overrides=np.where(played, curve.overrides, 0),
         ranked_steps=np.where(played, curve.ranked_steps, 0.0),
     )
 
@@ -240,6 +251,7 @@ def _point_of(curve: Curve, point: int) -> PrunedPoint:
         int(curve.kept[point]),
         float(curve.shares[point]),
         float(curve.step_shares[point]),
+        float(curve.override_shares[point]),
         float(curve.mean_return[point]),
         int(curve.episodes[point]),
     )

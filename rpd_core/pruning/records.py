@@ -24,6 +24,8 @@ class PrunedPoint:
     """Their share of all states."""
     steps: float
     """Share of its steps at which the policy decided."""
+    overrides: float
+    """Share of its steps at which the policy decided and differed from the default action."""
     return_mean: float
     episodes: int
     """Test episodes behind these figures."""

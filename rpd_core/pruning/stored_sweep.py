@@ -30,6 +30,7 @@ class PlayedPoints:
     """nan where an episode was not played."""
     lengths: IntArray
     policy_steps: IntArray
+    overrides: IntArray
     ranked_steps: FloatArray
 
     @classmethod
@@ -37,7 +38,7 @@ class PlayedPoints:
         """Return room for so many policies and test episodes."""
         shape = (policies, episodes)
         zeros = np.zeros(shape, dtype=np.int64)
-        return cls(np.full(shape, np.nan), zeros, zeros.copy(), np.zeros(shape))
+        return cls(np.full(shape, np.nan), zeros, zeros.copy(), zeros.copy(), np.zeros(shape))
 
     def curve(self, name: str, kept: Sequence[int], states: int, rows: Sequence[int]) -> Curve:
         """Return the policies of some rows as the points of a curve."""
@@ -49,6 +50,7 @@ class PlayedPoints:
             self.returns[some],
             self.lengths[some],
             self.policy_steps[some],
+            self.overrides[some],
             self.ranked_steps[some],
         )
 
@@ -123,7 +125,8 @@ def _folder(asked: StoredAnalysis, name: str) -> str:
 
 
 _NAMES = (
-    *columns_of(PrunedColumns), "total_return", "length", "policy_steps", f"{INFO}{RANKED_STEPS}",
+    *columns_of(PrunedColumns), "total_return", "length", "policy_steps", "overrides",
+    f"{INFO}{RANKED_STEPS}",
 )  # fmt: skip
 
 
@@ -145,6 +148,7 @@ def _curve(
         played.returns[row, some] = found["total_return"]
         played.lengths[row, some] = found["length"]
         played.policy_steps[row, some] = found["policy_steps"]
+        played.overrides[row, some] = found["overrides"]
         played.ranked_steps[row, some] = found[f"{INFO}{RANKED_STEPS}"]
     return played.curve(name, [point.kept for point in points], states, range(len(points)))
 

@@ -278,6 +278,7 @@ class Playing:
             "returns": episodes.total_return,
             "lengths": episodes.length,
             "policy_steps": episodes.policy_steps,
+            "overrides": episodes.overrides,
             "ranked_steps": episodes.info[RANKED_STEPS],
         }
         for field_name, column in columns.items():

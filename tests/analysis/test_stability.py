@@ -259,7 +259,7 @@ def test_effects_of_ten_million_visits_take_under_ten_seconds() -> None:
         **dict.fromkeys(others_of(Visits, "episode", "key", "mutated"), blank),
     )
     suite = Suite(
-        Episodes(index, index, index, index, index, index),
+        Episodes(*[index] * 7),
         visits,
         States(keys.astype(np.uint64), **dict.fromkeys(others_of(States, "key"), keys)),
     )

@@ -32,7 +32,7 @@ def weights_of(count: int, kind: str) -> np.ndarray:
     chance = np.random.default_rng(3)
     given = chance.integers(0, 2, count) if kind == "hard" else chance.integers(0, 11, count) / 10
     zeros = np.zeros(count, dtype=np.int64)
-    episodes = Episodes(np.arange(count), zeros, np.zeros(count), zeros + 1, zeros, zeros)
+    episodes = Episodes(np.arange(count), zeros, np.zeros(count), zeros + 1, zeros, zeros, zeros)
     return weigh(lambda some: given, episodes)
 
 
@@ -98,12 +98,12 @@ def synthetic(parts: int) -> Iterator[Suite]:
         rows = len(index) * STATES
         zeros = np.zeros(rows, dtype=np.int64)
         yield Suite(
-            Episodes(index, index, np.zeros(PER_PART), index, index * 0, index),
+            Episodes(index, index, np.zeros(PER_PART), index, index * 0, index, index),
             Visits(
                 episode=np.repeat(index, STATES), key=np.tile(keys, len(index)),
                 mutated=chance.random(rows) < 0.3, mutation_rate=np.full(rows, 0.3),
                 first_step=zeros, count=zeros + 1, return_before=np.zeros(rows), differed=zeros,
-                differed_first=zeros > 0,
+                differed_first=zeros > 0, overrides=zeros,
             ),
             States(
                 key=keys, value=np.zeros((STATES, 2)), first_episode=np.full(STATES, index[0]),

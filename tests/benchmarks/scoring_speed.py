@@ -52,9 +52,10 @@ class Drawn:
         visits = Visits(
             np.repeat(index, VISITS), key, mutated, np.full(rows, 0.4), first_step, ones,
             first_step.astype(np.float64), (~mutated).astype(np.int64), ~mutated,
+            (~mutated).astype(np.int64),
         )  # fmt: skip
         returns = draw.integers(200, size=EPISODES).astype(np.float64)
-        episodes = Episodes(index, index, returns, index, index, index)
+        episodes = Episodes(index, index, returns, index, index, index, index)
         return Suite(episodes, visits, self._states(seen, steps, first))
 
     def _states(self, seen: np.ndarray, steps: np.ndarray, first: int) -> States:

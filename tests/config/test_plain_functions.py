@@ -115,7 +115,7 @@ def test_a_function_of_evidence_is_a_measure(registry: Registry) -> None:
 def test_a_function_of_episodes_is_a_condition(registry: Registry) -> None:
     setup = resolved(registry, condition=long_enough)
     index = np.arange(3)
-    episodes = Episodes(index, index, np.zeros(3), np.array([1, 3, 5]), index * 0, index * 0)
+    episodes = Episodes(index, index, np.zeros(3), np.array([1, 3, 5]), index * 0, index * 0, index)
     assert setup.condition(episodes).tolist() == [0.0, 1.0, 1.0]
     assert setup.config.settings.condition == f"python:{__name__}:long_enough"
 

@@ -91,8 +91,9 @@ def test_the_columns_of_a_file_are_the_rows_of_its_table_and_kept_by_nobody(head
 def test_a_column_is_shown_with_its_type_and_its_meaning():
     assert (
         "| `policy_steps` | int32 | steps at which the policy decided |\n"
-        "| `ended` | one of `terminated`, `truncated`, `step-cap` | how it ended: "
+        "| `overrides` | int32 | of these, steps at which its action differed from the default's"
     ) in section("## episodes")
+    assert "\n| `ended` | one of `terminated`, `truncated`, `step-cap` | how it ended: " in TEXT
     assert "| `words` | text | the value in words, as the abstraction puts it |" in TEXT
 
 

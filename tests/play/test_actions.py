@@ -10,7 +10,7 @@ from gymnasium import spaces
 from lines import Line, always, plan, player
 
 from rpd_core.chance import Draws
-from rpd_core.play.actions import action_check, first_action, random_actions
+from rpd_core.play.actions import action_check, action_difference, first_action, random_actions
 from rpd_core.play.deciders import Coin
 from rpd_core.play.recorder import play_suite
 from rpd_core.plugin.protocols import Facts
@@ -54,6 +54,41 @@ def test_the_first_action_is_legal_and_does_as_little_as_can_be(
     action = first_action(facts)
     assert action.tolist() == first
     assert action_check(facts)(action[None], np.array([True])) is None
+
+
+def differing(space: Any, left: Any, right: Any) -> list[bool]:
+    found = action_difference(Facts(None, space, len(left)))(np.array(left), np.array(right))
+    return list(found.tolist())
+
+
+@pytest.mark.parametrize(
+    ("space", "left", "right", "differ"),
+    [
+        (spaces.Discrete(3), [0, 1], [0, 2], [False, True]),
+        (spaces.MultiDiscrete([300, 3]), [[5, 1], [5, 1]], [[5, 1], [6, 1]], [False, True]),
+        (spaces.MultiBinary(2), [[0, 1], [0, 1]], [[0, 1], [1, 1]], [False, True]),
+        (spaces.Box(0, 1000, (1,), np.int64), [[5], [5]], [[5], [6]], [False, True]),
+    ],
+)
+def test_whole_actions_differ_if_they_are_not_equal(
+    space: Any, left: Any, right: Any, differ: list[bool]
+) -> None:
+    assert differing(space, left, right) == differ
+
+
+def test_a_bounded_entry_differs_beyond_one_percent_of_its_range() -> None:
+    box = spaces.Box(np.array([0.0, -100.0]), np.array([1.0, 100.0]), dtype=np.float64)
+    rows = [[0.5, 0.0], [0.509, 2.0], [0.511, 0.0], [0.5, -2.1]]
+    assert differing(box, rows, [[0.5, 0.0]] * 4) == [False, False, True, True]
+
+
+@pytest.mark.parametrize("high", [np.inf, np.finfo(np.float32).max])
+def test_an_entry_without_bounds_differs_by_its_size(high: float) -> None:
+    """1 % of the larger of the two, of 1 where both are smaller."""
+    box = spaces.Box(-high, high, (1,), np.float32)
+    left = [[0.0], [0.009], [0.011], [100.0], [100.0], [-200.0]]
+    right = [[0.0], [0.0], [0.0], [99.5], [98.5], [-197.0]]
+    assert differing(box, left, right) == [False, False, True, False, True, True]
 
 
 class Buttons(spaces.Discrete):

@@ -18,7 +18,7 @@ from rpd_core.play.chunks import Evaluation, EvaluationChunk, perform_evaluation
 from rpd_core.play.deciders import Coin, TopStates
 from rpd_core.play.loop import Player, Step
 from rpd_core.play.recipe import Recipe
-from rpd_core.play.recorder import play_suite
+from rpd_core.play.recorder import play_suite, recorder_for
 from rpd_core.plugin.protocols import Choice
 from rpd_core.plugin.protocols.suite import ENDINGS
 
@@ -258,6 +258,27 @@ def test_an_ending_is_told_by_its_cause(
 def test_steps_of_the_policy_are_counted() -> None:
     played = player(Line(), always(1), always(0)).play(plan(2), pattern("KDDKKKDDDDDK"))
     assert played.policy_steps.tolist() == [4, 1]
+    assert played.overrides.tolist() == [4, 1]
+
+
+def test_overrides_are_steps_of_the_policy_at_which_it_differs_from_the_default() -> None:
+    """It differs at the first, third and fourth step, and decides at all but the third."""
+    policy, fates = by_step([1, 0, 2, 2, 0, 0]), "KKDKKK"
+    played = player(Line(), policy, always(0)).play(plan(2), pattern(fates))
+    assert played.policy_steps.tolist() == [5, 5]
+    assert played.overrides.tolist() == [2, 2]
+
+
+def test_numbers_override_beyond_the_tolerance_of_their_space() -> None:
+    """The range is 2, so up to 0.02 is the same; the visit counts the mutated step, too."""
+    line = Line(space=spaces.Box(-1, 1, (1,), np.float64))
+    policy = by_step([[0.0], [0.01], [-0.02], [0.021], [0.5], [-1.0]])
+    opened = player(line, policy, lambda seen: np.zeros((1, 1)))
+    recorder, episodes, keep = recorder_for(opened), plan(1), pattern("KKKKDK")
+    played = opened.play(episodes, keep, recorder)
+    assert (played.policy_steps.tolist(), played.overrides.tolist()) == ([5], [2])
+    visits = recorder.suite(played, episodes, keep).visits
+    assert (visits.count.sum(), visits.differed.sum(), visits.overrides.sum()) == (6, 5, 3)
 
 
 def test_numbers_of_the_final_info_are_kept() -> None:

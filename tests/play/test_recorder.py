@@ -43,6 +43,7 @@ def test_visits_hold_what_happened() -> None:
     # The default action is 0; the policy chose 1 in cell 0, 1, 2, 0, 1 in cell 1, 2 in cell 2.
     assert visits.differed[rows].tolist() == [1, 3, 1]
     assert visits.differed_first[rows].tolist() == [True, True, True]
+    assert visits.overrides[rows].tolist() == [1, 3, 1], "whoever decided"
     assert visits.mutation_rate.tolist() == [0.0] * 3, "where no coin is thrown, 0 or 1"
     assert visits.mutated.tolist() == [False] * 3, "the fate at the first visit counts"
 

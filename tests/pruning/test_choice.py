@@ -53,12 +53,12 @@ def promising(name: str, means: Sequence[float], steps: Sequence[int] = (1,) * 7
     returns = np.repeat(np.array(means, dtype=float)[:, None], 3, axis=1)
     lengths = np.full(returns.shape, 10)
     used = np.repeat(np.array(steps)[:, None], 3, axis=1)
-    return Curve(name, KEPT / 6, KEPT, returns, lengths, used, lengths)
+    return Curve(name, KEPT / 6, KEPT, returns, lengths, used, used, lengths)
 
 
 def references(original: float = 6.0, reference: float = 0.0) -> References:
     index = np.arange(3)
-    played = Episodes(index, index, np.full(3, original), index + 1, index * 0, index)
+    played = Episodes(index, index, np.full(3, original), index + 1, index * 0, index, index)
     return References(played, played, reference, "given")
 
 
@@ -213,7 +213,7 @@ class Scripted(Trials):
 
 def _flat(returns: Any, count: int) -> Episodes:
     index = np.arange(count)
-    return Episodes(index, index, np.zeros(count) + returns, index + 1, index * 0, index)
+    return Episodes(index, index, np.zeros(count) + returns, index + 1, index * 0, index, index)
 
 
 def scripted(path: Path, earns: dict[int, float], visits: Sequence[int]) -> Chosen:
@@ -251,7 +251,7 @@ def test_what_stays_open_after_all_looks_gives_way_to_the_next(tmp_path: Path) -
 
 
 def point(name: str, states: float, steps: float) -> PrunedPoint:
-    return PrunedPoint(name, int(states * 100), states, steps, 9.0, 5)
+    return PrunedPoint(name, int(states * 100), states, steps, steps, 9.0, 5)
 
 
 POINTS = [

@@ -35,7 +35,7 @@ def curve(name: str, means: list[float], steps: list[float], kept: Any = (0, 2, 
     used = np.array([[share * 20, 0] for share in steps]).astype(np.int64)
     lengths = np.full_like(used, 10)
     ranked = np.full(used.shape, 4.0)
-    return Curve(name, np.array(SHARES), np.array(kept), returns, lengths, used, ranked)
+    return Curve(name, np.array(SHARES), np.array(kept), returns, lengths, used, used // 2, ranked)
 
 
 A = curve("a", [0, 6, 5, 10], [0, 0.3, 0.2, 1.0])
@@ -47,7 +47,7 @@ def episodes(returns: Any, lengths: Any, policy_steps: Any) -> Episodes:
     index = np.arange(count)
     info = {RANKED_STEPS: np.array(policy_steps) + 1.0}
     columns = np.array(returns, float), np.array(lengths), index * 0, np.array(policy_steps)
-    return Episodes(index, index, *columns, info)
+    return Episodes(index, index, *columns, columns[-1] // 2, info)
 
 
 def test_shares_become_numbers_of_states_rounded_up() -> None:
@@ -61,6 +61,7 @@ def test_episodes_are_arranged_by_point() -> None:
     found = curve_from("m", (0, 0.5, 1), (0, 3, 6), played)
     assert found.mean_return.tolist() == [1.5, 3.5, 5.5]
     assert found.step_shares.tolist() == [10 / 40, 5 / 10, 1.0], "the ratio of totals"
+    assert found.override_shares.tolist() == [4 / 40, 2 / 10, 5 / 10], "of all steps"
     assert found.coverage.tolist() == [12 / 40, 7 / 10, 12 / 10]
     assert found.returns.tolist() == [[1, 2], [3, 4], [5, 6]]
     assert found.kept.tolist() == [0, 3, 6]
@@ -74,10 +75,10 @@ def fewest(curves: list[Curve], target: float) -> tuple[PrunedPoint | None, Prun
 def test_each_axis_has_its_own_pruned_policy_and_each_figure_belongs_to_it() -> None:
     """Fewest states: 2, which take 30 % of the steps; fewest steps: 20 %, which 4 states take."""
     states, steps = fewest([A], 5)
-    assert states == PrunedPoint("a", 2, 0.25, 0.3, 6.0, 2)
-    assert steps == PrunedPoint("a", 4, 0.5, 0.2, 5.0, 2)
+    assert states == PrunedPoint("a", 2, 0.25, 0.3, 0.15, 6.0, 2)
+    assert steps == PrunedPoint("a", 4, 0.5, 0.2, 0.1, 5.0, 2)
     exact, _ = fewest([A], 6.0)
-    assert exact == PrunedPoint("a", 2, 0.25, 0.3, 6.0, 2), "meeting a target exactly is meeting it"
+    assert exact == PrunedPoint("a", 2, 0.25, 0.3, 0.15, 6.0, 2), "exactly is met"
 
 
 def test_a_target_that_no_point_meets_is_never_reached() -> None:
@@ -87,16 +88,16 @@ def test_a_target_that_no_point_meets_is_never_reached() -> None:
 
 
 def test_a_target_that_the_default_meets_needs_nothing() -> None:
-    nothing = PrunedPoint("a", 0, 0.0, 0.0, 0.0, 2)
+    nothing = PrunedPoint("a", 0, 0.0, 0.0, 0.0, 0.0, 2)
     assert fewest([A], -1) == (nothing, nothing)
 
 
 def test_the_best_of_several_never_joins_figures_of_two_pruned_policies() -> None:
-    assert fewest([A, B], 9) == (PrunedPoint("b", 4, 0.5, 0.4, 9.0, 2),) * 2
+    assert fewest([A, B], 9) == (PrunedPoint("b", 4, 0.5, 0.4, 0.2, 9.0, 2),) * 2
     other = curve("c", [0, 0, 0, 9], [0, 0, 0, 0.3])
     states, steps = fewest([B, other], 9)
-    assert states == PrunedPoint("b", 4, 0.5, 0.4, 9.0, 2)
-    assert steps == PrunedPoint("c", 8, 1.0, 0.3, 9.0, 2)
+    assert states == PrunedPoint("b", 4, 0.5, 0.4, 0.2, 9.0, 2)
+    assert steps == PrunedPoint("c", 8, 1.0, 0.3, 0.15, 9.0, 2)
 
 
 def test_of_equals_the_one_that_is_smaller_on_the_other_axis_is_taken() -> None:
@@ -114,7 +115,7 @@ def table(returns: list[list[float]]) -> Curve:
     played = ~np.isnan(some)
     shares = np.linspace(0, 1, len(some))
     kept = np.arange(len(some))
-    return Curve("m", shares, kept, some, 10 * played, 4 * played, 10.0 * played)
+    return Curve("m", shares, kept, some, 10 * played, 4 * played, played, 10.0 * played)
 
 
 def test_the_band_of_a_ranking_is_students_over_test_episodes() -> None:
@@ -203,7 +204,7 @@ def test_with_negative_returns_a_worse_policy_misses_the_target() -> None:
     """90 % of -100 would be -90, better than the policy itself; from -500 it is -140."""
     target = target_return(0.9, -100, -500)
     found, _ = fewest([curve("d", [-500, -141, -139, -100], [0, 0.2, 0.5, 1])], target)
-    assert found == PrunedPoint("d", 4, 0.5, 0.5, -139.0, 2)
+    assert found == PrunedPoint("d", 4, 0.5, 0.5, 0.25, -139.0, 2)
 
 
 def test_a_policy_that_is_not_clearly_above_its_reference_is_refused() -> None:

@@ -92,7 +92,7 @@ def curve(share: float) -> Curve:
     shares = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
     returns = (shares >= share).astype(float)[:, None]
     ones = np.ones_like(returns, dtype=np.int64)
-    return Curve("r", shares, (shares * 10).astype(int), returns, ones, ones, ones)
+    return Curve("r", shares, (shares * 10).astype(int), returns, ones, ones, ones, ones)
 
 
 def test_the_best_random_ranking_is_taken_of_as_many_as_the_portfolio_has_measures() -> None:
@@ -101,6 +101,6 @@ def test_the_best_random_ranking_is_taken_of_as_many_as_the_portfolio_has_measur
     best, mean = found["random_best"], found["random"]
     assert best is not None
     assert mean is not None
-    assert best.fewest_states == PrunedPoint("r", 6, 0.6, 1.0, 1.0, 1)
+    assert best.fewest_states == PrunedPoint("r", 6, 0.6, 1.0, 1.0, 1.0, 1)
     assert mean.fewest_states.states == 1.0, "the mean over rankings needs all of them"
     assert found["portfolio"] is None

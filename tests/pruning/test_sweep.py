@@ -115,7 +115,7 @@ class Scripted(Evaluations):
         used = np.minimum(used, LENGTH)
         length = np.full(asked.total, LENGTH)
         info = {RANKED_STEPS: length.astype(float)}
-        return Episodes(index, tests, returns, length, index * 0, used, info)
+        return Episodes(index, tests, returns, length, index * 0, used, used, info)
 
     def _nature(self, ranked: Any, kept: int) -> tuple[float, float]:
         if kept in (0, len(ranked)):
@@ -131,7 +131,7 @@ class Scripted(Evaluations):
 def references() -> References:
     ones = np.ones(TESTED)
     index = np.arange(TESTED)
-    played = Episodes(index, index, ones, index + 1, index * 0, index, {})
+    played = Episodes(index, index, ones, index + 1, index * 0, index, index, {})
     return References(played, played, 0.0, "given")
 
 

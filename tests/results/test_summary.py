@@ -242,7 +242,14 @@ def curve(name: str, returns: list[float], steps: list[int]) -> Curve:
     columns = [np.repeat(np.array(one)[:, None], 2, axis=1) for one in (returns, steps)]
     lengths = np.full((4, 2), 10)
     return Curve(
-        name, kept / 10, kept, columns[0].astype(float), lengths, columns[1], lengths * 0.5
+        name,
+        kept / 10,
+        kept,
+        columns[0].astype(float),
+        lengths,
+        columns[1],
+        columns[1] - 1,
+        lengths * 0.5,
     )
 
 
@@ -255,8 +262,8 @@ def test_no_entry_joins_figures_of_two_pruned_policies() -> None:
     randoms = [curve("random:seed=0", [0, 0, 0, 10], [0, 1, 1, 10])]
     entry = _thresholds(Pruning(Sweep(curves, randoms), 1.0, {}), 9.0)["portfolio"]
     assert entry is not None
-    assert entry.fewest_states == PrunedPoint("tarantula", 2, 0.2, 0.8, 9.0, 2)
-    assert entry.fewest_steps == PrunedPoint("ochiai", 5, 0.5, 0.2, 9.5, 2)
+    assert entry.fewest_states == PrunedPoint("tarantula", 2, 0.2, 0.8, 0.7, 9.0, 2)
+    assert entry.fewest_steps == PrunedPoint("ochiai", 5, 0.5, 0.2, 0.1, 9.5, 2)
     points = {
         (one.name, int(kept)): (share, step, mean)
         for one in curves.values()

@@ -137,7 +137,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "forged returns": (forge_returns, "digests is missing"),
     "half, with its checksum": (forge_half, "does not hold what its record says"),
     "half, with checksum and count": (forge_half_and_count, "does not hold its episodes"),
-    "another schema": (forge_schema, "has schema 1, this rpd reads 4"),
+    "another schema": (forge_schema, "has schema 1, this rpd reads 5"),
     "a file that is gone": (lambda path: (path / FILES["states"]).unlink(), "is missing"),
     "an empty file": (lambda path: (path / FILES["visits"]).write_bytes(b""), "was changed after"),
     "a record of nothing": (lambda path: (path / FILES["record"]).write_text(""), "cannot read"),

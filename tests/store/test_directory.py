@@ -171,7 +171,7 @@ def test_a_run_of_another_schema_is_refused(tmp_path: Path, config: Configuratio
     stored = directory.read_json("run.json") or {}
     for schema in (1, 99, None, "2"):
         directory.write_json("run.json", {**stored, "schema": schema})
-        with pytest.raises(StoreError, match=rf"written with schema {schema!r}, this rpd has 4"):
+        with pytest.raises(StoreError, match=rf"written with schema {schema!r}, this rpd has 5"):
             directory.create(config)
 
 

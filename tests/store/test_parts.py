@@ -26,7 +26,7 @@ def rows(first: int, last: int) -> pa.Table:
     index = np.arange(first, last + 1)
     ones = np.ones(len(index))
     steps = ones.astype(np.int64)
-    return table_of(Episodes(index, index, ones, steps, 0 * steps, steps))
+    return table_of(Episodes(index, index, ones, steps, 0 * steps, steps, steps))
 
 
 def parts_at(path: Path, *ranges: tuple[int, int], configuration: str = "c0ffee00") -> Parts:
@@ -73,7 +73,7 @@ def test_a_part_whose_record_was_not_written_is_missing(tmp_path: Path) -> None:
 def test_a_part_of_another_schema_is_refused(tmp_path: Path) -> None:
     parts = Parts(tmp_path, ("episodes",), "c0ffee00", tmp_path)
     parts.write(0, 0, {"episodes": pa.table({"index": [0]})}, ORIGIN)
-    with pytest.raises(StoreError, match="has schema none, this rpd reads 4"):
+    with pytest.raises(StoreError, match="has schema none, this rpd reads 5"):
         parts.read(0, 0)
 
 

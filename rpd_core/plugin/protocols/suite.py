@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols.arrays import Array, BoolArray, FloatArray, IntArray, KeyArray
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Stored with every run and table; raised when a column changes its meaning."""
 ENDINGS = ("terminated", "truncated", "step-cap")
 """How an episode can end: by the environment's rules, its own time limit, or the loop's cap."""
@@ -97,6 +97,20 @@ class Episodes:
         )
     )
     """Steps at which the policy decided."""
+    overrides: IntArray = field(
+        metadata=_stored(
+            Column(
+                "int32",
+                least=0,
+                most="policy_steps",
+                wrong="'overrides' is beyond 'policy_steps'",
+            )
+        )
+    )
+    """Of these, steps at which its action differed from the default's.
+
+    Numbers that are not whole differ beyond a tolerance that the action space sets.
+    """
     info: dict[str, FloatArray] = field(default_factory=dict)
     """Scalar entries of the final `info`, by name; NaN where an episode had none."""
 
@@ -146,6 +160,15 @@ class Visits:
     """Whether it was not at the first visit.
 
     At the first step, `repeat` and others that need an action before do their `first` one.
+    """
+    overrides: IntArray = field(
+        metadata=_stored(
+            Column("int32", least=0, most="count", wrong="'overrides' is beyond 'count'")
+        )
+    )
+    """Visits at which the two differed beyond the tolerance of the action space, whoever decided.
+
+    For whole numbers, as many as `differed`.
     """
 
     def __len__(self) -> int:

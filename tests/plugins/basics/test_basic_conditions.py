@@ -33,6 +33,7 @@ def episodes(returns: Any, **columns: Any) -> Episodes:
         "length": np.full(count, 5),
         "ended": np.zeros(count, dtype=np.int64),
         "policy_steps": np.full(count, 3),
+        "overrides": np.full(count, 2),
     }
     return Episodes(**{**given_columns, **columns})
 

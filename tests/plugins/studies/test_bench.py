@@ -74,7 +74,7 @@ def curve(name: str, returns: list[float], steps: list[int]) -> Curve:
     lengths = np.full(column.shape, 10)
     used = np.array(steps)[:, None]
     shares = np.array([0.0, 0.25, 0.5, 1.0])
-    return Curve(name, shares, np.array([0, 1, 2, 4]), column, lengths, used, lengths * 1.0)
+    return Curve(name, shares, np.array([0, 1, 2, 4]), column, lengths, used, used, lengths * 1.0)
 
 
 def references(original: float, reference: float) -> References:
