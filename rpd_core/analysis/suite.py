@@ -34,8 +34,8 @@ def merge(parts: Sequence[Suite]) -> Suite:
     episodes = concat_episodes([part.episodes for part in ordered])
     if not (np.diff(episodes.index) > 0).all():
         raise EvidenceError("parts of the suite overlap: two hold the same range of episodes")
-    visits = Visits(**_stack([part.visits for part in ordered]))
-    return Suite(episodes, visits, _merge_states([part.states for part in ordered]))
+    visits = concat_visits([part.visits for part in ordered])
+    return Suite(episodes, visits, merge_states([part.states for part in ordered]))
 
 
 def concat_episodes(parts: Sequence[Episodes]) -> Episodes:
@@ -48,13 +48,23 @@ def concat_episodes(parts: Sequence[Episodes]) -> Episodes:
     return Episodes(**_stack(parts), info=info)
 
 
+def concat_visits(parts: Sequence[Visits]) -> Visits:
+    """Join tables of visits in the order given."""
+    return Visits(**_stack(parts))
+
+
+def take_visits(visits: Visits, rows: IntArray) -> Visits:
+    """Return some rows of a table of visits."""
+    return Visits(**_taken(visits, rows))
+
+
 def take_episodes(episodes: Episodes, rows: IntArray) -> Episodes:
     """Return some rows of a table of episodes."""
     info = {name: column[rows] for name, column in episodes.info.items()}
     return Episodes(**_taken(episodes, rows), info=info)
 
 
-def _merge_states(parts: Sequence[States]) -> States:
+def merge_states(parts: Sequence[States]) -> States:
     """Join tables of states; counts of the same state add up."""
     return merge_with_sums(parts, [])[0]
 
@@ -109,7 +119,7 @@ def redrawn(suite: Suite, counts: IntArray) -> Suite:
     place = np.arange(lengths.sum()) + np.repeat(starts[drawn] - begins, lengths)
     number = np.arange(len(drawn))
     episodes = replace(take_episodes(suite.episodes, drawn), index=number)
-    visits = Visits(**{**_taken(suite.visits, place), "episode": np.repeat(number, lengths)})
+    visits = replace(take_visits(suite.visits, place), episode=np.repeat(number, lengths))
     return Suite(episodes, visits, suite.states)
 
 

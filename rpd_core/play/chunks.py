@@ -19,7 +19,7 @@ from rpd_core.play.players import player_for
 from rpd_core.play.recipe import Recipe
 from rpd_core.play.recorder import play_suite, recorder_for
 from rpd_core.plugin.origins import Origin
-from rpd_core.plugin.protocols import Episodes, Suite, Visits
+from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
 from rpd_core.plugin.protocols.suite import RANKED_STEPS
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Evaluation:
     """Whether states outside the ranking keep the policy."""
     test_episodes: int
     visits: bool = False
-    """Whether it is stored which states each episode visited."""
+    """Whether it is stored which states each episode visited, and what was chosen there."""
     chosen: tuple[int, ...] | None = None
     """Which of the test episodes are played, in order; None: all. There are `test_episodes`."""
     units: tuple[int, ...] = ()
@@ -152,6 +152,8 @@ class _PlayedEvaluation:
     episodes: Episodes
     visits: Visits | None = None
     """Where the evaluation asks for them."""
+    states: States | None = None
+    """Likewise: what the policy and the default action chose in each."""
 
 
 @dataclass(frozen=True)
@@ -229,8 +231,11 @@ class _Shared:
         for place, (episodes, ranked) in enumerate(zip(played, ranked_steps, strict=True)):
             counted = replace(episodes, info={**episodes.info, RANKED_STEPS: ranked})
             recorder = self.recorders.get(place)
-            suite = None if recorder is None else recorder.suite(counted, whole, self.keep)
-            yield _PlayedEvaluation(counted, None if suite is None else suite.visits)
+            if recorder is None:
+                yield _PlayedEvaluation(counted)
+            else:
+                suite = recorder.suite(counted, whole, self.keep)
+                yield _PlayedEvaluation(counted, suite.visits, suite.states)
 
 
 def _top_states(chunks: Sequence[EvaluationChunk]) -> TopStates:

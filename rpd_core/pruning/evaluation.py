@@ -16,17 +16,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rpd_core.analysis.suite import concat_visits, merge_states, take_visits
 from rpd_core.chance import Phase
 from rpd_core.config.identity import short_digest
 from rpd_core.config.settings import Settings
 from rpd_core.play.chunks import Evaluation, EvaluationChunk, PlayedEvaluations, perform_evaluations
-from rpd_core.plugin.protocols import Episodes, WorkItem
-from rpd_core.plugin.protocols.suite import PrunedColumns
+from rpd_core.plugin.protocols import Episodes, States, Visits, WorkItem
+from rpd_core.plugin.protocols.suite import PrunedColumns, StateWords
 from rpd_core.pruning.stored_sweep import read_evaluation
 from rpd_core.store.files import file_stem
-from rpd_core.store.parts import Part
+from rpd_core.store.parts import Part, Parts
 from rpd_core.store.session import Session, StoredItem
-from rpd_core.store.tables import table_of
+from rpd_core.store.tables import read_table, table_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -101,14 +102,36 @@ class Evaluations:
 
     def visited(self, name: str, first: int, last: int) -> KeyArray:
         """Return the states that some episodes of a set visited, where that was recorded."""
-        stored = self.session.directory.evaluation(self.folders[name], visits=True)
-        found = []
-        for start, end in stored.covered():
-            if start <= last and end >= first:
-                visits = stored.read(start, end, ("visits",))["visits"]
-                episode = visits["episode"].to_numpy()
-                found.append(visits["key"].to_numpy()[(episode >= first) & (episode <= last)])
-        return np.unique(np.concatenate(found))
+        return np.unique(self.visits(name, first, last).key)
+
+    def visits(self, name: str, first: int, last: int) -> Visits:
+        """Return who visited what in some episodes of a set, where that was recorded."""
+        stored = self._with_visits(name)
+        visits = concat_visits(
+            [
+                read_table(Visits, stored.read(start, end, ("visits",))["visits"])
+                for start, end in stored.covered()
+                if start <= last and end >= first
+            ]
+        )
+        wanted = (visits.episode >= first) & (visits.episode <= last)
+        return take_visits(visits, np.flatnonzero(wanted))
+
+    def states(self, *names: str) -> States:
+        """Return what policy and default action chose in the states that some sets visited.
+
+        It is added up over all episodes of the sets, and cannot be taken apart again.
+        """
+        return merge_states(
+            [
+                read_table(States, stored.read(start, end, ("states",))["states"])
+                for stored in map(self._with_visits, names)
+                for start, end in stored.covered()
+            ]
+        )
+
+    def _with_visits(self, name: str) -> Parts:
+        return self.session.directory.evaluation(self.folders[name], visits=True)
 
     def _work(self, missing: Sequence[_Missing]) -> Iterator[StoredItem]:
         """Yield items of work; parts of the same recipe share lanes."""
@@ -130,8 +153,9 @@ def _to_tables(missing: Sequence[_Missing], answer: PlayedEvaluations) -> list[d
     found = []
     for one, chunk in zip(missing, answer.chunks, strict=True):
         found.append({"episodes": _evaluation_table(one.asked, chunk.episodes)})
-        if chunk.visits is not None:
+        if chunk.visits is not None and chunk.states is not None:
             found[-1]["visits"] = table_of(chunk.visits)
+            found[-1]["states"] = table_of(chunk.states, StateWords([""] * len(chunk.states)))
     return found
 
 
@@ -146,7 +170,7 @@ def _folder_name(name: str, asked: Evaluation, base: str) -> str:
     """Return a name that is readable and differs whenever the episodes would."""
     what = [
         base, asked.phase, asked.part, asked.points, asked.unranked_kept, asked.test_episodes,
-        asked.visits,
+        "states" if asked.visits else False,
         [ranked.tobytes().hex() for ranked in asked.rankings],
         *([] if asked.chosen is None else [asked.chosen]),
         *([asked.units, asked.removed] if asked.removed else []),

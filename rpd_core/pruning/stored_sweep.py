@@ -72,7 +72,7 @@ def read_evaluation(parts: Parts, total: int) -> Episodes:
 
 def _read_parts(parts: Parts) -> list[pa.Table]:
     """Read the tables of an evaluation, which have more columns than others."""
-    read = [parts.read(first, last)["episodes"] for first, last in parts.covered()]
+    read = [parts.read(first, last, ("episodes",))["episodes"] for first, last in parts.covered()]
     if not read:
         raise StoreError(f"{str(parts.path)!r} holds no episodes: run rpd prune again")
     for table in read:

@@ -42,7 +42,7 @@ def play_alone(evaluations: Evaluations, keys: KeyArray, episodes: int) -> Alone
     whole = ask(evaluations.session, [nothing], [(0, 0)], True, Phase.VALIDATE)
     whole = dataclasses.replace(whole, test_episodes=episodes, visits=True)
     unmutated = evaluations.play("unmutated", {_UNMUTATED: whole})[_UNMUTATED]
-    visiting = _visiting(evaluations, keys)
+    visiting = _visiting(evaluations, keys, episodes)
     asked = {
         key: twins_of(whole, key, tuple(rows.tolist()))
         for key, rows in visiting.items()
@@ -61,13 +61,7 @@ def twins_of(whole: Evaluation, key: int, chosen: tuple[int, ...]) -> Evaluation
     )
 
 
-def _visiting(evaluations: Evaluations, keys: KeyArray) -> dict[int, IntArray]:
+def _visiting(evaluations: Evaluations, keys: KeyArray, episodes: int) -> dict[int, IntArray]:
     """Return which unmutated episodes visit each state."""
-    stored = evaluations.session.directory.evaluation(evaluations.folders[_UNMUTATED], visits=True)
-    found: dict[int, list[IntArray]] = {int(key): [] for key in keys.tolist()}
-    for first, last in stored.covered():
-        visits = stored.read(first, last, ("visits",))["visits"]
-        episode, key = visits["episode"].to_numpy(), visits["key"].to_numpy()
-        for one, rows in found.items():
-            rows.append(episode[key == np.uint64(one)])
-    return {key: np.concatenate(rows).astype(np.int64) for key, rows in found.items()}
+    visits = evaluations.visits(_UNMUTATED, 0, episodes - 1)
+    return {key: visits.episode[visits.key == np.uint64(key)] for key in keys.tolist()}

@@ -251,13 +251,16 @@ class RunDirectory:
     def evaluation(self, name: str, visits: bool | None = None) -> Parts:
         """Return episodes of pruned policies; their name ends in a digest of what they are.
 
-        `visits` tells whether the states that they visited are stored, too; None: as it is found.
+        `visits` tells whether it is stored, too, which states they visited and what was chosen
+        there; None: as it is found.
         """
-        configuration = name.rpartition("-")[2]
-        if visits is None:
-            visits = (self.path / "pruning" / name / "visits").is_dir()
-        tables = ("visits", "episodes") if visits else ("episodes",)
-        return Parts(self.path / "pruning" / name, tables, configuration, self.path)
+        path = self.path / "pruning" / name
+        tables = [
+            table
+            for table in _SUITE_TABLES
+            if table == "episodes" or (visits if visits is not None else (path / table).is_dir())
+        ]
+        return Parts(path, tables, name.rpartition("-")[2], self.path)
 
     def names(self) -> Names:
         """Return what the environment calls its actions and entries."""

@@ -118,8 +118,8 @@ def read_suite(tables: Mapping[str, pa.Table]) -> Suite:
     """Return the suite behind three tables."""
     return Suite(
         read_episodes(tables["episodes"]),
-        _read(Visits, tables["visits"]),
-        _read(States, tables["states"]),
+        read_table(Visits, tables["visits"]),
+        read_table(States, tables["states"]),
     )
 
 
@@ -127,10 +127,11 @@ def read_episodes(table: pa.Table) -> Episodes:
     """Return the episodes behind a table."""
     names = [name for name in table.column_names if name.startswith(INFO)]
     info = {name.removeprefix(INFO): _plain(table[name]) for name in names}
-    return _read(Episodes, table, info=info)
+    return read_table(Episodes, table, info=info)
 
 
-def _read(kind: type[T], table: pa.Table, **more: object) -> T:
+def read_table(kind: type[T], table: pa.Table, **more: object) -> T:
+    """Return the record behind a table; `more` are its fields that are no columns."""
     columns = columns_of(kind).items()
     return kind(**{name: _unpacked(column, table, name) for name, column in columns}, **more)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,7 @@ def test_what_shares_lanes_is_what_is_played_alone() -> None:
         assert (chunk.visits is None) == (not job.evaluation.visits)
         if chunk.visits is not None and alone.visits is not None:
             np.testing.assert_equal(vars(chunk.visits), vars(alone.visits))
+            np.testing.assert_equal(vars(chunk.states), vars(alone.states))
     assert len({chunk.episodes.length.sum() for chunk in together}) == 3, "they do differ"
 
 
@@ -121,3 +123,27 @@ def test_only_what_is_missing_is_played_again(tmp_path: Path) -> None:
     again, same = play_sets(tmp_path, workers=1)
     assert again == ["episodes 0 to 19 of one", "episodes 0 to 4 of three"]
     assert same == stored
+
+
+def test_a_set_with_visits_knows_what_was_chosen_in_each_state(tmp_path: Path) -> None:
+    session = session_at(tmp_path, corridor(lanes=8, chunk=3))
+    keys = worlds.corridor_keys()
+    kept = np.sort(keys[[1, 2]])
+    pruned = replace(ask(session, [kept], [(0, 2)], False), test_episodes=7, visits=True)
+    whole = replace(ask(session, [keys[:0]], [(0, 0)], True), test_episodes=7, visits=True)
+    evaluations = Evaluations(session)
+    evaluations.play("pruning", {"pruned": pruned, "whole": whole})
+    states, visits = evaluations.states("pruned"), evaluations.visits("pruned", 0, 6)
+    assert (np.diff(states.key.astype(np.float64)) > 0).all(), "of three parts, joined by key"
+    for key, seen, does, default in zip(
+        states.key, states.visits, states.choices, states.default_choices, strict=True
+    ):
+        assert visits.count[visits.key == key].sum() == seen
+        assert does.tolist() == [0, seen], "the policy goes, whoever decides"
+        assert default.tolist() == [seen, 0], "the default action drifts"
+    both = evaluations.states("pruned", "whole")
+    assert both.visits.sum() == states.visits.sum() + evaluations.states("whole").visits.sum()
+    assert evaluations.visits("pruned", 2, 4).episode.min() == 2
+    assert evaluations.visits("pruned", 2, 4).episode.max() == 4
+    later = visits.key[visits.episode >= 5]
+    assert evaluations.visited("pruned", 5, 6).tolist() == np.unique(later).tolist()

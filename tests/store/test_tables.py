@@ -94,12 +94,12 @@ def test_a_column_that_was_added_later_may_be_missing_and_is_checked_where_it_is
     older, last = table_of(whole.visits), EPISODES - 1
     tables.check_columns("visits", older.schema, len(older))
     tables.check_table("visits", older, 0, last)
-    assert tables._read(YoungerVisits, older).last_step is None
+    assert tables.read_table(YoungerVisits, older).last_step is None
     steps = whole.visits.first_step + whole.visits.count - 1
     newer = table_of(YoungerVisits(**vars(whole.visits), last_step=steps))
     tables.check_table("visits", newer, 0, last)
     assert newer.schema.field("last_step").type == "int32"
-    np.testing.assert_array_equal(tables._read(YoungerVisits, newer).last_step, steps)
+    np.testing.assert_array_equal(tables.read_table(YoungerVisits, newer).last_step, steps)
     wrong = table_of(YoungerVisits(**vars(whole.visits), last_step=steps - 1000))
     with pytest.raises(WrongTable, match=r"^a step is below 0$"):
         tables.check_table("visits", wrong, 0, last)
