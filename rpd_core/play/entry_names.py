@@ -41,7 +41,8 @@ def named_facts(facts: Facts, names: Sequence[str]) -> Facts:
 def observed_entries(facts: Facts) -> tuple[Entry, ...]:
     """Return the entries of an observation; those of a vector without names are numbered."""
     if facts.entry_names:
-        return tuple(Entry(name) for name in facts.entry_names)
+        known = {entry.name: entry for entry in facts.entries}
+        return tuple(known.get(name, Entry(name)) for name in facts.entry_names)
     space = facts.observation_space
     if not isinstance(space, spaces.Box) or len(space.shape) != 1:
         return ()

@@ -74,9 +74,10 @@ def _after(links: Sequence[Abstraction], sample: FitSample) -> FitSample:
 
 def _named(sample: FitSample, entries: Sequence[Entry]) -> FitSample:
     """Return a sample whose entries are called as abstractions call them, if they are numbers."""
-    plain = all(not entry.edges and entry.factor == 1 for entry in entries)
-    names = tuple(entry.name for entry in entries) if plain else ()
-    facts = dataclasses.replace(sample.facts, entry_names=names)
+    shown = () if any(entry.edges for entry in entries) else tuple(entries)
+    plain = all(entry.factor == 1 for entry in shown)
+    names = tuple(entry.name for entry in shown) if plain else ()
+    facts = dataclasses.replace(sample.facts, entry_names=names, entries=shown)
     return dataclasses.replace(sample, facts=facts)
 
 
@@ -90,6 +91,7 @@ def _joined(own: FitSample, mutants: FitSample) -> FitSample:
         },
         episodes=np.concatenate([own.episodes, mutants.episodes]),
         actions=np.concatenate([own.actions, mutants.actions]),
+        defaults=np.concatenate([np.asarray(own.defaults), np.asarray(mutants.defaults)]),
         mutant=np.arange(len(own.episodes) + len(mutants.episodes)) >= len(own.episodes),
     )
 
@@ -160,14 +162,15 @@ class _Sampler:
     """Views to keep."""
     stride: int = 1
     size: int = 0
-    rows: list[tuple[int, int, Batch, dict[str, Array], Array]] = field(default_factory=list)
+    rows: list[tuple[int, int, Batch, dict[str, Array], Array, Array]] = field(default_factory=list)
 
     def __call__(self, step: Step) -> None:
         for lane in np.flatnonzero(step.active & (step.number % self.stride == 0)).tolist():
             observation = _row(step.observations, lane)
             views = {name: np.array(step.views[name][lane]) for name in self.needs}
             place = int(step.position[lane]), int(step.number[lane])
-            self.rows.append((*place, observation, views, np.array(step.choice.actions[lane])))
+            acted = np.array(step.choice.actions[lane]), np.array(step.default[lane])
+            self.rows.append((*place, observation, views, *acted))
             self.size += _bytes(observation) + sum(map(_bytes, views.values()))
         while self.size > self.limit:
             self.stride *= 2
@@ -222,6 +225,7 @@ def _sampled(
         views={name: np.stack([row[3][name] for row in rows]) for name in needs},
         episodes=np.array([row[0] for row in rows]),
         actions=np.stack([row[4] for row in rows]),
+        defaults=np.stack([row[5] for row in rows]),
         facts=player.facts,
         seed=config.settings.seed,
         planned_episodes=config.settings.episodes,

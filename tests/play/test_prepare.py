@@ -184,7 +184,7 @@ def steps(numbers: range) -> list[Any]:
             active=np.array([True]), number=one + number, position=one,
             observations=np.array([[float(number)]]),
             views={"screen": np.zeros((1, 1000)), "ram": np.zeros((1, 1))},
-            choice=SimpleNamespace(actions=one),
+            choice=SimpleNamespace(actions=one), default=one,
         )
         for number in numbers
     ]  # fmt: skip

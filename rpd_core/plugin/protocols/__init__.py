@@ -22,6 +22,8 @@ from rpd_core.plugin.protocols.abstraction import (
     DefaultActor,
     Entry,
     FitSample,
+    Ground,
+    Minimised,
     Moment,
 )
 from rpd_core.plugin.protocols.component import Command, Component, further, learned, permission
@@ -95,11 +97,13 @@ __all__ = [
     "Facts",
     "FitSample",
     "Gatherer",
+    "Ground",
     "Image",
     "InputFile",
     "Lanes",
     "Layer",
     "Measure",
+    "Minimised",
     "Moment",
     "Opening",
     "Outcome",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from rpd_core.chance import Draws
@@ -21,7 +21,7 @@ class Abstraction(Protocol):
     (`ShowsValues`, `DrawsValues`); `name_entries` (`NamesEntries`); `relate_actions`
     (`RelatesActions`), for those that join mirror images; `open` (`OpensForFacts`), for those that
     load a model or check the environment; `fit` (`LearnsFromSteps`), for those that must first
-    learn something.
+    learn something; `grow` (`LearnsByPlaying`), for those that try out what they learn.
     """
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
@@ -45,6 +45,12 @@ class Entry:
 
     An edge belongs to the bin above it.
     """
+    words: tuple[str, ...] = ()
+    """Where the value is 0 or 1: what each is called, for example `left leg in the air` and
+    `left leg on the ground`."""
+    angle_of: tuple[str, ...] = ()
+    """Names of two entries that are the cosine and the sine of this angle, which is no entry
+    itself; its values are radians in (-pi, pi]."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +71,8 @@ class FitSample:
     """`(steps, ...)`, dtype of the action space: what the policy chose at each step, also where a
     mutant did something else."""
     facts: Facts
-    """The environment; after another abstraction `entry_names` are those that its `name_entries`
-    gives, if any."""
+    """The environment; after another abstraction `entry_names` and `entries` are those that its
+    `name_entries` gives, if any."""
     seed: int
     """Seed for any randomness in the fitting."""
     planned_episodes: int
@@ -75,6 +81,55 @@ class FitSample:
     """Chance that a state will be mutated in it."""
     mutant: BoolArray | None = None
     """Whether each step is of a mutant episode; None: no step is."""
+    defaults: Array | None = None
+    """As `actions`: what the default action did at each step, or would have done; None: unknown."""
+
+
+@dataclass(frozen=True)
+class Minimised:
+    """What is left of the policy over the states of an abstraction, and what each is worth.
+
+    The policy decides in the kept states, the default action in all others.
+    """
+
+    values: Array
+    """The abstract states that were seen, one row each."""
+    kept: BoolArray
+    """Whether the policy keeps each of them."""
+    loss: FloatArray
+    """Return lost if the default acts there, too, in the mean over all episodes; nan: not kept."""
+    error: FloatArray
+    """Standard error of that."""
+    steps: FloatArray
+    """Share of all steps spent in each."""
+    overrides: FloatArray
+    """Share of all steps at which the policy decides there and differs from the default."""
+    share: float
+    """Part of the return that is kept, measured from the reference."""
+    met: bool
+    """Whether the target is estimated to be met."""
+    sample: FitSample
+    """Steps of the minimised policy."""
+
+
+class Ground(Protocol):
+    """Where an abstraction that learns by playing tries out states."""
+
+    @property
+    def sample(self) -> FitSample:
+        """Steps of the policy and of mutants."""
+
+    def minimise(
+        self, abstraction: Any, target: float, start: Array | None = None
+    ) -> Minimised:
+        """Return what keeps a fraction of the return and can spare none of its states.
+
+        The states are those of `abstraction`, a component of the same class that has learned.
+        `start` are those in which the policy decides at first; None: all. Where these already miss
+        the target, that is what is returned. It is found by playing, on episodes of their own; the
+        same question has the same answer. The target is the component's to choose, whatever the
+        run's targets are, so that these do not change the states.
+        """
 
 
 @dataclass(frozen=True)

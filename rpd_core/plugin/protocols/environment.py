@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    from rpd_core.plugin.protocols.abstraction import Entry
     from rpd_core.plugin.protocols.arrays import Array, Batch, BoolArray, FloatArray, IntArray
 
 
@@ -72,6 +73,9 @@ class Facts:
     Where it is empty, vectors are numbered (`x0`) and parts of a dict are called by their keys;
     `--names` takes their place.
     """
+    entries: tuple[Entry, ...] = ()
+    """How some of them are shown, found by their names: units, words; and angles whose cosine and
+    sine are among them."""
     description: str = ""
     """How error messages name the environment."""
     info_keys: tuple[str, ...] | None = None

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols.abstraction import Entry, FitSample
+    from rpd_core.plugin.protocols.abstraction import Entry, FitSample, Ground
     from rpd_core.plugin.protocols.arrays import Array, Batch
     from rpd_core.plugin.protocols.environment import Facts
     from rpd_core.plugin.protocols.panel import PanelView, Scene
@@ -92,6 +92,17 @@ class LearnsFromSteps(Protocol):
         Its fields are JSON values, stored with the run; those that it sets are declared with
         `learned`. With `learns_from_mutants` it is called a second time, on the same recipe, with
         mutant episodes in the sample: mutated are states as the first call told them apart.
+        """
+
+
+@runtime_checkable
+class LearnsByPlaying(Protocol):
+    """An abstraction that finds its states by experiment: it has states tried out in episodes."""
+
+    def grow(self, ground: Ground) -> Any:
+        """Return a component of the same class that has learned; stored as by `fit`.
+
+        Where it has `fit`, too, that comes first, and what it returns is grown.
         """
 
 
