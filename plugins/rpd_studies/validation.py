@@ -21,8 +21,8 @@ from rpd_studies.estimates import Estimate, rank_agreement, risk_difference
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray, IntArray
-    from rpd_core.pruning.twins import Alone
     from rpd_core.store.session import Session
+    from rpd_studies.alone import Alone
 
 FILE = "validation.json"
 _MOST = 0.5
@@ -141,7 +141,7 @@ def _validate_session(
     chosen = choose_states(found, listed, states, session.setup.config.settings.seed)
     rows = np.array(sorted({row for group in chosen.values() for row in group.tolist()}))
     from rpd_core.pruning.evaluation import Evaluations  # likewise
-    from rpd_core.pruning.twins import play_alone
+    from rpd_studies.alone import play_alone
 
     evaluations = Evaluations(session)
     played = play_alone(evaluations, found.counted.states.key[listed[rows]], episodes)

@@ -16,7 +16,7 @@ import rpd
 from rpd_core.chance import Phase
 from rpd_core.errors import ConfigError
 from rpd_core.pruning.evaluation import Evaluations, ask
-from rpd_core.pruning.twins import twins_of
+from rpd_studies.alone import twins_of
 from rpd_studies.validation import Validation, choose_states, sentences
 
 REACHED = {0, 1, 2, 3, 5, 7, 10, 12, 14}
