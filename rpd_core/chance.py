@@ -49,8 +49,6 @@ class Phase(IntEnum):
     FIT = 5
     PROBE = 6
     UNMUTATED = 7
-    TRIM = 8
-    REFINE = 9
     VALIDATE = 10
     PILOT = 11
     MINIMISE = 12

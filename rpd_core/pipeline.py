@@ -1,14 +1,14 @@
-"""The straight line: configuration -> prepare -> suite -> spectrum -> rankings -> pruning."""
+"""The straight line: prepare -> suite -> spectrum -> rankings -> sweep -> minimise -> confirm."""
 
 from __future__ import annotations
 
-import itertools
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from rpd_core.analysis.analysis import Analysis, analyse, keep_condition, weigh
+from rpd_core.analysis.analysis import Analysis, analyse, keep_condition
 from rpd_core.analysis.decisions import (
     Decisions,
     Looks,
@@ -27,23 +27,15 @@ from rpd_core.config.settings import Values
 from rpd_core.execute.items import run_items
 from rpd_core.play import prepare
 from rpd_core.play.chunks import SuiteChunk
+from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Task, WorkItem
-from rpd_core.pruning.choice import candidates_for
 from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.pruning.references import References, measure_references
-from rpd_core.pruning.refine import (
-    Refining,
-    Round,
-    first_centre,
-    last_confirmed,
-    refine,
-    rounds_that_pay,
-)
-from rpd_core.pruning.sweep import Pruning, Sweep, prune
-from rpd_core.pruning.trials import Trials
-from rpd_core.results import summary
+from rpd_core.pruning.smallest import Smallest, find_smallest
+from rpd_core.pruning.sweep import Sweep, sweep
 from rpd_core.results.kept import KeptStates, write_kept
-from rpd_core.results.records import PassRates, SuiteFacts, Summary
+from rpd_core.results.records import SuiteFacts, Summary
+from rpd_core.results.summary import Told, suite_facts, summarise
 from rpd_core.results.tables import ranking_table
 from rpd_core.store.codec import to_plain
 from rpd_core.store.directory import RunDirectory
@@ -63,34 +55,36 @@ def run(session: Session, name: str | None = None, grow: bool = True) -> Summary
     prepare_run(session)
     evaluations = Evaluations(session)
     analysis, references = rank_suite(session, evaluations, grow)
-    setup, directory = session.setup, session.directory
-    pruning = prune(evaluations, analysis.rankings, references)
-    pruning, rounds = _refine_policy(evaluations, analysis, pruning, references)
-    name = name or analysis_name(session)
-    rates = pass_rates(analysis, references)
-    origins = itertools.chain(
-        (record.origin for record in directory.suite().records()),
-        (record.origin for record in directory.unmutated().records()),
-        *(
-            (record.origin for record in directory.evaluation(folder).records())
-            for folder in evaluations.folders.values()
-        ),
-        *((r.origin for r in directory.round_parts(one.folder).records()) for one in rounds),
+    swept = sweep(evaluations, analysis.rankings, references)
+    budget = session.setup.config.settings.minimise_steps
+    if budget is None:
+        budget = int(analysis.episodes.length.sum()) + swept.steps
+    smallest = find_smallest(evaluations, analysis.rankings, swept, references, budget)
+    directory, settings = session.directory, session.setup.config.settings
+    told = Told(
+        analysis, references, swept, evaluations, stored_reach(directory), directory.names()
     )
-    settings = setup.config.settings
     with session.stage("ranking"):
-        judged = _judge_decisions(session, analysis)
-        measure = setup.measures[settings.list_by]
-        recurrence = Recurrence(analysis, measure, settings.evidence)
-        answer = summary.summarise(
-            name, setup.config, references, analysis, pruning, rounds, rates, judged, recurrence,
-            directory.names(), origins,
+        recurrence = Recurrence(
+            analysis, session.setup.measures[settings.list_by], settings.evidence
+        )
+        answer = summarise(
+            name or analysis_name(session), session.setup.config, told, smallest,
+            _judge_decisions(session, analysis), recurrence, _origins(directory, evaluations),
         )  # fmt: skip
     with session.stage("storing"):
-        _store_answer(session, answer, analysis, evaluations, pruning.sweep)
-        _store_kept(directory, answer.analysis, pruning)
+        _store_answer(session, answer, analysis, evaluations, swept)
+        _store_kept(directory, answer.analysis, smallest)
         _finish_answer(directory, answer)
     return answer
+
+
+def _origins(directory: RunDirectory, evaluations: Evaluations) -> Iterator[Origin]:
+    """Yield what played each part that an answer stands on."""
+    for parts in (directory.suite(), directory.unmutated()):
+        yield from (record.origin for record in parts.records())
+    for folder in evaluations.folders.values():
+        yield from (record.origin for record in directory.evaluation(folder).records())
 
 
 def rank_suite(
@@ -107,49 +101,6 @@ def rank_suite(
         analysis = _analyse_suite(session, grow)
     keep_condition(session.directory, session.setup.config.settings.condition, analysis)
     return analysis, references
-
-
-def _refine_policy(
-    evaluations: Evaluations, analysis: Analysis, pruning: Pruning, references: References
-) -> tuple[Pruning, list[Round]]:
-    """Make the policy of the first threshold smaller, where that was asked for or pays."""
-    fraction, chosen = next(iter(pruning.chosen.items()))
-    session = evaluations.session
-    settings = session.setup.config.settings
-    if chosen is None or chosen.tried.confirmation.outcome != "met":
-        return pruning, []
-    trials = Trials(evaluations, analysis.counted.states.key)
-    refining = Refining(trials, references, fraction, _refined_name(session))
-    spent = int(analysis.episodes.length.sum()) + _steps_worth(evaluations, pruning.sweep)
-    rounds = rounds_that_pay(refining, spent)
-    centre = None
-    if rounds and len(chosen.tried.candidate.kept):
-        queue = candidates_for(settings, analysis.rankings, pruning.curves, refining.spared_target)
-        centre = first_centre(refining, queue)
-    if centre is None:
-        return pruning, []
-    done = refine(refining, chosen, centre, rounds)
-    found = {**pruning.chosen, fraction: last_confirmed(chosen, done)}
-    return replace(pruning, chosen=found), done
-
-
-def _steps_worth(evaluations: Evaluations, swept: Sweep) -> int:
-    """Return the steps of all pruned episodes, as if each point of the sweep had all of its own.
-
-    A sweep that plays less must not be a reason to refine less.
-    """
-    sets = {name for points in swept.points.values() for point in points for name in point.sets}
-    own = {evaluations.folders[name] for name in sets}
-    others = sum(count for folder, count in evaluations.lengths.items() if folder not in own)
-    return others + swept.whole_steps
-
-
-def _refined_name(session: Session) -> str:
-    """Return the name of the analysis whose policy is refined: the one without given rounds."""
-    setup = session.setup
-    usual = replace(setup.config.settings, rounds=None, refine_episodes=None)
-    config = replace(setup.config, settings=usual)
-    return session.directory.name_for(config, _usual_settings(setup.task))
 
 
 def _judge_decisions(session: Session, analysis: Analysis) -> Decisions:
@@ -258,17 +209,8 @@ def stored_suite_facts(directory: RunDirectory) -> tuple[SuiteFacts, float]:
     episodes = stored.episodes()
     counted = tally(stored.chunks(), np.zeros(len(episodes)))
     rate = directory.stored().settings.mutation_rate
-    facts = summary.suite_facts(episodes, counted, 0.0, rate)
+    facts = suite_facts(episodes, counted, 0.0, rate)
     return facts, float(episodes.total_return.mean())
-
-
-def pass_rates(analysis: Analysis, references: References) -> PassRates:
-    """Return how often the condition is met without mutation, by default alone, in the suite."""
-    return PassRates(
-        float(weigh(analysis.condition, references.original).mean()),
-        float(weigh(analysis.condition, references.default_everywhere).mean()),
-        float(analysis.weights.mean()),
-    )
 
 
 def analysis_name(session: Session) -> str:
@@ -309,13 +251,18 @@ def _store_answer(
         table.to_parquet(path, directory.path)
 
 
-def _store_kept(directory: RunDirectory, name: str, pruning: Pruning) -> None:
-    """Leave the kept states of the chosen pruned policies with their analysis."""
-    for fraction, chosen in pruning.chosen.items():
-        if chosen is not None:
-            one = chosen.tried.candidate
+def _store_kept(
+    directory: RunDirectory, name: str, smallest: Mapping[float, Smallest | None]
+) -> None:
+    """Leave the kept states of the smallest policies, and those on the way, with their analysis."""
+    for fraction, found in smallest.items():
+        if found is not None:
+            chosen = found.chosen
+            one, way = chosen.tried.candidate, chosen.way
+            path = () if way is None else tuple(tuple(step.kept.tolist()) for step in way.path)
             keys, part = tuple(one.kept.tolist()), chosen.tried.part
-            write_kept(directory, name, KeptStates(fraction, one.measure, one.identity, keys, part))
+            kept = KeptStates(fraction, one.measure, one.identity, keys, part, path)
+            write_kept(directory, name, kept)
 
 
 def _finish_answer(directory: RunDirectory, answer: Summary) -> None:

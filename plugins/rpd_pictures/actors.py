@@ -11,7 +11,6 @@ import numpy as np
 
 from rpd_core.analysis.analysis import weigh
 from rpd_core.chance import Phase, episode_keys
-from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.errors import ConfigError, nearest
 from rpd_core.play.deciders import TopStates, always
 from rpd_core.play.loop import Keep, Plan, Player
@@ -52,7 +51,7 @@ def _in_first(run: Run, ranked: KeyArray, count: int, title: str) -> Actor:
 
 def _chosen_policy(run: Run) -> Actor:
     """Return the pruned policy that was chosen for the first threshold."""
-    kept = run.kept(THRESHOLDS[0])
+    kept = run.kept()
     if kept is None:
         raise ConfigError(
             f"{str(run.path)!r} has no chosen pruned policy: say how many states keep the policy, "
@@ -160,7 +159,7 @@ def _identities(run: Run, what: str, first: int) -> tuple[IntArray, KeyArray]:
 
 
 def _confirmed(run: Run, first: int, seed: int) -> tuple[IntArray, KeyArray]:
-    chosen, kept = run.policy(THRESHOLDS[0]), run.kept(THRESHOLDS[0])
+    chosen, kept = run.policy(), run.kept()
     assert chosen is not None and kept is not None, "the first of them was found"  # noqa: PT018
     index = np.arange(first, min(chosen.episodes, first + _SEARCHED))
     keys = []

@@ -10,7 +10,6 @@ import numpy as np
 
 from rpd_core.analysis.analysis import Analysis
 from rpd_core.analysis.decisions import Decisions
-from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.errors import RpdError, counted, shell_word
 from rpd_core.play.names import Names
 from rpd_core.results.decisions import decision_rows, find_state
@@ -289,5 +288,5 @@ def _command(run: Run, examples: Sequence[_Example]) -> str:
 
 def _kept(run: Run, key: int) -> dict[str, bool]:
     """Return whether the pruned policies that were chosen keep the policy in the state."""
-    stored = {q: run.kept(q) for q in THRESHOLDS}
+    stored = {q: run.kept(q) for q in run.asked.settings.target}
     return {f"{q:g}": key in kept.keys for q, kept in stored.items() if kept is not None}

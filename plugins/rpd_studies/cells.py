@@ -12,7 +12,6 @@ from pathlib import Path
 from rpd_core import pipeline
 from rpd_core.analysis.analysis import Analysis
 from rpd_core.api import Call, session_for
-from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.config.identity import short_digest
 from rpd_core.config.resolve import Setup
 from rpd_core.errors import RpdError
@@ -110,17 +109,17 @@ def _answered(session: Session, place: Place) -> CellResult:
 
 
 def _swept(session: Session, place: Place, rankings: Sequence[str]) -> CellResult:
-    """Go as far as the curves; nothing is chosen, confirmed or refined."""
+    """Go as far as the curves; nothing is chosen or confirmed."""
     done = sweep_suite(session, rankings)
     found, references, swept = Figures(), done.references, done.sweep
-    rates = pipeline.pass_rates(done.analysis, references)
+    settings = session.setup.config.settings
     found.add("return", references.original_mean)
     found.add("default_everywhere", float(references.default_everywhere.total_return.mean()))
     found.add("reference", references.reference)
-    found.add("passed", rates.suite)
+    found.add("passed", float(done.analysis.weights.mean()))
     found.add("states", len(done.analysis.counted.states))
-    found.add("mutation_rate", session.setup.config.settings.mutation_rate)
-    targets = {f"{q:g}": references.target(q) for q in THRESHOLDS}
+    found.add("mutation_rate", settings.mutation_rate)
+    targets = {f"{q:g}": references.target(q) for q in settings.target}
     add_thresholds(found, swept.curves, swept.random_curves, targets)
     points = curves_in_shares(
         swept.curves, swept.random_curves, references.reference, references.original_mean
@@ -144,7 +143,7 @@ def _result(
 
 @dataclass(frozen=True)
 class Swept:
-    """The curves of rankings of one suite: nothing is chosen, confirmed or refined."""
+    """The curves of rankings of one suite: nothing is chosen or confirmed."""
 
     analysis: Analysis
     references: References

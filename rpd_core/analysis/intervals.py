@@ -41,6 +41,11 @@ def upper_t(tail: float, degrees: int) -> float:
     return float(-_special().stdtrit(degrees, tail))
 
 
+def t_tail(value: float, degrees: int) -> float:
+    """Return the probability of a t-distributed variable above a value."""
+    return float(_special().stdtr(degrees, -value))
+
+
 def two_sided_t(level: float, degrees: int) -> float:
     """Return between minus what and what a t-distributed variable lies with this chance."""
     return upper_t(_outside(level) / 2, degrees)

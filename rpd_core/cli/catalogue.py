@@ -19,7 +19,6 @@ def rpd_commands() -> list[Component]:
     return [
         _command("run", "run:run_command", "Analyse a policy: episodes, ranking, answer", ANALYSE),
         _command("prune", "prune:prune_command", "Ask something else of a stored suite", ANALYSE),
-        _command("refine", "refine:refine_command", "Make the pruned policy smaller", ANALYSE),
         _command("suite", "suite:suite_command", "Play mutant episodes and nothing else", ANALYSE),
         _command("show", "show:show_command", "Print the answer of a run again", LOOK),
         _command("rank", "rank:rank_command", "List decisions by any measure", LOOK),

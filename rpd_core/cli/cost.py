@@ -15,7 +15,6 @@ import pyarrow.parquet as pq
 
 from rpd_core.cli import shared
 from rpd_core.cli.streams import Interrupted
-from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.config.part_range import PartRange
 from rpd_core.config.resolve import Setup
 from rpd_core.config.settings import Settings
@@ -27,7 +26,7 @@ from rpd_core.play.chunks import Probed, SuiteChunk, perform_probe
 from rpd_core.play.players import close_players
 from rpd_core.play.recipe import Recipe, recipe_of
 from rpd_core.plugin.protocols import WorkItem
-from rpd_core.pruning.choice import BATCH
+from rpd_core.pruning.smallest import shares_of_budget
 from rpd_core.pruning.sweep_rule import episode_looks
 from rpd_core.results.runs import size_in_words
 from rpd_core.store import tables
@@ -74,11 +73,10 @@ class Remaining:
 
 def _whole_work(settings: Settings) -> Remaining:
     """Return all episodes of a run."""
-    rankings = len(settings.measures) + settings.random_rankings
-    points = len(settings.shares) * settings.test_episodes
-    pruned = round(rankings * points * _played_share(settings)) + points  # and the deletion
-    pruned += len(THRESHOLDS) * (BATCH + 2) * settings.confirm_episodes  # trimmed and confirmed
-    return Remaining(settings.episodes, pruned)
+    swept = sweep_work(settings, len(settings.measures))
+    minimising = round(shares_of_budget(settings.target) * (swept.suite + swept.pruned))
+    confirming = 2 * len(settings.target) * settings.confirm_episodes
+    return Remaining(settings.episodes, swept.pruned + minimising + confirming)
 
 
 def sweep_work(settings: Settings, rankings: int) -> Remaining:

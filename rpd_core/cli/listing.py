@@ -15,7 +15,7 @@ from rpd_core.results.records import TOO_FEW, further_columns
 from rpd_core.results.words import cut, shortened_states
 
 if TYPE_CHECKING:
-    from rpd_core.results.records import Decision
+    from rpd_core.results.records import RankedDecision
 from dataclasses import dataclass
 
 _MARKS = {"matters": "*", "default-better": "!", "harmless": "=", "undecided": "?"}
@@ -50,7 +50,7 @@ _STATE_LINES = 2
 def print_list(
     console: Console,
     title: str,
-    rows: Sequence[Decision],
+    rows: Sequence[RankedDecision],
     scores: bool = False,
     spare: int | None = None,
 ) -> None:
@@ -111,7 +111,7 @@ def _fit(widths: dict[str, int], screen: int, scores: bool) -> list[str]:
     return left_out
 
 
-def _states(rows: Sequence[Decision], width: int, spare: int) -> list[str]:
+def _states(rows: Sequence[RankedDecision], width: int, spare: int) -> list[str]:
     """Return states in words on a line each, the first of the long ones on more."""
     texts = [row.state for row in rows]
     shown = shortened_states(texts, width)
@@ -122,7 +122,7 @@ def _states(rows: Sequence[Decision], width: int, spare: int) -> list[str]:
     return shown
 
 
-def legend(rows: Sequence[Decision]) -> str:
+def legend(rows: Sequence[RankedDecision]) -> str:
     """Return what the marks beside effects mean, of those that occur."""
     found = {row.verdict for row in rows}
     return ", ".join(words for verdict, words in _LEGEND.items() if verdict in found)
@@ -156,7 +156,7 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.0f}"
 
 
-def _reach(row: Decision) -> str:
+def _reach(row: RankedDecision) -> str:
     """Return the shares of unmutated episodes and of their steps in percent."""
     if row.reached == 0:
         return "never"

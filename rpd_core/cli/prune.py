@@ -30,15 +30,14 @@ def prune_command(
         Path | None, typer.Option("--export", help="Write the chosen pruned policy to this file.")
     ] = None,
     fraction: Annotated[
-        float, options.number_option("--fraction", "Fraction of the return that it is to keep.")
-    ] = 0.9,
+        float | None, options.number_option("--fraction", "Which of the targets is exported.")
+    ] = None,
     as_json: options.Json = False,
     **settings: Any,
 ) -> None:
     """Prune the policy by the rankings of a stored suite; plays no mutant episode."""
     finish = options.taken_finish(settings)
     work.check(options.given(settings))
-    from rpd_core.config.configuration import THRESHOLDS
     from rpd_core.results.export import export_pruned
     from rpd_core.store.directory import RunDirectory
 
@@ -53,9 +52,6 @@ def prune_command(
         )
     if export is not None and not export.parent.is_dir():
         raise ConfigError(f"cannot export to {str(export)!r}: there is no folder {export.parent}")
-    if export is not None and fraction not in THRESHOLDS:
-        known = ", ".join(f"{one:g}" for one in THRESHOLDS)
-        raise ConfigError(f"no policy is pruned for a fraction of {fraction:g}: there are {known}")
     wanted = {"analysis": analysis, "finish": finish}
     finished, made = asked_again(run, options.given(settings), work, wanted)
     if export is not None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rpd_core.analysis.suite import Reach
     from rpd_core.config.resolve import Selection
     from rpd_core.plugin.protocols import BoolArray, Measure
-    from rpd_core.results.records import Decision, ListFacts
+    from rpd_core.results.records import ListFacts, RankedDecision
     from rpd_core.results.run import Run
 
 
@@ -100,7 +100,7 @@ class _List:
     """The list by one measure."""
 
     facts: ListFacts
-    rows: tuple[Decision, ...]
+    rows: tuple[RankedDecision, ...]
     """Those that are shown."""
     unreached: int
     """Decisions left out because the unmutated policy never reaches them."""
@@ -156,9 +156,10 @@ def _made_lists(
 ) -> dict[str, _List]:
     """Return the list by each ranking, and what it holds."""
     from rpd_core.analysis.decisions import decide, judge_in_looks
-    from rpd_core.results.decisions import decision_rows, list_facts
+    from rpd_core.results.decisions import list_facts, ranked_rows
 
-    names = opened.directory.names()
+    names, stored = opened.directory.names(), opened.kept() if opened.name else None
+    kept = None if stored is None else stored.array
     planned = opened.asked.episodes if opened.name else None
     verdicts = judge_in_looks(found, rules, opened.setting("first_episodes"), planned)
     lists = {}
@@ -167,7 +168,7 @@ def _made_lists(
         whole = judged.listed(shown.everything, shown.only_reached)
         unreached = len(judged.listed(shown.everything)) - len(whole)
         facts = list_facts(judged, rules.evidence, rules.margin, names.note)
-        rows = decision_rows(judged, whole[: shown.top], found.stored, names)
+        rows = ranked_rows(judged, whole[: shown.top], found.stored, names, kept)
         lists[ranking.name] = _List(facts, rows, unreached)
     return lists
 

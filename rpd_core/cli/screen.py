@@ -18,7 +18,6 @@ from rpd_core.cli.listing import legend, list_title, print_list
 from rpd_core.cli.text import print_question, say
 from rpd_core.config.settings import PORTFOLIO
 from rpd_core.errors import counted, shell_word
-from rpd_core.results.rules import rule_lines
 from rpd_core.results.sentences import (
     advice_on,
     growth_words,
@@ -135,7 +134,7 @@ def _print_header(console: Console, summary: Summary) -> None:
 
 
 def _print_decisions(console: Console, summary: Summary, count: int, room: _Room) -> None:
-    facts, rows = summary.list, summary.decisions[:count]
+    facts, rows = summary.list, summary.ranking[:count]
     if not rows:
         say(
             console,
@@ -152,8 +151,6 @@ def _print_decisions(console: Console, summary: Summary, count: int, room: _Room
     ):
         if note:
             say(console, note)
-    for line in rule_lines(summary.rules, room.rules, console.width):
-        say(console, line)
 
 
 def _about(summary: Summary) -> str:

@@ -10,9 +10,6 @@ from typing import Any
 from rpd_core.config.identity import Json, short_digest
 from rpd_core.config.settings import ASKED, AUTO, Settings
 
-THRESHOLDS = (0.9, 0.5)
-"""Fractions of the return that pruned policies are to keep."""
-
 
 @dataclass(frozen=True)
 class Configuration:

@@ -55,6 +55,8 @@ STANDARD_SHARES = (
     0.0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.125, 0.15, 0.175, 0.2, 0.225, 0.25,
     0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 1.0,
 )  # fmt: skip
+TARGETS = (0.9, 0.5)
+"""Shares of the return that smallest policies are to keep."""
 DOUBLINGS = 4
 """How often a suite doubles until it is stable, unless more or fewer episodes are allowed."""
 AUTO = "auto"
@@ -93,8 +95,8 @@ class Setting:
     flag: str = ""
     """The option on the command line, if not its name; `-` for none."""
     check: Check | None = None
-    listed: bool = False
-    """Whether several values are written in one text, parted by commas."""
+    listed: type[str] | type[float] | None = None
+    """Of what several values are written in one text, parted by commas; None: one value."""
     added: bool = False
     """Whether runs may have been stored before it was there; its default holds in them."""
     heading: Group | None = None
@@ -164,14 +166,12 @@ def _one_of(*words: str) -> Check:
     return check
 
 
-def _rounds(name: str, value: object) -> None:
-    if value is not None:
-        _count_up_to(LARGEST, least=0)(name, value)
-
-
-def _two_or_none(name: str, value: object) -> None:
-    if value is not None:
-        _two_or_more(name, value)
+def _targets(name: str, value: Any) -> None:
+    """Refuse what are not shares of a return, the highest first."""
+    for one in as_tuple(value):
+        _rate_like(0.9)(name, one)
+    if not value or list(value) != sorted(set(value), reverse=True):
+        raise ConfigError(f"{name} must be shares in falling order, got {list(value)}")
 
 
 def _margin(name: str, value: object) -> None:
@@ -231,7 +231,7 @@ class Settings:
     )  # fmt: skip
     names: tuple[str, ...] = _setting(
         "What the entries of observations are called: angle,speed; default: the environment's.",
-        "suite", default=(), check=_check_names, listed=True, added=True,
+        "suite", default=(), check=_check_names, listed=str, added=True,
     )  # fmt: skip
     seed: int = _setting(
         "Seed of everything; default 0.", "suite", default=0, check=_seed, heading=USED
@@ -288,13 +288,13 @@ class Settings:
         "Return that shares are measured from; default: the task's.",
         "analysis", check=_finite_or_none,
     )  # fmt: skip
-    rounds: int | None = _setting(
-        "Rounds of refining the pruned policy at most; default: up to 3, as long as they pay.",
-        "answer", default=None, check=_rounds,
+    target: tuple[float, ...] = _setting(
+        "Shares of the return that smallest policies are to keep, the first one the answer.",
+        "analysis", default=TARGETS, check=_targets, listed=float,
     )  # fmt: skip
-    refine_episodes: int | None = _setting(
-        "Mutants of the pruned policy in each of them; default: half as many as the suite has.",
-        "answer", default=None, check=_two_or_none,
+    minimise_steps: int | None = _setting(
+        "Steps that minimising may take; default: as many as suite and sweep took.",
+        "answer", default=None, check=_count_or_none,
     )  # fmt: skip
     headline: Any = _setting(
         "Measure that gives the pruned policy, or best (default): the one that makes it smallest.",
@@ -387,7 +387,7 @@ def recommended(task: Task, given: Settings) -> Values:
             value = getattr(task, name, setting.default)
             empty = isinstance(value, tuple) and not value  # a task without an opinion
             value = setting.default if empty else value
-        values[name] = _split(value) if setting.listed else value
+        values[name] = value if setting.listed is None else _split(value, setting.listed)
     return _with_first_look(values)
 
 
@@ -457,8 +457,14 @@ def as_tuple(value: object) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def _split(value: object) -> Any:
+def _split(value: object, kind: type[str] | type[float] = str) -> Any:
     """Return several values that one text holds, parted by commas; others as a tuple."""
     if isinstance(value, str):
-        return tuple(one.strip() for one in value.split(",")) if value.strip() else ()
+        parts = [one.strip() for one in value.split(",")] if value.strip() else []
+        try:
+            return tuple(kind(one) for one in parts)
+        except ValueError:
+            raise ConfigError(f"{value!r} are not numbers parted by commas: try 0.9,0.5") from None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return (value,)
     return tuple(value) if isinstance(value, list) else value

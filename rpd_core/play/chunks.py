@@ -11,7 +11,7 @@ import numpy as np
 
 from rpd_core.chance import Phase, episode_keys
 from rpd_core.errors import EpisodeError
-from rpd_core.play.deciders import Coin, CoinAround, TopStates
+from rpd_core.play.deciders import Coin, TopStates
 from rpd_core.play.entry_names import names_of
 from rpd_core.play.loop import Plan, Player, Step, joined
 from rpd_core.play.names import Names
@@ -27,15 +27,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Around:
-    """A pruned policy around which mutants are drawn: which states of it keep the policy."""
-
-    kept: KeyArray
-    other_rate: float
-    """Chance that any other state is mutated, as it always is in the pruned policy itself."""
-
-
-@dataclass(frozen=True)
 class SuiteChunk:
     """The episodes `first` to `last` of a suite, both included."""
 
@@ -48,8 +39,6 @@ class SuiteChunk:
     phase: Phase = Phase.SUITE
     part: int = 0
     """Distinguishes suites within a phase."""
-    around: Around | None = None
-    """The pruned policy that is mutated; None: the policy itself."""
 
 
 @dataclass(frozen=True)
@@ -170,17 +159,11 @@ def perform_suite(chunk: SuiteChunk) -> PlayedSuite:
     plan = Plan(index, episode_keys(chunk.seed, chunk.phase, index, chunk.part))
     opened = player_for(chunk.recipe)
     try:
-        suite = play_suite(opened.player, plan, _coin(chunk, plan))
+        suite = play_suite(opened.player, plan, Coin(plan, chunk.mutation_rate))
     except EpisodeError as error:
         error.add(", a mutant" if chunk.mutation_rate else ", the policy as it is")
         raise
     return PlayedSuite(suite, names_of(opened.player.facts, chunk.recipe.links), opened.origin)
-
-
-def _coin(chunk: SuiteChunk, plan: Plan) -> Coin:
-    if chunk.around is None:
-        return Coin(plan, chunk.mutation_rate)
-    return CoinAround(plan, chunk.around.kept, chunk.mutation_rate, chunk.around.other_rate)
 
 
 def perform_evaluations(chunks: Sequence[EvaluationChunk]) -> PlayedEvaluations:

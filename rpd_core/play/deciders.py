@@ -66,19 +66,6 @@ class Coin:
         return self.mutation_rate
 
 
-class CoinAround(Coin):
-    """The coin around a pruned policy: its kept states are mutated, and others kept, at times."""
-
-    def __init__(self, plan: Plan, kept: KeyArray, kept_rate: float, other_rate: float) -> None:
-        super().__init__(plan, kept_rate)
-        self.kept = KnownKeys(kept)
-        self.other_rate = other_rate
-
-    def rates(self, keys: KeyArray) -> FloatArray:
-        _, known = self.kept.find(keys)
-        return np.where(known, self.mutation_rate, self.other_rate)
-
-
 class OneArm:
     """Another decider, but for one state in each episode, where it is given who decides."""
 

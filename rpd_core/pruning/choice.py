@@ -1,30 +1,31 @@
-"""Which pruned policy stands in the headline: chosen, trimmed, confirmed on fresh episodes."""
+"""Which pruned policy is the answer: starts from the sweep, minimised, confirmed, the best wins."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rpd_core.analysis.ranking import Ranking
-from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.config.settings import BASELINES, BEST, Settings
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.confirm import Confirmation, Goal, Paired, confirm, kept_share
 from rpd_core.pruning.curves import Curve, reaching
+from rpd_core.pruning.minimise import Aim, Pace, Step, Way, minimise
 from rpd_core.pruning.records import PrunedPoint
 from rpd_core.pruning.references import References
-from rpd_core.pruning.trials import Candidate, Trials, trim
+from rpd_core.pruning.trials import Candidate, Trials
+from rpd_core.pruning.twins import Blocks
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import BoolArray, FloatArray
+    from rpd_core.plugin.protocols import BoolArray, FloatArray, KeyArray
 
-BATCH = 6
-"""Candidates that are trimmed together."""
-BATCHES = 3
-"""How often more are taken up when none of a batch meets the target."""
+_WAYS = 2
+"""Policies along a way that are tried, where its last one is not confirmed."""
+_FALLBACKS = 6
+"""Candidates of the sweep that are taken up one by one where no start meets the target."""
 
 
 @dataclass(frozen=True)
@@ -35,18 +36,24 @@ class Tried:
     confirmation: Confirmation
     episodes: Episodes
     """Its fresh episodes."""
+    original: Episodes
+    """The same of the policy as it is."""
     part: int = 0
     """Which of the sets of fresh episodes they are of."""
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """The pruned policy of a threshold; met or, where none was, the nearest to it."""
+    """The pruned policy of a target; met or, where none was, the nearest to it."""
 
     fraction: float
     tried: Tried
     failed: tuple[Tried, ...]
     """Those that were tried before it, or instead of it, without success."""
+    way: Way | None = None
+    """How it was minimised; None: it was taken as it is."""
+    starts: tuple[Start, ...] = ()
+    """What minimising began with, in the order tried."""
 
     @property
     def tries(self) -> int:
@@ -54,32 +61,22 @@ class Chosen:
         return len(self.failed) + 1
 
 
-def choose_policies(
-    trials: Trials,
-    rankings: Mapping[str, Ranking],
-    curves: Mapping[str, Curve],
-    references: References,
-) -> dict[float, Chosen | None]:
-    """Choose a pruned policy for each threshold; None where no point of the sweep reached it."""
-    settings = trials.evaluations.session.setup.config.settings
-    found: dict[float, Chosen | None] = {}
-    for fraction in THRESHOLDS:
-        candidates = candidates_for(settings, rankings, curves, references.target(fraction))
-        goal = Goal(fraction, settings.confirm_margin)
-        found[fraction] = choose_policy(trials, candidates, goal, references)
-    return found
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Candidates of the sweep whose states minimising begins with, all together."""
+
+    name: str
+    """The rankings that they are of."""
+    kept: KeyArray
+    """By rank, most important first; of several rankings, each state at its best one."""
 
 
 def candidates_for(
-    settings: Settings,
-    rankings: Mapping[str, Ranking],
-    curves: Mapping[str, Curve],
-    target: float,
-) -> list[Candidate]:
+    settings: Settings, curves: Mapping[str, Curve], target: float
+) -> list[PrunedPoint]:
     """Return the pruned policies of a sweep that reached a target, in the order to try them."""
     mine = [curves[name] for name in headline_measures(curves, settings.headline)]
-    queue = in_order(reaching(mine, target), settings.objective)
-    return [_candidate_of(point, rankings) for point in queue]
+    return in_order(reaching(mine, target), settings.objective)
 
 
 def headline_measures(names: Mapping[str, Curve], headline: str) -> list[str]:
@@ -89,13 +86,7 @@ def headline_measures(names: Mapping[str, Curve], headline: str) -> list[str]:
     return [name for name in names if name.partition(":")[0] not in BASELINES]
 
 
-def _candidate_of(point: PrunedPoint, rankings: Mapping[str, Ranking]) -> Candidate:
-    """Return a point of the sweep as the set of states that it keeps."""
-    kept = np.sort(rankings[point.measure].ranked_keys[: point.kept])
-    return Candidate(point.measure, kept, point.kept, point.states, point.steps)
-
-
-def size(one: PrunedPoint | Candidate, objective: str) -> tuple[float, float]:
+def size(one: PrunedPoint, objective: str) -> tuple[float, float]:
     """Return what is made small, and what decides between equals."""
     if objective == "states":
         return one.states, one.steps
@@ -126,89 +117,142 @@ def _undominated(shares: FloatArray) -> BoolArray:
     return np.asarray(~np.any(at_most & smaller, axis=1), dtype=bool)
 
 
-def choose_policy(
-    trials: Trials,
-    candidates: Sequence[Candidate],
-    goal: Goal,
-    references: References,
-    before: int = 0,
-) -> Chosen | None:
-    """Trim candidates and try them one after the other until one meets the goal.
+def starts_for(
+    points: Sequence[PrunedPoint], rankings: Mapping[str, Ranking], objective: str
+) -> list[Start]:
+    """Return what to minimise: the best candidate, and unions of it with others.
 
-    `before` counts those that were tried for the same goal already: they had their part of the 5 %.
+    A union gives twins more to choose from than either of its parts: what one ranking misses, or
+    keeps at a high price in steps, another may have.
     """
-    if not candidates:
-        return None
-    early = trials.evaluations.session.setup.config.settings.confirm_tries - 1
-    tried: dict[str, Tried] = {}
-    largest = max(candidates, key=lambda one: (one.states, one.steps)).identity
+    if not points:
+        return []
+    best = _best_of_each(points, objective)
+    frugal = _best_of_each(points, "states" if objective == "states" else "steps")
+    groups = (best[:1], [best[0], frugal[0]], frugal[:3])
+    found: dict[bytes, Start] = {}
+    for group in groups:
+        one = start_of(group, rankings)
+        found.setdefault(np.sort(one.kept).tobytes(), one)
+    return list(found.values())
 
-    def is_late() -> bool:
-        # What is tried late gets so small a part of the 5 % that it confirms hardly anything.
-        return len(tried) >= early
 
-    def is_left(one: Candidate) -> bool:
-        return not is_late() or one.identity == largest
+def _best_of_each(points: Sequence[PrunedPoint], objective: str) -> list[PrunedPoint]:
+    """Return the smallest point of each ranking, smallest first."""
+    found: dict[str, PrunedPoint] = {}
+    for one in sorted(points, key=lambda one: size(one, objective)):
+        found.setdefault(one.measure, one)
+    return list(found.values())
 
-    for pair in _trimmed_in_turn(trials, candidates, references.target(goal.fraction), is_left):
-        for one in pair[1:] if is_late() else pair:
-            if one.identity not in tried:
-                number = before + len(tried) + 1
-                tried[one.identity] = _try_out(trials, one, goal, number, references)
-            outcome = tried[one.identity].confirmation.outcome
-            if outcome == "met":
-                return _chosen(goal, tried, one.identity)
-            if outcome == "undecided":  # what was dropped would not settle it either
+
+def start_of(points: Sequence[PrunedPoint], rankings: Mapping[str, Ranking]) -> Start:
+    """Return the states of some candidates, each at its best rank."""
+    names = list(dict.fromkeys(one.measure for one in points))
+    keys = [rankings[one.measure].ranked_keys[: one.kept] for one in points]
+    ranks = np.concatenate([np.arange(len(one)) for one in keys])
+    joined = np.concatenate(keys)[np.argsort(ranks, kind="stable")]
+    _, first = np.unique(joined, return_index=True)
+    return Start(" + ".join(names), joined[np.sort(first)])
+
+
+@dataclass
+class Choosing:
+    """What the choice of a policy for one target needs."""
+
+    trials: Trials
+    blocks: Blocks
+    references: References
+    goal: Goal
+    budget: float
+    """Steps that minimising may take."""
+    tried: dict[str, Tried] = field(default_factory=dict)
+    """What was tried so far, by the identity of its states."""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the run."""
+        return self.trials.evaluations.session.setup.config.settings
+
+    @property
+    def aim(self) -> Aim:
+        """What minimising makes small."""
+        target = self.references.target(self.goal.fraction)
+        return Aim(target, len(self.trials.keys), self.settings.objective)
+
+    def pace(self, closely: bool) -> Pace:
+        """Return how closely decisions are looked at: at first, or at last."""
+        episodes = self.settings.confirm_episodes
+        if closely:
+            return Pace(max(3 * episodes // 4, 2), max(9 * episodes // 4, 2), 30)
+        return Pace(max(episodes // 4, 2), max(episodes // 4, 2), 12)
+
+    def choose(self, starts: Sequence[Start], others: Sequence[Start]) -> Chosen | None:
+        """Minimise starts, confirm the smallest; take others up where none meets the target."""
+        for group in (starts, *([one] for one in others[:_FALLBACKS])):
+            found = self._race(group)
+            for start, way in found:
+                final = self._finish(start, way)
+                for step in self._walk_back(final):
+                    done = self._try(start, step)
+                    if done.confirmation.outcome == "met":
+                        return self._chosen(done.candidate.identity, final, starts)
+                    if len(self.tried) >= self.settings.confirm_tries:
+                        return self._nearest(final, starts)
+        return self._nearest(None, starts) if self.tried else None
+
+    def _race(self, starts: Sequence[Start]) -> list[tuple[Start, Way]]:
+        """Minimise each start a little; return those that meet the target, the smallest first."""
+        found: list[tuple[Start, Way]] = []
+        for start in starts:
+            room = self.budget / 2 - self.blocks.steps
+            if found and room <= 0:
                 break
-    return _chosen(goal, tried, max(tried, key=lambda one: _lower(tried[one]))) if tried else None
+            way = minimise(self.blocks, start.kept, self.aim, self.pace(False), max(room, 0.0))
+            if way.met or way.path[0].return_mean >= self.aim.target:
+                found.append((start, way))
+        return sorted(found, key=lambda one: self.aim.size(one[1].last))
 
+    def _finish(self, start: Start, way: Way) -> Way:
+        """Minimise what the race left, looking closely; its way goes on from there."""
+        ranks = {int(key): place for place, key in enumerate(start.kept.tolist())}
+        last = way.last.kept
+        order = sorted(last.tolist(), key=lambda key: ranks[int(key)])
+        ranked = np.array(order, dtype=np.uint64)
+        left = self.budget - self.blocks.steps
+        found = minimise(self.blocks, ranked, self.aim, self.pace(True), left)
+        return Way((*way.path[:-1], *found.path), found.met, found.look, found.settled)
 
-def _trimmed_in_turn(
-    trials: Trials,
-    candidates: Sequence[Candidate],
-    target: float,
-    is_left: Callable[[Candidate], bool],
-) -> Iterator[tuple[Candidate, Candidate]]:
-    """Yield candidates trimmed, and as they were, smallest first, as long as they are left to try.
+    def _walk_back(self, way: Way) -> Iterator[Step]:
+        """Yield the smallest policy of a way, and some before it that are estimated to do."""
+        enough = [one for one in way.path if one.return_mean >= self.aim.target]
+        seen = [*way.path[-1:], *enough[::-1]]
+        unique = list({one.kept.tobytes(): one for one in reversed(seen)}.values())[::-1]
+        yield from unique[: _WAYS + 1]
 
-    Those that fall short of the target on the trimming episodes come after all others: each try
-    that fails makes the next one harder.
-    """
-    objective = trials.evaluations.session.setup.config.settings.objective
+    def _try(self, start: Start, step: Step) -> Tried:
+        states = len(step.kept) / len(self.trials.keys)
+        candidate = Candidate(start.name, step.kept, states, step.steps)
+        if candidate.identity not in self.tried:
+            number = len(self.tried) + 1
+            self.tried[candidate.identity] = try_out(
+                self.trials, candidate, self.goal, number, self.references
+            )
+        return self.tried[candidate.identity]
 
-    def of_size(pairs: Sequence[tuple[Candidate, Candidate]]) -> list[tuple[Candidate, Candidate]]:
-        return sorted(pairs, key=lambda pair: size(pair[0], objective))
+    def _nearest(self, way: Way | None, starts: Sequence[Start]) -> Chosen:
+        best = max(self.tried, key=lambda one: _lower(self.tried[one]))
+        return self._chosen(best, way, starts)
 
-    short = []
-    for batch in batches(candidates):
-        left = [one for one in batch if is_left(one)]
-        pairs = of_size(trim(trials, left, target) if left else [])
-        short += [pair for pair in pairs if not pair[0].reached]
-        yield from (pair for pair in pairs if pair[0].reached and is_left(pair[1]))
-    yield from (pair for pair in of_size(short) if is_left(pair[1]))
-
-
-def _chosen(goal: Goal, tried: Mapping[str, Tried], chosen: str) -> Chosen:
-    others = tuple(one for name, one in tried.items() if name != chosen)
-    return Chosen(goal.fraction, tried[chosen], others)
+    def _chosen(self, identity: str, way: Way | None, starts: Sequence[Start]) -> Chosen:
+        others = tuple(one for name, one in self.tried.items() if name != identity)
+        return Chosen(self.goal.fraction, self.tried[identity], others, way, tuple(starts))
 
 
 def _lower(tried: Tried) -> float:
     return kept_share(tried.confirmation.played, tried.confirmation.level).low
 
 
-def batches(candidates: Sequence[Candidate]) -> Iterator[list[Candidate]]:
-    """Return candidates in batches, each set of states once; the largest is in the last one."""
-    unique = list({one.identity: one for one in reversed(candidates)}.values())[::-1]
-    if len(unique) > BATCH * BATCHES:
-        largest = max(unique, key=lambda one: (one.states, one.steps))
-        first = [one for one in unique if one is not largest][: BATCH * BATCHES - 1]
-        unique = [*first, largest]
-    for start in range(0, len(unique), BATCH):
-        yield unique[start : start + BATCH]
-
-
-def _try_out(
+def try_out(
     trials: Trials, candidate: Candidate, goal: Goal, number: int, references: References
 ) -> Tried:
     """Judge a candidate on fresh episodes; `number` counts those that are tried, from 1."""
@@ -216,7 +260,7 @@ def _try_out(
 
     def play(look: int) -> Paired:
         pruned, original = trials.confirming(candidate, look)
-        played[:] = [pruned]
+        played[:] = [pruned, original]
         return Paired(
             pruned.total_return,
             original.total_return,
@@ -225,4 +269,5 @@ def _try_out(
         )
 
     confirmation = confirm(goal, number, play)
-    return Tried(candidate, confirmation, played[0], trials.part)
+    pruned, original = played
+    return Tried(candidate, confirmation, pruned, original, trials.part)

@@ -43,6 +43,10 @@ class References:
         """Return the return that counts as `fraction` of the original's."""
         return target_return(fraction, self.original_mean, self.reference)
 
+    def share(self, returned: float) -> float:
+        """Return which share of the original's return this is, measured from the reference."""
+        return (returned - self.reference) / (self.original_mean - self.reference)
+
 
 def target_return(fraction: float, original: float, reference: float) -> float:
     """Return what counts as `fraction` of the original's return, measured from the reference."""

@@ -1,4 +1,4 @@
-"""Rankings -> pruned policies: the sweep over shares, the choice among its points, and deletion."""
+"""Rankings -> pruned policies: the sweep over shares of the states."""
 
 from __future__ import annotations
 
@@ -10,23 +10,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rpd_core.analysis.ranking import Ranking, random_ranking
-from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.config.settings import BASELINES, PORTFOLIO, STANDARD_MEASURES
 from rpd_core.play.chunks import Evaluation
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.plugin.protocols.suite import RANKED_STEPS
-from rpd_core.pruning.choice import Chosen, choose_policies
-from rpd_core.pruning.curves import Curve, curve_from, cutoffs_for, mean_curve
+from rpd_core.pruning.curves import Curve, cutoffs_for, mean_curve
 from rpd_core.pruning.evaluation import Evaluations, ask
-from rpd_core.pruning.records import Deletion
 from rpd_core.pruning.references import References
 from rpd_core.pruning.stored_sweep import PlayedPoints
 from rpd_core.pruning.sweep_rule import Rule, episode_looks, rule_for, undecided
-from rpd_core.pruning.trials import Trials
 from rpd_core.store.directory import SweptPoint
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import IntArray, KeyArray
+    from rpd_core.plugin.protocols import IntArray
 
 
 @dataclass(frozen=True)
@@ -39,6 +35,8 @@ class Sweep:
     """What each point of each ranking, random ones too, was played on."""
     episodes: int = 0
     """Episodes that were played for them."""
+    steps: int = 0
+    """Steps of these."""
 
     @property
     def whole(self) -> int:
@@ -49,55 +47,6 @@ class Sweep:
     def all_curves(self) -> tuple[Curve, ...]:
         """The curves of all rankings."""
         return (*self.curves.values(), *self.random_curves)
-
-    @property
-    def whole_steps(self) -> int:
-        """Steps of such a sweep, as far as the episodes at hand tell."""
-        means = (curve.lengths.sum(axis=1) / curve.episodes for curve in self.all_curves)
-        columns = (curve.returns.shape[1] for curve in self.all_curves)
-        total: float = sum(float(mean.sum()) * n for mean, n in zip(means, columns, strict=True))
-        return round(total)
-
-
-@dataclass(frozen=True)
-class Pruning:
-    """Curves of all rankings and the chosen pruned policies."""
-
-    sweep: Sweep
-    original_coverage: float
-    """Share of the original policy's steps in states of the ranking."""
-    chosen: Mapping[float, Chosen | None]
-    """By fraction of the return; None: no point of the sweep reached it."""
-    deletion: Mapping[str, Deletion] = field(default_factory=dict)
-    """What is lost without the top states, by measure."""
-
-    @property
-    def curves(self) -> Mapping[str, Curve]:
-        """The curve of each measure."""
-        return self.sweep.curves
-
-    @property
-    def random_curves(self) -> Sequence[Curve]:
-        """The curves of the random rankings."""
-        return self.sweep.random_curves
-
-
-def prune(
-    evaluations: Evaluations, rankings: Mapping[str, Ranking], references: References
-) -> Pruning:
-    """Sweep over pruned policies of every ranking, choose among them and confirm the choice."""
-    keys = next(iter(rankings.values())).keys
-    swept = sweep(evaluations, rankings, references)
-    list_by = evaluations.session.setup.config.settings.list_by
-    chosen = choose_policies(Trials(evaluations, keys), rankings, swept.curves, references)
-    return Pruning(
-        swept,
-        _coverage_of_original(evaluations, keys),
-        chosen,
-        measure_deletion(
-            evaluations, [rankings[list_by]] if list_by in rankings else [], references
-        ),
-    )
 
 
 def sweep(
@@ -114,7 +63,7 @@ def sweep(
     ordered = sorted([*rankings.values(), *randoms], key=_is_further)
     groups = point_groups(ordered, pooled=len(sizes) > 1)
     playing = Playing(evaluations, groups, cutoffs, sizes)
-    rule = rule_for([references.target(one) for one in THRESHOLDS], references)
+    rule = rule_for([references.target(one) for one in settings.target], references)
     playing.play(range(len(playing.policies)))
     while True:
         further = playing.open_rows(list(rankings), [one.name for one in randoms], rule)
@@ -126,6 +75,7 @@ def sweep(
         [playing.curve(one.name) for one in randoms],
         {name: playing.points(name) for name in playing.rows},
         playing.episodes,
+        playing.steps,
     )
 
 
@@ -185,7 +135,7 @@ class Playing:
         """How many of the sizes each row has been played to."""
         self.played = PlayedPoints.nothing(len(self.policies), self.sizes[-1])
         self.sets: list[list[str]] = [[] for _ in self.policies]
-        self.round = self.episodes = 0
+        self.round = self.episodes = self.steps = 0
 
     def _find_policies(self) -> None:
         known: dict[bytes, int] = {}
@@ -286,6 +236,7 @@ class Playing:
         for row in rows:
             self.sets[row].append(name)
         self.episodes += len(episodes)
+        self.steps += int(episodes.length.sum())
 
 
 def _identity(ranking: Ranking, cutoff: int) -> bytes:
@@ -293,62 +244,3 @@ def _identity(ranking: Ranking, cutoff: int) -> bytes:
     kept = np.zeros(len(ranking), dtype=bool)
     kept[ranking.order[:cutoff]] = True
     return np.packbits(kept).tobytes()
-
-
-def _coverage_of_original(evaluations: Evaluations, keys: KeyArray) -> float:
-    """Play the original policy and count the steps in states that the suite has seen."""
-    asked = ask(evaluations.session, [keys], [(0, len(keys))], unranked_kept=True)
-    episodes = evaluations.play("coverage", {"coverage": asked})["coverage"]
-    return float(curve_from("coverage", [1.0], [len(keys)], episodes).coverage[0])
-
-
-FIDELITY_SHARES = (0.1, 0.2, 0.3, 0.4)
-"""Shares of steps at which explainers that mask steps are compared."""
-
-
-def measure_deletion(
-    evaluations: Evaluations, rankings: Sequence[Ranking], references: References
-) -> dict[str, Deletion]:
-    """Play the policy without the top states of some rankings, at the shares of the sweep."""
-    session = evaluations.session
-    settings = session.setup.config.settings
-    cutoffs = cutoffs_for(settings.shares, len(rankings[0]) if rankings else 0)
-    asked = {}
-    for ranking in rankings:
-        lowest_first = ranking.ranked_keys[::-1]
-        points = [(0, len(ranking) - cutoff) for cutoff in cutoffs]
-        asked[f"without-{ranking.name}"] = ask(session, [lowest_first], points, unranked_kept=True)
-    played = evaluations.play("deletion", asked) if asked else {}
-    found = {}
-    for ranking in rankings:
-        shares = [cutoff / len(ranking) for cutoff in cutoffs]
-        curve = curve_from(ranking.name, shares, cutoffs, played[f"without-{ranking.name}"])
-        steps, returns = (1 - curve.step_shares).tolist(), curve.mean_return.tolist()
-        found[ranking.name] = Deletion(
-            ranking.name,
-            cutoffs,
-            tuple(shares),
-            tuple(steps),
-            tuple(returns),
-            fidelity_scores(steps, returns, references.original_mean, references.reference),
-        )
-    return found
-
-
-def fidelity_scores(
-    steps: Sequence[float], returns: Sequence[float], original: float, reference: float
-) -> dict[str, float | None]:
-    """Return log(d / d_max) - log(l) at several shares of steps l; larger is better.
-
-    d is the loss of return, read off the deletion curve between its points; d_max is the most that
-    can be lost: down to the reference, or to the lowest point of the curve if that is lower.
-    """
-    share = np.maximum.accumulate(np.asarray(steps, dtype=np.float64))
-    loss = original - np.asarray(returns, dtype=np.float64)
-    most = max(original - reference, float(loss.max()))
-    scores: dict[str, float | None] = {}
-    for length in FIDELITY_SHARES:
-        lost = float(np.interp(length, share, loss)) if share[-1] >= length else 0.0
-        known = lost > 0 and most > 0
-        scores[f"{length:g}"] = float(np.log(lost / most) - np.log(length)) if known else None
-    return scores

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.analysis.intervals import upper_t, upper_tail
+from rpd_core.analysis.intervals import t_tail, upper_tail
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray
@@ -36,16 +36,22 @@ def exceeds(
     `variance` is that of something with mean 0 that was added to the observed mean. `unseen` is a
     value that counts as if it had been seen once more: what is rare may not have happened yet.
     """
+    return chance_above(values, variance, unseen) <= level
+
+
+def chance_above(values: FloatArray, variance: float = 0.0, unseen: float | None = None) -> float:
+    """Return the chance of so large a mean if what is sampled had the mean 0; see `exceeds`."""
     mean, count = float(values.mean()), len(values)
     error = float(np.sqrt(values.var(ddof=1) / count + variance))
     if error <= _CLOSE * max(abs(mean), 1.0):
-        if mean <= _CLOSE:
-            return False
-    elif mean <= upper_t(level, count - 1) * error:
-        return False
+        by_spread = 0.0 if mean > _CLOSE else 1.0
+    else:
+        by_spread = t_tail(mean / error, count - 1)
+    if by_spread >= 0.5:
+        return by_spread
     if unseen is not None:
         values = np.append(values, unseen)
-    return tilted_chance(values, variance) <= level
+    return max(by_spread, tilted_chance(values, variance))
 
 
 def tilted_chance(values: FloatArray, variance: float = 0.0, count: float | None = None) -> float:
@@ -108,7 +114,9 @@ def _solve(rising: Callable[[float], float], above: float, step: float) -> float
     return (low + high) / 2
 
 
-def furthest(holds: Callable[[float], bool], inside: float, reach: float) -> float:
+def furthest(
+    holds: Callable[[float], bool], inside: float, reach: float, halvings: int = _STEPS
+) -> float:
     """Return where a statement begins to hold, going from `inside` by `reach` and on if need be."""
     end = inside + reach
     for _ in range(_ROUNDS):
@@ -117,7 +125,7 @@ def furthest(holds: Callable[[float], bool], inside: float, reach: float) -> flo
         inside, end, reach = end, end + 2 * reach, 2 * reach
     else:
         return float(np.copysign(np.inf, reach))
-    for _ in range(_STEPS):
+    for _ in range(halvings):
         middle = (inside + end) / 2
         if holds(middle):
             end = middle

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rpd_core.analysis.decisions import Decisions
-from rpd_core.analysis.suite import StoredEpisodes
+from rpd_core.analysis.suite import Reach, StoredEpisodes
 from rpd_core.errors import ConfigError, nearest
 from rpd_core.play.names import Names
-from rpd_core.results.records import TOO_FEW, Decision, ListFacts
+from rpd_core.plugin.protocols import States
+from rpd_core.pruning.losses import Losses
+from rpd_core.results.records import TOO_FEW, Decision, ListFacts, RankedDecision
 from rpd_core.results.words import default_words, policy_words
 
 if TYPE_CHECKING:
@@ -21,14 +23,24 @@ if TYPE_CHECKING:
 
 _HARDLY = 0.01
 """Share of the unmutated episodes below which a state counts as hardly ever reached."""
+_NEVER = "not reached"
+"""What stands for an action in a state that no episode of the losses visits."""
 _FIRST = 50
 """Decisions that are looked at to say what the list is about."""
 
 
-def decision_rows(
-    found: Decisions, rows: IntArray, stored: StoredEpisodes, names: Names
-) -> tuple[Decision, ...]:
-    """Return some rows of the list; their rank is their place among all that are given."""
+def ranked_rows(
+    found: Decisions,
+    rows: IntArray,
+    stored: StoredEpisodes,
+    names: Names,
+    kept: KeyArray | None = None,
+) -> tuple[RankedDecision, ...]:
+    """Return some rows of the list; their rank is their place among all that are given.
+
+    `kept` are the states of the smallest policy, where there is one.
+    """
+    inside = set() if kept is None else set(kept.tolist())
     keys = found.counted.states.key[rows]
     words = _told_apart(stored.words(keys))
     reached = found.reach.share_of_episodes(keys)
@@ -42,7 +54,7 @@ def decision_rows(
         settled = needed[row] if verdict == "undecided" and np.isfinite(needed[row]) else None
         s, states = found.counted.spectrum, found.counted.states
         made.append(
-            Decision(
+            RankedDecision(
                 rank=place + 1,
                 key=key,
                 state=words.get(key, f"{key:016x}"),
@@ -62,6 +74,48 @@ def decision_rows(
                 score=float(found.ranking.scores[row]),
                 differed=float(found.counted.differed[row]),
                 visits=int(states.visits[row]),
+                in_policy=key in inside,
+            )
+        )
+    return tuple(made)
+
+
+def decision_rows(
+    losses: Losses, states: States, words: Mapping[int, str], reach: Reach, names: Names
+) -> tuple[Decision, ...]:
+    """Return the decisions of a smallest policy, by loss.
+
+    `states` holds what was chosen in the episodes that the losses come from, `words` the states in
+    words, `reach` what the whole policy reaches.
+    """
+    order = np.lexsort((losses.keys, -losses.loss))
+    rows = {key: row for row, key in enumerate(states.key.tolist())}
+    told, whole = _told_apart(words), reach.share_of_episodes(losses.keys)
+    made = []
+    for rank, one in enumerate(order.tolist(), start=1):
+        key = int(losses.keys[one])
+        row = rows.get(key)
+        made.append(
+            Decision(
+                rank=rank,
+                key=key,
+                state=told.get(key, f"{key:016x}"),
+                policy_action=_NEVER if row is None else policy_words(states, row, names.choices),
+                default_action=_NEVER if row is None else default_words(states, row, names.choices),
+                loss=float(losses.loss[one]),
+                loss_low=float(losses.low[one]),
+                loss_high=float(losses.high[one]),
+                at_least=bool(losses.cut_short[one]),
+                return_without=float(losses.without[one]),
+                return_without_low=float(losses.without_low[one]),
+                return_without_high=float(losses.without_high[one]),
+                share=float(losses.shares[one]),
+                needed=bool(losses.needed[one]),
+                overrides=float(losses.overrides[one]),
+                steps=float(losses.steps[one]),
+                reached=float(losses.reached[one]),
+                reached_whole=float(whole[one]),
+                twins=int(losses.twins[one]),
             )
         )
     return tuple(made)

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rpd_core.analysis.suite import StoredEpisodes
-from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.config.identity import Json, input_paths
 from rpd_core.config.resolve import Setup
 from rpd_core.errors import ConfigError
@@ -65,11 +64,12 @@ class Certificate:
         )
 
 
-def export_pruned(run: Run, path: Path, fraction: float = THRESHOLDS[0]) -> Certificate:
+def export_pruned(run: Run, path: Path, fraction: float | None = None) -> Certificate:
     """Write the pruned policy that was confirmed for a fraction of the return.
 
     The run must be one that was just made: its components are packed into the file.
     """
+    fraction = run.target if fraction is None else fraction
     chosen, kept = run.policy(fraction), run.kept(fraction)
     if chosen is None or kept is None or not chosen.met:
         raise ConfigError(

@@ -29,6 +29,8 @@ class KeptStates:
     """In ascending order."""
     part: int = 0
     """Which of the sets of fresh episodes it was confirmed on."""
+    path: tuple[tuple[int, ...], ...] = ()
+    """The kept states of each policy that minimising went through, as in the front."""
 
     @property
     def array(self) -> KeyArray:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Any
 
 from rpd_core.analysis.records import Stability
 from rpd_core.plugin.origins import Origin
-from rpd_core.pruning.records import Deletion, GoalOutcome, PrunedPoint
-from rpd_core.results.words import DecisionColumn, most_often, percent, reached_words, signed
+from rpd_core.pruning.records import GoalOutcome, PrunedPoint
+from rpd_core.results.words import DecisionColumn, few, most_often, percent, reached_words, signed
 
 
 def column(heading: str, words: Callable[[Any], str] = str) -> Any:
@@ -110,17 +110,151 @@ class FailedTry:
 
 
 @dataclass(frozen=True)
+class Baseline:
+    """What another way to choose states, or to say what the policy does, needs for a target."""
+
+    decisions: int
+    """States that keep the policy, or leaves of the tree that plays alone."""
+    states: float | None
+    """Their share of all states; null for the tree."""
+    steps: float | None
+    """Share of its steps at which the policy decides; null for the tree, which never asks it."""
+    overrides: float | None
+    """Share of its steps at which the policy decides and differs from the default action."""
+    share: float
+    """Share of the return that it keeps."""
+    episodes: int
+    """Episodes behind these figures."""
+
+
+@dataclass(frozen=True)
+class Baselines:
+    """What else would do for the same target; null where nothing did, or it was not measured."""
+
+    random: Baseline | None
+    """A random choice of states, in the mean over several."""
+    differ: Baseline | None
+    """States in which the default action differs most often."""
+    default_gap: Baseline | None
+    """States in which the policy prefers its action most to the default's."""
+    imitation: Baseline | None
+    """A plain decision tree of what the policy does, playing alone."""
+    imitation_note: str = ""
+    """Why there is none, where there is none."""
+
+
+@dataclass(frozen=True)
+class FrontPoint:
+    """A pruned policy that minimising went through."""
+
+    decisions: int
+    """States that keep the policy."""
+    states: float
+    """Their share of all states."""
+    steps: float
+    """Share of its steps at which the policy decides."""
+    overrides: float
+    """Share of its steps at which it decides and differs from the default action."""
+    return_mean: float
+    """Mean return where it was last looked at."""
+    share: float
+    """Share of the return that this is."""
+    episodes: int
+    """Episodes of that look."""
+
+
+@dataclass(frozen=True)
+class Minimising:
+    """How a smallest policy was found, and how sure it is that nothing more can go."""
+
+    starts: tuple[str, ...]
+    """The rankings whose pruned policies it began with, in the order tried."""
+    blocks: int
+    """Blocks of fresh episodes, each of which decided once."""
+    episodes: int
+    """Episodes of these, twins included."""
+    steps: int
+    """Their steps."""
+    budget: int
+    """Steps that it was allowed."""
+    settled: bool
+    """Whether on the last look every single removal was estimated to miss the target."""
+    paired: bool
+    """Whether twins shared all draws with their episodes; false where that added noise."""
+    broken: int
+    """Twins that differed from their episodes though no action did; 0 in a repeatable world."""
+    correlation: float | None
+    """Of the returns of episodes and twins that losses stand on; null: it cannot be told."""
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Decision:
+    """One decision of a smallest policy, in words, and what it is worth."""
+
+    rank: int = column("")
+    """Place by loss, from 1."""
+    key: int
+    """Key of the state."""
+    state: str = column("state")
+    """The state, or the rule, in words."""
+    policy_action: str = column("policy", most_often)
+    """What the policy does there, in the environment's names; shares where it does several."""
+    default_action: str = column("default", most_often)
+    """What the default action would do there."""
+    loss: float = column("loss", few)
+    """Return lost without it, in the mean over all episodes."""
+    loss_low: float
+    """Lower end of the 95 % interval of that."""
+    loss_high: float
+    """Upper end of the same."""
+    at_least: bool = False
+    """Whether twins ran into a limit of steps with less return, so that the loss may be larger."""
+    return_without: float = column("return without it", few)
+    """Mean return without it."""
+    return_without_low: float
+    """Lower end of the 95 % interval of that."""
+    return_without_high: float
+    """Upper end of the same."""
+    share: float = column("share of losses", percent)
+    """Share in the sum of all losses."""
+    needed: bool = column("needed", lambda needed: "needed" if needed else "not shown")
+    """Whether its loss is above 0, with at most one in twenty such statements expected false."""
+    overrides: float = column("overrides", percent)
+    """Share of all steps at which the policy differs from the default action there."""
+    steps: float
+    """Share of all steps spent there."""
+    reached: float = column("reached", reached_words)
+    """Share of the smallest policy's episodes that visit it."""
+    reached_whole: float = column("reached by the whole policy", reached_words)
+    """Share of the whole policy's episodes that visit it."""
+    twins: int
+    """Twins behind the loss."""
+
+    def __repr__(self) -> str:
+        state = self.state if len(self.state) <= _SHOWN else f"{self.state[:_SHOWN]}..."
+        return (
+            f"Decision({self.rank}: {state!r}, policy={self.policy_action!r}, "
+            f"loss={few(self.loss)} ({few(self.loss_low)} to {few(self.loss_high)}), "
+            f"{'needed' if self.needed else 'not shown to be needed'})"
+        )
+
+
+@dataclass(frozen=True)
 class Policy:
-    """The chosen pruned policy; all figures are of this one policy on its fresh episodes."""
+    """The smallest policy for a target; all figures are of this one policy on fresh episodes."""
 
     measure: str
-    """The measure that it was found by."""
+    """The rankings that it was found by."""
     kept: int
     """Number of states that keep the policy."""
     states: float
     """Their share of all states."""
     steps: float
     """Share of its steps at which the policy decided."""
+    overrides: float
+    """Share of its steps at which the policy decided and differed from the default action."""
+    overrides_whole: float
+    """The same of the whole policy."""
     return_mean: float
     """Its mean return."""
     return_low: float
@@ -133,6 +267,9 @@ class Policy:
     """Whether it is confirmed: `outcome` is `met`."""
     episodes: int
     """Number of its fresh episodes."""
+    distinct: int
+    """How many of the whole policy's episodes on the same seeds differ: few starts, few episodes;
+    bounds count each once."""
     outcome: GoalOutcome
     """`met`, `missed`, or `undecided` where all episodes that may be played settle nothing."""
     share: float
@@ -147,42 +284,31 @@ class Policy:
     """The same for the share of the return."""
     confidence: float
     """Of the bounds, and of `met`."""
+    pass_rate: float
+    """Share of its episodes that pass the condition."""
+    pass_rate_whole: float
+    """The same of the whole policy."""
+    worst_tenth: float
+    """Mean return of the worst tenth of its episodes."""
+    rules_alone: float | None
+    """Share of the return with each state's commonest action in place of the policy; null: not
+    measured."""
     coverage: float
     """Share of its steps in states of the suite."""
     tries: int
     """Pruned policies that were tried, this one included."""
-    untrimmed: int
-    """Kept states before those that it never visits were dropped."""
     calls_saved: float
     """Share of steps at which the policy need not be asked."""
     failed: tuple[FailedTry, ...]
     """The other ones that were tried, in order."""
-    new_states: int = 0
-    """Kept states that the first suite never saw; they count in `kept` and `states`."""
-
-
-@dataclass(frozen=True)
-class RoundFacts:
-    """What a round of refining did."""
-
-    number: int
-    """From 1."""
-    centre: int
-    """Kept states of the policy that was mutated."""
-    episodes: int
-    """Mutants of it."""
-    folder: str
-    """Where they are stored."""
-    kept: int | None
-    """Kept states of the policy that was tried; null: nothing smaller reached the target."""
-    states: float | None
-    """Their share of the states of the first suite."""
-    steps: float | None
-    """Share of its steps at which the policy decided."""
-    outcome: GoalOutcome | None
-    """Whether it is confirmed."""
-    shrunk: bool
-    """Whether it is confirmed and smaller than what was confirmed before."""
+    baselines: Baselines
+    """What else would do for the same target."""
+    front: tuple[FrontPoint, ...]
+    """The pruned policies that minimising went through, from the start to this one."""
+    minimising: Minimising | None
+    """How it was found; null: it was taken as it is."""
+    decisions: tuple[Decision, ...] = ()
+    """Its decisions by loss; of the first target they stand in `decisions` beside it."""
 
 
 @dataclass(frozen=True)
@@ -209,8 +335,8 @@ class Ties:
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Decision:
-    """One state of the list, in words."""
+class RankedDecision:
+    """One state of the list of a mutated policy, in words."""
 
     rank: int = column("")
     """Place in the list."""
@@ -250,6 +376,8 @@ class Decision:
     """Share of visits at which the default action was not what the policy chose."""
     visits: int
     """Steps spent in it, in the suite."""
+    in_policy: bool = column("in the smallest policy", lambda inside: "yes" if inside else "no")
+    """Whether it is a decision of the smallest policy of the first target."""
     rank_low: int | None = None
     """Lower end of the 90 % interval of its rank, over resampled suites; null: not computed."""
     rank_high: int | None = None
@@ -258,30 +386,30 @@ class Decision:
     def __repr__(self) -> str:
         state = self.state if len(self.state) <= _SHOWN else f"{self.state[:_SHOWN]}..."
         return (
-            f"Decision({self.rank}: {state!r}, policy={self.policy_action!r}, "
+            f"RankedDecision({self.rank}: {state!r}, policy={self.policy_action!r}, "
             f"effect={self.effect:+.2f} ({self.low:+.2f} to {self.high:+.2f}), {self.verdict})"
         )
 
 
-def decision_columns() -> tuple[DecisionColumn, ...]:
-    """Return what every table of decisions shows, in order."""
+def columns_of_table(record: type[Decision | RankedDecision]) -> tuple[DecisionColumn, ...]:
+    """Return what every table of decisions, or of the list, shows, in order."""
     return tuple(
         DecisionColumn(one.name, one.metadata["heading"], one.metadata["words"])
-        for one in fields(Decision)
+        for one in fields(record)
         if "heading" in one.metadata
     )
 
 
 _ARRANGED = {
     "rank", "state", "policy_action", "default_action", "risk_mutated", "risk_kept", "effect",
-    "reached", "verdict",
+    "reached", "verdict", "in_policy",
 }  # fmt: skip
 """Columns that the terminal and the page draw in a way of their own."""
 
 
 def further_columns() -> tuple[DecisionColumn, ...]:
     """Return the columns that the terminal and the page append as they are."""
-    return tuple(one for one in decision_columns() if one.name not in _ARRANGED)
+    return tuple(one for one in columns_of_table(RankedDecision) if one.name not in _ARRANGED)
 
 
 @dataclass(frozen=True)
@@ -308,40 +436,6 @@ class ListFacts:
     """Decisions among the first fifty that more than one in a hundred of them reach."""
     note: str = ""
     """What the names of actions mean, where they are relative to the state."""
-
-
-@dataclass(frozen=True)
-class FoundRule:
-    """A part of the states, in words, and what is known to matter in it."""
-
-    text: str
-    """What its states have in common."""
-    matter: int
-    """Decisions in it that matter."""
-    states: int
-    """States with a verdict in it."""
-    purity: float
-    """Share of the states with a verdict in it that matter."""
-    coverage: float
-    """Share of all decisions that matter that lie in it."""
-    undecided: int
-    """States in it of which nothing can be told yet."""
-
-
-@dataclass(frozen=True)
-class FoundRules:
-    """The decisions that matter in a few sentences."""
-
-    rules: tuple[FoundRule, ...]
-    """Those that hold most first."""
-    kind: Literal["rules", "groups", "states"]
-    """Over named entries; around neighbouring states; or states that are rules of their own."""
-    matter: int
-    """Decisions that matter."""
-    covered: int
-    """Those of them that some rule holds."""
-    note: str
-    """Why there are no rules; empty if there are some."""
 
 
 @dataclass(frozen=True)
@@ -393,20 +487,16 @@ class Summary:
     """By fraction, then by measure, `portfolio`, `random` and `random_best`; null: never met."""
     policy: Policy | None
     """The chosen pruned policy for the first fraction; null: no pruned policy reached it."""
-    rounds: tuple[RoundFacts, ...]
-    """Rounds of refining that led to it."""
     policies: Mapping[str, Policy | None]
     """The chosen pruned policy by fraction of the return."""
-    deletion: Mapping[str, Deletion]
-    """What is lost without the top states, by the measure that the list is sorted by."""
     ties: Mapping[str, Ties]
     """By measure."""
-    list: ListFacts
-    """What the list of decisions holds."""
     decisions: tuple[Decision, ...]
-    """The first of them, in the order shown."""
-    rules: FoundRules
-    """Those that matter in a few sentences."""
+    """The decisions of the smallest policy of the first target, by loss; none: not confirmed."""
+    list: ListFacts
+    """What the list of a mutated policy holds."""
+    ranking: tuple[RankedDecision, ...]
+    """The first of that list, in its order."""
     stability: Stability | None
     """Whether the list comes back; null: nothing is listed, or single episodes do not make it."""
     growth: Growth | None

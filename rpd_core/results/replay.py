@@ -12,7 +12,6 @@ import numpy as np
 
 from rpd_core.analysis.suite import StoredEpisodes
 from rpd_core.chance import Phase, episode_keys
-from rpd_core.config.configuration import THRESHOLDS
 from rpd_core.config.resolve import Setup, resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import ConfigError
@@ -208,7 +207,7 @@ def never(keys: KeyArray, position: IntArray) -> BoolArray:
 
 def _confirmed(run: Run, name: str, index: int) -> AskedEpisode:
     """Return a fresh episode of the pruned policy that was chosen for the first threshold."""
-    chosen, kept = run.policy(THRESHOLDS[0]), run.kept(THRESHOLDS[0])
+    chosen, kept = run.policy(), run.kept()
     if chosen is None or kept is None:
         raise ConfigError(f"{str(run.path)!r} has no chosen pruned policy to replay")
     settings, seed = run.asked.settings, run.directory.stored().settings.seed

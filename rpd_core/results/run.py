@@ -13,7 +13,7 @@ from rpd_core.config.settings import declared
 from rpd_core.errors import ConfigError, StoreError, nearest, shell_word
 from rpd_core.plugin.registry import installed
 from rpd_core.plugin.specs import shortened
-from rpd_core.results.records import Decision, Policy, Summary, Threshold
+from rpd_core.results.records import Decision, Policy, RankedDecision, Summary, Threshold
 from rpd_core.results.words import ranges_in_words
 from rpd_core.store.codec import from_plain
 from rpd_core.store.directory import RunDirectory, StoredAnalysis, check_configuration
@@ -190,18 +190,26 @@ class Run:
         recipe = refuse_code("measure", name, registry, named_by, instead)
         return self.analysis.rank_by(name, recipe)
 
-    def top(self, count: int = 10, measure: object = None) -> tuple[Decision, ...]:
-        """Return the most important decisions in words, by a measure or as the list shown."""
-        from rpd_core.results.decisions import decision_rows
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """The decisions of the smallest policy of the first target, by loss."""
+        return self.summary.decisions
 
-        if count < 1:
-            raise ConfigError(f"count must be a whole number of at least 1, got {count!r}")
-        stored = self.summary.decisions
-        if measure is None and count <= len(stored):
+    def top(self, count: int = 10) -> tuple[Decision, ...]:
+        """Return the decisions of the smallest policy that are worth most."""
+        return self.decisions[: _checked_count(count)]
+
+    def effects(self, count: int = 10, measure: object = None) -> tuple[RankedDecision, ...]:
+        """Return the first of the list of the mutated policy, by a measure or by its own."""
+        from rpd_core.results.decisions import ranked_rows
+
+        stored = self.summary.ranking
+        if measure is None and _checked_count(count) <= len(stored):
             return tuple(stored[:count])
-        found = self.decided(measure)
-        rows = found.listed()[:count]
-        return tuple(decision_rows(found, rows, self.analysis.stored, self.directory.names()))
+        found, kept = self.decided(measure), self.kept()
+        rows = found.listed()[: _checked_count(count)]
+        stored_suite, names = self.analysis.stored, self.directory.names()
+        return ranked_rows(found, rows, stored_suite, names, None if kept is None else kept.array)
 
     def decided(self, measure: object = None) -> Decisions:
         """Judge every state; the list is sorted by a measure, or by the analysis's own."""
@@ -217,20 +225,27 @@ class Run:
         verdicts = judge_in_looks(self.analysis, rules, settings.first_episodes)
         return decide(self.analysis.counted, ranking, reach, rules, verdicts)
 
-    def policy(self, fraction: float = 0.9) -> Policy | None:
-        """Return the chosen pruned policy that is to keep this fraction of the return.
+    @property
+    def target(self) -> float:
+        """The share of the return that the answer is about."""
+        return float(self.asked.settings.target[0])
+
+    def policy(self, fraction: float | None = None) -> Policy | None:
+        """Return the smallest policy that is to keep this fraction of the return, or the answer.
 
         None: no pruned policy reached it in the sweep; look at `met` before relying on it.
         """
         policies = self.summary.policies
+        fraction = self.target if fraction is None else fraction
         if f"{fraction:g}" not in policies:
             raise ConfigError(f"no threshold of {fraction:g}: there are {', '.join(policies)}")
         return policies[f"{fraction:g}"]
 
-    def kept(self, fraction: float = 0.9) -> KeptStates | None:
-        """Return the states that the chosen pruned policy keeps."""
+    def kept(self, fraction: float | None = None) -> KeptStates | None:
+        """Return the states that the smallest policy keeps, and those on the way to it."""
         from rpd_core.results.kept import read_kept
 
+        fraction = self.target if fraction is None else fraction
         return read_kept(self.directory, self._finished(), fraction)
 
     def threshold(self, fraction: float = 0.9, name: str = "portfolio") -> Threshold | None:
@@ -262,6 +277,12 @@ def incomplete(run: Run) -> str:
         f"this stands on {wanted - _count(missing)} of {wanted} episodes: the suite is not "
         f"complete, {ranges_in_words(missing)} missing"
     )
+
+
+def _checked_count(count: int) -> int:
+    if count < 1:
+        raise ConfigError(f"count must be a whole number of at least 1, got {count!r}")
+    return count
 
 
 def _count(ranges: list[tuple[int, int]]) -> int:

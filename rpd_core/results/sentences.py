@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from rpd_core.errors import counted
-from rpd_core.pruning.records import REFINED
 
 if TYPE_CHECKING:
     from rpd_core.analysis.records import Stability
@@ -117,10 +116,7 @@ def _policy_sentence(summary: Summary, policy: Policy, wanted: str) -> str:
 
 
 def _found_by(summary: Summary, policy: Policy) -> str:
-    rounds = [one.number for one in summary.rounds if one.shrunk]
-    if policy.measure != REFINED or not rounds:
-        return f"by {policy.measure}"
-    return f"refined in {rounds[-1]} round{'s' * (rounds[-1] > 1)}"
+    return f"by {policy.measure}"
 
 
 def _range(policy: Policy) -> str:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.analysis.analysis import Analysis
+from rpd_core.analysis.analysis import Analysis, weigh
 from rpd_core.analysis.decisions import Decisions, look_sizes, open_ranks
 from rpd_core.analysis.ranking import Ranking
 from rpd_core.analysis.recurrence import Recurrence
 from rpd_core.analysis.spectrum import Tally, identified
 from rpd_core.analysis.stability import RankIntervals
-from rpd_core.config.configuration import THRESHOLDS, Configuration
+from rpd_core.analysis.suite import Reach
+from rpd_core.config.configuration import Configuration
 from rpd_core.config.settings import EVIDENCE, PORTFOLIO, Settings
 from rpd_core.play.names import Names
 from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.plugin.protocols.suite import RANKED_STEPS
-from rpd_core.pruning.choice import Chosen, Tried
+from rpd_core.pruning.choice import Chosen, Tried, size
 from rpd_core.pruning.confirm import CONFIDENCE, kept_share, mean_bounds
 from rpd_core.pruning.curves import (
     Curve,
@@ -30,28 +32,35 @@ from rpd_core.pruning.curves import (
     portfolio,
     reaching,
 )
+from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.pruning.references import References, target_return
-from rpd_core.pruning.refine import Round
-from rpd_core.pruning.sweep import Pruning
-from rpd_core.pruning.trials import step_share
-from rpd_core.results.decisions import decision_rows, list_facts
+from rpd_core.pruning.smallest import Smallest
+from rpd_core.pruning.sweep import Sweep
+from rpd_core.pruning.trials import override_share, step_share
+from rpd_core.results.decisions import decision_rows, list_facts, ranked_rows
 from rpd_core.results.records import (
+    Baseline,
+    Baselines,
     Coverage,
     Decision,
     FailedTry,
+    FrontPoint,
     Growth,
+    Minimising,
     PassRates,
     Played,
     Policy,
+    RankedDecision,
     Returns,
-    RoundFacts,
     SuiteFacts,
     Summary,
     SweepFacts,
     Threshold,
     Ties,
 )
-from rpd_core.results.rules import rules_in_words
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import FloatArray
 
 LISTED = 100
 """Decisions of the list that the summary holds; the rest is in the table beside it."""
@@ -60,22 +69,22 @@ LISTED = 100
 def summarise(
     name: str,
     config: Configuration,
-    references: References,
-    analysis: Analysis,
-    pruning: Pruning,
-    rounds: Sequence[Round],
-    rates: PassRates,
+    told: Told,
+    smallest: Mapping[float, Smallest | None],
     judged: Decisions,
     recurrence: Recurrence,
-    names: Names,
     origins: Iterable[Origin],
 ) -> Summary:
     """Put together everything a reader or a script would want to know."""
-    settings = config.settings
-    policies = {f"{q:g}": policy_of(chosen) for q, chosen in pruning.chosen.items()}
-    first = next(iter(policies.values()), None)
+    settings, analysis, swept = config.settings, told.analysis, told.swept
+    references = told.references
+    targets = {f"{q:g}": references.target(q) for q in settings.target}
+    answer = smallest[settings.target[0]]
+    policies = {f"{q:g}": policy_of(found, told, found is answer) for q, found in smallest.items()}
+    first = policies[f"{settings.target[0]:g}"]
+    kept = None if answer is None else answer.chosen.tried.candidate.kept
     rows = judged.listed()[:LISTED]
-    ranks = recurrence.ranks(rows)
+    listed = ranked_rows(judged, rows, analysis.stored, told.names, kept)
     return Summary(
         analysis=name,
         env=config.env,
@@ -90,24 +99,37 @@ def summarise(
             settings.mutation_rate,
             settings.evidence,
         ),
-        coverage=Coverage(pruning.original_coverage, first.coverage if first else None),
-        pass_rates=rates,
-        sweep=SweepFacts(pruning.sweep.episodes, pruning.sweep.whole),
-        targets={f"{q:g}": references.target(q) for q in THRESHOLDS},
-        thresholds={f"{q:g}": _thresholds(pruning, references.target(q)) for q in THRESHOLDS},
+        coverage=Coverage(_coverage(told), first.coverage if first else None),
+        pass_rates=_pass_rates(told),
+        sweep=SweepFacts(swept.episodes, swept.whole),
+        targets=targets,
+        thresholds={q: _thresholds(swept, target) for q, target in targets.items()},
         policy=first,
-        rounds=tuple(_round_facts(one) for one in rounds),
         policies=policies,
-        deletion=pruning.deletion,
         ties={name: _ties_of(ranking) for name, ranking in analysis.rankings.items()},
-        list=list_facts(judged, settings.evidence, settings.margin, names.note),
-        decisions=_with_ranks(decision_rows(judged, rows, analysis.stored, names), ranks),
-        rules=rules_in_words(judged, analysis.stored, names),
+        decisions=told.decisions(answer),
+        list=list_facts(judged, settings.evidence, settings.margin, told.names.note),
+        ranking=_with_ranks(listed, recurrence.ranks(rows)),
         stability=recurrence.stability(),
         growth=_growth(settings, judged),
         configuration={"suite": config.suite_json(), "analysis": config.analysis_json()},
         played=_played(origins),
         seed=settings.seed,
+    )
+
+
+def _coverage(told: Told) -> float:
+    """Return the share of the whole policy's steps that fall in states of the suite."""
+    keys = told.analysis.counted.states.key
+    return float(told.reach.share_of_steps(keys).sum())
+
+
+def _pass_rates(told: Told) -> PassRates:
+    """Return how often the condition is met without mutation, by default alone, in the suite."""
+    return PassRates(
+        told.pass_rate(told.references.original),
+        told.pass_rate(told.references.default_everywhere),
+        float(told.analysis.weights.mean()),
     )
 
 
@@ -120,7 +142,9 @@ def _growth(settings: Settings, judged: Decisions) -> Growth | None:
     return Growth(sizes, settings.top, not ranks, ranks, settings.most_episodes)
 
 
-def _with_ranks(rows: tuple[Decision, ...], found: RankIntervals | None) -> tuple[Decision, ...]:
+def _with_ranks(
+    rows: tuple[RankedDecision, ...], found: RankIntervals | None
+) -> tuple[RankedDecision, ...]:
     """Return decisions with the intervals of their ranks, where there are any."""
     if found is None:
         return rows
@@ -159,11 +183,13 @@ def suite_facts(
     )
 
 
-def policy_of(chosen: Chosen | None) -> Policy | None:
-    """Return the figures of a chosen pruned policy on its fresh episodes."""
-    if chosen is None:
+def policy_of(found: Smallest | None, told: Told, first: bool) -> Policy | None:
+    """Return the figures of a smallest policy on its fresh episodes."""
+    if found is None:
         return None
-    candidate, confirmation, episodes, _ = vars(chosen.tried).values()
+    chosen = found.chosen
+    tried, confirmation = chosen.tried, chosen.tried.confirmation
+    candidate, episodes, original = tried.candidate, tried.episodes, tried.original
     played, returns = confirmation.played, episodes.total_return
     shown = kept_share(played, (1 - CONFIDENCE) / 2)
     low, high = mean_bounds(returns, (1 - CONFIDENCE) / 2, played.reference)
@@ -173,12 +199,15 @@ def policy_of(chosen: Chosen | None) -> Policy | None:
         kept=len(candidate.kept),
         states=candidate.states,
         steps=steps,
+        overrides=override_share(episodes),
+        overrides_whole=override_share(original),
         return_mean=float(returns.mean()),
         return_low=low,
         return_high=high,
         target=target_return(chosen.fraction, float(played.original.mean()), played.reference),
         met=confirmation.outcome == "met",
         episodes=len(episodes),
+        distinct=len(played.pruned),
         outcome=confirmation.outcome,
         share=shown.estimate,
         share_low=_known(shown.low),
@@ -186,29 +215,102 @@ def policy_of(chosen: Chosen | None) -> Policy | None:
         return_bound=mean_bounds(returns, confirmation.level, played.reference)[0],
         share_bound=_known(kept_share(played, confirmation.level).low),
         confidence=CONFIDENCE,
+        pass_rate=told.pass_rate(episodes),
+        pass_rate_whole=told.pass_rate(original),
+        worst_tenth=_worst_tenth(returns),
+        rules_alone=None,
         coverage=float(episodes.info[RANKED_STEPS].sum() / episodes.length.sum()),
         tries=len(chosen.failed) + 1,
-        untrimmed=candidate.untrimmed,
         calls_saved=1 - steps,
         failed=tuple(_failed(one) for one in chosen.failed),
-        new_states=candidate.new,
+        baselines=told.baselines(told.references.target(chosen.fraction)),
+        front=_front(chosen, told),
+        minimising=_minimising(found),
+        decisions=() if first else told.decisions(found),
     )
 
 
-def _round_facts(done: Round) -> RoundFacts:
-    """Return what a round of refining did."""
-    tried = done.found.tried if done.found is not None else None
-    return RoundFacts(
-        number=done.number,
-        centre=len(done.centre.kept),
-        episodes=done.episodes,
-        folder=done.folder,
-        kept=None if tried is None else len(tried.candidate.kept),
-        states=None if tried is None else tried.candidate.states,
-        steps=None if tried is None else step_share(tried.episodes),
-        outcome=None if tried is None else tried.confirmation.outcome,
-        shrunk=done.shrunk,
+@dataclass(frozen=True)
+class Told:
+    """What the figures of every smallest policy are told from."""
+
+    analysis: Analysis
+    references: References
+    swept: Sweep
+    evaluations: Evaluations
+    reach: Reach
+    names: Names
+
+    @property
+    def states(self) -> int:
+        """Number of states of the suite."""
+        return len(self.analysis.counted.states)
+
+    def pass_rate(self, episodes: Episodes) -> float:
+        """Return the share of episodes that pass the condition."""
+        return float(weigh(self.analysis.condition, episodes).mean())
+
+    def baselines(self, target: float) -> Baselines:
+        """Return what other choices of states need for a target."""
+        curves = dict(self.swept.curves)
+        curves["random"] = mean_curve("random", self.swept.random_curves)
+
+        def of(name: str) -> Baseline | None:
+            points = reaching([curves[name]], target) if name in curves else []
+            if not points:
+                return None
+            best = min(points, key=lambda one: size(one, "both"))
+            share = self.references.share(best.return_mean)
+            return Baseline(
+                best.kept, best.states, best.steps, best.overrides, share, best.episodes
+            )
+
+        return Baselines(of("random"), of("differ"), of("default-gap"), None)
+
+    def decisions(self, found: Smallest | None) -> tuple[Decision, ...]:
+        """Return the decisions of a smallest policy, by loss; none where it is not confirmed."""
+        if found is None or found.losses is None:
+            return ()
+        losses = found.losses
+        states = self.evaluations.states(losses.block)
+        words = self.analysis.stored.words(losses.keys)
+        return decision_rows(losses, states, words, self.reach, self.names)
+
+
+def _front(chosen: Chosen, told: Told) -> tuple[FrontPoint, ...]:
+    """Return the pruned policies that minimising went through."""
+    path = () if chosen.way is None else chosen.way.path
+    return tuple(
+        FrontPoint(
+            len(one.kept), len(one.kept) / told.states, one.steps, one.overrides, one.return_mean,
+            told.references.share(one.return_mean), one.episodes,
+        )
+        for one in path
+    )  # fmt: skip
+
+
+def _minimising(found: Smallest) -> Minimising | None:
+    """Return how a smallest policy was found."""
+    chosen, effort, losses = found.chosen, found.minimised, found.losses
+    if chosen.way is None:
+        return None
+    return Minimising(
+        starts=tuple(one.name for one in chosen.starts),
+        blocks=effort.blocks,
+        episodes=effort.episodes,
+        steps=effort.steps,
+        budget=effort.budget,
+        settled=chosen.way.settled and chosen.tried.candidate.kept is chosen.way.last.kept,
+        paired=effort.paired,
+        broken=effort.broken,
+        correlation=None if losses is None else losses.correlation,
     )
+
+
+def _worst_tenth(returns: FloatArray) -> float:
+    """Return the mean return of the worst tenth of some episodes, at least one."""
+    count = max(len(returns) // 10, 1)
+    return float(np.sort(returns)[:count].mean())
 
 
 def _failed(tried: Tried) -> FailedTry:
@@ -222,11 +324,11 @@ def _failed(tried: Tried) -> FailedTry:
     )
 
 
-def _thresholds(pruning: Pruning, target: float) -> dict[str, Threshold | None]:
-    found = {name: _threshold([curve], target) for name, curve in pruning.curves.items()}
-    found["portfolio"] = _threshold(portfolio(pruning.curves, PORTFOLIO), target)
-    found["random"] = _threshold([mean_curve("random", pruning.random_curves)], target)
-    found["random_best"] = _threshold(pruning.random_curves[: len(PORTFOLIO)], target)
+def _thresholds(swept: Sweep, target: float) -> dict[str, Threshold | None]:
+    found = {name: _threshold([curve], target) for name, curve in swept.curves.items()}
+    found["portfolio"] = _threshold(portfolio(swept.curves, PORTFOLIO), target)
+    found["random"] = _threshold([mean_curve("random", swept.random_curves)], target)
+    found["random_best"] = _threshold(swept.random_curves[: len(PORTFOLIO)], target)
     return found
 
 

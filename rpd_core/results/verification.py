@@ -78,12 +78,6 @@ def _all_parts(directory: RunDirectory) -> Iterator[Parts]:
     if folder.is_dir():
         for entry in sorted(folder.iterdir()):
             yield directory.evaluation(entry.name)
-    for entry in _rounds(directory):
-        yield directory.round_parts(str(entry.relative_to(directory.path)))
-
-
-def _rounds(directory: RunDirectory) -> list[Path]:
-    return sorted(directory.path.glob("analyses/*/refine/round-*"))
 
 
 def _check_folders(path: Path, *names: str) -> None:
@@ -128,8 +122,6 @@ def _check_analysis(directory: RunDirectory, name: str) -> None:
     if held < asked.episodes:
         raise StoreError(f"the suite holds {held} of {asked.episodes} episodes of {name!r}")
     missing = [f for f in asked.evaluations.values() if not directory.evaluation(f).covered()]
-    rounds = {str(one.relative_to(directory.path)) for one in _rounds(directory)}
-    missing += [one.folder for one in summary.rounds if one.folder not in rounds]
     if missing:
         raise StoreError(f"analysis {name!r} stands on {missing[0]!r}, which is not there")
     folder = directory.path / "analyses" / name

@@ -33,6 +33,11 @@ def percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:z.0f}%"
 
 
+def few(value: float) -> str:
+    """Return a return or a loss in as many digits as anybody reads, and no minus before nothing."""
+    return f"{value + 0.0:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+
+
 def signed(value: float) -> str:
     """Return a difference with its sign, and no minus before nothing."""
     return f"{value:+z.2f}"

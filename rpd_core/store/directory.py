@@ -239,10 +239,6 @@ class RunDirectory:
         digest = short_digest([self.suite_digest(), "unmutated"])
         return Parts(self.path / "unmutated", _SUITE_TABLES, digest, self.path)
 
-    def round_parts(self, folder: str) -> Parts:
-        """Return mutants of a pruned policy; their folder's name ends in a digest of them."""
-        return Parts(self.path / folder, _SUITE_TABLES, folder.rpartition("-")[2], self.path)
-
     def suite_digest(self) -> str:
         """Return a short name for what fixes every mutant episode."""
         prepared = self.read_json("prepared.json") or {}

@@ -119,9 +119,7 @@ class Ground(Protocol):
     def sample(self) -> FitSample:
         """Steps of the policy and of mutants."""
 
-    def minimise(
-        self, abstraction: Any, target: float, start: Array | None = None
-    ) -> Minimised:
+    def minimise(self, abstraction: Any, target: float, start: Array | None = None) -> Minimised:
         """Return what keeps a fraction of the return and can spare none of its states.
 
         The states are those of `abstraction`, a component of the same class that has learned.

@@ -1,0 +1,253 @@
+"""What each decision of a smallest policy is worth, on episodes that chose neither.
+
+Losses of decisions come from the same block of episodes: they depend on one another, and so do the
+statements that decisions are needed. Benjamini and Hochberg's procedure bears that as long as the
+dependence is positive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rpd_core.analysis.intervals import upper_t
+from rpd_core.analysis.verdicts import benjamini_hochberg
+from rpd_core.plugin.protocols import Episodes, Visits
+from rpd_core.plugin.protocols.suite import ENDINGS
+from rpd_core.pruning.tails import at_least, chance_above, exceeds, furthest
+from rpd_core.pruning.twins import Blocks, Played
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray, KeyArray
+
+TWINS = 100
+"""Twins of each decision, about."""
+_OUTSIDE = 0.025
+"""Chance that the truth lies beyond either end of an interval."""
+_HALVINGS = 12
+"""An end is known to a part in 2**12 of its distance: nobody reads more digits."""
+
+
+@dataclass(frozen=True)
+class Losses:
+    """What is lost without each decision of a pruned policy, one row each, in order of the keys."""
+
+    keys: KeyArray
+    loss: FloatArray
+    """Mean over all episodes of the return minus the return of the twin."""
+    low: FloatArray
+    """Lower end of its 95 % interval."""
+    high: FloatArray
+    """Upper end of the same."""
+    without: FloatArray
+    """Mean return without the decision."""
+    without_low: FloatArray
+    """Lower end of its 95 % interval."""
+    without_high: FloatArray
+    """Upper end of the same."""
+    chance: FloatArray
+    """Chance of so large a loss if nothing were lost in the mean."""
+    needed: BoolArray
+    """Whether the loss is above 0, under control of false discoveries over all decisions."""
+    cut_short: BoolArray
+    """Whether twins ran into a limit of steps with less return: the loss is at least this."""
+    steps: FloatArray
+    """Share of all steps that are spent in it."""
+    overrides: FloatArray
+    """Share of all steps at which the policy differs from the default there."""
+    reached: FloatArray
+    """Share of the episodes that visit it."""
+    twins: IntArray
+    """Twins that were played."""
+    return_mean: float
+    """Mean return of the policy on these episodes."""
+    episodes: int
+    """Their number."""
+    paired: bool
+    """Whether twins share the identity of their episodes."""
+    correlation: float | None
+    """Of the returns of episodes and twins; None: it cannot be told."""
+    block: str
+    """The set of episodes, in which what was chosen is stored, too."""
+
+    @property
+    def shares(self) -> FloatArray:
+        """Share of each in the sum of all losses; 0 for one that loses nothing."""
+        lost = np.maximum(self.loss, 0.0)
+        return lost / max(float(lost.sum()), 1e-300)
+
+
+def measure_losses(
+    blocks: Blocks, kept: KeyArray, reach: FloatArray, episodes: int, most: float, confidence: float
+) -> Losses:
+    """Play a block of episodes and twins of every decision that they visit.
+
+    `reach` is the share of other episodes that visits each decision: it fixes beforehand how many
+    episodes of the block speak about it, so that about `TWINS` visit it and all twins take no more
+    than `most` steps.
+    """
+    block = blocks.play(kept, episodes, visits=True)
+    assert block.visits is not None
+    counts = _speaking(reach, episodes, most / float(block.episodes.length.mean()))
+    plan = _Plan.of(block.visits, kept, counts) if blocks.paired else _Plan.fresh(counts, episodes)
+    units = np.arange(len(kept))
+    twins = None
+    if len(plan.episode):
+        twins = blocks.play_twins(block, units, plan.episode, plan.unit)
+    return _losses_of(block, kept, counts, plan, twins, confidence, blocks)
+
+
+def _speaking(reach: FloatArray, episodes: int, affordable: float) -> IntArray:
+    """Return how many episodes of the block speak about each decision: its first ones."""
+    twins = min(float(TWINS), affordable / max(len(reach), 1))
+    wanted = np.ceil(max(twins, 2.0) / np.maximum(reach, 1.0 / episodes))
+    return np.clip(wanted, min(2, episodes), episodes).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Which episode is played again without which decision."""
+
+    episode: IntArray
+    unit: IntArray
+
+    @classmethod
+    def of(cls, visits: Visits, kept: KeyArray, counts: IntArray) -> _Plan:
+        """Return the pairs of a visiting episode and a decision in which an action changes."""
+        own = np.flatnonzero(np.isin(visits.key, kept) & (visits.differed > 0))
+        unit, episode = np.searchsorted(kept, visits.key[own]), visits.episode[own]
+        speaks = episode < counts[unit]
+        order = np.lexsort((episode[speaks], unit[speaks]))
+        return cls(episode[speaks][order], unit[speaks][order])
+
+    @classmethod
+    def fresh(cls, counts: IntArray, episodes: int) -> _Plan:
+        """Return further episodes for each decision, which pair with none of the block."""
+        unit = np.repeat(np.arange(len(counts)), np.minimum(counts, TWINS))
+        return cls(episodes + np.arange(len(unit)), unit)
+
+
+def _losses_of(
+    block: Played,
+    kept: KeyArray,
+    counts: IntArray,
+    plan: _Plan,
+    twins: Episodes | None,
+    confidence: float,
+    blocks: Blocks,
+) -> Losses:
+    visits, own = block.visits, block.episodes
+    assert visits is not None
+    rows = np.flatnonzero(np.isin(visits.key, kept))
+    place = np.searchsorted(kept, visits.key[rows])
+    total, many = float(own.length.sum()), len(kept)
+    samples = [_sample(one, own, counts, plan, twins, blocks.paired) for one in range(many)]
+    columns = np.array([one.row() for one in samples]).reshape(many, 7)
+    chance = columns[:, 6]
+    loss, low, high, without, without_low, without_high = columns.T[:6]
+    return Losses(
+        kept,
+        loss,
+        low,
+        high,
+        without,
+        without_low,
+        without_high,
+        chance=chance,
+        needed=benjamini_hochberg(chance, 1 - confidence),
+        cut_short=np.array([one.cut_short for one in samples], dtype=bool),
+        steps=np.bincount(place, visits.count[rows], many) / total,
+        overrides=np.bincount(place, visits.overrides[rows], many) / total,
+        reached=np.bincount(place, minlength=many) / len(own),
+        twins=np.bincount(plan.unit, minlength=many),
+        return_mean=float(own.total_return.mean()),
+        episodes=len(own),
+        paired=blocks.paired,
+        correlation=_correlation(own, plan, twins) if blocks.paired else None,
+        block=block.name,
+    )
+
+
+def _correlation(own: Episodes, plan: _Plan, twins: Episodes | None) -> float | None:
+    if twins is None:
+        return None
+    before, after = own.total_return[plan.episode], twins.total_return
+    if len(before) < 3 or not before.std() or not after.std():
+        return None
+    return float(np.corrcoef(before, after)[0, 1])
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """What some episodes say about one decision."""
+
+    before: FloatArray
+    """Returns with it."""
+    after: FloatArray
+    """Returns without it; of the same episodes where they are paired."""
+    paired: bool
+    cut_short: bool
+
+    def row(self) -> tuple[float, ...]:
+        """Return loss and return without it, each with an interval, and the chance of the loss."""
+        if not self.paired:
+            return self._unpaired()
+        loss = self.before - self.after
+        return (*_mean_and_ends(loss), *_mean_and_ends(self.after), _chance(loss))
+
+    def _unpaired(self) -> tuple[float, ...]:
+        loss = float(self.before.mean() - self.after.mean())
+        parts = [one.var(ddof=1) / len(one) if len(one) > 1 else np.inf
+                 for one in (self.before, self.after)]  # fmt: skip
+        error = float(np.sqrt(sum(parts)))
+        reach = upper_t(_OUTSIDE, max(min(len(self.before), len(self.after)) - 1, 1)) * error
+        lost = float(self.before.mean()) - self.after
+        chance = chance_above(lost, float(parts[0])) if len(self.after) > 1 else 1.0
+        return loss, loss - reach, loss + reach, *_mean_and_ends(self.after), chance
+
+
+def _sample(
+    unit: int, own: Episodes, counts: IntArray, plan: _Plan, twins: Episodes | None, paired: bool
+) -> _Sample:
+    """Return the returns with and without one decision."""
+    mine = np.flatnonzero(plan.unit == unit)
+    before = own.total_return[: counts[unit]] if paired else own.total_return
+    if twins is None or not len(mine):
+        return _Sample(before, before.copy(), True, False)
+    returns, episode = twins.total_return[mine], plan.episode[mine]
+    after = returns
+    if paired:
+        after = before.copy()
+        after[episode] = returns
+    worse = returns < (own.total_return[episode] if paired else own.total_return.mean())
+    limited = twins.ended[mine] != ENDINGS.index("terminated")
+    return _Sample(before, after, paired, bool((worse & limited).any()))
+
+
+def _chance(loss: FloatArray) -> float:
+    """Return the chance of the loss if its mean were 0; a gain as large as any may be unseen."""
+    if len(loss) < 2 or not loss.any():
+        return 1.0
+    return chance_above(loss, unseen=-float(np.abs(loss).max()))
+
+
+def _mean_and_ends(values: FloatArray) -> tuple[float, float, float]:
+    """Return a mean and the ends of its 95 % interval."""
+    mean = float(values.mean())
+    if len(values) < 2:
+        return mean, -np.inf, np.inf
+    error = float(values.std(ddof=1)) / np.sqrt(len(values))
+    if not error:
+        return mean, mean, mean
+    far = at_least(upper_t(_OUTSIDE, len(values) - 1) * error, mean)
+    span = float(np.abs(values - mean).max())
+
+    def end(sign: int) -> float:
+        def holds(at: float) -> bool:
+            return exceeds(-sign * (values - at), _OUTSIDE, unseen=-span)
+
+        return furthest(holds, mean, sign * far, _HALVINGS)
+
+    return mean, end(-1), end(1)

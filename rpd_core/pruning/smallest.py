@@ -1,0 +1,136 @@
+"""A smallest policy for every target: starts, minimising, confirmation, and what each loss is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rpd_core.analysis.ranking import Ranking
+from rpd_core.chance import Phase
+from rpd_core.pruning.choice import Choosing, Chosen, Start, candidates_for, start_of, starts_for
+from rpd_core.pruning.confirm import Goal
+from rpd_core.pruning.evaluation import Evaluations
+from rpd_core.pruning.losses import Losses, measure_losses
+from rpd_core.pruning.references import References
+from rpd_core.pruning.sweep import Sweep
+from rpd_core.pruning.trials import Trials, confirm_name
+from rpd_core.pruning.twins import Blocks
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import FloatArray, KeyArray
+
+_PARTS = 10**6
+"""Blocks that one target may use."""
+_LATER = 0.5
+"""Part of the steps that targets after the first may take: they go on from its policy."""
+_FOR_LOSSES = 0.5
+"""Part of the steps that the losses of the decisions may take beside."""
+
+
+@dataclass(frozen=True)
+class Smallest:
+    """The smallest policy of a target, and what its decisions are worth."""
+
+    chosen: Chosen
+    losses: Losses | None
+    """None: it is not confirmed."""
+    minimised: Effort
+    """What minimising took."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What minimising took."""
+
+    blocks: int
+    """Blocks of episodes, each of which decided once."""
+    episodes: int
+    """Episodes of these, twins included."""
+    steps: int
+    """Their steps."""
+    budget: int
+    """Steps that it was allowed."""
+    paired: bool
+    """Whether twins shared the identity of their episodes to the end."""
+    broken: int
+    """Twins that differed from their episodes though no action did."""
+
+
+def shares_of_budget(targets: Sequence[float]) -> float:
+    """Return how many times the steps of suite and sweep minimising and losses take at most."""
+    later = _LATER * (len(targets) - 1)
+    return (1 + _FOR_LOSSES) * (1 + later)
+
+
+def find_smallest(
+    evaluations: Evaluations,
+    rankings: Mapping[str, Ranking],
+    swept: Sweep,
+    references: References,
+    budget: int,
+) -> dict[float, Smallest | None]:
+    """Return the smallest policy for each target; None: no point of the sweep reached it."""
+    settings = evaluations.session.setup.config.settings
+    keys = next(iter(rankings.values())).keys
+    found: dict[float, Smallest | None] = {}
+    before: Start | None = None
+    for number, fraction in enumerate(settings.target):
+        trials = Trials(evaluations, keys, number)
+        blocks = Blocks(evaluations, keys, used=number * _PARTS)
+        goal = Goal(fraction, settings.confirm_margin)
+        allowed = budget if number == 0 else int(_LATER * budget)
+        choosing = Choosing(trials, blocks, references, goal, allowed)
+        chosen = _choose(choosing, rankings, swept, before)
+        found[fraction] = None
+        if chosen is not None:
+            effort = Effort(
+                blocks.used - number * _PARTS, blocks.episodes, blocks.steps, allowed,
+                blocks.paired, blocks.broken,
+            )  # fmt: skip
+            losses = _losses_of(trials, chosen, blocks, allowed)
+            found[fraction] = Smallest(chosen, losses, effort)
+            before = Start("smaller target", chosen.tried.candidate.kept)
+    return found
+
+
+def _choose(
+    choosing: Choosing, rankings: Mapping[str, Ranking], swept: Sweep, before: Start | None
+) -> Chosen | None:
+    """Choose a policy from the sweep, or from the one of the target before, if that is higher."""
+    settings = choosing.settings
+    points = candidates_for(settings, swept.curves, choosing.aim.target)
+    starts = starts_for(points, rankings, settings.objective)
+    if before is not None:
+        starts = [before, *starts[:1]]
+    used = {np.sort(one.kept).tobytes() for one in starts}
+    others = [start_of([point], rankings) for point in points]
+    others = [one for one in others if np.sort(one.kept).tobytes() not in used]
+    return choosing.choose(starts, others)
+
+
+def _losses_of(trials: Trials, chosen: Chosen, blocks: Blocks, budget: int) -> Losses | None:
+    """Measure what the decisions of a confirmed policy are worth, on a block of their own."""
+    if chosen.tried.confirmation.outcome != "met":
+        return None
+    settings = trials.evaluations.session.setup.config.settings
+    kept = chosen.tried.candidate.kept
+    fresh = Blocks(
+        trials.evaluations, trials.keys, Phase.LOSS, "losses", trials.part * _PARTS,
+        paired=blocks.paired,
+    )  # fmt: skip
+    reach = _reach(trials, chosen.tried.candidate.identity, kept)
+    return measure_losses(
+        fresh, kept, reach, settings.confirm_episodes, _FOR_LOSSES * budget, settings.confidence
+    )
+
+
+def _reach(trials: Trials, identity: str, kept: KeyArray) -> FloatArray:
+    """Return the share of the first confirming episodes that visits each decision."""
+    name = confirm_name(identity, trials.first_part)
+    visits = trials.evaluations.visits(name, 0, trials.episodes - 1)
+    own = np.flatnonzero(np.isin(visits.key, kept))
+    place = np.searchsorted(kept, visits.key[own])
+    return np.asarray(np.bincount(place, minlength=len(kept)) / trials.episodes, dtype=np.float64)

@@ -1,0 +1,283 @@
+"""Twins: the same episode with one decision more given to the default action.
+
+A look plays a block of fresh episodes of a pruned policy, and again those that visit a decision,
+without it. An episode is fixed by its identity and by who decides where, so one in which the policy
+never differs from the default there is its own twin and is not played. Loss is what an episode
+returns more than its twin, in the mean over all episodes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rpd_core.chance import Phase
+from rpd_core.play.chunks import Evaluation
+from rpd_core.play.recipe import Recipe
+from rpd_core.plugin.protocols import Episodes, Visits
+from rpd_core.pruning.evaluation import Evaluations, ask
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray, KeyArray
+
+CONTROLS = 4
+"""Twins of a look in which no action differs: they must equal their episodes."""
+_ENOUGH_PAIRS = 30
+"""Twins from which on their correlation says something."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """A block of episodes of a pruned policy."""
+
+    name: str
+    """What the set of episodes is called."""
+    asked: Evaluation
+    episodes: Episodes
+    visits: Visits | None
+    """Who visited what, where that was asked for."""
+
+
+@dataclass
+class Blocks:
+    """Plays pruned policies, each on a block of fresh episodes that is used once."""
+
+    evaluations: Evaluations
+    keys: KeyArray
+    """All states that are known."""
+    phase: Phase = Phase.MINIMISE
+    stage: str = "minimising"
+    used: int = 0
+    """Blocks that were used; the next one is the part of this number."""
+    steps: int = 0
+    """Steps of all episodes that were played; stored ones count, too."""
+    episodes: int = 0
+    """Their number."""
+    recipe: Recipe | None = None
+    """What is played, if not what the run plays."""
+    variant: str = ""
+    """What tells it apart then."""
+    paired: bool = True
+    """Whether twins share the identity of their episodes."""
+    broken: int = 0
+    """Twins that differ from their episodes though no action does."""
+
+    def play(self, kept: KeyArray, count: int, visits: bool = False) -> Played:
+        """Play a pruned policy on the next block of episodes."""
+        self.used += 1
+        asked = self._ask(kept, count, visits)
+        name = f"{self.stage}-{self.used}"
+        episodes = self._played(name, asked)
+        found = self.evaluations.visits(name, 0, count - 1) if visits else None
+        return Played(name, asked, episodes, found)
+
+    def play_twins(
+        self, block: Played, units: IntArray, chosen: IntArray, removed: IntArray
+    ) -> Episodes:
+        """Play some episodes of a block again, each without one unit of states."""
+        asked = dataclasses.replace(
+            block.asked,
+            chosen=tuple(chosen.tolist()),
+            test_episodes=len(chosen),
+            units=tuple(units.tolist()),
+            removed=tuple(removed.tolist()),
+            visits=False,
+        )
+        return self._played(f"{self.stage}-{self.used}-twins", asked)
+
+    def _ask(self, kept: KeyArray, count: int, visits: bool) -> Evaluation:
+        session = self.evaluations.session
+        others = np.setdiff1d(self.keys, kept) if self._elsewhere else self.keys[:0]
+        ranking = np.concatenate([kept, others])
+        asked = ask(session, [ranking], [(0, len(kept))], phase=self.phase, part=self.used)
+        recipe = asked.recipe if self.recipe is None else self.recipe
+        return dataclasses.replace(
+            asked, test_episodes=count, visits=visits, recipe=recipe, variant=self.variant
+        )
+
+    @property
+    def _elsewhere(self) -> bool:
+        """Whether states outside a ranking are treated otherwise than those at its end."""
+        return bool(self.evaluations.session.setup.config.settings.unvisited == "policy")
+
+    def _played(self, name: str, asked: Evaluation) -> Episodes:
+        found = self.evaluations.play(self.stage, {name: asked})[name]
+        self.steps += int(found.length.sum())
+        self.episodes += len(found)
+        return found
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a block of episodes and its twins say about each unit of kept states."""
+
+    kept: KeyArray
+    """The kept states, in ascending order."""
+    units: IntArray
+    """The unit that each is given to the default with."""
+    returns: FloatArray
+    """Of the episodes of the block."""
+    visited: BoolArray
+    """Per kept state, whether any episode visits it."""
+    state_steps: FloatArray
+    """Per kept state, its share of all steps."""
+    state_overrides: FloatArray
+    """Per kept state, the share of all steps at which the policy differs from the default there."""
+    policy_steps: float
+    """Share of steps at which the policy decides."""
+    overrides: float
+    """Share of steps at which it decides and differs from the default."""
+    loss: FloatArray
+    """Per unit."""
+    error: FloatArray
+    """Per unit, the standard error of that."""
+    twins: int
+    """Twins that were played."""
+    correlation: float | None
+    """Of the returns of episodes and their twins; None: too few."""
+
+    @cached_property
+    def mean(self) -> float:
+        """Mean return of the block."""
+        return float(self.returns.mean())
+
+    @property
+    def unit_steps(self) -> FloatArray:
+        """Per unit, its share of all steps."""
+        return np.asarray(np.bincount(self.units, self.state_steps, len(self.loss)), dtype=float)
+
+    @property
+    def unit_visited(self) -> BoolArray:
+        """Per unit, whether any episode visits a state of it."""
+        return np.bincount(self.units, self.visited, len(self.loss)) > 0
+
+
+def look_at(
+    blocks: Blocks, kept: KeyArray, units: IntArray, count: int, twins: int, most: float = np.inf
+) -> Look:
+    """Play a block of `count` episodes, and of those that visit a unit at most `twins` without it.
+
+    Where twins would take more than `most` steps, fewer are played, but one of each unit.
+    """
+    block = blocks.play(kept, count, visits=True)
+    episodes, visits = block.episodes, block.visits
+    assert visits is not None
+    own = np.flatnonzero(np.isin(visits.key, kept))
+    place = np.searchsorted(kept, visits.key[own])
+    many = int(units.max(initial=-1)) + 1
+    affordable = most / (float(episodes.length.mean()) * max(many, 1))
+    twins = max(int(min(twins, affordable)), 1)
+    if blocks.paired:
+        losses = _paired_losses(blocks, block, units, _changes(visits, own, units[place]), twins)
+    else:
+        losses = _unpaired_losses(blocks, block, units, twins)
+    total = float(episodes.length.sum())
+    return Look(
+        kept=kept,
+        units=units,
+        returns=episodes.total_return,
+        visited=np.bincount(place, minlength=len(kept)) > 0,
+        state_steps=np.bincount(place, visits.count[own], len(kept)) / total,
+        state_overrides=np.bincount(place, visits.overrides[own], len(kept)) / total,
+        policy_steps=float(episodes.policy_steps.sum()) / total,
+        overrides=float(episodes.overrides.sum()) / total,
+        loss=losses.mean,
+        error=losses.error,
+        twins=losses.twins,
+        correlation=losses.correlation,
+    )
+
+
+@dataclass(frozen=True)
+class _Losses:
+    """Losses of units, with their standard errors."""
+
+    mean: FloatArray
+    error: FloatArray
+    twins: int
+    correlation: float | None = None
+
+
+@dataclass(frozen=True)
+class _Changes:
+    """Episodes that visit a unit, each pair once, by unit and then by episode."""
+
+    episode: IntArray
+    unit: IntArray
+    changed: BoolArray
+    """Whether the episode is another one without the unit: the default differs there."""
+
+
+def _changes(visits: Visits, own: IntArray, unit: IntArray) -> _Changes:
+    """Return which episodes visit which unit, and whether leaving it out changes an action."""
+    episode = visits.episode[own]
+    many = int(episode.max(initial=0)) + 1
+    pairs, place = np.unique(unit * many + episode, return_inverse=True)
+    changed = np.bincount(place, visits.differed[own], len(pairs)) > 0
+    return _Changes(pairs % many, pairs // many, changed)
+
+
+def _paired_losses(
+    blocks: Blocks, block: Played, units: IntArray, found: _Changes, twins: int
+) -> _Losses:
+    """Play episodes again without a unit that they visit; the first ones where there are many."""
+    many = int(units.max(initial=-1)) + 1
+    changed = np.flatnonzero(found.changed)
+    count = np.bincount(found.unit[changed], minlength=many)
+    number = np.arange(len(changed)) - np.repeat(np.cumsum(count) - count, count)
+    chosen = changed[number < twins]
+    controls = np.flatnonzero(~found.changed)[:CONTROLS]
+    rows = np.concatenate([chosen, controls])
+    if not len(rows):
+        return _Losses(np.zeros(many), np.zeros(many), 0)
+    played = blocks.play_twins(block, units, found.episode[rows], found.unit[rows])
+    before, after = block.episodes.total_return[found.episode[rows]], played.total_return
+    blocks.broken += int((before[len(chosen) :] != after[len(chosen) :]).sum())
+    before, after = before[: len(chosen)], after[: len(chosen)]
+    correlation = _correlation(before, after)
+    if blocks.broken or (correlation is not None and correlation <= 0):
+        blocks.paired = False  # from the next look on: pairing adds noise, or pairs nothing
+    visiting = count / len(block.episodes)
+    mean, error = _moments(before - after, found.unit[chosen], visiting, len(block.episodes))
+    return _Losses(mean, error, len(rows), correlation)
+
+
+def _moments(
+    difference: FloatArray, unit: IntArray, visiting: FloatArray, episodes: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return mean and standard error of the loss of each unit.
+
+    A unit's few differences are taken to vary as all do, as if one more had been seen.
+    """
+    many = len(visiting)
+    count = np.bincount(unit, minlength=many)
+    mean = np.bincount(unit, difference, many) / np.maximum(count, 1)
+    rest = (difference - mean[unit]) ** 2
+    usual = float(rest.sum()) / max(len(rest) - int((count > 0).sum()), 1)
+    variance = (np.bincount(unit, rest, many) + usual) / np.maximum(count, 1)
+    spread = visiting**2 * variance / np.maximum(count, 1)
+    chance = mean**2 * visiting * (1 - visiting) / episodes
+    return visiting * mean, np.sqrt(spread + chance)
+
+
+def _unpaired_losses(blocks: Blocks, block: Played, units: IntArray, twins: int) -> _Losses:
+    """Play fresh episodes without each unit: what they return less is its loss."""
+    many, own = int(units.max(initial=-1)) + 1, block.episodes.total_return
+    if not many:
+        return _Losses(np.zeros(0), np.zeros(0), 0)
+    unit = np.repeat(np.arange(many), twins)
+    played = blocks.play_twins(block, units, len(own) + np.arange(len(unit)), unit)
+    returns = played.total_return.reshape(many, twins)
+    variance = returns.var(axis=1) / max(twins - 1, 1) + own.var() / max(len(own) - 1, 1)
+    return _Losses(own.mean() - returns.mean(axis=1), np.sqrt(variance), len(unit))
+
+
+def _correlation(before: FloatArray, after: FloatArray) -> float | None:
+    """Return how returns of episodes and of their twins go together; None: it cannot be told."""
+    if len(before) < _ENOUGH_PAIRS or before.std() == 0 or after.std() == 0:
+        return None
+    return float(np.corrcoef(before, after)[0, 1])
