@@ -17,7 +17,7 @@ from rpd_core.play.loop import Keep, Plan, Player
 from rpd_core.play.recipe import Recipe
 from rpd_core.pruning.confirm import LOOKS, block_of
 from rpd_core.pruning.curves import cutoffs_for
-from rpd_core.pruning.trials import ranking_of
+from rpd_core.pruning.twins import ranking_of
 from rpd_core.results.kept import all_keys
 from rpd_core.results.replay import AskedEpisode, find_episode, never
 from rpd_core.results.run import Run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rpd_core.analysis.ranking import Ranking
+from rpd_core.chance import Phase
 from rpd_core.config.settings import BASELINES, BEST, Settings
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.confirm import Confirmation, Goal, Paired, confirm, kept_share
@@ -17,11 +19,23 @@ from rpd_core.pruning.minimise import Aim, Pace, Step, Way, minimise
 from rpd_core.pruning.records import PrunedPoint
 from rpd_core.pruning.references import References
 from rpd_core.pruning.trials import Candidate, Trials
-from rpd_core.pruning.twins import Blocks
+from rpd_core.pruning.twins import Blocks, play_together
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import BoolArray, FloatArray, KeyArray
 
+STAGE = "minimising"
+"""What is shown while decisions are dropped."""
+TARGET_PARTS = 10**6
+"""Blocks that one target may use."""
+_START_PARTS = 10**4
+"""Blocks that one start may use."""
+_LANES = 512
+"""Lanes that blocks of some hundred episodes fill; more would be idle."""
+_RACE = 0.5
+"""Part of the budget that is spent on finding the best starts."""
+_FINISHERS = 2
+"""Starts that are minimised to the end; others only where none of these is confirmed."""
 _WAYS = 2
 """Policies along a way that are tried, where its last one is not confirmed."""
 _FALLBACKS = 6
@@ -160,13 +174,14 @@ class Choosing:
     """What the choice of a policy for one target needs."""
 
     trials: Trials
-    blocks: Blocks
     references: References
     goal: Goal
     budget: float
     """Steps that minimising may take."""
     tried: dict[str, Tried] = field(default_factory=dict)
     """What was tried so far, by the identity of its states."""
+    blocks: list[Blocks] = field(default_factory=list)
+    """The blocks of episodes that each start has used."""
 
     @property
     def settings(self) -> Settings:
@@ -179,48 +194,67 @@ class Choosing:
         target = self.references.target(self.goal.fraction)
         return Aim(target, len(self.trials.keys), self.settings.objective)
 
-    def pace(self, closely: bool) -> Pace:
-        """Return how closely decisions are looked at: at first, or at last."""
-        episodes = self.settings.confirm_episodes
-        if closely:
-            return Pace(max(3 * episodes // 4, 2), max(9 * episodes // 4, 2), 30)
-        return Pace(max(episodes // 4, 2), max(episodes // 4, 2), 12)
+    @property
+    def left(self) -> float:
+        """Steps that are left of the budget."""
+        return max(self.budget - sum(one.steps for one in self.blocks), 0.0)
 
     def choose(self, starts: Sequence[Start], others: Sequence[Start]) -> Chosen | None:
         """Minimise starts, confirm the smallest; take others up where none meets the target."""
         for group in (starts, *([one] for one in others[:_FALLBACKS])):
-            found = self._race(group)
-            for start, way in found:
-                final = self._finish(start, way)
-                for step in self._walk_back(final):
+            for start, way in self._finish(self._race(group)):
+                for step in self._walk_back(way):
                     done = self._try(start, step)
                     if done.confirmation.outcome == "met":
-                        return self._chosen(done.candidate.identity, final, starts)
+                        return self._chosen(done.candidate.identity, way, starts)
                     if len(self.tried) >= self.settings.confirm_tries:
-                        return self._nearest(final, starts)
+                        return self._nearest(way, starts)
         return self._nearest(None, starts) if self.tried else None
 
-    def _race(self, starts: Sequence[Start]) -> list[tuple[Start, Way]]:
-        """Minimise each start a little; return those that meet the target, the smallest first."""
-        found: list[tuple[Start, Way]] = []
-        for start in starts:
-            room = self.budget / 2 - self.blocks.steps
-            if found and room <= 0:
-                break
-            way = minimise(self.blocks, start.kept, self.aim, self.pace(False), max(room, 0.0))
-            if way.met or way.path[0].return_mean >= self.aim.target:
-                found.append((start, way))
-        return sorted(found, key=lambda one: self.aim.size(one[1].last))
+    def _race(self, starts: Sequence[Start]) -> list[_Runner]:
+        """Minimise each start a little; return those that met the target, the smallest first."""
+        episodes = self.settings.confirm_episodes
+        pace = Pace(max(episodes // 4, 2), max(episodes // 2, 2), 16)
+        room = _RACE * self.left / max(len(starts), 1)
+        runners = [_Runner(one, self._more_blocks()) for one in starts]
+        ways = play_together(
+            self.trials.evaluations,
+            STAGE,
+            [minimise(one.blocks, one.start.kept, self.aim, pace, room) for one in runners],
+        )
+        for one, way in zip(runners, ways, strict=True):
+            one.way = way
+        able = [one for one in runners if one.last.return_mean >= self.aim.target]
+        return sorted(able, key=lambda one: self.aim.size(one.last))
 
-    def _finish(self, start: Start, way: Way) -> Way:
-        """Minimise what the race left, looking closely; its way goes on from there."""
-        ranks = {int(key): place for place, key in enumerate(start.kept.tolist())}
-        last = way.last.kept
-        order = sorted(last.tolist(), key=lambda key: ranks[int(key)])
-        ranked = np.array(order, dtype=np.uint64)
-        left = self.budget - self.blocks.steps
-        found = minimise(self.blocks, ranked, self.aim, self.pace(True), left)
-        return Way((*way.path[:-1], *found.path), found.met, found.look, found.settled)
+    def _finish(self, runners: Sequence[_Runner]) -> Iterator[tuple[Start, Way]]:
+        """Yield the ways of the best starts to their ends, the smallest first, then the others'."""
+        for group in (runners[:_FINISHERS], runners[_FINISHERS:]):
+            ways = self._to_the_end(group)
+            order = sorted(range(len(group)), key=lambda at: self.aim.size(ways[at].last))
+            yield from ((group[at].start, ways[at]) for at in order)
+
+    def _to_the_end(self, runners: Sequence[_Runner]) -> list[Way]:
+        """Minimise what the race left, looking closely; each way goes on from there."""
+        episodes = self.settings.confirm_episodes
+        pace = Pace(max(3 * episodes // 4, 2), max(9 * episodes // 4, 2), 30)
+        room = self.left / max(len(runners), 1)
+        ways = play_together(
+            self.trials.evaluations,
+            STAGE,
+            [minimise(one.blocks, one.by_rank, self.aim, pace, room) for one in runners],
+        )
+        return [
+            dataclasses.replace(way, path=(*one.way.path[:-1], *way.path))
+            for one, way in zip(runners, ways, strict=True)
+            if one.way is not None
+        ]
+
+    def _more_blocks(self) -> Blocks:
+        """Return blocks of episodes that no other start uses."""
+        number = self.trials.part * TARGET_PARTS + len(self.blocks) * _START_PARTS
+        self.blocks.append(blocks_for(self.trials, number))
+        return self.blocks[-1]
 
     def _walk_back(self, way: Way) -> Iterator[Step]:
         """Yield the smallest policy of a way, and some before it that are estimated to do."""
@@ -246,6 +280,39 @@ class Choosing:
     def _chosen(self, identity: str, way: Way | None, starts: Sequence[Start]) -> Chosen:
         others = tuple(one for name, one in self.tried.items() if name != identity)
         return Chosen(self.goal.fraction, self.tried[identity], others, way, tuple(starts))
+
+
+@dataclass
+class _Runner:
+    """A start that is minimised beside others."""
+
+    start: Start
+    blocks: Blocks
+    way: Way | None = None
+    """How far it has come."""
+
+    @property
+    def last(self) -> Step:
+        """The smallest policy of its way that is known."""
+        assert self.way is not None
+        return self.way.last
+
+    @property
+    def by_rank(self) -> KeyArray:
+        """The kept states of that policy, by rank."""
+        kept = np.isin(self.start.kept, self.last.kept)
+        return self.start.kept[kept]
+
+
+def blocks_for(
+    trials: Trials, first: int, phase: Phase = Phase.MINIMISE, stage: str = STAGE
+) -> Blocks:
+    """Return blocks of fresh episodes of the run's recipe, in no more lanes than they can fill."""
+    recipe = trials.evaluations.session.recipe
+    if recipe.lanes <= _LANES:
+        return Blocks(trials.evaluations, trials.keys, phase, stage, first)
+    fewer = dataclasses.replace(recipe, lanes=_LANES)
+    return Blocks(trials.evaluations, trials.keys, phase, stage, first, fewer, f"{_LANES} lanes")
 
 
 def _lower(tried: Tried) -> float:

@@ -17,7 +17,7 @@ from rpd_core.analysis.verdicts import benjamini_hochberg
 from rpd_core.plugin.protocols import Episodes, Visits
 from rpd_core.plugin.protocols.suite import ENDINGS
 from rpd_core.pruning.tails import at_least, chance_above, exceeds, furthest
-from rpd_core.pruning.twins import Blocks, Played
+from rpd_core.pruning.twins import Asking, Blocks, Played
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray, KeyArray
@@ -81,21 +81,20 @@ class Losses:
 
 def measure_losses(
     blocks: Blocks, kept: KeyArray, reach: FloatArray, episodes: int, most: float, confidence: float
-) -> Losses:
+) -> Asking[Losses]:
     """Play a block of episodes and twins of every decision that they visit.
 
     `reach` is the share of other episodes that visits each decision: it fixes beforehand how many
     episodes of the block speak about it, so that about `TWINS` visit it and all twins take no more
     than `most` steps.
     """
-    block = blocks.play(kept, episodes, visits=True)
-    assert block.visits is not None
+    block = yield from blocks.play(kept, episodes)
     counts = _speaking(reach, episodes, most / float(block.episodes.length.mean()))
     plan = _Plan.of(block.visits, kept, counts) if blocks.paired else _Plan.fresh(counts, episodes)
     units = np.arange(len(kept))
     twins = None
     if len(plan.episode):
-        twins = blocks.play_twins(block, units, plan.episode, plan.unit)
+        twins = yield from blocks.play_twins(block, units, plan.episode, plan.unit)
     return _losses_of(block, kept, counts, plan, twins, confidence, blocks)
 
 
@@ -139,7 +138,6 @@ def _losses_of(
     blocks: Blocks,
 ) -> Losses:
     visits, own = block.visits, block.episodes
-    assert visits is not None
     rows = np.flatnonzero(np.isin(visits.key, kept))
     place = np.searchsorted(kept, visits.key[rows])
     total, many = float(own.length.sum()), len(kept)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rpd_core.plugin.protocols import Episodes
-from rpd_core.pruning.twins import Blocks, Look, look_at
+from rpd_core.pruning.twins import Asking, Blocks, Look, look_at
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray, IntArray, KeyArray
@@ -23,6 +23,10 @@ MOST_UNITS = 300
 """Units of a look; more decisions than this are given to the default in blocks by rank."""
 SLACK_USED = 0.8
 """Part of what may still be lost that one round of dropping uses."""
+CUTS = 4
+"""Smaller policies that are checked together: with all that the slack allows gone, half of it..."""
+_TWINS = 12
+"""Twins of a look at most, in units of its episodes."""
 _BACKS = 4
 """How often a policy that turns out to miss the target makes way for the one before it."""
 _NO_LIMIT = 2**62
@@ -112,7 +116,9 @@ class Aim:
         return (step.steps, states) if self.objective == "steps" else (states + step.steps, states)
 
 
-def minimise(blocks: Blocks, start: KeyArray, aim: Aim, pace: Pace, budget: float = np.inf) -> Way:
+def minimise(
+    blocks: Blocks, start: KeyArray, aim: Aim, pace: Pace, budget: float = np.inf
+) -> Asking[Way]:
     """Drop decisions of a pruned policy, as long as the target is met and steps are left.
 
     `start` are its kept states by rank, most important first. A start that misses the target is
@@ -134,68 +140,67 @@ class _Descent:
         self.seen: dict[bytes, Step] = {}
         self.count, self.limit, self.backs = pace.episodes, _NO_LIMIT, 0
 
-    def go(self) -> Way:
-        look, settled = self._look(), False
-        while look is not None:
+    def go(self) -> Asking[Way]:
+        """Look, drop, check, until nothing more can go."""
+        look = yield from self._look()
+        while True:
             slack = look.mean - self.aim.target
-            if slack < 0:
-                look = self._closer() or self._back()
-                continue
-            if not look.visited.all():
-                self._replace(look.kept[look.visited])
-            found = self._drop(look, slack)
-            settled = not found and _is_settled(look, slack)
-            following = self._look() if found else self._closer()
-            if following is None:
+            found = settled = False
+            if slack >= 0:
+                if not look.visited.all():
+                    self._replace(look.kept[look.visited])
+                found = yield from self._drop(look, slack)
+                settled = not found and _is_settled(look, slack)
+            if not (found or self._closer() or (slack < 0 and self._back())):
                 return self._way(look, settled)
-            look = following
-        return self._way(None, False)
+            if not self._affords(2 * self.count):
+                return self._way(look, False)
+            look = yield from self._look()
 
-    def _look(self) -> Look | None:
-        """Look at the present policy; None where there are no steps left for it."""
+    def _look(self) -> Asking[Look]:
+        """Look at the present policy."""
         kept = self.path[-1]
-        length = self._usual_length()
-        if self.seen and self.blocks.steps + self.count * length > self.end:
-            return None
         units = self._units(kept)
-        left = self.end - self.blocks.steps - self.count * length
-        look = look_at(self.blocks, kept, units, self.count, self.pace.twins, left)
-        self._note(look)
-        return look
-
-    def _note(self, look: Look) -> None:
+        twins = min(self.pace.twins, max(_TWINS * self.count // max(len(kept), 1), 2))
+        left = self.end - self.blocks.steps - self.count * self._usual_length()
+        look = yield from look_at(self.blocks, kept, units, self.count, twins, left)
         self.seen[look.kept.tobytes()] = Step(
             look.kept, look.policy_steps, look.overrides, look.mean, len(look.returns)
         )
+        return look
+
+    def _affords(self, episodes: int) -> bool:
+        """Return whether there are steps left for some more episodes."""
+        return self.blocks.steps + episodes * self._usual_length() <= self.end
 
     def _usual_length(self) -> float:
         return self.blocks.steps / max(self.blocks.episodes, 1)
 
     def _units(self, kept: KeyArray) -> IntArray:
         """Return the unit of each kept state: itself, or its neighbours in rank."""
+        if len(kept) <= MOST_UNITS:
+            return np.arange(len(kept))
         ranks = np.array([self.rank[int(key)] for key in kept.tolist()], dtype=np.int64)
         place = np.empty(len(kept), dtype=np.int64)
         place[np.argsort(ranks)] = np.arange(len(kept))
-        if len(kept) <= MOST_UNITS:
-            return np.arange(len(kept))
         return place * MOST_UNITS // len(kept)
 
-    def _closer(self) -> Look | None:
-        """Look again with twice as many episodes; None where that is not to be."""
+    def _closer(self) -> bool:
+        """Look with twice as many episodes from now on; False where that is not to be."""
         if self.count >= self.pace.most:
-            return None
+            return False
         self.count = min(2 * self.count, self.pace.most)
         self.limit = _NO_LIMIT
-        return self._look()
+        return True
 
-    def _back(self) -> Look | None:
-        """Go back to the policy before, of which less is dropped; None: there is none."""
+    def _back(self) -> bool:
+        """Go back to the policy before, of which less is dropped; False: there is none."""
         if len(self.path) < 2 or self.backs >= _BACKS:
-            return None
+            return False
         self.backs += 1
         last = self.path.pop()
         self.limit = max((len(self.path[-1]) - len(last)) // 2, 1)
-        return self._look()
+        return True
 
     def _replace(self, kept: KeyArray) -> None:
         """Go on without states that are never visited: on these episodes nothing else changes."""
@@ -203,20 +208,28 @@ class _Descent:
         self.path[-1] = kept
         self.seen[kept.tobytes()] = replace(before, kept=kept)
 
-    def _drop(self, look: Look, slack: float) -> bool:
-        """Drop what the slack allows, check it, take back half where it missed."""
+    def _drop(self, look: Look, slack: float) -> Asking[bool]:
+        """Drop what the slack allows, or as large a part of it as fresh episodes bear out."""
         order, many = self._order(look, slack)
         many = min(many, self.limit)
-        while many:
-            gone = np.isin(look.units, order[:many])
-            kept = look.kept[look.visited & ~gone]
-            if self._check(kept):
+        if many > 1:
+            cuts = [order[: many >> halved] for halved in range(CUTS) if many >> halved]
+        else:
+            cuts = [order[place : place + 1] for place in range(min(len(order), CUTS))]
+            cuts = [one for one in cuts if look.loss[one[0]] <= slack]
+        if not cuts or not self._affords(len(cuts) * self.count):
+            return False
+        sets = [look.kept[look.visited & ~np.isin(look.units, gone)] for gone in cuts]
+        played = yield from self.blocks.play_each(sets, self.count)
+        for gone, kept, episodes in zip(cuts, sets, played, strict=True):
+            step = step_of(kept, episodes)
+            if step.return_mean >= self.aim.target:
+                self.seen[kept.tobytes()] = step
                 self.path.append(kept)
-                self.limit = min(2 * self.limit, _NO_LIMIT)
+                self.limit = 2 * len(gone) if len(gone) < many else _NO_LIMIT
                 return True
-            many //= 2
-            self.limit = max(many, 1)
-        return False
+        self.limit = max(len(cuts[-1]) // 2, 1)
+        return len(cuts[-1]) > 1  # look again, and drop less
 
     def _order(self, look: Look, slack: float) -> tuple[IntArray, int]:
         """Return units, what can go first in front, and how many of them the slack allows."""
@@ -224,26 +237,13 @@ class _Descent:
         rate = cost / np.maximum(self.aim.weights(look), 1e-12)
         order = np.lexsort((np.arange(len(rate)), rate))
         order = order[look.unit_visited[order]]
-        many = int((np.cumsum(cost[order]) <= SLACK_USED * slack).sum())
-        if many:
-            return order, many
-        single = order[look.loss[order] <= slack]
-        return single, min(len(single), 1)
-
-    def _check(self, kept: KeyArray) -> bool:
-        """Return whether a policy meets the target on fresh episodes."""
-        if self.blocks.steps + self.count * self._usual_length() > self.end:
-            return False
-        episodes = self.blocks.play(kept, self.count).episodes
-        self.seen[kept.tobytes()] = step = step_of(kept, episodes)
-        return step.return_mean >= self.aim.target
+        lost = np.cumsum(np.maximum(look.loss[order], 0.0))
+        many = int((lost <= SLACK_USED * slack).sum())
+        return order, many
 
     def _way(self, look: Look | None, settled: bool) -> Way:
-        steps = tuple(
-            self.seen[kept.tobytes()] for kept in self.path if kept.tobytes() in self.seen
-        )
-        met = bool(steps) and steps[-1].return_mean >= self.aim.target
-        return Way(steps, met, look, settled)
+        steps = tuple(self.seen[kept.tobytes()] for kept in self.path)
+        return Way(steps, steps[-1].return_mean >= self.aim.target, look, settled)
 
 
 def _is_settled(look: Look, slack: float) -> bool:

@@ -10,23 +10,30 @@ import numpy as np
 
 from rpd_core.analysis.ranking import Ranking
 from rpd_core.chance import Phase
-from rpd_core.pruning.choice import Choosing, Chosen, Start, candidates_for, start_of, starts_for
+from rpd_core.pruning.choice import (
+    TARGET_PARTS,
+    Choosing,
+    Chosen,
+    Start,
+    blocks_for,
+    candidates_for,
+    start_of,
+    starts_for,
+)
 from rpd_core.pruning.confirm import Goal
 from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.pruning.losses import Losses, measure_losses
 from rpd_core.pruning.references import References
 from rpd_core.pruning.sweep import Sweep
 from rpd_core.pruning.trials import Trials, confirm_name
-from rpd_core.pruning.twins import Blocks
+from rpd_core.pruning.twins import Blocks, play_together
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray, KeyArray
 
-_PARTS = 10**6
-"""Blocks that one target may use."""
-_LATER = 0.5
+_LATER = 0.25
 """Part of the steps that targets after the first may take: they go on from its policy."""
-_FOR_LOSSES = 0.5
+_FOR_LOSSES = 0.25
 """Part of the steps that the losses of the decisions may take beside."""
 
 
@@ -79,21 +86,28 @@ def find_smallest(
     before: Start | None = None
     for number, fraction in enumerate(settings.target):
         trials = Trials(evaluations, keys, number)
-        blocks = Blocks(evaluations, keys, used=number * _PARTS)
         goal = Goal(fraction, settings.confirm_margin)
         allowed = budget if number == 0 else int(_LATER * budget)
-        choosing = Choosing(trials, blocks, references, goal, allowed)
+        choosing = Choosing(trials, references, goal, allowed)
         chosen = _choose(choosing, rankings, swept, before)
         found[fraction] = None
         if chosen is not None:
-            effort = Effort(
-                blocks.used - number * _PARTS, blocks.episodes, blocks.steps, allowed,
-                blocks.paired, blocks.broken,
-            )  # fmt: skip
-            losses = _losses_of(trials, chosen, blocks, allowed)
+            effort = _effort(choosing.blocks, allowed)
+            losses = _losses_of(trials, chosen, effort.paired, allowed)
             found[fraction] = Smallest(chosen, losses, effort)
             before = Start("smaller target", chosen.tried.candidate.kept)
     return found
+
+
+def _effort(blocks: Sequence[Blocks], budget: int) -> Effort:
+    return Effort(
+        sum(one.count for one in blocks),
+        sum(one.episodes for one in blocks),
+        sum(one.steps for one in blocks),
+        budget,
+        all(one.paired for one in blocks),
+        sum(one.broken for one in blocks),
+    )
 
 
 def _choose(
@@ -104,27 +118,26 @@ def _choose(
     points = candidates_for(settings, swept.curves, choosing.aim.target)
     starts = starts_for(points, rankings, settings.objective)
     if before is not None:
-        starts = [before, *starts[:1]]
+        starts = [before]
     used = {np.sort(one.kept).tobytes() for one in starts}
     others = [start_of([point], rankings) for point in points]
     others = [one for one in others if np.sort(one.kept).tobytes() not in used]
     return choosing.choose(starts, others)
 
 
-def _losses_of(trials: Trials, chosen: Chosen, blocks: Blocks, budget: int) -> Losses | None:
+def _losses_of(trials: Trials, chosen: Chosen, paired: bool, budget: int) -> Losses | None:
     """Measure what the decisions of a confirmed policy are worth, on a block of their own."""
     if chosen.tried.confirmation.outcome != "met":
         return None
     settings = trials.evaluations.session.setup.config.settings
-    kept = chosen.tried.candidate.kept
-    fresh = Blocks(
-        trials.evaluations, trials.keys, Phase.LOSS, "losses", trials.part * _PARTS,
-        paired=blocks.paired,
-    )  # fmt: skip
+    kept, stage = chosen.tried.candidate.kept, "losses"
+    blocks = blocks_for(trials, trials.part * TARGET_PARTS, Phase.LOSS, stage)
+    blocks.paired = paired
     reach = _reach(trials, chosen.tried.candidate.identity, kept)
-    return measure_losses(
-        fresh, kept, reach, settings.confirm_episodes, _FOR_LOSSES * budget, settings.confidence
+    work = measure_losses(
+        blocks, kept, reach, settings.confirm_episodes, _FOR_LOSSES * budget, settings.confidence
     )
+    return play_together(trials.evaluations, stage, [work])[0]
 
 
 def _reach(trials: Trials, identity: str, kept: KeyArray) -> FloatArray:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from rpd_core.analysis.suite import concat_episodes
 from rpd_core.chance import Phase
 from rpd_core.config.identity import short_digest
@@ -16,6 +14,7 @@ from rpd_core.play.chunks import Evaluation
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.confirm import BLOCKS, LOOKS
 from rpd_core.pruning.evaluation import Evaluations, ask
+from rpd_core.pruning.twins import ranking_of
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import KeyArray
@@ -84,11 +83,6 @@ class Trials:
             ranking = [ranking_of(kept, self.keys)]
             asked = ask(session, ranking, [(0, len(kept))], phase=Phase.CONFIRM, part=part)
         return dataclasses.replace(asked, test_episodes=BLOCKS[look] * self.episodes, visits=True)
-
-
-def ranking_of(kept: KeyArray, keys: KeyArray) -> KeyArray:
-    """Return states in an order that has the kept ones first: a ranking to be cut after them."""
-    return np.concatenate([kept, np.setdiff1d(keys, kept)])
 
 
 def confirm_name(identity: str, part: int) -> str:

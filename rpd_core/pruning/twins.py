@@ -9,12 +9,14 @@ returns more than its twin, in the mean over all episodes.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from rpd_core.analysis.suite import take_episodes
 from rpd_core.chance import Phase
 from rpd_core.play.chunks import Evaluation
 from rpd_core.play.recipe import Recipe
@@ -23,6 +25,8 @@ from rpd_core.pruning.evaluation import Evaluations, ask
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray, KeyArray
+
+T = TypeVar("T")
 
 CONTROLS = 4
 """Twins of a look in which no action differs: they must equal their episodes."""
@@ -38,8 +42,42 @@ class Played:
     """What the set of episodes is called."""
     asked: Evaluation
     episodes: Episodes
-    visits: Visits | None
-    """Who visited what, where that was asked for."""
+    visits: Visits
+    """Who visited what."""
+
+
+Questions = Mapping[str, Evaluation]
+"""Evaluations that are to be played, by name."""
+Answers = Mapping[str, Episodes]
+"""Their episodes."""
+Asking = Generator[Questions, Answers, T]
+"""Work that asks for episodes as it goes; several can be played in the same batches."""
+
+
+def play_together(evaluations: Evaluations, stage: str, works: Sequence[Asking[T]]) -> list[T]:
+    """Play what several works ask for, question by question, and return what they end with.
+
+    What each asks for does not depend on the others, so that the same work has the same end alone.
+    """
+    ends: dict[int, T] = {}
+    asked: dict[int, Questions] = {}
+
+    def go_on(place: int, answers: Answers | None) -> None:
+        try:
+            work = works[place]
+            asked[place] = next(work) if answers is None else work.send(answers)
+        except StopIteration as end:
+            asked.pop(place, None)
+            ends[place] = end.value
+
+    for place in range(len(works)):
+        go_on(place, None)
+    while asked:
+        questions = {name: one for some in asked.values() for name, one in some.items()}
+        played = evaluations.play(stage, questions)
+        for place, some in list(asked.items()):
+            go_on(place, {name: played[name] for name in some})
+    return [ends[place] for place in range(len(works))]
 
 
 @dataclass
@@ -52,32 +90,39 @@ class Blocks:
     phase: Phase = Phase.MINIMISE
     stage: str = "minimising"
     used: int = 0
-    """Blocks that were used; the next one is the part of this number."""
-    steps: int = 0
-    """Steps of all episodes that were played; stored ones count, too."""
-    episodes: int = 0
-    """Their number."""
+    """The last block that was used; the next one is the part of the next number."""
     recipe: Recipe | None = None
     """What is played, if not what the run plays."""
     variant: str = ""
     """What tells it apart then."""
     paired: bool = True
     """Whether twins share the identity of their episodes."""
+    count: int = 0
+    """Blocks that were used."""
+    steps: int = 0
+    """Steps of all episodes that were played; stored ones count, too."""
+    episodes: int = 0
+    """Their number."""
     broken: int = 0
     """Twins that differ from their episodes though no action does."""
 
-    def play(self, kept: KeyArray, count: int, visits: bool = False) -> Played:
-        """Play a pruned policy on the next block of episodes."""
-        self.used += 1
-        asked = self._ask(kept, count, visits)
-        name = f"{self.stage}-{self.used}"
-        episodes = self._played(name, asked)
-        found = self.evaluations.visits(name, 0, count - 1) if visits else None
-        return Played(name, asked, episodes, found)
+    def play(self, kept: KeyArray, count: int) -> Asking[Played]:
+        """Play a pruned policy on the next block of episodes, and tell who visits what."""
+        name = self._next_block()
+        asked = self._ask([kept], count, visits=True)
+        episodes = yield from self._played(name, asked)
+        return Played(name, asked, episodes, self.evaluations.visits(name, 0, count - 1))
+
+    def play_each(self, sets: Sequence[KeyArray], count: int) -> Asking[list[Episodes]]:
+        """Play several pruned policies on the next block of episodes, all on the same ones."""
+        asked = self._ask(sets, count, visits=False)
+        episodes = yield from self._played(self._next_block(), asked)
+        rows = [np.arange(count) + place * count for place in range(len(sets))]
+        return [take_episodes(episodes, one) for one in rows]
 
     def play_twins(
         self, block: Played, units: IntArray, chosen: IntArray, removed: IntArray
-    ) -> Episodes:
+    ) -> Asking[Episodes]:
         """Play some episodes of a block again, each without one unit of states."""
         asked = dataclasses.replace(
             block.asked,
@@ -87,28 +132,33 @@ class Blocks:
             removed=tuple(removed.tolist()),
             visits=False,
         )
-        return self._played(f"{self.stage}-{self.used}-twins", asked)
+        return (yield from self._played(f"{block.name}-twins", asked))
 
-    def _ask(self, kept: KeyArray, count: int, visits: bool) -> Evaluation:
+    def _next_block(self) -> str:
+        self.used, self.count = self.used + 1, self.count + 1
+        return f"{self.stage}-{self.used}"
+
+    def _ask(self, sets: Sequence[KeyArray], count: int, visits: bool) -> Evaluation:
         session = self.evaluations.session
-        others = np.setdiff1d(self.keys, kept) if self._elsewhere else self.keys[:0]
-        ranking = np.concatenate([kept, others])
-        asked = ask(session, [ranking], [(0, len(kept))], phase=self.phase, part=self.used)
+        others = session.setup.config.settings.unvisited == "policy"
+        rankings = [ranking_of(kept, self.keys) if others else kept for kept in sets]
+        points = [(place, len(kept)) for place, kept in enumerate(sets)]
+        asked = ask(session, rankings, points, phase=self.phase, part=self.used)
         recipe = asked.recipe if self.recipe is None else self.recipe
         return dataclasses.replace(
             asked, test_episodes=count, visits=visits, recipe=recipe, variant=self.variant
         )
 
-    @property
-    def _elsewhere(self) -> bool:
-        """Whether states outside a ranking are treated otherwise than those at its end."""
-        return bool(self.evaluations.session.setup.config.settings.unvisited == "policy")
-
-    def _played(self, name: str, asked: Evaluation) -> Episodes:
-        found = self.evaluations.play(self.stage, {name: asked})[name]
+    def _played(self, name: str, asked: Evaluation) -> Asking[Episodes]:
+        found = (yield {name: asked})[name]
         self.steps += int(found.length.sum())
         self.episodes += len(found)
         return found
+
+
+def ranking_of(kept: KeyArray, keys: KeyArray) -> KeyArray:
+    """Return states in an order that has the kept ones first: a ranking to be cut after them."""
+    return np.concatenate([kept, np.setdiff1d(keys, kept)])
 
 
 @dataclass(frozen=True)
@@ -158,23 +208,23 @@ class Look:
 
 def look_at(
     blocks: Blocks, kept: KeyArray, units: IntArray, count: int, twins: int, most: float = np.inf
-) -> Look:
+) -> Asking[Look]:
     """Play a block of `count` episodes, and of those that visit a unit at most `twins` without it.
 
     Where twins would take more than `most` steps, fewer are played, but one of each unit.
     """
-    block = blocks.play(kept, count, visits=True)
+    block = yield from blocks.play(kept, count)
     episodes, visits = block.episodes, block.visits
-    assert visits is not None
     own = np.flatnonzero(np.isin(visits.key, kept))
     place = np.searchsorted(kept, visits.key[own])
     many = int(units.max(initial=-1)) + 1
     affordable = most / (float(episodes.length.mean()) * max(many, 1))
     twins = max(int(min(twins, affordable)), 1)
     if blocks.paired:
-        losses = _paired_losses(blocks, block, units, _changes(visits, own, units[place]), twins)
+        found = _changes(visits, own, units[place])
+        losses = yield from _paired_losses(blocks, block, units, found, twins)
     else:
-        losses = _unpaired_losses(blocks, block, units, twins)
+        losses = yield from _unpaired_losses(blocks, block, units, twins)
     total = float(episodes.length.sum())
     return Look(
         kept=kept,
@@ -223,7 +273,7 @@ def _changes(visits: Visits, own: IntArray, unit: IntArray) -> _Changes:
 
 def _paired_losses(
     blocks: Blocks, block: Played, units: IntArray, found: _Changes, twins: int
-) -> _Losses:
+) -> Asking[_Losses]:
     """Play episodes again without a unit that they visit; the first ones where there are many."""
     many = int(units.max(initial=-1)) + 1
     changed = np.flatnonzero(found.changed)
@@ -234,7 +284,7 @@ def _paired_losses(
     rows = np.concatenate([chosen, controls])
     if not len(rows):
         return _Losses(np.zeros(many), np.zeros(many), 0)
-    played = blocks.play_twins(block, units, found.episode[rows], found.unit[rows])
+    played = yield from blocks.play_twins(block, units, found.episode[rows], found.unit[rows])
     before, after = block.episodes.total_return[found.episode[rows]], played.total_return
     blocks.broken += int((before[len(chosen) :] != after[len(chosen) :]).sum())
     before, after = before[: len(chosen)], after[: len(chosen)]
@@ -264,13 +314,14 @@ def _moments(
     return visiting * mean, np.sqrt(spread + chance)
 
 
-def _unpaired_losses(blocks: Blocks, block: Played, units: IntArray, twins: int) -> _Losses:
+def _unpaired_losses(blocks: Blocks, block: Played, units: IntArray, twins: int) -> Asking[_Losses]:
     """Play fresh episodes without each unit: what they return less is its loss."""
     many, own = int(units.max(initial=-1)) + 1, block.episodes.total_return
     if not many:
         return _Losses(np.zeros(0), np.zeros(0), 0)
     unit = np.repeat(np.arange(many), twins)
-    played = blocks.play_twins(block, units, len(own) + np.arange(len(unit)), unit)
+    fresh = len(own) + np.arange(len(unit))
+    played = yield from blocks.play_twins(block, units, fresh, unit)
     returns = played.total_return.reshape(many, twins)
     variance = returns.var(axis=1) / max(twins - 1, 1) + own.var() / max(len(own) - 1, 1)
     return _Losses(own.mean() - returns.mean(axis=1), np.sqrt(variance), len(unit))

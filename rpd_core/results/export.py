@@ -24,7 +24,7 @@ from rpd_core.config.resolve import Setup
 from rpd_core.errors import ConfigError
 from rpd_core.play.prepare import fitted_fields
 from rpd_core.play.recipe import Recipe, recipe_of
-from rpd_core.pruning.trials import ranking_of
+from rpd_core.pruning.twins import ranking_of
 from rpd_core.results.kept import KeptStates, all_keys
 from rpd_core.store.codec import to_plain
 from rpd_core.store.files import write_whole
