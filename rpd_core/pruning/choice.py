@@ -34,7 +34,7 @@ _LANES = 512
 """Lanes that blocks of some hundred episodes fill; more would be idle."""
 _RACE = 0.5
 """Part of the budget that is spent on finding the best starts."""
-_FINISHERS = 2
+_FINISHERS = 1
 """Starts that are minimised to the end; others only where none of these is confirmed."""
 _WAYS = 2
 """Policies along a way that are tried, where its last one is not confirmed."""
@@ -83,6 +83,16 @@ class Start:
     """The rankings that they are of."""
     kept: KeyArray
     """By rank, most important first; of several rankings, each state at its best one."""
+
+
+def start_union(starts: Sequence[Start]) -> Start:
+    """Return the states of several starts, each at its best rank."""
+    ranks = np.concatenate([np.arange(len(one.kept)) for one in starts] or [np.arange(0)])
+    joined = np.concatenate([one.kept for one in starts] or [np.zeros(0, dtype=np.uint64)])
+    joined = joined[np.argsort(ranks, kind="stable")]
+    _, first = np.unique(joined, return_index=True)
+    names = dict.fromkeys(name for one in starts for name in one.name.split(" + "))
+    return Start(" + ".join(names), joined[np.sort(first)])
 
 
 def candidates_for(
@@ -161,12 +171,9 @@ def _best_of_each(points: Sequence[PrunedPoint], objective: str) -> list[PrunedP
 
 def start_of(points: Sequence[PrunedPoint], rankings: Mapping[str, Ranking]) -> Start:
     """Return the states of some candidates, each at its best rank."""
-    names = list(dict.fromkeys(one.measure for one in points))
-    keys = [rankings[one.measure].ranked_keys[: one.kept] for one in points]
-    ranks = np.concatenate([np.arange(len(one)) for one in keys])
-    joined = np.concatenate(keys)[np.argsort(ranks, kind="stable")]
-    _, first = np.unique(joined, return_index=True)
-    return Start(" + ".join(names), joined[np.sort(first)])
+    return start_union(
+        [Start(one.measure, rankings[one.measure].ranked_keys[: one.kept]) for one in points]
+    )
 
 
 @dataclass
@@ -239,16 +246,15 @@ class Choosing:
         episodes = self.settings.confirm_episodes
         pace = Pace(max(3 * episodes // 4, 2), max(9 * episodes // 4, 2), 30)
         room = self.left / max(len(runners), 1)
-        ways = play_together(
+        return play_together(
             self.trials.evaluations,
             STAGE,
-            [minimise(one.blocks, one.by_rank, self.aim, pace, room) for one in runners],
+            [
+                minimise(one.blocks, one.start.kept, self.aim, pace, room, one.way.path)
+                for one in runners
+                if one.way is not None
+            ],
         )
-        return [
-            dataclasses.replace(way, path=(*one.way.path[:-1], *way.path))
-            for one, way in zip(runners, ways, strict=True)
-            if one.way is not None
-        ]
 
     def _more_blocks(self) -> Blocks:
         """Return blocks of episodes that no other start uses."""
@@ -296,12 +302,6 @@ class _Runner:
         """The smallest policy of its way that is known."""
         assert self.way is not None
         return self.way.last
-
-    @property
-    def by_rank(self) -> KeyArray:
-        """The kept states of that policy, by rank."""
-        kept = np.isin(self.start.kept, self.last.kept)
-        return self.start.kept[kept]
 
 
 def blocks_for(

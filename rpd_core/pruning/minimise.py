@@ -8,6 +8,7 @@ Where there are many decisions, neighbours in rank are dropped together first.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 
 MOST_UNITS = 300
 """Units of a look; more decisions than this are given to the default in blocks by rank."""
-SLACK_USED = 0.8
+SLACK_USED = 0.5
 """Part of what may still be lost that one round of dropping uses."""
-CUTS = 4
+CUTS = 2
 """Smaller policies that are checked together: with all that the slack allows gone, half of it..."""
 _TWINS = 12
 """Twins of a look at most, in units of its episodes."""
@@ -100,13 +101,18 @@ class Aim:
     objective: str
     """`states`, `steps` or `both`."""
 
-    def weights(self, look: Look) -> FloatArray:
-        """Return what dropping each unit saves."""
+    def weights(self, look: Look) -> Iterator[FloatArray]:
+        """Yield what dropping each unit saves: by the steps it takes, and by those that twins save.
+
+        The first sees what is heavy now, the second what is heavy without it.
+        """
         states = np.bincount(look.units, look.visited, len(look.loss)) / self.states
-        steps = look.unit_steps
         if self.objective == "states":
-            return states
-        return steps + (states if self.objective == "both" else 1e-3 * states)
+            yield states
+            return
+        less = states if self.objective == "both" else 1e-3 * states
+        yield look.unit_steps + less
+        yield np.maximum(look.saved + less, 0.1 * less)
 
     def size(self, step: Step) -> tuple[float, float]:
         """Return what is made small, and what decides between equals."""
@@ -117,27 +123,38 @@ class Aim:
 
 
 def minimise(
-    blocks: Blocks, start: KeyArray, aim: Aim, pace: Pace, budget: float = np.inf
+    blocks: Blocks,
+    start: KeyArray,
+    aim: Aim,
+    pace: Pace,
+    budget: float = np.inf,
+    before: Sequence[Step] = (),
 ) -> Asking[Way]:
     """Drop decisions of a pruned policy, as long as the target is met and steps are left.
 
     `start` are its kept states by rank, most important first. A start that misses the target is
-    returned as it is: it cannot be saved by dropping.
+    returned as it is: it cannot be saved by dropping. `before` is the way so far, if it goes on.
     """
-    return _Descent(blocks, start, aim, pace, budget).go()
+    return _Descent(blocks, start, aim, pace, budget, before).go()
 
 
 class _Descent:
     """Minimising in the course of being played."""
 
     def __init__(
-        self, blocks: Blocks, start: KeyArray, aim: Aim, pace: Pace, budget: float
+        self,
+        blocks: Blocks,
+        start: KeyArray,
+        aim: Aim,
+        pace: Pace,
+        budget: float,
+        before: Sequence[Step],
     ) -> None:
         self.blocks, self.aim, self.pace = blocks, aim, pace
         self.end = blocks.steps + budget
         self.rank = {int(key): place for place, key in enumerate(start.tolist())}
-        self.path: list[KeyArray] = [np.sort(start)]
-        self.seen: dict[bytes, Step] = {}
+        self.path: list[KeyArray] = [one.kept for one in before] or [np.sort(start)]
+        self.seen = {one.kept.tobytes(): one for one in before}
         self.count, self.limit, self.backs = pace.episodes, _NO_LIMIT, 0
 
     def go(self) -> Asking[Way]:
@@ -209,41 +226,54 @@ class _Descent:
         self.seen[kept.tobytes()] = replace(before, kept=kept)
 
     def _drop(self, look: Look, slack: float) -> Asking[bool]:
-        """Drop what the slack allows, or as large a part of it as fresh episodes bear out."""
-        order, many = self._order(look, slack)
-        many = min(many, self.limit)
-        if many > 1:
-            cuts = [order[: many >> halved] for halved in range(CUTS) if many >> halved]
-        else:
-            cuts = [order[place : place + 1] for place in range(min(len(order), CUTS))]
-            cuts = [one for one in cuts if look.loss[one[0]] <= slack]
+        """Drop what the slack allows, or the part of it that fresh episodes bear out.
+
+        Of several ways to drop that meet the target, the one that leaves the smallest is taken.
+        """
+        cuts = self._cuts(look, slack)
         if not cuts or not self._affords(len(cuts) * self.count):
             return False
         sets = [look.kept[look.visited & ~np.isin(look.units, gone)] for gone in cuts]
         played = yield from self.blocks.play_each(sets, self.count)
-        for gone, kept, episodes in zip(cuts, sets, played, strict=True):
-            step = step_of(kept, episodes)
-            if step.return_mean >= self.aim.target:
-                self.seen[kept.tobytes()] = step
-                self.path.append(kept)
-                self.limit = 2 * len(gone) if len(gone) < many else _NO_LIMIT
-                return True
-        self.limit = max(len(cuts[-1]) // 2, 1)
-        return len(cuts[-1]) > 1  # look again, and drop less
+        tried = [step_of(kept, episodes) for kept, episodes in zip(sets, played, strict=True)]
+        present = self.aim.size(self.seen[self.path[-1].tobytes()])
+        enough = [one for one in tried if one.return_mean >= self.aim.target]
+        best = min(enough, key=self.aim.size, default=None)
+        most, least = (choose(map(len, cuts)) for choose in (max, min))
+        if best is None or self.aim.size(best) >= present:
+            self.limit = max(least // 2, 1)
+            return most > 1  # look again, and drop less
+        self.seen[best.kept.tobytes()] = best
+        self.path.append(best.kept)
+        dropped = len(look.kept) - len(best.kept)
+        self.limit = 2 * dropped if dropped < most else _NO_LIMIT
+        return True
 
-    def _order(self, look: Look, slack: float) -> tuple[IntArray, int]:
-        """Return units, what can go first in front, and how many of them the slack allows."""
-        cost = np.maximum(look.loss + look.error, 0.0)
-        rate = cost / np.maximum(self.aim.weights(look), 1e-12)
-        order = np.lexsort((np.arange(len(rate)), rate))
-        order = order[look.unit_visited[order]]
-        lost = np.cumsum(np.maximum(look.loss[order], 0.0))
-        many = int((lost <= SLACK_USED * slack).sum())
-        return order, many
+    def _cuts(self, look: Look, slack: float) -> list[IntArray]:
+        """Return units that may be dropped together, several ways."""
+        found: dict[bytes, IntArray] = {}
+        for weights in self.aim.weights(look):
+            order = _order(look, weights)
+            lost = np.cumsum(np.maximum(look.loss[order], 0.0))
+            many = min(int((lost <= SLACK_USED * slack).sum()), self.limit)
+            cuts = [order[: many >> halved] for halved in range(CUTS) if many >> halved]
+            if many <= 1:
+                cuts = [one for one in np.split(order, len(order)) if look.loss[one[0]] <= slack]
+            for one in cuts[: max(CUTS, 2)]:
+                found.setdefault(np.sort(one).tobytes(), one)
+        return list(found.values())
 
     def _way(self, look: Look | None, settled: bool) -> Way:
         steps = tuple(self.seen[kept.tobytes()] for kept in self.path)
         return Way(steps, steps[-1].return_mean >= self.aim.target, look, settled)
+
+
+def _order(look: Look, weights: FloatArray) -> IntArray:
+    """Return the units that are visited, what costs least for what it saves first."""
+    cost = np.maximum(look.loss + look.error, 0.0)
+    rate = cost / np.maximum(weights, 1e-12)
+    order = np.lexsort((np.arange(len(rate)), rate))
+    return np.asarray(order[look.unit_visited[order]])
 
 
 def _is_settled(look: Look, slack: float) -> bool:

@@ -31,6 +31,8 @@ from rpd_core.pruning.twins import Blocks, play_together
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray, KeyArray
 
+SPARE = 0.5
+"""Part of what may be lost that a start does not lose: dropping needs something to spend."""
 _LATER = 0.25
 """Part of the steps that targets after the first may take: they go on from its policy."""
 _FOR_LOSSES = 0.25
@@ -116,7 +118,13 @@ def _choose(
     """Choose a policy from the sweep, or from the one of the target before, if that is higher."""
     settings = choosing.settings
     points = candidates_for(settings, swept.curves, choosing.aim.target)
-    starts = starts_for(points, rankings, settings.objective)
+    fraction = choosing.goal.fraction + SPARE * (1 - choosing.goal.fraction)
+    spared = choosing.references.target(fraction)
+    strong = candidates_for(settings, swept.curves, spared)
+    starts = [
+        *starts_for(points, rankings, settings.objective),
+        *starts_for(strong, rankings, settings.objective)[-1:],
+    ]
     if before is not None:
         starts = [before]
     used = {np.sort(one.kept).tobytes() for one in starts}

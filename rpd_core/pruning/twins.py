@@ -185,6 +185,11 @@ class Look:
     """Per unit."""
     error: FloatArray
     """Per unit, the standard error of that."""
+    saved: FloatArray
+    """Per unit, by how much the share of steps that the policy decides falls without it.
+
+    It may rise: without a decision the policy may spend its steps in others.
+    """
     twins: int
     """Twins that were played."""
     correlation: float | None
@@ -237,6 +242,7 @@ def look_at(
         overrides=float(episodes.overrides.sum()) / total,
         loss=losses.mean,
         error=losses.error,
+        saved=losses.saved,
         twins=losses.twins,
         correlation=losses.correlation,
     )
@@ -248,6 +254,7 @@ class _Losses:
 
     mean: FloatArray
     error: FloatArray
+    saved: FloatArray
     twins: int
     correlation: float | None = None
 
@@ -283,7 +290,7 @@ def _paired_losses(
     controls = np.flatnonzero(~found.changed)[:CONTROLS]
     rows = np.concatenate([chosen, controls])
     if not len(rows):
-        return _Losses(np.zeros(many), np.zeros(many), 0)
+        return _Losses(np.zeros(many), np.zeros(many), np.zeros(many), 0)
     played = yield from blocks.play_twins(block, units, found.episode[rows], found.unit[rows])
     before, after = block.episodes.total_return[found.episode[rows]], played.total_return
     blocks.broken += int((before[len(chosen) :] != after[len(chosen) :]).sum())
@@ -291,9 +298,28 @@ def _paired_losses(
     correlation = _correlation(before, after)
     if blocks.broken or (correlation is not None and correlation <= 0):
         blocks.paired = False  # from the next look on: pairing adds noise, or pairs nothing
-    visiting = count / len(block.episodes)
-    mean, error = _moments(before - after, found.unit[chosen], visiting, len(block.episodes))
-    return _Losses(mean, error, len(rows), correlation)
+    own = take_episodes(block.episodes, found.episode[chosen])
+    twin = take_episodes(played, np.arange(len(chosen)))
+    unit, visiting = found.unit[chosen], count / len(block.episodes)
+    mean, error = _moments(before - after, unit, visiting, len(block.episodes))
+    saved = _saved_steps(block.episodes, own, twin, unit, visiting)
+    return _Losses(mean, error, saved, len(rows), correlation)
+
+
+def _saved_steps(
+    block: Episodes, own: Episodes, twins: Episodes, unit: IntArray, visiting: FloatArray
+) -> FloatArray:
+    """Return by how much the share of the policy's steps falls without each unit.
+
+    `own` are the episodes of the twins, row by row; those that do not change stay as they are.
+    """
+    many, length = len(visiting), float(block.length.mean())
+    share = float(block.policy_steps.sum() / block.length.sum())
+    per_twin = visiting / np.maximum(np.bincount(unit, minlength=many), 1)
+    fewer = np.bincount(unit, own.policy_steps - twins.policy_steps, many) * per_twin
+    shorter = np.bincount(unit, own.length - twins.length, many) * per_twin
+    rest = np.maximum(length - shorter, 1.0)
+    return np.asarray(share - (share * length - fewer) / rest)
 
 
 def _moments(
@@ -318,13 +344,17 @@ def _unpaired_losses(blocks: Blocks, block: Played, units: IntArray, twins: int)
     """Play fresh episodes without each unit: what they return less is its loss."""
     many, own = int(units.max(initial=-1)) + 1, block.episodes.total_return
     if not many:
-        return _Losses(np.zeros(0), np.zeros(0), 0)
+        return _Losses(np.zeros(0), np.zeros(0), np.zeros(0), 0)
     unit = np.repeat(np.arange(many), twins)
     fresh = len(own) + np.arange(len(unit))
     played = yield from blocks.play_twins(block, units, fresh, unit)
     returns = played.total_return.reshape(many, twins)
     variance = returns.var(axis=1) / max(twins - 1, 1) + own.var() / max(len(own) - 1, 1)
-    return _Losses(own.mean() - returns.mean(axis=1), np.sqrt(variance), len(unit))
+    steps = played.policy_steps.reshape(many, twins).sum(axis=1)
+    shares = steps / played.length.reshape(many, twins).sum(axis=1)
+    whole = float(block.episodes.policy_steps.sum() / block.episodes.length.sum())
+    loss = own.mean() - returns.mean(axis=1)
+    return _Losses(loss, np.sqrt(variance), whole - shares, len(unit))
 
 
 def _correlation(before: FloatArray, after: FloatArray) -> float | None:
