@@ -93,36 +93,41 @@ def usual_actions(states: States) -> FloatArray:
     return np.asarray(states.action_sum / states.visits[:, None])
 
 
-def in_rules(asked: Evaluation, states: States) -> Evaluation:
-    """Describe the episodes of a pruned policy with rules in place of the policy.
+@dataclass(frozen=True)
+class RulesAlone:
+    """A pruned policy as rules alone, and what it did."""
 
-    `states` has what the policy chose, best in the pruned policy's own episodes: a kept state that
-    is not among them is left to the default action.
-    """
-    ranking, kept = asked.points[0]
-    mine = np.isin(states.key, asked.rankings[ranking][:kept])
-    keys, actions = states.key[mine], usual_actions(states)[mine]
-    rules = StateActions(
-        asked.recipe.abstraction, tuple(keys.tolist()), tuple(map(tuple, actions.tolist()))
-    )
-    return replace(
-        asked,
-        recipe=replace(asked.recipe, policy=rules),
-        rankings=(keys,),
-        points=((0, len(keys)),),
-        unranked_kept=False,
-        visits=False,
-        variant=short_digest(["rules", rules.actions]),
-    )
+    rules: StateActions
+    episodes: Episodes
 
 
 def measure_rules_alone(
     evaluations: Evaluations, asked: Mapping[str, Evaluation], states: States
-) -> Episodes:
-    """Play episodes of a pruned policy again with rules in place of the policy; return them all.
+) -> RulesAlone:
+    """Play episodes of a pruned policy again with rules in place of the policy.
 
-    `asked` are sets of its episodes by name, in order.
+    `asked` are sets of its episodes by name, in order. `states` has what the policy chose, best in
+    other episodes of the pruned policy: a kept state that is not among them is left to the default
+    action.
     """
-    rules = {f"rules-{name}": in_rules(one, states) for name, one in asked.items()}
-    played = evaluations.play("as rules alone", rules)
-    return concat_episodes(list(played.values()))
+    first = next(iter(asked.values()))
+    ranking, kept = first.points[0]
+    mine = np.isin(states.key, first.rankings[ranking][:kept])
+    actions = tuple(map(tuple, usual_actions(states)[mine].tolist()))
+    rules = StateActions(first.recipe.abstraction, tuple(states.key[mine].tolist()), actions)
+    alone = {f"rules-{name}": _in_place(one, rules) for name, one in asked.items()}
+    played = evaluations.play("as rules alone", alone)
+    return RulesAlone(rules, concat_episodes(list(played.values())))
+
+
+def _in_place(asked: Evaluation, rules: StateActions) -> Evaluation:
+    """Describe the episodes of a pruned policy with rules in place of the policy."""
+    return replace(
+        asked,
+        recipe=replace(asked.recipe, policy=rules),
+        rankings=(np.array(rules.keys, dtype=np.uint64),),
+        points=((0, len(rules.keys)),),
+        unranked_kept=False,
+        visits=False,
+        variant=short_digest(["rules", rules.actions]),
+    )

@@ -15,11 +15,11 @@ from stores import corridor, session_at
 
 from rpd_core.chance import Phase
 from rpd_core.config.settings import Request
-from rpd_core.play.chunks import Evaluation, EvaluationChunk, perform_evaluations
+from rpd_core.play.chunks import Evaluation
 from rpd_core.play.recipe import Recipe
 from rpd_core.plugin.protocols import Choice, Facts, Policy, PolicyInput, States
 from rpd_core.pruning.evaluation import Evaluations, ask
-from rpd_core.pruning.rules_alone import in_rules, measure_rules_alone, usual_actions
+from rpd_core.pruning.rules_alone import measure_rules_alone, usual_actions
 
 
 def table(keys: Any, **columns: Any) -> States:
@@ -57,7 +57,7 @@ def test_a_policy_of_one_action_per_state_is_its_rules(tmp_path: Path) -> None:
         for part, name in enumerate(("one", "two"))
     }
     played = evaluations.play("confirmation", looks)
-    alone = measure_rules_alone(evaluations, looks, evaluations.states("one"))
+    alone = measure_rules_alone(evaluations, looks, evaluations.states("one")).episodes
     pruned = np.concatenate([played[name].total_return for name in looks])
     assert alone.total_return.tolist() == pruned.tolist()
     assert alone.policy_steps.tolist() == [*played["one"].policy_steps, *played["two"].policy_steps]
@@ -71,8 +71,8 @@ def test_a_kept_state_without_a_known_action_and_unknown_states_act_by_default(
     keys = worlds.corridor_keys()
     whole = confirming(session, keys, 40, unranked=True)
     known = [0, 1, 3, 5, 7, 10, 12]  # not 2, from which everything goes on
-    rules = in_rules(whole, table(np.sort(keys[known]), choices=np.tile([0, 1], (len(known), 1))))
-    alone = Evaluations(session).play("rules", {"rules": rules})["rules"]
+    states = table(np.sort(keys[known]), choices=np.tile([0, 1], (len(known), 1)))
+    alone = measure_rules_alone(Evaluations(session), {"whole": whole}, states).episodes
     mutated = np.ones((2, worlds.STATES), dtype=bool)
     mutated[:, known] = False
     returns, _ = worlds.play_fates(mutated, np.arange(2))
@@ -100,7 +100,7 @@ def test_actions_relative_to_mirrored_states_are_mapped_back(tmp_path: Path) -> 
     assert (states.choices[:, 1] == 0).all(), "always under, never away"
     asked = {"pruned": confirming(session, states.key, 32)}
     pruned = evaluations.play("confirmation", asked)["pruned"]
-    alone = measure_rules_alone(evaluations, asked, states)
+    alone = measure_rules_alone(evaluations, asked, states).episodes
     assert alone.total_return.tolist() == pruned.total_return.tolist()
     assert pruned.total_return.mean() > 100
 
@@ -130,17 +130,20 @@ def test_a_state_with_two_actions_is_not_its_rule(tmp_path: Path) -> None:
     own = evaluations.play("whole", {"whole": whole})["whole"]
     states = evaluations.states("whole")
     asked = replace(whole, rankings=(states.key,), points=((0, len(states)),))
-    alone = measure_rules_alone(evaluations, {"all": asked}, states)
+    alone = measure_rules_alone(evaluations, {"all": asked}, states).episodes
     assert own.total_return.tolist() == [2.5] * 10
     assert alone.total_return.tolist() == [3.5] * 10, "where places are even it mostly goes"
 
 
-def test_discrete_actions_are_counted_from_where_their_space_begins() -> None:
-    line = Line(spaces.Discrete(3, start=5))
+def test_discrete_actions_are_counted_from_where_their_space_begins(tmp_path: Path) -> None:
+    session = session_at(tmp_path, corridor())
+    line = Line(spaces.Discrete(3, start=5), truncate_at=3)
     recipe = Recipe(line, Does(always(6)), Cell(), Gives(always(5)), 4, 3)
-    whole = Evaluation(recipe, 0, Phase.CONFIRM, 0, (np.zeros(0, np.uint64),), ((0, 0),), True, 2)
-    seen = perform_evaluations([EvaluationChunk(replace(whole, visits=True), 0, 1)]).chunks[0]
-    assert seen.states is not None
-    asked = replace(whole, rankings=(seen.states.key,), points=((0, len(seen.states)),))
-    alone = perform_evaluations([EvaluationChunk(in_rules(asked, seen.states), 0, 1)]).chunks[0]
-    assert alone.episodes.total_return.tolist() == [18.0, 18.0]
+    nothing = np.zeros(0, dtype=np.uint64)
+    whole = replace(confirming(session, nothing, 2, True), recipe=recipe, variant="line")
+    evaluations = Evaluations(session)
+    evaluations.play("whole", {"whole": whole})
+    states = evaluations.states("whole")
+    asked = replace(whole, rankings=(states.key,), points=((0, len(states)),))
+    alone = measure_rules_alone(evaluations, {"all": asked}, states).episodes
+    assert alone.total_return.tolist() == [18.0, 18.0]
