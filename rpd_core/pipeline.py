@@ -30,10 +30,11 @@ from rpd_core.play.chunks import SuiteChunk
 from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Task, WorkItem
 from rpd_core.pruning.evaluation import Evaluations
+from rpd_core.pruning.imitation import measure_imitation
 from rpd_core.pruning.references import References, measure_references
 from rpd_core.pruning.smallest import Smallest, find_smallest
 from rpd_core.pruning.sweep import Sweep, sweep
-from rpd_core.results.kept import KeptStates, write_kept
+from rpd_core.results.kept import KeptRule, KeptStates, write_kept
 from rpd_core.results.records import SuiteFacts, Summary
 from rpd_core.results.summary import Told, suite_facts, summarise
 from rpd_core.results.tables import ranking_table
@@ -61,9 +62,11 @@ def run(session: Session, name: str | None = None, grow: bool = True) -> Summary
         budget = int(analysis.episodes.length.sum()) + swept.steps
     smallest = find_smallest(evaluations, analysis.rankings, swept, references, budget)
     directory, settings = session.directory, session.setup.config.settings
+    targets = {fraction: references.target(fraction) for fraction in settings.target}
     told = Told(
-        analysis, references, swept, evaluations, stored_reach(directory), directory.names()
-    )
+        analysis, references, swept, evaluations, stored_reach(directory), directory.names(),
+        measure_imitation(evaluations, targets),
+    )  # fmt: skip
     with session.stage("ranking"):
         recurrence = Recurrence(
             analysis, session.setup.measures[settings.list_by], settings.evidence
@@ -262,6 +265,9 @@ def _store_kept(
             path = () if way is None else tuple(tuple(step.kept.tolist()) for step in way.path)
             keys, part = tuple(one.kept.tolist()), chosen.tried.part
             kept = KeptStates(fraction, one.measure, one.identity, keys, part, path)
+            if found.alone is not None:
+                rules = found.alone.rules
+                kept = replace(kept, rules=tuple(map(KeptRule, rules.keys, rules.actions)))
             write_kept(directory, name, kept)
 
 

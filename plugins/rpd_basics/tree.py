@@ -11,11 +11,12 @@ import numpy as np
 
 from rpd_basics.batches import Array, Batch, as_vectors, check_finite, rows_of, width
 from rpd_basics.entry_names import check_names, names_in
+from rpd_basics.tree_boxes import leaf_boxes
 from rpd_basics.tree_choice import Judge, choose_leaves
 from rpd_basics.tree_growth import LADDER, Actions, grow, ranks_of, stored_nodes
 from rpd_basics.tree_nodes import MOST_LEAVES, Nodes, Walk, rules
 from rpd_core.errors import FitError, SpecError
-from rpd_core.plugin.protocols import FitSample, learned
+from rpd_core.plugin.protocols import Bound, FitSample, learned
 
 _ROWS = 100_000
 """Steps that a tree is grown on at most."""
@@ -113,6 +114,14 @@ class Tree:
             what = f"is fitted to shape ({self.length},)" if self.length else "is not fitted"
             raise FitError(f"tree {what} and got vectors of shape ({rows.shape[1]},)")
         return self._walk(rows)[:, None]
+
+    def bounds(self, value: Array) -> tuple[Bound, ...]:
+        """Return what the tree asks on the way to a leaf."""
+        box = leaf_boxes(self._nodes)[int(value[0])]
+        return tuple(
+            Bound(self.names[entry] if self.names else f"x{entry}", (entry,), *ends)
+            for entry, ends in box.items()
+        )
 
     def show(self, value: Array) -> str:
         """Return the rule of a leaf and how much of what the policy does there is one action."""

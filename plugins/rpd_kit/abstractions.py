@@ -13,11 +13,13 @@ from rpd_core.chance import Draws, canonical
 from rpd_core.config.identity import stored_fields
 from rpd_core.errors import ComponentError, FitError, one_line
 from rpd_core.play.actions import random_actions
+from rpd_core.play.decision_tree import flat_rows
 from rpd_core.play.entry_names import observed_entries, relation_of
 from rpd_core.play.prepare import restore_fitted
 from rpd_core.plugin.blame import a_kind
 from rpd_core.plugin.chain import Chain, opened
-from rpd_core.plugin.protocols import Abstraction, FitSample
+from rpd_core.plugin.protocols import Abstraction, Bound, FitSample
+from rpd_core.plugin.protocols.optional import TellsBounds
 from rpd_kit.faults import (
     Faulty,
     attempt,
@@ -54,6 +56,7 @@ def _check_in(abstraction: Abstraction, scene: Scene) -> Iterator[str]:
     shown = values(given)
     yield from _check_relations(at_work, given, scene)
     yield from _check_show(fitted, shown)
+    yield from _check_bounds(fitted, shown, given)
     yield from _check_draw(fitted, shown)
     yield from _check_names(fitted, shown, scene)
 
@@ -176,6 +179,30 @@ def _check_show(fitted: Any, values: Array) -> Iterator[str]:
         if texts.setdefault(shown, value.tobytes()) != value.tobytes():
             yield f"its show() gives {shown!r:.60} for different values"
             return
+
+
+def _check_bounds(fitted: Any, values: Array, given: Rows) -> Iterator[str]:
+    """Check that the bounds of a state hold where it is seen, and nowhere else."""
+    if not isinstance(fitted, TellsBounds):
+        return
+    rows = flat_rows(given.values).astype(np.float64)
+    for value in values:
+        try:
+            inside = np.all([_lies_in(one, rows) for one in fitted.bounds(value)], axis=0)
+        except Exception as error:
+            yield f"its bounds() raised {one_line(error)}"
+            return
+        if (inside != (values == value).reshape(len(values), -1).all(axis=1)).any():
+            yield "its bounds() hold in other states, or not in their own"
+            return
+
+
+def _lies_in(bound: Bound, rows: Array) -> Array:
+    numbers = rows[:, bound.entries[0]]
+    if len(bound.entries) == 2:
+        numbers = np.arctan2(rows[:, bound.entries[1]], numbers)
+    numbers = numbers * bound.factor
+    return np.asarray((numbers >= bound.low) & (numbers < bound.high))
 
 
 def _check_names(fitted: Any, values: Array, scene: Scene) -> Iterator[str]:

@@ -27,7 +27,11 @@ def prune_command(
     work: Work,
     analysis: options.NewAnalysisName = None,
     export: Annotated[
-        Path | None, typer.Option("--export", help="Write the chosen pruned policy to this file.")
+        Path | None,
+        typer.Option(
+            "--export",
+            help="Write the smallest policy: a .zip to load, or its rules alone as .json or .py.",
+        ),
     ] = None,
     fraction: Annotated[
         float | None, options.number_option("--fraction", "Which of the targets is exported.")
@@ -39,6 +43,7 @@ def prune_command(
     finish = options.taken_finish(settings)
     work.check(options.given(settings))
     from rpd_core.results.export import export_pruned
+    from rpd_core.results.rule_export import RULE_FORMATS, export_rules
     from rpd_core.store.directory import RunDirectory
 
     run = shared.chosen_run(run)
@@ -54,13 +59,17 @@ def prune_command(
         raise ConfigError(f"cannot export to {str(export)!r}: there is no folder {export.parent}")
     wanted = {"analysis": analysis, "finish": finish}
     finished, made = asked_again(run, options.given(settings), work, wanted)
+    alone = export is not None and export.suffix in RULE_FORMATS
     if export is not None:
-        certificate = export_pruned(finished, export, fraction)
+        write = export_rules if alone else export_pruned
+        promise = str(write(finished, export, fraction))
     show_answer(finished, as_json, made=tuple(made.values()))
-    if export is not None:
+    if export is not None and alone:
+        shared.errors().print(f"rpd: wrote {export}: {promise}", markup=False)
+    elif export is not None:
         chosen = finished.policy(fraction)
         kept = "" if chosen is None else f"the policy in {counted(chosen.kept, 'state')}, "
-        shared.errors().print(f"rpd: wrote {export}: {kept}{certificate}", markup=False)
+        shared.errors().print(f"rpd: wrote {export}: {kept}{promise}", markup=False)
         shared.errors().print(f"rpd: use it: --policy pruned:{export}", markup=False)
 
 

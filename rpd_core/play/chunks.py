@@ -116,6 +116,8 @@ class Evaluation:
         """Return who acts in an episode."""
         if self.phase is Phase.REFERENCE:
             return "random play, which gives the reference (--reference does without)"
+        if self.phase is Phase.IMITATE:
+            return "a decision tree in place of the policy"
         ranking, kept = self.points[index // self.test_episodes]
         states = len(self.rankings[ranking])
         if kept == states and self.unranked_kept:

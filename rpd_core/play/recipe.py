@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -94,6 +94,17 @@ def policy_alone(environment: Environment, policy: PolicyLoader, lanes: int) -> 
     """Return a recipe for playing a policy as it is."""
     return Recipe(
         environment, policy, OneState(), _NoDefault(), lanes, environment.task().max_steps
+    )
+
+
+def in_place_of(recipe: Recipe, policy: PolicyLoader, lanes: int) -> Recipe:
+    """Return a recipe in which another policy plays alone, in at most so many lanes."""
+    return replace(
+        recipe,
+        policy=policy,
+        abstraction=OneState(),
+        default_action=_NoDefault(),
+        lanes=min(lanes, recipe.lanes),
     )
 
 

@@ -24,6 +24,7 @@ from rpd_core.pruning.confirm import Goal
 from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.pruning.losses import Losses, measure_losses
 from rpd_core.pruning.references import References
+from rpd_core.pruning.rules_alone import RulesAlone, measure_rules_alone
 from rpd_core.pruning.sweep import Sweep
 from rpd_core.pruning.trials import Trials, confirm_name
 from rpd_core.pruning.twins import Blocks, play_together
@@ -48,6 +49,8 @@ class Smallest:
     """None: it is not confirmed."""
     minimised: Effort
     """What minimising took."""
+    alone: RulesAlone | None
+    """As rules alone, on the confirming episodes; None likewise."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,8 @@ def find_smallest(
         if chosen is not None:
             effort = _effort(choosing.blocks, allowed)
             losses = _losses_of(trials, chosen, effort.paired, allowed)
-            found[fraction] = Smallest(chosen, losses, effort)
+            alone = _as_rules(trials, chosen, losses)
+            found[fraction] = Smallest(chosen, losses, effort, alone)
             before = Start("smaller target", chosen.tried.candidate.kept)
     return found
 
@@ -146,6 +150,15 @@ def _losses_of(trials: Trials, chosen: Chosen, paired: bool, budget: int) -> Los
         blocks, kept, reach, settings.confirm_episodes, _FOR_LOSSES * budget, settings.confidence
     )
     return play_together(trials.evaluations, stage, [work])[0]
+
+
+def _as_rules(trials: Trials, chosen: Chosen, losses: Losses | None) -> RulesAlone | None:
+    """Play a confirmed policy as rules alone, each as the policy acts in the losses' episodes."""
+    if losses is None:
+        return None
+    asked = trials.asked(chosen.tried.candidate, chosen.tried.confirmation.looks - 1)
+    evaluations = trials.evaluations
+    return measure_rules_alone(evaluations, asked, evaluations.states(losses.block))
 
 
 def _reach(trials: Trials, identity: str, kept: KeyArray) -> FloatArray:

@@ -61,11 +61,9 @@ class Trials:
 
     def confirming(self, candidate: Candidate, look: int) -> tuple[Episodes, Episodes]:
         """Play a candidate and the original on fresh episodes, all up to the given look."""
-        asked: dict[str, Evaluation] = {}
+        asked = self.asked(candidate, look)
         for each in range(look + 1):
-            part = self.first_part + each
-            asked[confirm_name(candidate.identity, part)] = self._ask(candidate.kept, each)
-            asked[confirm_name("original", part)] = self._ask(None, each)
+            asked[confirm_name("original", self.first_part + each)] = self._ask(None, each)
         played = self.evaluations.play("confirmation", asked)
 
         def joined(name: str) -> Episodes:
@@ -73,6 +71,15 @@ class Trials:
             return concat_episodes([played[confirm_name(name, part)] for part in parts])
 
         return joined(candidate.identity), joined("original")
+
+    def asked(self, candidate: Candidate, look: int) -> dict[str, Evaluation]:
+        """Describe the fresh episodes of a candidate, all up to the given look, by name."""
+        return {
+            confirm_name(candidate.identity, self.first_part + each): self._ask(
+                candidate.kept, each
+            )
+            for each in range(look + 1)
+        }
 
     def _ask(self, kept: KeyArray | None, look: int) -> Evaluation:
         """Describe the fresh episodes that a look adds; None: of the policy as it is."""

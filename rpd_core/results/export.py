@@ -26,6 +26,7 @@ from rpd_core.play.prepare import fitted_fields
 from rpd_core.play.recipe import Recipe, recipe_of
 from rpd_core.pruning.twins import ranking_of
 from rpd_core.results.kept import KeptStates, all_keys
+from rpd_core.results.rule_export import opened_facts
 from rpd_core.store.codec import to_plain
 from rpd_core.store.files import write_whole
 
@@ -55,13 +56,34 @@ class Certificate:
     """Fresh episodes behind them."""
     calls_saved: float
     """Share of steps at which the original policy need not be asked."""
+    overrides: float | None = None
+    """Share of steps at which it decides and differs from the default action."""
+    overrides_whole: float | None = None
+    """The same of the original policy."""
+    pass_rate: float | None = None
+    """Share of its episodes that pass the condition."""
+    pass_rate_whole: float | None = None
+    """The same of the original policy."""
+    worst_tenth: float | None = None
+    """Mean return of the worst tenth of its episodes."""
+    first: str = ""
+    """What the default action does at the first step of an episode, where that is fixed."""
 
     def __str__(self) -> str:
-        return (
+        text = (
             f"mean return at least {self.return_bound:.4g} with {self.confidence:.0%} confidence "
             f"({self.episodes} fresh episodes); the policy need not be asked at "
             f"{self.calls_saved:.0%} of the steps"
         )
+        if self.overrides is not None and self.overrides_whole is not None:
+            text += f" and overrides the default at {self.overrides:.0%} of them"
+            text += f" (the whole policy at {self.overrides_whole:.0%})"
+        if self.pass_rate is not None and self.pass_rate_whole is not None:
+            text += f"; {self.pass_rate:.0%} of the episodes pass the condition"
+            text += f" (of the whole policy's {self.pass_rate_whole:.0%})"
+        if self.worst_tenth is not None:
+            text += f"; the worst tenth returns {self.worst_tenth:.4g}"
+        return text + (f"; the default begins with {self.first}" if self.first else "")
 
 
 def export_pruned(run: Run, path: Path, fraction: float | None = None) -> Certificate:
@@ -78,6 +100,7 @@ def export_pruned(run: Run, path: Path, fraction: float | None = None) -> Certif
         )
     if run.setup is None:
         raise ConfigError("a run that was only opened for reading has no policy to export")
+    _, first = opened_facts(run.setup)
     certificate = Certificate(
         fraction,
         chosen.return_bound,
@@ -85,6 +108,12 @@ def export_pruned(run: Run, path: Path, fraction: float | None = None) -> Certif
         chosen.confidence,
         chosen.episodes,
         chosen.calls_saved,
+        chosen.overrides,
+        chosen.overrides_whole,
+        chosen.pass_rate,
+        chosen.pass_rate_whole,
+        chosen.worst_tenth,
+        "" if first is None else first.name,
     )
     about = {
         **_components(run.setup),

@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class KeptRule:
+    """A kept state with its one action."""
+
+    key: int
+    action: tuple[float, ...]
+    """Its numbers; a discrete one counts from 0, relative to the state where these are related."""
+
+
+@dataclass(frozen=True)
 class KeptStates:
     """The states in which a chosen pruned policy keeps the policy."""
 
@@ -31,6 +40,8 @@ class KeptStates:
     """Which of the sets of fresh episodes it was confirmed on."""
     path: tuple[tuple[int, ...], ...] = ()
     """The kept states of each policy that minimising went through, as in the front."""
+    rules: tuple[KeptRule, ...] = ()
+    """What each does as rules alone, in the order of the keys; not those that were never seen."""
 
     @property
     def array(self) -> KeyArray:

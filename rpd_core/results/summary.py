@@ -33,6 +33,7 @@ from rpd_core.pruning.curves import (
     reaching,
 )
 from rpd_core.pruning.evaluation import Evaluations
+from rpd_core.pruning.imitation import Imitation
 from rpd_core.pruning.references import References, target_return
 from rpd_core.pruning.smallest import Smallest
 from rpd_core.pruning.sweep import Sweep
@@ -218,16 +219,26 @@ def policy_of(found: Smallest | None, told: Told, first: bool) -> Policy | None:
         pass_rate=told.pass_rate(episodes),
         pass_rate_whole=told.pass_rate(original),
         worst_tenth=_worst_tenth(returns),
-        rules_alone=None,
+        rules_alone=_rules_alone(found),
         coverage=float(episodes.info[RANKED_STEPS].sum() / episodes.length.sum()),
         tries=len(chosen.failed) + 1,
         calls_saved=1 - steps,
         failed=tuple(_failed(one) for one in chosen.failed),
-        baselines=told.baselines(told.references.target(chosen.fraction)),
+        baselines=told.baselines(chosen.fraction),
         front=_front(chosen, told),
         minimising=_minimising(found),
         decisions=() if first else told.decisions(found),
     )
+
+
+def _rules_alone(found: Smallest) -> float | None:
+    """Return the share of the return that a policy keeps as rules alone, on the same episodes."""
+    if found.alone is None:
+        return None
+    played = found.chosen.tried.confirmation.played
+    original = float(found.chosen.tried.original.total_return.mean())
+    earned = float(found.alone.episodes.total_return.mean())
+    return (earned - played.reference) / (original - played.reference)
 
 
 @dataclass(frozen=True)
@@ -240,6 +251,8 @@ class Told:
     evaluations: Evaluations
     reach: Reach
     names: Names
+    imitations: Mapping[float, Imitation]
+    """The smallest tree that plays alone, for each target."""
 
     @property
     def states(self) -> int:
@@ -250,9 +263,9 @@ class Told:
         """Return the share of episodes that pass the condition."""
         return float(weigh(self.analysis.condition, episodes).mean())
 
-    def baselines(self, target: float) -> Baselines:
-        """Return what other choices of states need for a target."""
-        curves = dict(self.swept.curves)
+    def baselines(self, fraction: float) -> Baselines:
+        """Return what else would do for a target."""
+        target, curves = self.references.target(fraction), dict(self.swept.curves)
         curves["random"] = mean_curve("random", self.swept.random_curves)
 
         def of(name: str) -> Baseline | None:
@@ -265,7 +278,16 @@ class Told:
                 best.kept, best.states, best.steps, best.overrides, share, best.episodes
             )
 
-        return Baselines(of("random"), of("differ"), of("default-gap"), None)
+        tree = self.imitations[fraction]
+        return Baselines(
+            of("random"), of("differ"), of("default-gap"), self._tree(tree), tree.reason
+        )
+
+    def _tree(self, found: Imitation) -> Baseline | None:
+        if found.leaves is None or found.return_mean is None:
+            return None
+        share = self.references.share(found.return_mean)
+        return Baseline(found.leaves, None, None, None, share, found.episodes)
 
     def decisions(self, found: Smallest | None) -> tuple[Decision, ...]:
         """Return the decisions of a smallest policy, by loss; none where it is not confirmed."""

@@ -243,6 +243,8 @@ class Provenance:
     """Told once if other versions play than before."""
     known: dict[str, Origin] = field(default_factory=dict)
     """Origins that were met, by their text."""
+    noted: set[str] = field(default_factory=set)
+    """Changes of versions that were told."""
 
     def check(self, origin: Origin) -> None:
         """Refuse a part whose components come from another distribution than those before it."""
@@ -251,11 +253,12 @@ class Provenance:
             return
         for first in list(self.known.values())[:1]:
             _refuse_other_distribution(first, origin)
-            changes = version_changes(first, origin)
-            if changes:
+            changes = "; ".join(version_changes(first, origin))
+            if changes and changes not in self.noted:
+                self.noted.add(changes)
                 self.note(
                     f"this run continues under other versions than it began with "
-                    f"({'; '.join(changes)}): results may differ between its parts"
+                    f"({changes}): results may differ between its parts"
                 )
         self.known[text] = origin
 

@@ -203,6 +203,16 @@ class ShowsAllAlike(NeedsRam):
         return f"{len(value)} bytes"
 
 
+class BoundsAll(NeedsRam):
+    def bounds(self, value):
+        return ()
+
+
+class BoundsNothing(NeedsRam):
+    def bounds(self, value):
+        return value.lost
+
+
 class RelatesTooFar(NeedsRam):
     def name_relations(self, count):
         return tuple(f"turn {turn}" for turn in range(count))
@@ -265,6 +275,8 @@ ABSTRACTIONS = [
     (ShowsNumbers(), "has a show() that does not give text"),
     (ShowRaises(), "its show() raised"),
     (ShowsAllAlike(), "its show() gives '128 bytes' for different values"),
+    (BoundsAll(), "its bounds() hold in other states, or not in their own"),
+    (BoundsNothing(), "its bounds() raised AttributeError"),
     (RelatesTooFar(), "its relate_actions() must return one number from 0 to"),
     (DrawsGrey(), "has a draw() that gives uint8 (1, 128), where a picture is uint8 (height, "),
     (DrawsFractions(), "has a draw() that gives float64 (4, 4, 3), where a picture is uint8"),

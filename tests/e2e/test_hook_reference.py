@@ -29,6 +29,7 @@ RECORDS = (
     rpd_core.StepResult,
     rpd_core.PolicyInput,
     rpd_core.Choice,
+    rpd_core.Bound,
     rpd_core.Entry,
     rpd_core.FitSample,
     rpd_core.Moment,

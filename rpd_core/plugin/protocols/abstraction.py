@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -18,10 +19,11 @@ class Abstraction(Protocol):
 
     The values are truth values, integers or floats, of one dtype and shape for the whole run; row
     i depends on row i of the input alone. Optional: `needs`, the views it wants; `show`, `draw`
-    (`ShowsValues`, `DrawsValues`); `name_entries` (`NamesEntries`); `relate_actions`
-    (`RelatesActions`), for those that join mirror images; `open` (`OpensForFacts`), for those that
-    load a model or check the environment; `fit` (`LearnsFromSteps`), for those that must first
-    learn something; `grow` (`LearnsByPlaying`), for those that try out what they learn.
+    (`ShowsValues`, `DrawsValues`); `bounds` (`TellsBounds`); `name_entries` (`NamesEntries`);
+    `relate_actions` (`RelatesActions`), for those that join mirror images; `open`
+    (`OpensForFacts`), for those that load a model or check the environment; `fit`
+    (`LearnsFromSteps`), for those that must first learn something; `grow` (`LearnsByPlaying`), for
+    those that try out what they learn.
     """
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
@@ -51,6 +53,23 @@ class Entry:
     angle_of: tuple[str, ...] = ()
     """Names of two entries that are the cosine and the sine of this angle, which is no entry
     itself; its values are radians in (-pi, pi]."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a state asks of one number: that it lies between two others."""
+
+    name: str
+    """What the number is called."""
+    entries: tuple[int, ...]
+    """The entry of an observation that it is, parts joined in the order of their names; or two:
+    it is the angle in radians whose cosine and sine they are."""
+    low: float = -math.inf
+    """It is at least this."""
+    high: float = math.inf
+    """And below this."""
+    factor: float = 1.0
+    """What it is multiplied by before that."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols.abstraction import Entry, FitSample, Ground
+    from rpd_core.plugin.protocols.abstraction import Bound, Entry, FitSample, Ground
     from rpd_core.plugin.protocols.arrays import Array, Batch
     from rpd_core.plugin.protocols.environment import Facts
     from rpd_core.plugin.protocols.panel import PanelView, Scene
@@ -29,6 +29,14 @@ class ShowsValues(Protocol):
 
     def show(self, value: Array) -> str:
         """Return one abstract state in words, on one line; different values differ."""
+
+
+@runtime_checkable
+class TellsBounds(Protocol):
+    """An abstraction of observations whose states are boxes, so that they can be exported."""
+
+    def bounds(self, value: Array) -> tuple[Bound, ...]:
+        """Return all that one abstract state asks, and no observation of another one meets."""
 
 
 @runtime_checkable
