@@ -244,7 +244,7 @@ class Choosing:
     def _to_the_end(self, runners: Sequence[_Runner]) -> list[Way]:
         """Minimise what the race left, looking closely; each way goes on from there."""
         episodes = self.settings.confirm_episodes
-        pace = Pace(max(3 * episodes // 4, 2), max(9 * episodes // 4, 2), 30)
+        pace = Pace(max(3 * episodes // 4, 2), max(3 * episodes // 2, 2), 30)
         room = self.left / max(len(runners), 1)
         return play_together(
             self.trials.evaluations,

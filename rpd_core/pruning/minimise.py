@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MOST_UNITS = 300
 """Units of a look; more decisions than this are given to the default in blocks by rank."""
-SLACK_USED = 0.5
+SLACK_USED = 0.3
 """Part of what may still be lost that one round of dropping uses."""
 CUTS = 2
 """Smaller policies that are checked together: with all that the slack allows gone, half of it..."""
@@ -168,7 +168,8 @@ class _Descent:
                     self._replace(look.kept[look.visited])
                 found = yield from self._drop(look, slack)
                 settled = not found and _is_settled(look, slack)
-            if not (found or self._closer() or (slack < 0 and self._back())):
+            going = found or (not settled and (self._closer() or (slack < 0 and self._back())))
+            if not going:
                 return self._way(look, settled)
             if not self._affords(2 * self.count):
                 return self._way(look, False)
