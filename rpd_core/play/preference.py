@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from gymnasium.spaces import Discrete
 
-from rpd_core.plugin.protocols import Choice
+from rpd_core.errors import FitError
+from rpd_core.plugin.protocols import POLICY_ACTION, POLICY_GAP, POLICY_VIEWS, Choice
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, FloatArray
@@ -19,6 +21,54 @@ _TINY = 1e-9
 """Smaller probabilities count as this: an action that is never taken is not infinitely worse."""
 _MOST = 1000.0
 """A difference of log densities beyond this counts as this, for the same reason."""
+
+
+def of_environment(needs: Iterable[str]) -> tuple[str, ...]:
+    """Return the views that an environment is to offer, each once."""
+    return tuple(name for name in dict.fromkeys(needs) if name not in POLICY_VIEWS)
+
+
+@dataclass
+class PolicyViews:
+    """What an abstraction needs to know of the policy, which is then asked before it."""
+
+    needs: tuple[str, ...]
+    """All that the abstraction needs."""
+    space: Any
+    """Of the actions."""
+    unit: str = ""
+    """What the gap is measured in, once the policy was asked."""
+
+    def __bool__(self) -> bool:
+        return not {*POLICY_VIEWS}.isdisjoint(self.needs)
+
+    def __call__(self, choice: Choice, default: Array) -> dict[str, Array]:
+        """Return the views; refuse a policy that keeps back what is needed."""
+        found = {POLICY_ACTION: choice.actions} if POLICY_ACTION in self.needs else {}
+        if POLICY_GAP in self.needs:
+            self.unit = gap_unit(choice, self.space)
+            gap = default_gap(choice, default, self.space)
+            if gap is None:
+                raise FitError(
+                    "the abstraction needs how much the policy prefers its actions, and the policy "
+                    "offers neither action values nor probabilities: choose another --abstraction"
+                )
+            found[POLICY_GAP] = gap
+        return found
+
+
+class _UnknownState:
+    """Stands for draws keyed by the state where there is none yet."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise FitError(
+            "the default action draws by the state, and the abstraction makes states of how much "
+            "the policy prefers its action to the default's, which is circular: choose another "
+            "--default-action, such as repeat, or another --abstraction"
+        )
+
+
+UNKNOWN_STATE: Any = _UnknownState()
 
 
 def gap_unit(choice: Choice, space: object) -> str:
