@@ -63,6 +63,10 @@ class EvidenceError(RpdError):
     """The episodes cannot answer the question, for example because all of them passed."""
 
 
+class NotOfferedError(EvidenceError):
+    """The policy does not offer what a measure needs."""
+
+
 class ExecutionError(RpdError):
     """Work was lost more often than it may be retried."""
 

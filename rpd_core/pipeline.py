@@ -23,7 +23,7 @@ from rpd_core.analysis.spectrum import tally
 from rpd_core.analysis.suite import StoredEpisodes, stored_reach
 from rpd_core.chance import Phase
 from rpd_core.config.part_range import PartRange
-from rpd_core.config.settings import Values
+from rpd_core.config.settings import STANDARD_MEASURES, Values
 from rpd_core.execute.items import run_items
 from rpd_core.play import prepare
 from rpd_core.play.chunks import SuiteChunk
@@ -56,6 +56,8 @@ def run(session: Session, name: str | None = None, grow: bool = True) -> Summary
     prepare_run(session)
     evaluations = Evaluations(session)
     analysis, references = rank_suite(session, evaluations, grow)
+    for why in analysis.left_out.values():
+        session.note(f"{why.partition(': ')[0]}: it is left out")
     swept = sweep(evaluations, analysis.rankings, references)
     budget = session.setup.config.settings.minimise_steps
     if budget is None:
@@ -130,7 +132,7 @@ def _analyse_suite(session: Session, grow: bool) -> Analysis:
     with session.stage("ranking"):
         return analyse(
             session.directory, setup.condition, settings.condition, setup.measures,
-            settings.episodes,
+            settings.episodes, {*STANDARD_MEASURES} - {settings.headline, settings.list_by},
         )  # fmt: skip
 
 
@@ -225,7 +227,7 @@ def analysis_name(session: Session) -> str:
 def _usual_settings(task: Task) -> Values:
     """Return the analysis settings that a task's user gets without asking."""
     from rpd_core.config.configuration import plain
-    from rpd_core.config.settings import ASKED, STANDARD_MEASURES, Settings, recommended
+    from rpd_core.config.settings import ASKED, Settings, recommended
 
     usual = Settings(**{**recommended(task, Settings()), "measures": STANDARD_MEASURES})
     return plain(usual.of_scope(*ASKED))

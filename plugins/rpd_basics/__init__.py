@@ -20,6 +20,7 @@ def rpd_abstractions() -> list[Component]:
         Safe("clusters", "rpd_basics.clusters:Clusters", "Nearest of some learned centres"),
         Safe("auto", "rpd_basics.auto:Auto", "A resolution chosen for this policy"),
         Safe("tree", "rpd_basics.tree:Tree", "Rules that tell what the policy does"),
+        Safe("preference", "rpd_basics.preference:Preference", "How much it prefers its action"),
         Safe("view", "rpd_basics.abstractions:View", "An extra view: view:screen"),
         Safe("grey", "rpd_basics.images:Grey", "Pictures without their colours"),
         Safe("crop", "rpd_basics.images:Crop", "A part of pictures: crop:34+194+0+160"),

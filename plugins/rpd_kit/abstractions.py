@@ -18,7 +18,14 @@ from rpd_core.play.entry_names import observed_entries, relation_of
 from rpd_core.play.prepare import restore_fitted
 from rpd_core.plugin.blame import a_kind
 from rpd_core.plugin.chain import Chain, opened
-from rpd_core.plugin.protocols import Abstraction, Bound, FitSample
+from rpd_core.plugin.protocols import (
+    POLICY_ACTION,
+    POLICY_GAP,
+    POLICY_VIEWS,
+    Abstraction,
+    Bound,
+    FitSample,
+)
 from rpd_core.plugin.protocols.optional import TellsBounds
 from rpd_kit.faults import (
     Faulty,
@@ -27,7 +34,7 @@ from rpd_kit.faults import (
     check_pickling,
     require_views,
 )
-from rpd_kit.scenes import LANES, NEIGHBOURS, Rows, Scene
+from rpd_kit.scenes import LANES, NEIGHBOURS, Rows, Scene, WithPolicy
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array
@@ -38,11 +45,11 @@ FIT_EPISODES, FIT_STEPS = 6, 3
 
 def check_abstraction(abstraction: Abstraction, scenes: Sequence[Scene]) -> Iterator[str]:
     """Check an abstraction on observations and views of every scene that it fits."""
-    return check_in_scenes(lambda scene: _check_in(abstraction, scene), scenes)
+    return check_in_scenes(lambda scene: _check_in(abstraction, WithPolicy(scene)), scenes)
 
 
 def _check_in(abstraction: Abstraction, scene: Scene) -> Iterator[str]:
-    needs = require_views(abstraction, scene)
+    needs = require_views(abstraction, scene, POLICY_VIEWS)
     fitted = abstraction
     if hasattr(abstraction, "fit"):
         sample = _fit_sample(scene, needs)
@@ -69,15 +76,19 @@ def _fit_sample(scene: Scene, needs: tuple[str, ...]) -> FitSample:
     count = FIT_EPISODES * FIT_STEPS
     rows = scene.rows(count, 3, needs)
     draws = Draws(np.arange(count, dtype=np.uint64), np.zeros(count))
+    actions = rows.views.get(POLICY_ACTION)
+    if actions is None:
+        actions = random_actions(scene.facts.action_space, draws)
     return FitSample(
         values=rows.values,
         views=rows.views,
         episodes=np.repeat(np.arange(FIT_EPISODES), FIT_STEPS),
-        actions=random_actions(scene.facts.action_space, draws),
+        actions=actions,
         facts=scene.facts,
         seed=5,
         planned_episodes=1000,
         mutation_rate=0.2,
+        gap_unit="log odds" if POLICY_GAP in needs else "",
     )
 
 

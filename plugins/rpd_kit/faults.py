@@ -91,13 +91,18 @@ def _unchecked(refusals: list[str]) -> Unchecked:
 _MISSING = "needs the view"
 
 
-def require_views(component: object, scene: Scene) -> tuple[str, ...]:
-    """Return the views that a component needs; one that the scene lacks counts as a refusal."""
+def require_views(
+    component: object, scene: Scene, offered: tuple[str, ...] = ()
+) -> tuple[str, ...]:
+    """Return the views that a component needs; one that the scene lacks counts as a refusal.
+
+    `offered` are those that come from elsewhere.
+    """
     stated = getattr(component, "needs", ())
     if isinstance(stated, str) or not all(isinstance(name, str) for name in stated):
         raise Faulty(f"its needs must be a tuple of names, got {stated!r}")
     for name in needs_of(component):
-        if name not in scene.facts.views:
+        if name not in (*scene.facts.views, *offered):
             raise Refused(f"it {_MISSING} {name!r}")
     return needs_of(component)
 

@@ -82,6 +82,7 @@ def sample_suite(states: int = 40, episodes: int = 200, seed: int = 0) -> Suite:
             **dict.fromkeys(_MOMENTS, np.zeros((states, 0))),
             value_gap=np.ones(states),
             entropy=np.ones(states),
+            default_gap=np.ones(states),
         ),
     )
 

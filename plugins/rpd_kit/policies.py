@@ -102,6 +102,12 @@ def _check_offers(choice: Choice) -> Iterator[str]:
         sums = np.asarray(choice.probabilities).sum(axis=1)
         if not np.allclose(sums, 1.0, atol=1e-4):
             yield "gave probabilities that do not add up to 1"
+    if choice.log_probability is not None:
+        with attempt("its log_probability()"):
+            found = np.asarray(choice.log_probability(choice.actions))
+        if found.shape != (LANES,) or found.dtype.kind != "f":
+            shown = f"{found.dtype} {found.shape} for {LANES} lanes"
+            yield f"has a log_probability() that gives {shown}"
 
 
 def _check_rows(decide: _Decide, scene: Scene, needs: tuple[str, ...]) -> Iterator[str]:

@@ -13,7 +13,8 @@ from gymnasium import spaces
 
 from rpd_core.chance import Draws
 from rpd_core.play.actions import random_actions
-from rpd_core.plugin.protocols import Environment, Facts, Opening
+from rpd_core.play.preference import of_environment
+from rpd_core.plugin.protocols import POLICY_ACTION, POLICY_GAP, Environment, Facts, Opening
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, Batch, Lanes
@@ -82,6 +83,28 @@ class Scene(Protocol):
 
     def rows(self, count: int, seed: int, views: tuple[str, ...]) -> Rows:
         """Return observations and these views, no others, of some steps."""
+
+
+@dataclass(frozen=True)
+class WithPolicy:
+    """A scene in which a policy was asked, for abstractions that need what it offers."""
+
+    scene: Scene
+
+    @property
+    def facts(self) -> Facts:
+        """Return what the environment states."""
+        return self.scene.facts
+
+    def rows(self, count: int, seed: int, views: tuple[str, ...]) -> Rows:
+        """Return steps of the scene, and actions and preferences drawn for them."""
+        own = self.scene.rows(count, seed, of_environment(views))
+        draws = Draws(np.arange(count, dtype=np.uint64), np.full(count, seed))
+        asked = {
+            POLICY_ACTION: random_actions(self.facts.action_space, draws),
+            POLICY_GAP: draws.split(1).normal()[:, 0],
+        }
+        return Rows(own.values, {**own.views, **{one: asked[one] for one in views if one in asked}})
 
 
 # -------------------------------------------------------------------- imagined

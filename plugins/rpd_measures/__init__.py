@@ -18,6 +18,11 @@ def rpd_measures() -> list[Component]:
         Safe("freqvis", "rpd_measures.baselines:FreqVis", "Baseline: how often visited"),
         Safe("random", "rpd_measures.baselines:Random", "Baseline: a random order"),
         Safe("differ", "rpd_measures.baselines:Differ", "Baseline: how often the default differs"),
+        Safe(
+            "default-gap",
+            "rpd_measures.inside:DefaultGap",
+            "Baseline: preference over the default",
+        ),
         Safe("effect", "rpd_measures.effects:Effect", "Difference of risks, lower bound"),
         Safe("impact", "rpd_measures.effects:Impact", "Effect times chance of visit, lower bound"),
         Safe("effect-return", "rpd_measures.returns:EffectReturn", "Loss of return, lower bound"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rpd_core.errors import EvidenceError
+from rpd_core.errors import NotOfferedError
 from rpd_core.plugin.protocols import Evidence
 from rpd_measures.formula import FloatArray, ratio
 from rpd_measures.inputs import needed
@@ -34,12 +34,26 @@ class Entropy:
         return 0.0 - _mean("entropy", "action probabilities", states.entropy, states.visits)
 
 
+@dataclass(frozen=True)
+class DefaultGap:
+    """How much the policy prefers its own action to the default's, mean over visits.
+
+    By its own account: the difference of their values, else of their log probabilities, else of
+    their log densities.
+    """
+
+    def __call__(self, evidence: Evidence) -> FloatArray:
+        states = needed("default-gap", "states", evidence.states)
+        offer = "action values, probabilities or a log density"
+        return _mean("default-gap", offer, states.default_gap, states.visits)
+
+
 def _mean(measure: str, offer: str, total: FloatArray, visits: np.ndarray) -> FloatArray:
     """Return sums over visits as means; refuse those that the policy did not offer."""
     lacking = int(np.isnan(total).sum())
     if lacking:
         where = "in this suite" if lacking == len(total) else f"in {lacking} of the states"
-        raise EvidenceError(
+        raise NotOfferedError(
             f"measure {measure!r} needs {offer}, which the policy does not offer {where}: "
             "use another measure, such as 'effect' or 'differ', or a policy that offers them"
         )

@@ -20,8 +20,12 @@ _COLOURS = (
     "#5c7f00", "#c23b3b",
 )  # fmt: skip
 """Of the measures; told apart by people who do not see all colours, on light and on dark."""
-_BASELINE_COLOURS = {"random": "#808080", "freqvis": "#8a7a55", "differ": "#5b8a8a"}
-DASHES = {"random": (6, 4), "freqvis": (2, 3), "differ": (9, 3, 2, 3)}
+_BASELINE_COLOURS = {
+    "random": "#808080", "freqvis": "#8a7a55", "differ": "#5b8a8a", "default-gap": "#7a6f9b",
+}  # fmt: skip
+DASHES = {
+    "random": (6, 4), "freqvis": (2, 3), "differ": (9, 3, 2, 3), "default-gap": (9, 3),
+}  # fmt: skip
 _WIDTH, _HEIGHT = 460, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 20, 10, 40
 _BAR = 120

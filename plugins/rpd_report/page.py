@@ -42,7 +42,7 @@ from rpd_report.validation import Validation, read_validation
 FILE = "report.html"
 LARGEST = 5_000_000
 """Bytes of a page that can still be mailed."""
-_BASELINES = ("freqvis", "differ")
+_BASELINES = ("freqvis", "differ", "default-gap")
 """Rankings that know nothing of outcomes."""
 _STATIC = 25
 """Rows that stand in the page before any script runs."""

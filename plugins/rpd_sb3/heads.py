@@ -7,7 +7,7 @@ the draws come from the loop and from nowhere else.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +19,7 @@ from stable_baselines3.common.policies import BaseModel
 from rpd_core.errors import EpisodeError, FitError
 from rpd_core.plugin.protocols import PolicyInput
 from rpd_sb3.building import Model
+from rpd_sb3.density import GaussianDensity
 from rpd_sb3.noise import ExplorationNoise
 
 Array = NDArray[Any]
@@ -37,6 +38,8 @@ class Output:
     action_values: Array | None = None
     probabilities: Array | None = None
     memory: Any = None
+    log_probability: GaussianDensity | None = None
+    """Of raw actions."""
 
 
 class Head(Protocol):
@@ -142,13 +145,16 @@ class _SquashedHead:
 
     def __call__(self, observations: Tensors, seen: PolicyInput, memory: Any) -> Output:
         mean, log_std, extra = self.actor.get_action_dist_params(observations)
+        density = None
+        if not self.actor.use_sde:
+            density = GaussianDensity(mean, log_std.exp(), squashed=True)
         if self.noise is not None:
             shift, memory = self.noise(extra["latent_sde"], seen, memory)
             mean = mean + shift
         elif not self.deterministic:
             mean = mean + log_std.exp() * normal(seen, mean.shape[1])
         mean = finite(mean, "actions")
-        return Output(torch.tanh(mean).numpy(), memory=memory)
+        return Output(torch.tanh(mean).numpy(), memory=memory, log_probability=density)
 
 
 @dataclass
@@ -180,7 +186,7 @@ class _RecurrentHead:
         hidden, states = self.policy.lstm_actor(features[None], states)
         latent = self.policy.mlp_extractor.forward_actor(hidden[0])
         chosen = self.chooser(self.policy.action_net(latent), latent, seen, noise)
-        return Output(chosen.actions, None, chosen.probabilities, (states, chosen.memory))
+        return replace(chosen, memory=(states, chosen.memory))
 
 
 def finite(values: torch.Tensor, output: str) -> torch.Tensor:
@@ -287,16 +293,21 @@ class _Gaussian:
     def __init__(self, policy: Any, deterministic: bool) -> None:
         self.policy, self.deterministic = policy, deterministic
         self.squashed = bool(policy.squash_output)
-        state_dependent = getattr(policy, "use_sde", False) and not deterministic
+        explores = bool(getattr(policy, "use_sde", False))
+        state_dependent = explores and not deterministic
         self.noise = ExplorationNoise(policy.action_dist, policy) if state_dependent else None
+        self.plain = not explores and not self.squashed
+        """Whether the deviation is that of the file, for all states alike."""
 
     def __call__(
         self, raw: torch.Tensor, latent: torch.Tensor, seen: PolicyInput, memory: Any
     ) -> Output:
+        density = GaussianDensity(raw, self.policy.log_std.exp()) if self.plain else None
         if self.noise is not None:
             shift, memory = self.noise(latent, seen, memory)
             raw = raw + shift
         elif not self.deterministic:
             raw = raw + self.policy.log_std.exp() * normal(seen, raw.shape[1])
         raw = finite(raw, "actions")
-        return Output((torch.tanh(raw) if self.squashed else raw).numpy(), memory=memory)
+        actions = (torch.tanh(raw) if self.squashed else raw).numpy()
+        return Output(actions, memory=memory, log_probability=density)

@@ -46,7 +46,14 @@ class Sb3Policy:
         observations, frames = self.fitting(seen.observations, seen.starts, frames, seen.views)
         out = self.head(_to_tensors(observations), seen, memory)
         actions = _to_action_space(self.model, out.actions)
-        return Choice(actions, out.action_values, out.probabilities, (frames, out.memory))
+        density = out.log_probability
+        return Choice(
+            actions,
+            out.action_values,
+            out.probabilities,
+            (frames, out.memory),
+            None if density is None else lambda given: density(_to_raw(self.model, given)),
+        )
 
     def describe(self) -> dict[str, str]:
         """Return what a person wants to know about the policy."""
@@ -89,6 +96,15 @@ def _to_action_space(model: Model, actions: Array) -> Array:
     if model.policy.squash_output:
         actions = space.low + 0.5 * (actions + 1.0) * (space.high - space.low)
     return np.clip(actions, space.low, space.high)
+
+
+def _to_raw(model: Model, actions: Array) -> Array:
+    """Bring actions of the model's action space back to what its network gives."""
+    space = model.action_space
+    if not model.policy.squash_output:
+        return actions
+    scaled: Array = 2.0 * (actions - space.low) / (space.high - space.low) - 1.0
+    return scaled
 
 
 def check_actions(facts: Facts, model: Model) -> None:

@@ -173,7 +173,7 @@ def sweep_suite(
     began = time.perf_counter()
     analysis, references = pipeline.rank_suite(session, evaluations, grow=False)
     seconds = time.perf_counter() - began if fresh else None
-    left_out = {}
+    left_out = dict(analysis.left_out)
     for name, measure in (others or {}).items():
         try:
             analysis.rank_by(name, measure)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,14 @@ from rpd_core.analysis.ranking import Ranking, evidence_for, rank
 from rpd_core.analysis.spectrum import Tally, tally
 from rpd_core.analysis.suite import StoredEpisodes
 from rpd_core.config.identity import Json, learned_as_tuples, stored_fields
-from rpd_core.errors import ComponentError, EvidenceError, RpdError, StoreError, one_line
+from rpd_core.errors import (
+    ComponentError,
+    EvidenceError,
+    NotOfferedError,
+    RpdError,
+    StoreError,
+    one_line,
+)
 from rpd_core.plugin.blame import whose
 from rpd_core.plugin.protocols import Condition, Episodes, Measure, Suite
 from rpd_core.plugin.protocols.optional import LearnsFromEpisodes, ShowsCondition
@@ -40,6 +47,8 @@ class Analysis:
     weights: FloatArray
     counted: Tally
     rankings: dict[str, Ranking] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Measures that need what the policy does not offer, and what that is."""
 
     @cached_property
     def suite(self) -> Suite:
@@ -64,10 +73,12 @@ def analyse(
     text: str,
     measures: Mapping[str, Measure],
     first_episodes: int | None = None,
+    spared: Collection[str] = (),
 ) -> Analysis:
     """Weigh the stored episodes, count the spectrum, rank the states by every measure.
 
-    `first_episodes` leaves out those that a suite has grown by since.
+    `first_episodes` leaves out those that a suite has grown by since. The `spared` measures are
+    left out if they need what the policy does not offer.
     """
     stored = StoredEpisodes(directory.suite(), first_episodes)
     episodes = stored.episodes()
@@ -78,7 +89,12 @@ def analyse(
     refuse_one_sided(weights, episodes, words, partial(_remedy, directory, fitted, counted))
     found = Analysis(stored, fitted, words, episodes, weights, counted)
     for name, measure in measures.items():
-        found.rank_by(name, measure)
+        try:
+            found.rank_by(name, measure)
+        except NotOfferedError as error:
+            if name not in spared:
+                raise
+            found.left_out[name] = str(error)
     return found
 
 

@@ -44,10 +44,14 @@ EVIDENCE = 10
 LIST_BY = "impact:shrunken"
 """The measure that the list of decisions is sorted by."""
 STANDARD_MEASURES = (
-    *PORTFOLIO, "freqvis", "differ", "effect", "effect:shrunken", "effect-return:shrunken", LIST_BY,
+    *PORTFOLIO, "freqvis", "differ", "default-gap", "effect", "effect:shrunken",
+    "effect-return:shrunken", LIST_BY,
 )  # fmt: skip
-"""Measures of every run, whatever others are asked for."""
-BASELINES = ("random", "freqvis", "differ")
+"""Measures of every run, whatever others are asked for.
+
+One that needs what the policy does not offer is left out of the run.
+"""
+BASELINES = ("random", "freqvis", "differ", "default-gap")
 """Measures to compare with: they give the pruned policy only where `headline` names them."""
 BEST = "best"
 """As `headline`: whichever measure gives the smallest pruned policy."""

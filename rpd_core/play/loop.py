@@ -28,6 +28,7 @@ from rpd_core.play.actions import (
 from rpd_core.play.entry_names import named_facts
 from rpd_core.play.heartbeat import beat
 from rpd_core.play.info import info_columns, scalar_items
+from rpd_core.play.preference import UNKNOWN_STATE, PolicyViews, of_environment
 from rpd_core.play.recipe import Recipe, check_choice, loaded_policy, opened_default, opened_lanes
 from rpd_core.play.threads import one_numeric_thread
 from rpd_core.plugin.blame import blamed, called
@@ -123,12 +124,13 @@ class Player:
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
         users = (recipe.abstraction, recipe.policy, recipe.default_action)
-        known = tuple(dict.fromkeys(name for user in users for name in needs_of(user)))
+        known = of_environment(name for user in users for name in needs_of(user))
         self.lanes: Lanes = opened_lanes(recipe, known)
         try:
             self.facts: Facts = named_facts(self.lanes.facts, recipe.names)
             self.complaint = action_check(self.facts)
             self.differ = action_difference(self.facts)
+            self.policy_views = PolicyViews(needs_of(recipe.abstraction), self.facts.action_space)
             self.abstraction = opened(recipe.abstraction, self.facts)
             with one_numeric_thread():
                 self.policy = loaded_policy(recipe, self.facts)
@@ -147,7 +149,7 @@ class Player:
     def _wanted_views(self) -> tuple[str, ...]:
         recipe = self.recipe
         users = {
-            "abstraction": needs_of(recipe.abstraction),
+            "abstraction": of_environment(needs_of(recipe.abstraction)),
             "policy": needs_of(self.policy),
             "default action": (*needs_of(recipe.default_action), *needs_of(self.default)),
         }
@@ -280,19 +282,26 @@ class _Batch:
         with self._blame():
             observations = player.lanes.observe()
             views = {name: player.lanes.view(name) for name in player.views}
-        values = canonical(player.abstraction(observations, views))
-        keys = state_keys(values)
-        kept = self.keep(keys, self.position)
         starts = self.number == 0
         choice = self._choose(observations, views, starts)
-        default = self._default(observations, views, starts, keys)
+        default: Array | None = None
+        seen = views
+        if player.policy_views:
+            default = self._default(observations, views, starts, UNKNOWN_STATE)
+            seen = views | player.policy_views(choice, default)
+        values = canonical(player.abstraction(observations, seen))
+        keys = state_keys(values)
+        kept = self.keep(keys, self.position)
+        if default is None:
+            draws = Draws(self.lane_roots[Domain.DEFAULT_STATE], keys)
+            default = self._default(observations, views, starts, draws)
         actions = np.where(_column(kept, choice.actions), choice.actions, default)
         overrides = player.differ(choice.actions, default)
         if self.record is not None:
             self.record(
                 Step(
                     self.active, self.position, self.number, keys, values, kept, choice,
-                    default, actions, overrides, self.total, observations, views,
+                    default, actions, overrides, self.total, observations, seen,
                 )
             )  # fmt: skip
         self.previous = actions
@@ -309,7 +318,7 @@ class _Batch:
         return choice if actions is choice.actions else replace(choice, actions=actions)
 
     def _default(
-        self, observations: Batch, views: dict[str, Array], starts: BoolArray, keys: KeyArray
+        self, observations: Batch, views: dict[str, Array], starts: BoolArray, state_draws: Draws
     ) -> Array:
         moment = Moment(
             observations,
@@ -317,7 +326,7 @@ class _Batch:
             self.previous,
             self.rewards,
             starts,
-            state_draws=Draws(self.lane_roots[Domain.DEFAULT_STATE], keys),
+            state_draws=state_draws,
             step_draws=Draws(self.lane_roots[Domain.DEFAULT_STEP], self.number),
         )
         with blamed("default-action", self.player.recipe.default_action, "the call"):

@@ -230,6 +230,7 @@ def _sampled(
         seed=config.settings.seed,
         planned_episodes=config.settings.episodes,
         mutation_rate=config.settings.mutation_rate,
+        gap_unit=player.policy_views.unit,
     )
 
 

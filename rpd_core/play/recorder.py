@@ -10,6 +10,7 @@ from gymnasium.spaces import Discrete
 from rpd_core.play.deciders import Coin
 from rpd_core.play.entry_names import Relation, relation_of
 from rpd_core.play.loop import Keep, Plan, Player, Step
+from rpd_core.play.preference import default_gap
 from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Recorder:
     """Collects the steps of a chunk; its memory grows with the chunk, not with the suite."""
 
     def __init__(self, action_space: object, relation: Relation | None = None) -> None:
-        self.relation = relation
+        self.space, self.relation = action_space, relation
         self.actions = self.start = 0
         if isinstance(action_space, Discrete):
             self.actions, self.start = int(action_space.n), int(action_space.start)
@@ -97,6 +98,9 @@ class Recorder:
             row["value_gap"] = value_gap(step.choice.action_values)
         if step.choice.probabilities is not None:
             row["entropy"] = entropy(step.choice.probabilities)
+        gap = default_gap(step.choice, step.default, self.space)
+        if gap is not None:
+            row["default_gap"] = gap
         taken = {name: column.take(lanes, axis=0) for name, column in row.items()}
         taken["state"] = self.seen.number(step.keys.take(lanes), step.values, lanes)
         for name, column in taken.items():
@@ -147,6 +151,7 @@ class Recorder:
             **self._moments(state, columns, count),
             "value_gap": _sums(state, columns.get("value_gap"), count),
             "entropy": _sums(state, columns.get("entropy"), count),
+            "default_gap": _sums(state, columns.get("default_gap"), count),
         }
 
     def _choices(self, state: IntArray, actions: Array, count: int) -> IntArray:

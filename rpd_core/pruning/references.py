@@ -11,6 +11,7 @@ import numpy as np
 from rpd_core.chance import Phase
 from rpd_core.errors import EvidenceError
 from rpd_core.play.prepare import RandomPlay
+from rpd_core.play.recipe import OneState
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.evaluation import Evaluations, ask
 from rpd_core.store.session import Session
@@ -62,7 +63,10 @@ def measure_references(session: Session, evaluations: Evaluations) -> References
     }
     given = session.setup.config.settings.reference
     if given is None:
-        random_play = dataclasses.replace(session.recipe, policy=RandomPlay())
+        # its states are of no interest, and it could not say how much it prefers its actions
+        random_play = dataclasses.replace(
+            session.recipe, policy=RandomPlay(), abstraction=OneState()
+        )
         asked["random-play"] = dataclasses.replace(
             asked["original"], recipe=random_play, phase=Phase.REFERENCE
         )

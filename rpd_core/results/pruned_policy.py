@@ -21,6 +21,7 @@ from rpd_core.errors import RpdError, SpecError, counted, one_line
 from rpd_core.execute.files import moved
 from rpd_core.play.actions import first_action, in_every_lane
 from rpd_core.play.deciders import TopStates
+from rpd_core.play.preference import UNKNOWN_STATE, PolicyViews, of_environment
 from rpd_core.play.prepare import restore_fitted
 from rpd_core.plugin.chain import Chain, needs_of, opened
 from rpd_core.plugin.protocols import (
@@ -76,7 +77,7 @@ class PrunedFile:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        return needs_of(self._abstraction(self.about()))
+        return of_environment(needs_of(self._abstraction(self.about())))
 
     def about(self) -> Json:
         """Read what the file says of itself."""
@@ -129,7 +130,8 @@ class PrunedFile:
             abstraction = opened(self._abstraction(about), facts)
         point = np.array([[0, len(kept)]])
         keep = TopStates((ranked,), point, about.get("unvisited") == "policy")
-        return _Pruned(policy, default, abstraction, keep)
+        views = PolicyViews(needs_of(abstraction), facts.action_space)
+        return _Pruned(policy, default, abstraction, keep, views)
 
     def _placed(self, kind: str, place: str, text: str, files: Mapping[str, Path]) -> Any:
         """Return a component that reads the extracted files in place of those it names."""
@@ -206,30 +208,39 @@ class _Pruned:
     default: DefaultActor
     abstraction: Abstraction
     keep: TopStates
+    policy_views: PolicyViews
 
     @property
     def needs(self) -> tuple[str, ...]:
         users = (self.policy, self.default, self.abstraction)
-        return tuple(dict.fromkeys(name for user in users for name in needs_of(user)))
+        return of_environment(name for user in users for name in needs_of(user))
 
     def __call__(self, seen: PolicyInput) -> Choice:
-        keys = state_keys(canonical(self.abstraction(seen.observations, seen.views)))
-        kept = self.keep(keys, np.zeros(len(keys), dtype=np.int64))
         choice = self.policy(seen)
-        default = self.default(
-            Moment(
-                seen.observations,
-                seen.views,
-                seen.previous,
-                seen.rewards,
-                seen.starts,
-                state_draws=Draws(seen.draws.roots, keys).split(1),
-                step_draws=seen.draws.split(2),
-            )
-        )
+        default: Array | None = None
+        views = seen.views
+        if self.policy_views:
+            default = self._default(seen, UNKNOWN_STATE)
+            views = {**views, **self.policy_views(choice, default)}
+        keys = state_keys(canonical(self.abstraction(seen.observations, views)))
+        kept = self.keep(keys, np.zeros(len(keys), dtype=np.int64))
+        if default is None:
+            default = self._default(seen, Draws(seen.draws.roots, keys).split(1))
         actions: Array = np.asarray(choice.actions)
         flags = kept.reshape(kept.shape + (1,) * (actions.ndim - 1))
         return Choice(np.where(flags, actions, default), memory=choice.memory)
+
+    def _default(self, seen: PolicyInput, state_draws: Draws) -> Array:
+        moment = Moment(
+            seen.observations,
+            seen.views,
+            seen.previous,
+            seen.rewards,
+            seen.starts,
+            state_draws=state_draws,
+            step_draws=seen.draws.split(2),
+        )
+        return np.asarray(self.default(moment))
 
     def describe(self) -> dict[str, str]:
         """Return what it is."""

@@ -17,7 +17,7 @@ from rpd_core.store.session import Session
 def analysed(session: Session) -> Analysis:
     setup = session.setup
     text = setup.config.settings.condition
-    found = analyse(session.directory, setup.condition, text, setup.measures)
+    found = analyse(session.directory, setup.condition, text, {})
     keep_condition(session.directory, text, found)
     return found
 

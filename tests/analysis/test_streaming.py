@@ -109,6 +109,7 @@ def synthetic(parts: int) -> Iterator[Suite]:
                 key=keys, value=np.zeros((STATES, 2)), first_episode=np.full(STATES, index[0]),
                 first_step=np.zeros(STATES, dtype=np.int64), visits=np.full(STATES, PER_PART),
                 choices=np.zeros((STATES, 2), dtype=np.int64), value_gap=np.zeros(STATES),
+                default_gap=np.zeros(STATES),
                 entropy=np.zeros(STATES), default_choices=np.zeros((STATES, 2), dtype=np.int64),
                 **dict.fromkeys(MOMENTS, np.zeros((STATES, 0))),
             ),

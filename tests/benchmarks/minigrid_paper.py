@@ -33,7 +33,9 @@ def curves_of(session: Session) -> dict[str, Curve]:
     pipeline.build_parts(session)
     setup = session.setup
     text = setup.config.settings.condition
-    analysis = analyse(session.directory, setup.condition, text, setup.measures)
+    analysis = analyse(
+        session.directory, setup.condition, text, setup.measures, spared=setup.measures
+    )
     states = len(analysis.counted.states)
     cutoffs = [*range(0, states, STATES_AT_A_TIME), states]
     asked = {

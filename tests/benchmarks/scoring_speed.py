@@ -21,7 +21,7 @@ from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
 from rpd_core.plugin.registry import installed
 
 PARTS, EPISODES, VISITS, STATES = 40, 2500, 100, 20_000
-ELSEWHERE = {"value-gap", "entropy", "regression", "python"}
+ELSEWHERE = {"value-gap", "entropy", "default-gap", "regression", "python"}
 """Measures that want a look inside the policy, at single episodes, or a function."""
 
 
@@ -65,6 +65,7 @@ class Drawn:
         return States(
             self.keys[seen], seen[:, None], begun, begun, steps, counts, counts,
             **dict.fromkeys(sums, none), value_gap=unknown, entropy=unknown,
+            default_gap=unknown,
         )  # fmt: skip
 
 

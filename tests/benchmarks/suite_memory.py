@@ -36,7 +36,10 @@ def rank(folder: Path, episodes: int) -> dict[str, int]:
 
     setup = resolve(Request(env="cartpole", episodes=episodes), installed())
     settings = setup.config.settings
-    found = analyse(RunDirectory(folder), setup.condition, settings.condition, setup.measures)
+    found = analyse(
+        RunDirectory(folder), setup.condition, settings.condition, setup.measures,
+        spared=setup.measures,
+    )  # fmt: skip
     cells = vars(found.counted.spectrum).values()
     return {"states": len(found.counted.states), "visits": int(sum(c.sum() for c in cells))}
 

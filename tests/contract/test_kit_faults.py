@@ -11,8 +11,9 @@ import worlds
 from gymnasium import spaces
 
 from rpd_core.errors import FitError
-from rpd_core.plugin.protocols import Choice, Entry, learned
+from rpd_core.plugin.protocols import POLICY_ACTION, POLICY_GAP, Choice, Entry, learned
 from rpd_kit import Imagined, check_component, check_recipe
+from rpd_kit.scenes import KIT_SCENES
 
 
 def flat(values: Any) -> np.ndarray:
@@ -299,6 +300,39 @@ def test_the_kit_finds_the_fault_of_an_abstraction(abstraction, fault):
     assert any(fault in found for found in faults), faults
 
 
+@dataclass(frozen=True)
+class AsksThePolicy:
+    """Without fault: learns from what the policy prefers, and looks at it."""
+
+    cut: float = learned(0.0)
+    needs = (POLICY_ACTION, POLICY_GAP)
+
+    def fit(self, sample):
+        assert sample.gap_unit == "log odds"
+        assert np.array_equal(sample.views[POLICY_ACTION], sample.actions)
+        return AsksThePolicy(float(np.median(sample.views[POLICY_GAP])))
+
+    def __call__(self, values, views):
+        return np.stack([views[POLICY_GAP] > self.cut, views[POLICY_ACTION] > 0], axis=1)
+
+
+class MixesPreferences(AsksThePolicy):
+    def fit(self, sample):
+        return self
+
+    def __call__(self, values, views):
+        return (views[POLICY_GAP] - views[POLICY_GAP].mean())[:, None]
+
+
+def test_what_the_policy_prefers_is_shown_to_those_that_need_it_alone():
+    vectors = KIT_SCENES[0]
+    assert check_recipe("abstraction", AsksThePolicy(), environment=vectors) == []
+    (fault,) = check_recipe("abstraction", MixesPreferences(), environment=vectors)
+    assert "lets one row of the batch depend on the others" in fault
+    assert check_component("abstraction", "preference") == []
+    assert check_component("abstraction", "preference", environment="cartpole") == []
+
+
 @pytest.mark.parametrize("abstraction", [Learns(), LearnsMarked(), NeedsRam(), Draws()])
 def test_abstractions_that_learn_or_need_views_pass_without_a_fault(abstraction):
     assert check_recipe("abstraction", abstraction) == []
@@ -364,6 +398,11 @@ class DrawsElsewhere(Good):
         return Choice(np.full(4, len(self.turn) % 2))
 
 
+class IsSureOfAll(Good):
+    def act(self, seen):
+        return Choice(super().act(seen).actions, log_probability=lambda actions: 0.0)
+
+
 class NeverForgets(Good):
     def act(self, seen):
         before = 0 if seen.memory is None else 1 + seen.memory
@@ -397,6 +436,7 @@ class Looker:
         (ChoosesByNeighbours(), "depend on the other lanes"),
         (ChoosesByLane(), "depend on the other lanes"),
         (DrawsElsewhere(), "chose other actions for the same input and draws"),
+        (IsSureOfAll(), "has a log_probability() that gives float64 () for 4 lanes"),
         (NeverForgets(), "does not forget its memory where an episode starts"),
     ],
 )

@@ -167,9 +167,9 @@ def test_thresholds_lie_within_a_grid_step_of_a_full_sweep(world: int, tmp_path:
         assert abs(one[2].states - other[2].states) <= 0.05 + 1e-9, one[:2]
         assert abs(one[3].steps - other[3].steps) <= 0.05 + 1e-9, one[:2]
         assert {other[2].episodes, other[3].episodes} == {TESTED}, "what is reported has them all"
-    assert whole.count == full.episodes == 14 * 19 * TESTED + 2 * TESTED, "share 0 and 1 once"
+    assert whole.count == full.episodes == 15 * 19 * TESTED + 2 * TESTED, "share 0 and 1 once"
     assert played.count == adaptive.episodes < full.whole / 2
-    assert full.whole == adaptive.whole == 14 * 21 * TESTED
+    assert full.whole == adaptive.whole == 15 * 21 * TESTED
 
 
 def test_no_point_is_judged_by_less_than_the_first_block(tmp_path: Path) -> None:

@@ -50,7 +50,9 @@ def test_only_the_part_that_is_cut_is_played_again_and_none_is_lost(tmp_path: Pa
     finish(tmp_path, asked, progress=lambda *one: told.append(one), note=notes.append)
     assert [one for one in told if one[0] == "suite"] == [("suite", 40, 50), ("suite", 50, 50)]
     assert notes == [
-        f"{str(tmp_path)!r} holds 60 mutant episodes: the first 50 are used, and all are kept"
+        f"{str(tmp_path)!r} holds 60 mutant episodes: the first 50 are used, and all are kept",
+        "measure 'default-gap' needs action values, probabilities or a log density, which the "
+        "policy does not offer in this suite: it is left out",
     ]
     after = contents(tmp_path / "suite")
     assert before.items() <= after.items()

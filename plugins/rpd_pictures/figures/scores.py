@@ -17,7 +17,8 @@ _COLUMNS = 3
 @house_style()
 def draw_scores(run: Run, measures: Sequence[str] = ()) -> Figure:
     """Draw one small panel for each of some measures, or of all, each on a scale of its own."""
-    names = measures or run.asked.settings.measures
+    asked = run.asked
+    names = measures or [name for name in asked.settings.measures if name in asked.sweep]
     read = run.ranked if measures else run.ranked_as_stored
     rankings = [read(name) for name in names]
     columns = min(_COLUMNS, len(rankings))

@@ -82,6 +82,7 @@ _LINES = {
     "impact:shrunken": Line(RED, "-", 2.0),
     "freqvis": Line(BLACK, (0, (1, 1.2))),
     "differ": Line(BLACK, (0, (5, 1.2, 1, 1.2))),
+    "default-gap": Line(BLACK, (0, (3, 1.2, 1, 1.2, 1, 1.2))),
     "random": Line(GREY, (0, (2, 2))),
 }
 _MORE = tuple(

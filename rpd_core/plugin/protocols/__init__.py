@@ -17,6 +17,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rpd_core.plugin.protocols.abstraction import (
+    POLICY_ACTION,
+    POLICY_GAP,
+    POLICY_VIEWS,
     Abstraction,
     Bound,
     DefaultAction,
@@ -80,6 +83,9 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "POLICY_ACTION",
+    "POLICY_GAP",
+    "POLICY_VIEWS",
     "Abstraction",
     "Axis",
     "Block",

@@ -12,13 +12,19 @@ if TYPE_CHECKING:
     from rpd_core.plugin.protocols.arrays import Array, Batch, BoolArray, FloatArray, IntArray
     from rpd_core.plugin.protocols.environment import Facts
 
+POLICY_ACTION, POLICY_GAP = "policy.action", "policy.gap"
+"""Views that the loop itself offers to an abstraction: the policy's action, a batch of the action
+space, and by how much the policy prefers it to the default's, `(lanes,)` float64."""
+POLICY_VIEWS = (POLICY_ACTION, POLICY_GAP)
+
 
 @runtime_checkable
 class Abstraction(Protocol):
     """Maps a batch of observations to a batch of fixed-shape arrays.
 
     The values are truth values, integers or floats, of one dtype and shape for the whole run; row
-    i depends on row i of the input alone. Optional: `needs`, the views it wants; `show`, `draw`
+    i depends on row i of the input alone. Optional: `needs`, the views it wants, also those of
+    `POLICY_VIEWS`, for which policy and default action are asked first; `show`, `draw`
     (`ShowsValues`, `DrawsValues`); `bounds` (`TellsBounds`); `name_entries` (`NamesEntries`);
     `relate_actions` (`RelatesActions`), for those that join mirror images; `open`
     (`OpensForFacts`), for those that load a model or check the environment; `fit`
@@ -102,6 +108,9 @@ class FitSample:
     """Whether each step is of a mutant episode; None: no step is."""
     defaults: Array | None = None
     """As `actions`: what the default action did at each step, or would have done; None: unknown."""
+    gap_unit: str = ""
+    """What the view `policy.gap` is measured in: `value`, `log odds` or `log density`; empty where
+    it is not wanted."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -53,6 +53,9 @@ class Choice:
     """`(lanes, actions)` float: probability of every discrete action, if the policy has it."""
     memory: Any = None
     """Handed back at the next step; hidden states and frame stacks live here."""
+    log_probability: Callable[[Array], Array] | None = None
+    """From a batch of actions to the log of the probability, or density, of each, `(lanes,)` float,
+    if the policy has it. It is called before the next step, if at all, so it may cost something."""
 
 
 class Policy(Protocol):

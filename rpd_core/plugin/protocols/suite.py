@@ -213,6 +213,12 @@ class States:
     """Sum over visits of best minus worst action value; NaN if the policy has none."""
     entropy: FloatArray = field(metadata=_stored(_SUM))
     """Sum over visits of the entropy of the action probabilities in nats; NaN likewise."""
+    default_gap: FloatArray = field(metadata=_stored(_SUM))
+    """Sum over visits of how much the policy prefers its own action to the default's.
+
+    A difference of action values, else of log probabilities, else of log densities; NaN if the
+    policy offers none of them.
+    """
 
     def __len__(self) -> int:
         return len(self.key)

@@ -151,8 +151,12 @@ def test_the_shipped_policy_does_what_its_network_prefers(which: str, count: int
     with torch.inference_mode():
         preferences = module(torch.from_numpy(seen)).numpy()
     given: Any = SimpleNamespace(observations=seen)
-    actions = Greedy(load_weights(which))(given).actions
-    assert np.array_equal(actions, preferences.argmax(axis=1))
+    choice = Greedy(load_weights(which))(given)
+    assert np.array_equal(choice.actions, preferences.argmax(axis=1))
+    chances = np.exp(preferences) / np.exp(preferences).sum(axis=1, keepdims=True)
+    for action in (0, 1):
+        found = np.exp(choice.log_probability(np.full(count, action)))
+        np.testing.assert_allclose(found, chances[:, action], rtol=1e-4)
 
 
 def test_the_shipped_policy_refuses_another_environment(registry: Registry) -> None:

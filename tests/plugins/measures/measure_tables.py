@@ -58,7 +58,10 @@ def full_evidence(table: Any, seed: int = 0) -> Evidence:
     returns = Returns(10 * mp, 101 * mp + mf, 10 * kp, 101 * kp + kf)
     states = sample_suite(max(count, 2)).states
     states = States(**{name: column[:count] for name, column in vars(states).items()})
-    inside = {name: chance.uniform(0, 2, count) * visits for name in ("value_gap", "entropy")}
+    inside = {
+        name: chance.uniform(0, 2, count) * visits
+        for name in ("value_gap", "entropy", "default_gap")
+    }
     return replace(
         bare,
         states=replace(states, visits=visits, **inside),

@@ -50,6 +50,11 @@ def test_value_gap_is_the_mean_over_visits() -> None:
     assert scores("value-gap", evidence).tolist() == [1.5, 1, 0.5, 0, 7, 0, 0.5]
 
 
+def test_default_gap_is_the_mean_over_visits() -> None:
+    evidence = given(visits=[2, 1, 4, 1, 1, 0, 10], default_gap=[3, 1, -2, 0, 7, 0, 5])
+    assert scores("default-gap", evidence).tolist() == [1.5, 1, -0.5, 0, 7, 0, 0.5]
+
+
 def test_the_most_certain_choice_scores_highest() -> None:
     evidence = given(visits=[2, 1, 4, 1, 1, 0, 10], entropy=[1, 0.25, 2, 0, 0.5, 0, 4])
     found = scores("entropy", evidence)
@@ -62,6 +67,7 @@ def test_the_most_certain_choice_scores_highest() -> None:
     [
         ("value-gap", "value_gap", "action values"),
         ("entropy", "entropy", "action probabilities"),
+        ("default-gap", "default_gap", "action values, probabilities or a log density"),
     ],
 )
 def test_a_policy_that_keeps_its_thoughts_to_itself_is_named_as_the_reason(

@@ -61,6 +61,35 @@ def test_squashed_gaussians_are_those_of_the_actor(tmp_path: Path) -> None:
     np.testing.assert_allclose(((high - low) / 2)[inside], std[inside], rtol=0.15)
 
 
+def test_the_density_of_gaussian_actions_is_that_of_the_model(tmp_path: Path) -> None:
+    wide = spaces.Box(-100.0, 100.0, (2,), np.float32)
+    model = train("PPO", "MlpPolicy", VECTOR, wide)
+    loaded = Sb3File(saved(model, tmp_path)).load(facts_of(VECTOR, wide))
+    rows = batch(samples(VECTOR))
+    actions = np.linspace(-1, 1, 2 * len(rows), dtype=np.float32).reshape(-1, 2)
+    found = loaded(seen(rows)).log_probability(actions)
+    with torch.no_grad():
+        density = model.policy.get_distribution(torch.from_numpy(rows))
+        expected = density.log_prob(torch.from_numpy(actions)).numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+def test_the_density_of_squashed_actions_is_that_of_the_actor(tmp_path: Path) -> None:
+    """Up to the width of the action space, which is the same for every action."""
+    model = train("SAC", "MlpPolicy", VECTOR, PUSHES, policy_kwargs={"net_arch": [8]})
+    loaded = Sb3File(saved(model, tmp_path)).load(facts_of(VECTOR, PUSHES))
+    rows = batch(samples(VECTOR))
+    scaled = np.linspace(-0.9, 0.9, PUSHES.shape[0] * len(rows)).reshape(len(rows), -1)
+    scaled = scaled.astype(np.float32)
+    actions = PUSHES.low + 0.5 * (scaled + 1) * (PUSHES.high - PUSHES.low)
+    found = loaded(seen(rows)).log_probability(actions)
+    with torch.no_grad():
+        mean, log_std, _ = model.actor.get_action_dist_params(torch.from_numpy(rows))
+        density = model.actor.action_dist.proba_distribution(mean, log_std)
+        expected = density.log_prob(torch.from_numpy(scaled)).numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
+
+
 def test_draws_are_fixed_by_episode_and_step(tmp_path: Path) -> None:
     model = train("PPO", "MlpPolicy", VECTOR, PUSHES)
     loaded = Sb3File(saved(model, tmp_path), deterministic=False).load(facts_of(VECTOR, PUSHES))
