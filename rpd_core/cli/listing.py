@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rpd_core.cli.text import say
+from rpd_core.cli.text import can_draw, say, short_action
 from rpd_core.results.records import TOO_FEW, further_columns
 from rpd_core.results.words import cut, shortened_states
 
@@ -58,14 +58,14 @@ def print_list(
 
     States that are too long for a line get another while there are lines to spare.
     """
-    plain = not _can_draw(console)
+    plain = not can_draw(console)
     scale = scale_for([row.low for row in rows], [row.high for row in rows], _WIDTH)
     ends = f"{scale.low:z.1f}", f"{scale.high:z.1f}"  # z: no -0.0
     columns = {
         "": [str(row.rank) for row in rows],
         "state": [cut(row.state, _LONGEST) for row in rows],
-        "policy": [_most_often(row.policy_action) for row in rows],
-        "default": [_most_often(row.default_action) for row in rows],
+        "policy": [short_action(row.policy_action) for row in rows],
+        "default": [short_action(row.default_action) for row in rows],
         "risk %": [f"{_percent(row.risk_mutated)}/{_percent(row.risk_kept)}" for row in rows],
         "effect": [f"{row.effect:+.2f}{_MARKS.get(row.verdict, ' ')}" for row in rows],
         "interval": [bar(scale, row.low, row.effect, row.high, plain) for row in rows],
@@ -128,28 +128,11 @@ def legend(rows: Sequence[RankedDecision]) -> str:
     return ", ".join(words for verdict, words in _LEGEND.items() if verdict in found)
 
 
-def _most_often(words: str) -> str:
-    """Return the first of several actions, with its share; all are in the full answer."""
-    first = words.partition(", ")[0] if not words.startswith("(") else words
-    name, space, share = first.rpartition(" ")
-    if len(first) <= _ACTION or not share.endswith("%"):
-        return cut(first, _ACTION)
-    return f"{cut(name, _ACTION - len(share) - 1)}{space}{share}"
-
-
 def list_title(measure: str, width: int) -> str:
     """Return the line above a list: its measure, and what stands in its columns."""
     columns = "if mutated/kept, effect, reach in episodes/steps (%)"
     title = f"Decisions by {measure}: risk of failing {columns}"
     return title if cell_len(title) <= width else f"Decisions by {measure}: risk {columns}"
-
-
-def _can_draw(console: Console) -> bool:
-    try:
-        "├─●─┤".encode(console.encoding)
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
 
 
 def _percent(share: float | None) -> str:

@@ -168,6 +168,7 @@ def _one_of(*words: str) -> Check:
 
 def _targets(name: str, value: Any) -> None:
     """Refuse what are not shares of a return, the highest first."""
+    value = _split(value, float)
     for one in as_tuple(value):
         _rate_like(0.9)(name, one)
     if not value or list(value) != sorted(set(value), reverse=True):
