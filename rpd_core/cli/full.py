@@ -10,11 +10,12 @@ from rich.console import Console
 from rpd_core.cli.text import print_columns, say
 from rpd_core.config.settings import PORTFOLIO
 from rpd_core.errors import counted
-from rpd_core.results.sentences import policy_sentences, tried_in_vain
-from rpd_core.results.words import few, percent
+from rpd_core.results.sentences import front_sentences, noun_for, policy_sentences, tried_in_vain
+from rpd_core.results.words import cut, few, percent
 
 if TYPE_CHECKING:
     from rpd_core.pruning.records import PrunedPoint
+    from rpd_core.results.front import FrontChoice
     from rpd_core.results.records import FrontPoint, Minimising, Summary, SweepFacts, Threshold
 
 _ROW_NAMES = {"random": "random (mean)", "random_best": f"random (best of {len(PORTFOLIO)})"}
@@ -57,6 +58,20 @@ def print_front(console: Console, front: Sequence[FrontPoint]) -> None:
         "episodes": [str(one.episodes) for one in front],
     }
     print_columns(console, columns, ("ranking",))
+
+
+def print_choice(console: Console, summary: Summary, chosen: FrontChoice) -> None:
+    """Print a policy of the front: its figures, then its states."""
+    say(console, front_sentences(summary, chosen.point), style="bold")
+    console.print()
+    rows = chosen.states
+    columns = {
+        "loss without it": ["" if one.loss is None else few(one.loss) for one in rows],
+        noun_for(summary): [cut(one.state, console.width - 17) for one in rows],
+    }
+    print_columns(console, columns, (noun_for(summary),))
+    if any(one.loss is None for one in rows):
+        say(console, "Those without a loss are not in the smallest policy: it can spare them.")
 
 
 def _minimised(found: Minimising) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         Baseline,
         Coverage,
         FailedTry,
+        FrontPoint,
         Growth,
         ListFacts,
         Policy,
@@ -156,6 +157,18 @@ def _not_proven(summary: Summary, fraction: float, policy: Policy | None) -> str
     return f"Nothing proven yet: {tried} {was} to keep {wanted} on fresh episodes. {nearest}"
 
 
+def front_sentences(summary: Summary, point: FrontPoint) -> str:
+    """Return what a policy did that minimising went through; it is an estimate."""
+    of_all = f"{point.decisions} of {counted(summary.suite.states, noun_for(summary))}"
+    smallest = "" if summary.policy is None else f" with {counted(summary.policy.kept, 'decision')}"
+    return (
+        f"Deciding in {of_all} ({_share(point.states)}), the policy kept {percent(point.share)} of "
+        f"the return in {counted(point.episodes, 'episode')}. It decided {percent(point.steps)} of "
+        f"the steps and overrode the default action at {percent(point.overrides)}. This is an "
+        f"estimate: the policy that fresh episodes judged is the one{smallest}."
+    )
+
+
 def what_would_help(summary: Summary) -> str:
     """Return what to try where nothing is proven."""
     settings = summary.configuration["suite"]["settings"]
@@ -231,15 +244,13 @@ def suite_words(summary: Summary) -> str:
     if found is None:
         return f"By ranking alone, as in the paper ({played}), no pruned policy keeps as much."
     states, steps = found.fewest_states, found.fewest_steps
-    fewest = (
-        f"{counted(states.kept, noun)} ({_share(states.states)}) and {percent(states.steps)} of the "
-        "steps"
-    )
-    told = f"By ranking alone, as in the paper ({played}), it takes {fewest}"
+    shares = f"{_share(states.states)}, {percent(states.steps)} of the steps"
+    fewest = f"{counted(states.kept, noun)} ({shares})"
+    told = f"By ranking alone, as in the paper ({played}), the sweep takes"
     if states == steps:
-        return f"{told}."
-    other = f"{percent(steps.steps)} of the steps and {counted(steps.kept, noun)}"
-    return f"{told} for the fewest {noun}s, {other} for the fewest steps."
+        return f"{told} {fewest}."
+    other = f"{percent(steps.steps)} of the steps ({counted(steps.kept, noun)})"
+    return f"{told} {fewest} for the fewest {noun}s, {other} for the fewest steps."
 
 
 def sureness_words(summary: Summary) -> str:
