@@ -26,7 +26,6 @@ from rpd_core.results.sentences import (
     tried_in_vain,
     what_would_help,
 )
-from rpd_core.results.words import percent
 
 if TYPE_CHECKING:
     from rpd_core.results.records import Decision, Played, Summary
@@ -111,9 +110,8 @@ def _print_decisions(console: Console, summary: Summary, count: int, full: bool)
 def _print_others(console: Console, rest: Sequence[Decision]) -> None:
     if rest:
         unsure = sum(not one.needed for one in rest)
-        marked = f"; {unsure} not shown to be needed" if unsure else ""
-        losses = f"{percent(sum(one.share for one in rest))} of all losses"
-        say(console, f"{len(rest):>2} more, {losses}{marked}")
+        marked = f", {unsure} of them not shown to be needed" if unsure else ""
+        say(console, f"{len(rest)} more{marked}")
 
 
 def _print_standing(console: Console, summary: Summary) -> None:

@@ -41,7 +41,7 @@ def few(value: float) -> str:
 def alike(*values: float) -> tuple[str, ...]:
     """Return values with as many decimal places as the largest of them deserves."""
     top = max(map(abs, values))
-    places = 0 if top >= 100 else 1 if top >= 10 else 2 if top >= 1 else 3
+    places = 0 if top >= 100 else 1 if top >= 10 else 2 if top >= 0.1 else 4
     return tuple(f"{value:z.{places}f}" for value in values)
 
 
