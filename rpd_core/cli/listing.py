@@ -62,7 +62,7 @@ def print_list(console: Console, title: str, rows: Sequence[RankedDecision]) -> 
         "effect": [f"{row.effect:+.2f}{_MARKS.get(row.verdict, ' ')}" for row in rows],
         "interval": [bar(scale, row.low, row.effect, row.high, plain) for row in rows],
         "score": [f"{row.score:.2g}" for row in rows],
-        "reached": [reached_words(row.reached) for row in rows],
+        "reach": [reached_words(row.reached) for row in rows],
         _MUTATED: [str(row.episodes_mutated) for row in rows],
         _KEPT: [str(row.episodes_kept) for row in rows],
         "in the\nanswer": ["yes" if row.in_policy else "no" for row in rows],
