@@ -71,7 +71,7 @@ def run_command(
         call = call_for(typed, config, work, progress, asked)
         estimated = _estimate_of(call) if dry_run else None
         profiler = _profiler_for(profile and not dry_run)
-        asking = None if yes else progress
+        asking = None if yes or typed.get("quick") else progress
         done = None if dry_run else play_call(call, ask=asking, profiler=profiler)
     if estimated is not None:
         _show_estimate(*estimated, as_json)
