@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _LEAST_BAR, _LONGEST_BAR = 10, 24
 """Characters of a drawn loss."""
+_WITH_MARK = 16
+"""Characters of one that has a mark beside it, at least."""
 _LEAST_STATE = 20
 """Characters that a state gets, however narrow the screen is."""
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -38,7 +40,8 @@ def print_decisions(console: Console, noun: str, rows: Sequence[Decision], lines
     }
     widths = {name: max(map(cell_len, (name, *cells))) for name, cells in columns.items()}
     room = console.width - sum(widths.values()) + widths[noun] - len(columns)
-    bar = min(max(room - widths[noun], _LEAST_BAR), _LONGEST_BAR)
+    least = _LEAST_BAR if all(row.needed for row in rows) else _WITH_MARK
+    bar = min(max(room - widths[noun], least), _LONGEST_BAR)
     widths[noun] = min(widths[noun], max(room - bar, _LEAST_STATE))
     columns[noun] = shortened_states(columns[noun], widths[noun], lines)
     plain, largest = not can_draw(console), max((row.loss for row in rows), default=0.0)

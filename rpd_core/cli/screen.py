@@ -110,7 +110,8 @@ def _print_decisions(console: Console, summary: Summary, count: int, full: bool)
 def _print_others(console: Console, rest: Sequence[Decision]) -> None:
     if rest:
         unsure = sum(not one.needed for one in rest)
-        marked = f", {unsure} of them not shown to be needed" if unsure else ""
+        few = f"{unsure} of them not" if unsure < len(rest) else "none of them"
+        marked = f", {few} shown to be needed" if unsure else ""
         say(console, f"{len(rest)} more{marked}")
 
 

@@ -65,7 +65,7 @@ QUICK: dict[str, Callable[[Any], Any]] = {
     "sweep": lambda usual: "adaptive",
     "random_rankings": lambda usual: 1,
     "target": lambda usual: usual[:1],
-    "confirm_episodes": lambda usual: -(-usual // 4),
+    "confirm_margin": lambda usual: max(usual, 0.05),
     "unvisited": lambda usual: "policy",
 }
 """What a quick look makes of the usual settings; those that are given stay as they are."""
@@ -344,14 +344,14 @@ class Settings:
         "growth", default=False, check=_yes_or_no, added=True, heading=USED,
     )  # fmt: skip
     until: Literal["episodes", "stable"] = _setting(
-        "Play --episodes (default), or double them until the first --top have a verdict: 'stable'.",
+        "Play --episodes (default), or double them until the first --top are settled: 'stable'.",
         "growth", default="episodes", check=_one_of("episodes", "stable"),
     )  # fmt: skip
     top: int = _setting(
-        "Decisions that are to have a verdict; default 10.", "growth", default=10, check=_count
+        "Decisions that are to be settled; default 10.", "growth", default=10, check=_count
     )
     max_episodes: int | None = _setting(
-        "Episodes at which a suite stops to grow; default: 16 times the first size.",
+        "Episodes at which a suite stops growing; default: 16 times the first size.",
         "growth", default=None, check=_count_or_none,
     )  # fmt: skip
     first_episodes: int | None = _setting(

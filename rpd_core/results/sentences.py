@@ -67,8 +67,8 @@ def noun_for(summary: Summary) -> str:
 def headline(summary: Summary) -> str:
     """Return what the analysis found in three sentences: one policy, all figures its own."""
     fraction, policy = next(iter(summary.policies.items()))
-    quick = "A quick look: " if is_quick(summary) else ""
-    return quick + policy_sentences(summary, float(fraction), policy)
+    told = policy_sentences(summary, float(fraction), policy)
+    return f"A quick look: {told[0].lower()}{told[1:]}" if is_quick(summary) else told
 
 
 def is_quick(summary: Summary) -> bool:
