@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,7 +69,7 @@ def print_answer(
     attempt(console, shown)
 
 
-def _height(attempt, shown: int, width: int) -> int:  # type: ignore[no-untyped-def]
+def _height(attempt: Callable[[Console, int], None], shown: int, width: int) -> int:
     """Return the lines that an answer takes on a screen, those that it breaks counted."""
     trial = Console(file=io.StringIO(), width=width)
     with trial.capture() as captured:

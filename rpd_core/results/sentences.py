@@ -238,7 +238,7 @@ def suite_words(summary: Summary) -> str:
     suite, noun = summary.suite, noun_for(summary)
     played = (
         f"{counted(suite.episodes, 'mutant episode')} at rate {suite.mutation_rate:g}, "
-        f"{percent(summary.pass_rates.suite)} passed"
+        f"{percent(summary.pass_rates.suite)} passed {few_digits(summary.condition)}"
     )
     found = next(iter(summary.thresholds.values()))["portfolio"]
     if found is None:
