@@ -95,8 +95,9 @@ def policy_sentences(summary: Summary, fraction: float, policy: Policy | None) -
 
 def _enough(summary: Summary, fraction: float, policy: Policy) -> str:
     """Return how few states are enough, and for what."""
-    noun, many = noun_for(summary), policy.kept != 1
+    noun = noun_for(summary)
     elsewhere = " and all that the suite never saw" * _policy_decides_elsewhere(summary)
+    many = policy.kept != 1 or bool(elsewhere)
     of_all = f"{policy.kept} of {counted(summary.suite.states, noun)}"
     enough = f"{of_all} ({_share(policy.states)}){elsewhere} {'are' if many else 'is'} enough"
     kept = f"{percent(policy.share)} of the return ({_at_least(policy)}"
