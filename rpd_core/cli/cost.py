@@ -73,10 +73,38 @@ class Remaining:
 
 def _whole_work(settings: Settings) -> Remaining:
     """Return all episodes of a run."""
+    pruned = sum(count for name, count in stages_of(settings) if name not in _OF_THE_SUITE)
+    return Remaining(settings.episodes, pruned)
+
+
+_OF_THE_SUITE = ("suite", "unmutated", "references")
+"""Stages that play no pruned policy, or few episodes."""
+_LOSSES = 0.2
+"""Part of what minimising and losses take that losses take."""
+
+
+def stages_of(settings: Settings) -> list[tuple[str, int]]:
+    """Return the stages of a run in their order, each with the episodes that are expected.
+
+    Nobody knows beforehand how long minimising takes: as much as it may.
+    """
     swept = sweep_work(settings, len(settings.measures))
-    minimising = round(shares_of_budget(settings.target) * (swept.suite + swept.pruned))
-    confirming = 2 * len(settings.target) * settings.confirm_episodes
-    return Remaining(settings.episodes, swept.pruned + minimising + confirming)
+    stages = [
+        ("references", 3 * settings.test_episodes),
+        ("suite", swept.suite),
+        ("unmutated", settings.unmutated_episodes),
+        ("pruning", swept.pruned),
+    ]
+    before = 0.0
+    for number in range(len(settings.target)):
+        upto = shares_of_budget(settings.target[: number + 1])
+        budget, before = (upto - before) * (swept.suite + swept.pruned), upto
+        stages += [
+            ("minimising", round((1 - _LOSSES) * budget)),
+            ("confirmation", 2 * settings.confirm_episodes),
+            ("losses", round(_LOSSES * budget)),
+        ]
+    return stages
 
 
 def sweep_work(settings: Settings, rankings: int) -> Remaining:

@@ -1,8 +1,9 @@
-"""The list of decisions as a table for the terminal."""
+"""The list of a mutated policy as a table for the terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -10,13 +11,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from rpd_core.cli.text import say
+from rpd_core.cli.text import can_draw, say, short_action
 from rpd_core.results.records import TOO_FEW, further_columns
-from rpd_core.results.words import cut, shortened_states
+from rpd_core.results.words import cut, percent, reached_words, shortened_states
 
 if TYPE_CHECKING:
     from rpd_core.results.records import RankedDecision
-from dataclasses import dataclass
 
 _MARKS = {"matters": "*", "default-better": "!", "harmless": "=", "undecided": "?"}
 _LEGEND = {
@@ -29,59 +29,51 @@ _LEGEND = {
 _STYLES = {"matters": "bold", "default-better": "yellow"}
 _WIDTH = 8
 """Characters of a drawn interval."""
-_ACTION = 16
-"""Characters of an action."""
 _LEAST_STATE = 20
 """Characters that a state gets, however narrow the screen is."""
 _LONGEST = 1000
 """Characters beyond which the length of a state does not matter: no screen is as wide."""
 _ENOUGH = 27
-"""Characters of a state for which other columns are left out."""
+"""Characters of a state for which the default action is left out."""
+_MUTATED, _KEPT = "episodes\nmutated", "episodes\nkept"
 _SPARE = {
+    _MUTATED: "episodes mutated",
+    _KEPT: "episodes kept",
     "interval": "the interval of the effect",
-    "m+k": "episodes mutated and kept (m+k)",
     "default": "what the default action does",
 }
-"""Columns that a narrow screen can do without; the interval only where there are scores."""
+"""Columns that a narrow screen can do without."""
 _STATE_LINES = 2
 """Lines that a state takes at most."""
 
 
-def print_list(
-    console: Console,
-    title: str,
-    rows: Sequence[RankedDecision],
-    scores: bool = False,
-    spare: int | None = None,
-) -> None:
-    """Print decisions with their effects drawn, and with their scores on demand.
-
-    States that are too long for a line get another while there are lines to spare.
-    """
-    plain = not _can_draw(console)
+def print_list(console: Console, title: str, rows: Sequence[RankedDecision]) -> None:
+    """Print the list of a mutated policy with its effects drawn; long states get two lines."""
+    plain = not can_draw(console)
     scale = scale_for([row.low for row in rows], [row.high for row in rows], _WIDTH)
     ends = f"{scale.low:z.1f}", f"{scale.high:z.1f}"  # z: no -0.0
     columns = {
         "": [str(row.rank) for row in rows],
         "state": [cut(row.state, _LONGEST) for row in rows],
-        "policy": [_most_often(row.policy_action) for row in rows],
-        "default": [_most_often(row.default_action) for row in rows],
-        "risk %": [f"{_percent(row.risk_mutated)}/{_percent(row.risk_kept)}" for row in rows],
+        "policy": [short_action(row.policy_action) for row in rows],
+        "default": [short_action(row.default_action) for row in rows],
+        "fails\nmutated": [percent(row.risk_mutated) for row in rows],
+        "fails\nkept": [percent(row.risk_kept) for row in rows],
         "effect": [f"{row.effect:+.2f}{_MARKS.get(row.verdict, ' ')}" for row in rows],
         "interval": [bar(scale, row.low, row.effect, row.high, plain) for row in rows],
-        "score": [f"{row.score:.3g}" for row in rows],
-        "reach": [_reach(row) for row in rows],
-        "m+k": [f"{row.episodes_mutated}+{row.episodes_kept}" for row in rows],
+        "score": [f"{row.score:.2g}" for row in rows],
+        "reach": [reached_words(row.reached) for row in rows],
+        _MUTATED: [str(row.episodes_mutated) for row in rows],
+        _KEPT: [str(row.episodes_kept) for row in rows],
+        "in the\nanswer": ["yes" if row.in_policy else "no" for row in rows],
     }
     for one in further_columns():
         columns[one.heading] = [one.words(getattr(row, one.name)) for row in rows]
-    if not scores:
-        del columns["score"]
     say(console, title, style="bold")
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    widths = {name: max(map(cell_len, (name, *cells))) for name, cells in columns.items()}
-    left_out = _fit(widths, console.width, scores)
-    columns["state"] = _states(rows, widths["state"], len(rows) if spare is None else spare)
+    widths = {name: max(map(cell_len, (*name.split("\n"), *c))) for name, c in columns.items()}
+    left_out = _fit(widths, console.width)
+    columns["state"] = shortened_states(columns["state"], widths["state"], _STATE_LINES)
     headings = {"interval": f"{ends[0]}{ends[1]:>{_WIDTH - len(ends[0])}}"}
     for name, width in widths.items():
         left = name in ("state", "policy", "default", "interval")
@@ -92,82 +84,29 @@ def print_list(
         table.add_row(*map(escape, texts), style=_STYLES.get(row.verdict))
     console.print(table)
     if left_out:
-        console.print(f"Left out on this narrow screen: {', '.join(left_out)}.", markup=False)
+        say(console, f"Left out on this narrow screen: {', '.join(left_out)}.")
 
 
-def _fit(widths: dict[str, int], screen: int, scores: bool) -> list[str]:
+def _fit(widths: dict[str, int], screen: int) -> list[str]:
     """Make columns fit the screen: the state gives way first; return columns that had to go."""
     needed, left_out = widths["state"], []
 
     def room() -> int:
-        return screen - sum(widths.values()) - len(widths) + widths["state"]
+        return screen - sum(widths.values()) - len(widths) + 1 + widths["state"]
 
     for column, words in _SPARE.items():
-        drawn = column == "interval"
-        if room() < (needed if drawn else min(needed, _ENOUGH)) and (scores or not drawn):
+        enough = min(needed, _ENOUGH) if column == "default" else needed
+        if room() < enough or (column == _KEPT and _MUTATED not in widths):
             del widths[column]
             left_out.append(words)
     widths["state"] = min(needed, max(room(), _LEAST_STATE))
     return left_out
 
 
-def _states(rows: Sequence[RankedDecision], width: int, spare: int) -> list[str]:
-    """Return states in words on a line each, the first of the long ones on more."""
-    texts = [row.state for row in rows]
-    shown = shortened_states(texts, width)
-    for place, text in enumerate(shortened_states(texts, width, _STATE_LINES)):
-        if text.count("\n") <= spare:
-            shown[place] = text
-            spare -= text.count("\n")
-    return shown
-
-
 def legend(rows: Sequence[RankedDecision]) -> str:
     """Return what the marks beside effects mean, of those that occur."""
     found = {row.verdict for row in rows}
     return ", ".join(words for verdict, words in _LEGEND.items() if verdict in found)
-
-
-def _most_often(words: str) -> str:
-    """Return the first of several actions, with its share; all are in the full answer."""
-    first = words.partition(", ")[0] if not words.startswith("(") else words
-    name, space, share = first.rpartition(" ")
-    if len(first) <= _ACTION or not share.endswith("%"):
-        return cut(first, _ACTION)
-    return f"{cut(name, _ACTION - len(share) - 1)}{space}{share}"
-
-
-def list_title(measure: str, width: int) -> str:
-    """Return the line above a list: its measure, and what stands in its columns."""
-    columns = "if mutated/kept, effect, reach in episodes/steps (%)"
-    title = f"Decisions by {measure}: risk of failing {columns}"
-    return title if cell_len(title) <= width else f"Decisions by {measure}: risk {columns}"
-
-
-def _can_draw(console: Console) -> bool:
-    try:
-        "├─●─┤".encode(console.encoding)
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.0f}"
-
-
-def _reach(row: RankedDecision) -> str:
-    """Return the shares of unmutated episodes and of their steps in percent."""
-    if row.reached == 0:
-        return "never"
-    return "/".join(_little(100 * share) for share in (row.reached, row.reached_steps))
-
-
-def _little(percent: float) -> str:
-    """Return a number of percent in few characters, a little never as nothing."""
-    if percent >= 0.95:
-        return f"{percent:.0f}"
-    return f"{percent:.1f}".removeprefix("0") if percent >= 0.05 else "<.1"
 
 
 _FINE = {"axis": "│", "low": "├", "line": "─", "high": "┤", "point": "●"}

@@ -192,9 +192,9 @@ def with_finish(command: Command) -> Command:
         inspect.Parameter(
             f"{_FINISH}{number}",
             inspect.Parameter.KEYWORD_ONLY,
-            default=True,
+            default=None,
             annotation=Annotated[
-                bool,
+                bool | None,
                 typer.Option(
                     _switch(name, taken),
                     help=f"At the end of the run, do the work of rpd {name} as well.",
@@ -224,9 +224,13 @@ def _switch(name: str, taken: set[str]) -> str:
 
 
 def taken_finish(settings: dict[str, Any]) -> tuple[str, ...]:
-    """Take what is to be done after a run out of the keywords of a command."""
-    names = finishing(installed())
-    return tuple(name for number, name in enumerate(names) if settings.pop(f"{_FINISH}{number}"))
+    """Take what is to be done after a run out of the keywords of a command; nothing if quick."""
+    typed = {
+        name: settings.pop(f"{_FINISH}{number}")
+        for number, name in enumerate(finishing(installed()))
+    }
+    usual = not settings.get("quick")
+    return tuple(name for name, wanted in typed.items() if (usual if wanted is None else wanted))
 
 
 @functools.cache
@@ -239,6 +243,10 @@ def _option(name: str, setting: Setting) -> Any:
     """Return the annotation of a setting's option, repeatable where it takes several."""
     kind = _kinds()[name]
     flag = setting.flag or f"--{name.replace('_', '-')}"
+    if kind is bool:
+        return Annotated[
+            bool | None, typer.Option(flag, help=setting.help, rich_help_panel=setting.group)
+        ]
     if kind in (int, int | None):
         return Annotated[int | None, whole_option(flag, setting.help, setting.group)]
     if kind in (float, float | None) and not setting.words:

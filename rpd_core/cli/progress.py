@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from rich.progress import Progress, Task
 
 
-EVERY = 10.0
+EVERY = 60.0
 """Seconds between two lines, at least; a stage that lasts longer has fewer of them."""
 SHARE = 0.1
 """Part of the time since a stage began that passes, at least, between two lines."""
 YOUNG = 1.0
 """Seconds in which a stage has nothing to tell yet."""
 _LOOK_EVERY = 0.2
+ALL = "all"
+"""The name of the bar for everything."""
 
 
 @contextmanager
@@ -66,7 +68,7 @@ class Display:
 
 
 class Bars(Display):
-    """A bar for each stage, on a terminal."""
+    """A bar for everything, where its length is known, and below it one for the present stage."""
 
     def __init__(self, console: Console, label: str) -> None:
         super().__init__()
@@ -83,16 +85,26 @@ class Bars(Display):
     def __exit__(self, *what: object) -> None:
         """Leave the bars as they are; what comes next stands below them."""
         self._forget_first()
+        if ALL in self.tasks and what[:1] in ((), (None,)):
+            self.bars.update(self.tasks[ALL], completed=1.0)
         self.bars.stop()
         self._showing.__exit__(None, None, None)
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """Draw how far a stage is."""
+        """Draw how far everything is, and how far a stage is."""
         super().__call__(stage, done, total)
         self._forget_first()
-        if stage not in self.tasks:
-            self.tasks[stage] = self.bars.add_task(stage, total=total, stage=stage)
-        self.bars.update(self.tasks[stage], completed=done, total=total)
+        share = self.pace.share()
+        if share is not None:
+            self._draw(ALL, share, 1.0)
+        for other in self.tasks.keys() - {ALL, RUNS, stage}:
+            self.bars.remove_task(self.tasks.pop(other))
+        self._draw(stage, done, None if self.pace.stages[stage].is_open else total)
+
+    def _draw(self, name: str, done: float, total: float | None) -> None:
+        if name not in self.tasks:
+            self.tasks[name] = self.bars.add_task(name, total=total, stage=name)
+        self.bars.update(self.tasks[name], completed=done, total=total)
 
     def _add_pulse(self, label: str) -> Any:
         return self.bars.add_task(label, total=None, stage="")
@@ -130,6 +142,8 @@ def _make_bars(console: Console, pace: Pace) -> Progress:
         """How many episodes are done."""
 
         def render(self, task: Task) -> Text:
+            if task.fields["stage"] == ALL:
+                return Text(f"{task.completed:.0%}")
             stage = pace.stages.get(task.fields["stage"])
             return Text("" if stage is None else stage.counted.replace(" of ", "/"))
 
@@ -137,9 +151,13 @@ def _make_bars(console: Console, pace: Pace) -> Progress:
         """How long it will take."""
 
         def render(self, task: Task) -> Text:
-            stage = pace.stages.get(task.fields["stage"])
-            left = None if stage is None else pace.left(stage)
-            return Text("" if not left else f"{as_clock(left)} left", style="cyan")
+            name = task.fields["stage"]
+            stage = pace.stages.get(name)
+            left = None if stage is None or stage.is_open else pace.left(stage)
+            if name == ALL:
+                left = 0.0 if task.finished else pace.left_of_all()
+            about = "about " * (name == ALL)
+            return Text("" if not left else f"{about}{as_clock(left)} left", style="cyan")
 
     columns = (
         *(TextColumn("{task.description:>12}"), BarColumn(), Count()),
@@ -193,12 +211,22 @@ class Lines(Display):
 
 
 def _stage_in_words(stage: Stage, pace: Pace) -> str:
-    """Return a line on how far a stage is."""
-    spent, left = in_words(pace.elapsed(stage)), pace.left(stage)
+    """Return a line on how far a stage is, and how far everything."""
+    spent = in_words(pace.elapsed(stage))
     if not stage.counted:
-        return f"{stage.name}: {spent} so far"
-    share = stage.done / stage.total
-    text = f"{stage.name}: {stage.counted} ({share:.0%}) in {spent}"
+        return f"{stage.name}: {spent} so far{_whole_in_words(pace)}"
+    share = "" if stage.is_open else f" ({stage.done / stage.total:.0%})"
+    text = f"{stage.name}: {stage.counted}{share} in {spent}"
+    left, whole = pace.left(stage), pace.stages.get(RUNS)
+    if pace.plan:
+        return f"{text}{_whole_in_words(pace)}"
     text = f"{text}, about {in_words(left)} left" if left and left >= 1 else text
-    whole = pace.stages.get(RUNS)
     return text if whole is None or whole is stage else f"{text}; {whole.counted} done"
+
+
+def _whole_in_words(pace: Pace) -> str:
+    """Return how far everything is, where that is known."""
+    share, left = pace.share(), pace.left_of_all()
+    if share is None:
+        return ""
+    return f"; {share:.0%} of all" + (f", about {in_words(left)} left" if left else "")

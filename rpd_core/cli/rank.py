@@ -50,9 +50,10 @@ def rank_command(
 ) -> None:
     """List the decisions of a stored suite by a measure; plays nothing."""
     check_typed_early(options.given({"measures": measure, "condition": condition}))
-    from rpd_core.cli.text import print_question
+    from rpd_core.cli.text import print_question, say
     from rpd_core.config.resolve import choose
     from rpd_core.plugin.registry import installed
+    from rpd_core.results.sentences import few_digits, mutated_words
     from rpd_core.results.tables import ranking_table
     from rpd_core.store.codec import to_plain
 
@@ -72,14 +73,16 @@ def rank_command(
     if not everything:  # states without evidence have no place that could come back
         only = reach.share_of_episodes(found.counted.states.key) > 0 if reached else None
         recipes = {one.text: one.recipe for one in measures}
-        stability = {name: _comes_back(found, recipes[name], rules, only) for name in lists}
+        stability = {name: _stability_of(found, recipes[name], rules, only) for name in lists}
     if as_json:
         rows = {name: to_plain(one.rows) for name, one in lists.items()}
         told = {"condition": found.condition_text, "rankings": rows}
         shared.print_json({**told, "stability": to_plain(stability)})
         return
     question = opened.directory.configuration().suite_json()
-    print_question(shared.answers(), question, found.condition_text)
+    say(shared.answers(), mutated_words(question["settings"]["mutation_rate"]), style="bold")
+    passed = f"passed means {few_digits(found.condition_text)}"
+    print_question(shared.answers(), question, passed)
     for name, one in lists.items():
         _show_list(name, one, found.condition_text)
         if one.rows and name in stability:
@@ -173,7 +176,7 @@ def _made_lists(
     return lists
 
 
-def _comes_back(
+def _stability_of(
     found: Analysis, measure: Measure, rules: Rules, only: BoolArray | None
 ) -> Stability | None:
     """Return how much of a list, or of some states of it, random halves of the suite share."""
@@ -183,7 +186,7 @@ def _comes_back(
 
 
 def _show_stability(stability: Stability | None, listed: _List) -> None:
-    """Print whether a list comes back."""
+    """Print whether a list is stable."""
     from rpd_core.cli.text import say
     from rpd_core.results.sentences import stability_words
 
@@ -193,7 +196,7 @@ def _show_stability(stability: Stability | None, listed: _List) -> None:
 
 def _show_list(name: str, listed: _List, condition: str) -> None:
     """Print the list by one measure, or why there is none."""
-    from rpd_core.cli.listing import legend, list_title, print_list
+    from rpd_core.cli.listing import legend, print_list
     from rpd_core.cli.text import say
     from rpd_core.results.sentences import list_notes
 
@@ -201,7 +204,7 @@ def _show_list(name: str, listed: _List, condition: str) -> None:
     console.print()
     notes = list_notes(listed.facts)
     if listed.rows:
-        print_list(console, list_title(name, console.width), listed.rows, scores=True)
+        print_list(console, f"Decisions by {name}", listed.rows)
         notes = [f"{legend(listed.rows)}.", *notes]
     else:
         say(console, f"Nothing to list by {name} under {condition}: try --all or less --evidence")

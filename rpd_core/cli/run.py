@@ -71,7 +71,7 @@ def run_command(
         call = call_for(typed, config, work, progress, asked)
         estimated = _estimate_of(call) if dry_run else None
         profiler = _profiler_for(profile and not dry_run)
-        asking = None if yes else progress
+        asking = None if yes or typed.get("quick") else progress
         done = None if dry_run else play_call(call, ask=asking, profiler=profiler)
     if estimated is not None:
         _show_estimate(*estimated, as_json)
@@ -131,6 +131,7 @@ def play_call(
     from rpd_core import api
 
     def before(session: Session) -> None:
+        _plan(session, call)
         if ask is not None:
             with session.stage("estimating"):
                 _consider_run(session, call, ask)
@@ -138,6 +139,15 @@ def play_call(
     setup = api.resolve_call(call)
     with shared.resumable(api.directory_for(call, setup).path):
         return api.carry_out(call, setup, grow, before, profiler)
+
+
+def _plan(session: Session, call: Call) -> None:
+    """Have the bars know what is to come."""
+    from rpd_core.cli.cost import stages_of
+    from rpd_core.cli.progress import Display
+
+    if isinstance(call.progress, Display):
+        call.progress.pace.plan = stages_of(session.setup.config.settings)
 
 
 def _consider_run(session: Session, call: Call, display: Display) -> None:

@@ -19,6 +19,12 @@ def show_command(
     run: options.RunPath = None,
     analysis: options.AnalysisName = None,
     full: Annotated[bool, typer.Option("--full", help="Everything: all tables.")] = False,
+    keep: Annotated[
+        int | None,
+        options.whole_option(
+            "--keep", "A policy with at most N decisions, of those on the way to the smallest."
+        ),
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Print the answer of a run again, or how far an unfinished run is."""
@@ -27,6 +33,9 @@ def show_command(
     run = shared.chosen_run(run)
     opened = shared.opened_run(run, analysis)
     done, asked = opened.progress
+    if keep is not None:
+        _show_choice(opened, keep, as_json)
+        return
     if opened.name is not None:
         if opened.standing and not as_json:
             shared.show_note(opened.standing)
@@ -38,6 +47,19 @@ def show_command(
         shared.print_json(state)
     else:
         print_progress(shared.answers(), run, (done, asked), missing)
+
+
+def _show_choice(opened: Run, keep: int, as_json: bool) -> None:
+    """Print a policy of the front and its states."""
+    from rpd_core.cli.full import print_choice
+    from rpd_core.results.front import choose_from_front
+    from rpd_core.store.codec import to_plain
+
+    chosen = choose_from_front(opened, keep)
+    if as_json:
+        shared.print_json(to_plain(chosen))
+    else:
+        print_choice(shared.answers(), opened.summary, chosen)
 
 
 def show_answer(

@@ -13,8 +13,8 @@ from rich.table import Table
 from rpd_core.errors import counted, shell_word
 from rpd_core.execute.progress import in_words
 from rpd_core.results.runs import size_in_words
-from rpd_core.results.sentences import few_digits, fineness
-from rpd_core.results.words import ranges_in_words
+from rpd_core.results.sentences import fineness
+from rpd_core.results.words import cut, ranges_in_words
 
 if TYPE_CHECKING:
     from rpd_core.cli.cost import Cost
@@ -29,15 +29,53 @@ def say(console: Console, text: str, style: str | None = None, copied: bool = Fa
     console.print(text, style=style, markup=False, highlight=False, soft_wrap=copied)
 
 
-def print_question(console: Console, suite: Mapping[str, Any], condition: str) -> None:
+_ACTION = 16
+"""Characters of an action."""
+
+
+def short_action(words: str) -> str:
+    """Return the first of several actions, with its share; all are in the full answer."""
+    first = words.partition(", ")[0] if not words.startswith("(") else words
+    name, space, share = first.rpartition(" ")
+    if len(first) <= _ACTION or not share.endswith("%"):
+        return cut(first, _ACTION)
+    return f"{cut(name, _ACTION - len(share) - 1)}{space}{share}"
+
+
+def can_draw(console: Console) -> bool:
+    """Return whether a console shows the characters that bars and intervals are drawn with."""
+    try:
+        "├─●─┤▏█".encode(console.encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def print_columns(
+    console: Console,
+    columns: Mapping[str, Sequence[str]],
+    left: Sequence[str] = (),
+    widths: Mapping[str, int] | None = None,
+) -> None:
+    """Print a table by its columns; numbers stand to the right, and what is too wide is cut."""
+    table = Table(box=None, pad_edge=False, padding=(0, 1 if widths else 2, 0, 0))
+    for name in columns:
+        table.add_column(
+            name, justify="left" if name in left else "right", width=(widths or {}).get(name),
+            no_wrap=True, overflow="ellipsis",
+        )  # fmt: skip
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*map(escape, row))
+    console.print(table)
+
+
+def print_question(console: Console, suite: Mapping[str, Any], more: str) -> None:
     """Print which policy was analysed on which task, and how; `suite` is what `run.json` holds."""
     asked = suite["settings"]
-    say(console, f"{suite['policy']} on {suite['env']}", style="bold")
     say(
         console,
-        f"states by {' + '.join(asked['abstraction'])}; default action {asked['default_action']}; "
-        f"mutation rate {asked['mutation_rate']:g}; passed means {few_digits(condition)}; "
-        f"seed {asked['seed']}",
+        f"{suite['policy']} on {suite['env']}: states by {' + '.join(asked['abstraction'])}; "
+        f"default action {asked['default_action']}; seed {asked['seed']}; {more}",
     )
 
 
@@ -95,7 +133,7 @@ def print_estimate(console: Console, plain: dict[str, Any], cost: Cost) -> None:
         console,
         f"\nAbout {in_words(cost.seconds)} of play and {size_in_words(cost.megabytes * 1e6)} for "
         f"{cost.suite_episodes} mutant and {cost.pruning_episodes} pruned episodes, judged from "
-        f"{cost.probe_episodes} episodes; refining, pictures and the page come on top. Nothing was "
+        f"{cost.probe_episodes} episodes; pictures and the page come on top. Nothing was "
         "written.",
     )
 

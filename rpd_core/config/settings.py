@@ -61,6 +61,18 @@ STANDARD_SHARES = (
 )  # fmt: skip
 TARGETS = (0.9, 0.5)
 """Shares of the return that smallest policies are to keep."""
+QUICK: dict[str, Callable[[Any], Any]] = {
+    "episodes": lambda usual: -(-usual // 4),
+    "unmutated_episodes": lambda usual: -(-usual // 4),
+    "test_episodes": lambda usual: -(-usual // 4),
+    "shares": lambda usual: (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0),
+    "sweep": lambda usual: "adaptive",
+    "random_rankings": lambda usual: 1,
+    "target": lambda usual: usual[:1],
+    "confirm_margin": lambda usual: max(usual, 0.05),
+    "unvisited": lambda usual: "policy",
+}
+"""What a quick look makes of the usual settings; those that are given stay as they are."""
 DOUBLINGS = 4
 """How often a suite doubles until it is stable, unless more or fewer episodes are allowed."""
 AUTO = "auto"
@@ -172,6 +184,7 @@ def _one_of(*words: str) -> Check:
 
 def _targets(name: str, value: Any) -> None:
     """Refuse what are not shares of a return, the highest first."""
+    value = _split(value, float)
     for one in as_tuple(value):
         _rate_like(0.9)(name, one)
     if not value or list(value) != sorted(set(value), reverse=True):
@@ -212,6 +225,11 @@ def _check_names(name: str, value: object) -> None:
     if twice or not isinstance(value, tuple):
         what = f"{twice[0]!r} twice" if twice else f"{value!r:.60}"
         raise ConfigError(f"{name} must tell entries apart, got {what}")
+
+
+def _yes_or_no(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise ConfigError(f"{name} must be true or false, got {value!r}")
 
 
 def _setting(help: str, scope: Scope, **more: Any) -> Any:
@@ -258,8 +276,8 @@ class Settings:
         "analysis", default=(), kind="measure", flag="--measure", heading=USED,
     )  # fmt: skip
     list_by: Any = _setting(
-        "Measure that the list of decisions is sorted by; default impact:shrunken.",
-        "answer", default=LIST_BY, kind="measure",
+        "Measure that the list of a mutated policy is sorted by.",
+        "answer", default=LIST_BY, kind="measure", flag="-",
     )  # fmt: skip
     evidence: int = _setting(
         "Episodes in each arm from which on a state is judged; default 10.",
@@ -325,15 +343,19 @@ class Settings:
         "Verdicts: at most 1 minus this of them are expected to be false; default 0.95.",
         "answer", default=0.95, check=_rate_like(0.95),
     )  # fmt: skip
+    quick: bool = _setting(
+        "A first look in seconds: a quarter of the episodes, one target, no pictures, no page.",
+        "growth", default=False, check=_yes_or_no, added=True, heading=USED,
+    )  # fmt: skip
     until: Literal["episodes", "stable"] = _setting(
-        "Play --episodes (default), or double them until the first --top have a verdict: 'stable'.",
+        "Play --episodes (default), or double them until the first --top are settled: 'stable'.",
         "growth", default="episodes", check=_one_of("episodes", "stable"),
     )  # fmt: skip
     top: int = _setting(
-        "Decisions that are to have a verdict; default 10.", "growth", default=10, check=_count
+        "Decisions that are to be settled; default 10.", "growth", default=10, check=_count
     )
     max_episodes: int | None = _setting(
-        "Episodes at which a suite stops to grow; default: 16 times the first size.",
+        "Episodes at which a suite stops growing; default: 16 times the first size.",
         "growth", default=None, check=_count_or_none,
     )  # fmt: skip
     first_episodes: int | None = _setting(
@@ -391,6 +413,8 @@ def recommended(task: Task, given: Settings) -> Values:
             value = getattr(task, name, setting.default)
             empty = isinstance(value, tuple) and not value  # a task without an opinion
             value = setting.default if empty else value
+            if given.quick is True and name in QUICK:
+                value = QUICK[name](value)
         values[name] = value if setting.listed is None else _split(value, setting.listed)
     return _with_first_look(values)
 

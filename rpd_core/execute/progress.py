@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -123,6 +123,10 @@ class NotebookBars:
 
 RUNS = "runs"
 """The stage of a grid, which is made of whole runs."""
+_OPEN = ("minimising",)
+"""Stages of which nobody knows beforehand how long they are."""
+_NOT_YET = 0.99
+"""Share of the work that is shown at most while there is still some."""
 
 
 @dataclass
@@ -139,6 +143,8 @@ class Stage:
     """When it began, by the clock."""
     changed: float
     """When something was finished last."""
+    before: int = 0
+    """Episodes of the same stage that were finished before it began anew."""
 
     @property
     def counts_episodes(self) -> bool:
@@ -150,7 +156,14 @@ class Stage:
         """How much of it is done, in words; nothing for one piece of work."""
         if self.name != RUNS and not self.counts_episodes:
             return ""
+        if self.is_open:
+            return f"{self.before + self.done} episodes"
         return f"{self.done} of {self.total} {RUNS if self.name == RUNS else 'episodes'}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it may begin anew, nobody knows how often."""
+        return self.name in _OPEN
 
     @property
     def finished(self) -> bool:
@@ -159,7 +172,7 @@ class Stage:
 
 
 class Pace:
-    """Follows the stages of a run and estimates how long the present one will take."""
+    """Follows the stages of a run and estimates how long the present one and all will take."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
@@ -168,18 +181,79 @@ class Pace:
         """Seconds per episode before any was played, where that is known."""
         self.quickest: float | None = None
         """Seconds per episode in the quickest stage so far."""
+        self.plan: Sequence[tuple[str, int]] = ()
+        """Stages in their order, each with the episodes that are expected; empty: not known."""
+        self._place, self._begun, self._share = 0, 0, 0.0
+        self._present: Stage | None = None
 
     def tell(self, name: str, done: int, total: int) -> Stage:
         """Note that a stage begins or that some of it is finished."""
         now, stage = self.clock(), self.stages.get(name)
         if stage is None or total != stage.total or done < stage.done:
-            stage = self.stages[name] = Stage(name, total, done, done, now, now)
+            before = 0 if stage is None else stage.before
+            again = 0 if stage is None or done >= stage.done else stage.done
+            stage = Stage(name, total, done, done, now, now, before + again)
+            self.stages[name] = stage
         elif done > stage.done:
             stage.done, stage.changed = done, now
             if stage.counts_episodes:
                 each = (now - stage.began) / (done - stage.found)
                 self.quickest = each if self.quickest is None else min(self.quickest, each)
+        if self._present is None or self._present.name != name:
+            self._move_on(name)
+        self._present = stage
         return stage
+
+    def _move_on(self, name: str) -> None:
+        """Go on in the plan to a stage that begins, if one of that name is still to come."""
+        for place in range(self._place, len(self.plan)):
+            if self.plan[place][0] == name:
+                self._place, self._begun = place, self._finished(name)
+                return
+
+    def _finished(self, name: str) -> int:
+        """Return the episodes of a stage that are finished."""
+        stage = self.stages.get(name)
+        return stage.before + stage.done if stage is not None and stage.counts_episodes else 0
+
+    def share(self) -> float | None:
+        """Return the share of all work that is done, never less than before; None: not known."""
+        if not self.plan:
+            return None
+        done = sum(map(self._finished, self.stages))
+        present, later = self._to_come()
+        share = done / max(done + present + later, 1)
+        self._share = max(self._share, min(share, _NOT_YET))
+        return self._share
+
+    def _to_come(self) -> tuple[int, int]:
+        """Return the episodes that are left of the present stage, and of those after it."""
+        present, stage = 0, self._present
+        if stage is not None and stage.counts_episodes:
+            present = stage.total - stage.done
+        if self._place < len(self.plan):
+            name, expected = self.plan[self._place]
+            if stage is None or stage.name == name:
+                present = max(present, expected - (self._finished(name) - self._begun))
+        return present, sum(expected for _, expected in self.plan[self._place + 1 :])
+
+    def left_of_all(self) -> float | None:
+        """Return the seconds until everything is done; None where nothing is known yet."""
+        each = self._usual()
+        if not self.plan or each is None:
+            return None
+        present, later = self._to_come()
+        stage = self._present
+        own = None if stage is None or stage.is_open else self.left(stage)
+        return later * each + (present * each if own is None else own)
+
+    def _usual(self) -> float | None:
+        """Return how long an episode took in the mean of all stages, or is expected to."""
+        played = [one for one in self.stages.values() if one.counts_episodes]
+        count = sum(one.done - one.found for one in played)
+        if not count:
+            return self.expected
+        return sum(one.changed - one.began for one in played) / count
 
     def elapsed(self, stage: Stage) -> float:
         """Return the seconds since a stage began, or that it took."""

@@ -120,11 +120,12 @@ class TopStates:
     def remove(self, units: Sequence[IntArray], removed: IntArray) -> None:
         """Give one unit of states in each episode to the default; -1: none.
 
-        `units` has, for each ranking, the unit of each of its states in the order of the ranking.
+        `units` has, for each ranking, the unit of each of its first states, in their order; those
+        after them are given away in no episode.
         """
         self.units = np.full_like(self.ranks, -1)
         for row, ranks, mine in zip(self.units, self.ranks, units, strict=True):
-            ranked = (ranks >= 0) & (ranks < _UNRANKED)
+            ranked = (ranks >= 0) & (ranks < len(mine))
             row[ranked] = mine[ranks[ranked]]
         self.removed = removed
 

@@ -6,21 +6,24 @@ import re
 from typing import TYPE_CHECKING
 
 from rpd_core.errors import counted
+from rpd_core.results.words import few, percent
 
 if TYPE_CHECKING:
     from rpd_core.analysis.records import Stability
     from rpd_core.results.records import (
+        Baseline,
         Coverage,
+        FailedTry,
+        FrontPoint,
         Growth,
         ListFacts,
         Policy,
         SuiteFacts,
         Summary,
-        Threshold,
     )
 
-_FAILURES = 3
-"""Failed confirmations that the headline names."""
+_SHOWN_TRIES = 3
+"""Pruned policies that are named of those that were tried in vain."""
 _ALL = 0.995
 """Share of steps from which on a pruned policy is the whole one."""
 _SHAKY = 0.3
@@ -34,13 +37,253 @@ _VERDICT_WORDS = {
 LOW_COVERAGE = 0.9
 LOW_IDENTIFIED = 0.02
 _LONG_NUMBER = re.compile(r"\b\d+\.\d{5,}(?:e[+-]?\d+)?")
-_HARDLY = 0.2
-"""Share of passing episodes below which a policy is hardly judged by its condition."""
+_OFTEN = 0.8
+"""Share of passing episodes below which the whole policy itself fails often."""
+_NOISE = 0.05
+"""Difference of pass rates below which mutation does nothing that the condition sees."""
+_FEW_EPISODES = 0.9
+"""Share of distinct episodes below which it is told how few there are."""
 _ELSEWHERE = {
     False: "where it acts by default; more --episodes or --unvisited policy may help.",
     True: "where the policy decides as before: judge by the share of steps, not of states; more "
     "--episodes help.",
 }
+_RULES = ("rules", "tree")
+"""Abstractions whose states are rules."""
+
+
+def is_proven(summary: Summary) -> bool:
+    """Return whether fresh episodes confirmed a pruned policy for the first target."""
+    return summary.policy is not None and summary.policy.met
+
+
+def noun_for(summary: Summary) -> str:
+    """Return what a reader calls a state: a rule where the abstraction makes rules."""
+    chosen = summary.configuration["suite"]["settings"]["abstraction"]
+    names = [str(one).partition(":")[0] for one in chosen]
+    return "rule" if any(one.endswith(_RULES) for one in names) else "state"
+
+
+def headline(summary: Summary) -> str:
+    """Return what the analysis found in three sentences: one policy, all figures its own."""
+    fraction, policy = next(iter(summary.policies.items()))
+    told = policy_sentences(summary, float(fraction), policy)
+    return f"A quick look: {told[0].lower()}{told[1:]}" if is_quick(summary) else told
+
+
+def is_quick(summary: Summary) -> bool:
+    """Return whether somebody asked for a first look only."""
+    return bool(summary.configuration["analysis"].get("quick"))
+
+
+def policy_sentences(summary: Summary, fraction: float, policy: Policy | None) -> str:
+    """Return what was found for one target."""
+    if policy is None or not policy.met:
+        return _not_proven(summary, fraction, policy)
+    passes = (
+        f"{percent(policy.pass_rate)} of its episodes pass {few_digits(summary.condition)} (whole "
+        f"policy {percent(policy.pass_rate_whole)}); the worst tenth return "
+        f"{few(policy.worst_tenth)}."
+    )
+    if policy.kept == 0 and not _policy_decides_elsewhere(summary):
+        kept = f"{percent(policy.share)} of the return ({_at_least(policy)})"
+        return (
+            f"The default action alone keeps {kept}: no decision of the policy is needed. {passes}"
+        )
+    return f"{_enough(summary, fraction, policy)} {_work(policy)} {passes}"
+
+
+def _enough(summary: Summary, fraction: float, policy: Policy) -> str:
+    """Return how few states are enough, and for what."""
+    noun = noun_for(summary)
+    elsewhere = " and all that the suite never saw" * _policy_decides_elsewhere(summary)
+    many = policy.kept != 1 or bool(elsewhere)
+    of_all = f"{policy.kept} of {counted(summary.suite.states, noun)}"
+    enough = f"{of_all} ({_share(policy.states)}){elsewhere} {'are' if many else 'is'} enough"
+    kept = f"{percent(policy.share)} of the return ({_at_least(policy)}"
+    alone = policy.rules_alone
+    if alone is not None and alone >= fraction:
+        them = "each of them with its one action keeps" if many else "its one action keeps"
+        return (
+            f"{enough} without the policy: {them} {percent(alone)} of the return; with the policy "
+            f"deciding there, it is {kept})."
+        )
+    if alone is not None:
+        told = "as rules alone" if noun == "rule" else "with one action for each"
+        kept += f"; {told}, without the network, {percent(alone)}"
+    return f"{enough}: deciding only there, the policy keeps {kept})."
+
+
+def _work(policy: Policy) -> str:
+    """Return how often the policy decides, and how often that changes anything."""
+    if policy.steps > _ALL:
+        return (
+            "That spares nothing: it decides at all steps and overrides the default action at "
+            f"{percent(policy.overrides)} (whole policy {percent(policy.overrides_whole)})."
+        )
+    return (
+        f"It decides {percent(policy.steps)} of the steps and overrides the default action at "
+        f"{percent(policy.overrides)} (whole policy {percent(policy.overrides_whole)})."
+    )
+
+
+def _at_least(policy: Policy) -> str:
+    sure = f"{policy.confidence:.0%} sure"
+    return (
+        "no lower bound"
+        if policy.share_bound is None
+        else (f"at least {percent(policy.share_bound)}, {sure}")
+    )
+
+
+def _share(share: float) -> str:
+    """Return a share of states, a small one with a digit more."""
+    return f"{share:.1%}" if share < 0.0995 else f"{share:.0%}"
+
+
+def _not_proven(summary: Summary, fraction: float, policy: Policy | None) -> str:
+    wanted = f"{fraction:.0%} of the return"
+    if policy is None:
+        return (
+            f"Nothing proven yet: in the sweep, no pruned policy kept {wanted}, not even one that "
+            "decides in every state that the suite saw."
+        )
+    tried = "the one pruned policy" if policy.tries == 1 else f"none of {policy.tries}"
+    was = "was not confirmed" if policy.tries == 1 else "pruned policies was confirmed"
+    of_all = f"{policy.kept} of {counted(summary.suite.states, noun_for(summary))}"
+    nearest = (
+        f"The nearest decides in {of_all}, {percent(policy.steps)} of the steps, and kept "
+        f"{percent(policy.share)} ({_at_least(policy)})."
+    )
+    return f"Nothing proven yet: {tried} {was} to keep {wanted} on fresh episodes. {nearest}"
+
+
+def front_sentences(summary: Summary, point: FrontPoint) -> str:
+    """Return what a policy did that minimising went through; it is an estimate."""
+    of_all = f"{point.decisions} of {counted(summary.suite.states, noun_for(summary))}"
+    smallest = "" if summary.policy is None else f" with {counted(summary.policy.kept, 'decision')}"
+    return (
+        f"Deciding in {of_all} ({_share(point.states)}), the policy kept {percent(point.share)} of "
+        f"the return in {counted(point.episodes, 'episode')}. It decided {percent(point.steps)} of "
+        f"the steps and overrode the default action at {percent(point.overrides)}. This is an "
+        f"estimate: the policy that fresh episodes judged is the one{smallest}."
+    )
+
+
+def what_would_help(summary: Summary) -> str:
+    """Return what to try where nothing is proven."""
+    settings = summary.configuration["suite"]["settings"]
+    ways = [
+        f"more --episodes (now {summary.suite.episodes})",
+        f"a coarser --abstraction (now {' + '.join(settings['abstraction'])})",
+        f"another --default-action (now {settings['default_action']})",
+    ]
+    if not _policy_decides_elsewhere(summary):
+        ways.append("--unvisited policy")
+    return f"What would help: {', '.join(ways[:-1])} or {ways[-1]}."
+
+
+def tried_in_vain(policy: Policy | None, full: bool = False) -> str:
+    """Return which pruned policies fresh episodes did not confirm; empty: none."""
+    if policy is None or not policy.failed:
+        return ""
+    most = len(policy.failed) if full else _SHOWN_TRIES
+    shown = [_failed(one, full) for one in policy.failed[:most]]
+    more = len(policy.failed) - len(shown)
+    told = "; ".join([*shown, *([f"{more} more"] if more else [])])
+    return f"{'Tried' if policy.met else 'Also tried'} without success: {told}."
+
+
+def _failed(one: FailedTry, full: bool) -> str:
+    kept = f"kept {percent(one.share)} of the return"
+    by, played = (
+        (f" by {one.measure}", f" in {counted(one.episodes, 'episode')}: {one.outcome}")
+        if full
+        else ("", "")
+    )
+    return f"{counted(one.kept, 'decision')}{by} ({kept}{played})"
+
+
+def baseline_words(summary: Summary) -> str:
+    """Return what else would do for the same target, and whether that is simpler."""
+    policy = summary.policy
+    if policy is None or not policy.met:
+        return ""
+    noun, found = noun_for(summary), policy.baselines
+    told = [
+        _baseline(found.random, f"random {noun}s"),
+        _baseline(found.differ, f"{noun}s where the default differs most often"),
+    ]
+    if found.default_gap is not None:
+        told.append(
+            _baseline(found.default_gap, f"{noun}s where the policy prefers its action most")
+        )
+    tree = found.imitation
+    if tree is not None:
+        words = f"a decision tree of {counted(tree.decisions, 'leaf', 'leaves')} that plays alone"
+        simpler = ", the simpler explanation" if tree.decisions < policy.kept else ""
+        told.append(f"{words} (keeps {percent(tree.share)}){simpler}")
+    return f"What else keeps as much: {'; '.join(told)}."
+
+
+def _baseline(one: Baseline | None, what: str) -> str:
+    if one is None:
+        return f"no number of {what}"
+    steps = "" if one.steps is None else f", {percent(one.steps)} of the steps"
+    overrides = "" if one.overrides is None else f" (overrides {percent(one.overrides)})"
+    return f"{one.decisions} {what}{steps}{overrides}"
+
+
+def suite_words(summary: Summary) -> str:
+    """Return what the mutant episodes and the paper's portfolio gave: its two minima."""
+    suite, noun = summary.suite, noun_for(summary)
+    played = (
+        f"{counted(suite.episodes, 'mutant episode')} at rate {suite.mutation_rate:g}, "
+        f"{percent(summary.pass_rates.suite)} passed {few_digits(summary.condition)}"
+    )
+    found = next(iter(summary.thresholds.values()))["portfolio"]
+    if found is None:
+        return f"By ranking alone, as in the paper ({played}), no pruned policy keeps as much."
+    states, steps = found.fewest_states, found.fewest_steps
+    shares = f"{_share(states.states)}, {percent(states.steps)} of the steps"
+    fewest = f"{counted(states.kept, noun)} ({shares})"
+    told = f"By ranking alone, as in the paper ({played}), the sweep takes"
+    if states == steps:
+        return f"{told} {fewest}."
+    other = f"{percent(steps.steps)} of the steps ({counted(steps.kept, noun)})"
+    return f"{told} {fewest} for the fewest {noun}s, {other} for the fewest steps."
+
+
+def sureness_words(summary: Summary) -> str:
+    """Return how sure the answer is: fresh episodes, tries, twins, and what was not ruled out."""
+    policy, decisions = summary.policy, summary.decisions
+    if policy is None or not policy.met:
+        return ""
+    fresh = f"{counted(policy.episodes, 'fresh episode')}"
+    if policy.distinct < _FEW_EPISODES * policy.episodes:
+        fresh += f", only {policy.distinct} of them distinct and each counted once"
+    tries = "at the first try" if policy.tries == 1 else f"after {policy.tries} tries"
+    told = [f"Confirmed on {fresh}, {tries}."]
+    if decisions:
+        needed = sum(one.needed for one in decisions)
+        twins = sum(one.twins for one in decisions)
+        told.append(
+            f"{needed} of {counted(len(decisions), 'decision')} {'is' if needed == 1 else 'are'} "
+            f"shown to be needed (at most 5% of these falsely), by {counted(twins, 'twin')} on "
+            f"episodes that chose nothing{_unpaired(policy)}."
+        )
+    if policy.minimising is not None and decisions:
+        told.append(
+            "Without any one of them it is estimated to miss the target."
+            if policy.minimising.settled
+            else "A smaller policy may do."
+        )
+    return " ".join(told)
+
+
+def _unpaired(policy: Policy) -> str:
+    pairs = policy.minimising is None or policy.minimising.paired
+    return "" if pairs else ", unpaired, as sharing their draws added noise"
 
 
 def growth_words(growth: Growth | None) -> str:
@@ -51,85 +294,22 @@ def growth_words(growth: Growth | None) -> str:
     looks = f"{len(growth.looks)} looks" if len(growth.looks) > 1 else "one look"
     taken = f"after {looks} (at {sizes} episodes)"
     if growth.stable:
-        return f"Stable {taken}: each of the first {growth.top} has a verdict."
+        return f"Stable {taken}: each of the first {growth.top} decisions is settled."
     many = len(growth.open_ranks) > 1
     ranks = f"{'ranks' if many else 'rank'} {', '.join(map(str, growth.open_ranks))}"
-    have = "have" if many else "has"
     reached = growth.looks[-1] >= growth.max_episodes
     remedy = "raise --max-episodes" if reached else "rpd run --until stable would go on"
-    return f"Not stable {taken}: {ranks} of the first {growth.top} {have} no verdict; {remedy}."
-
-
-def headline(summary: Summary, failures: bool = True) -> str:
-    """Return what the analysis found in a sentence or two: one policy, all figures its own.
-
-    With `failures`, those that were tried before and not confirmed come first.
-    """
-    fraction, policy = next(iter(summary.policies.items()))
-    wanted = f"{float(fraction):.0%} of the return"
-    chance = summary.thresholds[fraction]["random"]
-    if policy is None:
-        return (
-            f"No pruned policy keeps {wanted}: too many of its steps fall in states that the suite "
-            "never saw. Try a coarser --abstraction, more --episodes or --unvisited policy."
-        )
-    before = _failures(policy) if failures else ""
-    found = f"{before}{_policy_sentence(summary, policy, wanted)}"
-    alone = policy.kept == 0 and policy.met
-    return found if alone or _is_whole(policy) else f"{found} {_compared(chance)}"
-
-
-def _is_whole(policy: Policy) -> bool:
-    """Return whether what was confirmed is the policy as it is."""
-    return policy.met and policy.steps > _ALL
-
-
-def _failures(policy: Policy) -> str:
-    if not policy.failed:
-        return ""
-    shown = [f"{one.kept} by {one.measure} ({one.outcome})" for one in policy.failed[:_FAILURES]]
-    more = len(policy.failed) - len(shown)
-    tried = ", ".join(shown) + (f" and {more} more" if more else "")
-    return f"Not confirmed on fresh episodes: {tried}. "
-
-
-def _policy_sentence(summary: Summary, policy: Policy, wanted: str) -> str:
-    elsewhere = " and in all that the suite never saw" * _policy_decides_elsewhere(summary)
-    kept = f"{policy.share:.0%} of the return ({_range(policy)}{policy.episodes} fresh episodes)"
-    states = "state" if policy.kept == 1 else "states"
-    if policy.kept == 0 and policy.met:
-        return f"The default action alone keeps {kept}: that is the finding."
-    decides = (
-        f"in {policy.kept} {states} ({policy.states:.1%}){elsewhere}, {policy.steps:.0%} of the "
-        f"steps, {_found_by(summary, policy)}"
-    )
-    if _is_whole(policy):
-        return (
-            f"Nothing smaller than the policy as it is was confirmed to keep {wanted}; more "
-            "--episodes or --test-episodes may help."
-        )
-    if policy.met:
-        return f"The policy decides {decides}, and keeps {kept}."
-    if policy.outcome == "undecided":
-        return f"Whether {wanted} is kept is open: deciding {decides}, the policy kept {kept}."
-    return f"No pruned policy was confirmed to keep {wanted}: deciding {decides}, it kept {kept}."
-
-
-def _found_by(summary: Summary, policy: Policy) -> str:
-    return f"by {policy.measure}"
-
-
-def _range(policy: Policy) -> str:
-    low, high = policy.share_low, policy.share_high
-    return "" if low is None or high is None else f"{100 * low:.0f} to {100 * high:.0f}, "
-
-
-def _compared(chance: Threshold | None) -> str:
-    if chance is None:
-        return "Random choice of states never reaches it."
-    point = chance.fewest_states
     return (
-        f"Random choice needs {point.states:.0%} of the states and {point.steps:.0%} of the steps."
+        f"Not stable {taken}: {ranks} of the first {growth.top} decisions "
+        f"{'are' if many else 'is'} open; {remedy}."
+    )
+
+
+def mutated_words(mutation_rate: float) -> str:
+    """Return what the list of `rpd rank` is about: not the policy as it is."""
+    return (
+        f"Effects in a policy that acts by default in {percent(mutation_rate)} of its states, at "
+        "random: how often it fails if a state is one of them (mutated), and if it is not (kept)."
     )
 
 
@@ -161,16 +341,16 @@ def list_notes(facts: ListFacts) -> list[str]:
 
 
 def stability_words(stability: Stability | None, facts: ListFacts) -> str:
-    """Return whether a list comes back, and what would help where it does not."""
+    """Return whether a list is stable, and what would help where it is not."""
     if stability is None:
         return (
-            f"Does it come back? That cannot be told of {facts.measure}: its scores are not made "
+            f"Is the list stable? That cannot be told of {facts.measure}: its scores are not made "
             "from single episodes."
         )
     shares = f"the first ten have {stability.top10:.0%}"
     if facts.listed > 50:
         shares += f", the first fifty {stability.top50:.0%}"
-    text = f"Does it come back? In random halves of the suite {shares} in common."
+    text = f"Is the list stable? In random halves of the suite {shares} in common."
     if stability.top10 < _SHAKY:
         text += " Do not rely on single rows: more --episodes, a coarser --abstraction or another "
         text += "--mutation-rate would help."
@@ -185,13 +365,19 @@ def few_digits(condition: str) -> str:
 def advice_on(summary: Summary) -> list[str]:
     """Return what would make the answer better."""
     found = advice(summary.suite, summary.coverage, _policy_decides_elsewhere(summary))
-    passed = summary.pass_rates.original
-    if passed < _HARDLY:
-        found.append(
-            f"the unmutated policy passes in {passed:.0%} of its episodes, so that there is little "
-            "to lose; try --condition auto."
-        )
-    return found
+    return [*found, *_on_condition(summary)]
+
+
+def _on_condition(summary: Summary) -> list[str]:
+    """Return advice where the condition says little about what mutation does."""
+    whole, mutated = summary.pass_rates.original, summary.pass_rates.suite
+    passes = f"the whole policy passes {few_digits(summary.condition)} in {whole:.0%} of its"
+    rest = "pass rates and rpd rank tell little, returns and losses are not touched; try another "
+    if abs(whole - mutated) < _NOISE:
+        return [f"{passes} episodes, its mutants in {mutated:.0%}: {rest}--condition."]
+    if whole < _OFTEN:
+        return [f"{passes} episodes only: {rest}--condition."]
+    return []
 
 
 def _policy_decides_elsewhere(summary: Summary) -> bool:

@@ -38,6 +38,13 @@ def few(value: float) -> str:
     return f"{value + 0.0:.3g}" if abs(value) < 1000 else f"{value:.0f}"
 
 
+def alike(*values: float) -> tuple[str, ...]:
+    """Return values with as many decimal places as the largest of them deserves."""
+    top = max(map(abs, values))
+    places = 0 if top >= 100 else 1 if top >= 10 else 2 if top >= 0.1 else 4
+    return tuple(f"{value:z.{places}f}" for value in values)
+
+
 def signed(value: float) -> str:
     """Return a difference with its sign, and no minus before nothing."""
     return f"{value:+z.2f}"

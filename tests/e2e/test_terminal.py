@@ -157,29 +157,48 @@ def test_a_slip_of_the_keyboard_is_noticed_in_time(
 
 @pytest.fixture
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "EVERY", 10.0)  # other tests want no lines, however busy it is
+    monkeypatch.setattr(progress, "EVERY", 60.0)  # other tests want no lines, however busy it is
 
 
 @pytest.mark.usefixtures("_often")
-def test_lines_come_every_ten_seconds_and_more_rarely_later() -> None:
+def test_lines_come_every_minute_and_more_rarely_later() -> None:
     now = [0.0]
     written: list[tuple[float, str]] = []
     lines = progress.Lines(lambda text: written.append((now[0], text)))
     lines.pace = Pace(lambda: now[0])
     lines.written = 0.0
-    lines("suite", 0, 3600)
-    for second in range(1, 3601):
+    lines("suite", 0, 7200)
+    for second in range(1, 7201):
         now[0] = float(second)
-        lines("suite", second, 3600)
+        lines("suite", second, 7200)
     times = [at for at, _ in written]
-    assert times[:10] == [10.0 * k for k in range(1, 11)]
-    assert 30 < len(times) < 60
-    assert written[1][1] == "suite: 20 of 3600 episodes (1%) in 20 seconds, about 60 minutes left"
-    now[0] = 5000.0
+    assert times[:10] == [60.0 * k for k in range(1, 11)]
+    assert 25 < len(times) < 40
+    assert written[1][1] == ("suite: 120 of 7200 episodes (2%) in 2 minutes, about 2.0 hours left")
+    now[0] = 9000.0
     lines.write_if_due()
     lines.write_if_due()
-    assert [text for at, text in written if at == 5000.0] == [
-        "suite: 3600 of 3600 episodes (100%) in 60 minutes"
+    assert [text for at, text in written if at == 9000.0] == [
+        "suite: 7200 of 7200 episodes (100%) in 2.0 hours"
+    ]
+
+
+@pytest.mark.usefixtures("_often")
+def test_a_line_says_how_far_everything_is_where_that_is_known() -> None:
+    now = [0.0]
+    written: list[str] = []
+    lines = progress.Lines(written.append)
+    lines.pace, lines.written = Pace(lambda: now[0]), 0.0
+    lines.pace.plan = [("suite", 100), ("minimising", 300)]
+    lines("suite", 0, 100)
+    now[0] = 100.0
+    lines("suite", 100, 100)
+    lines("minimising", 0, 50)
+    now[0] = 170.0
+    lines("minimising", 25, 50)
+    assert written == [
+        "suite: 100 of 100 episodes (100%) in 2 minutes; 25% of all, about 5 minutes left",
+        "minimising: 25 episodes in 70 seconds; 31% of all, about 6 minutes left",
     ]
 
 
@@ -190,9 +209,9 @@ def test_a_stage_in_which_nothing_is_finished_is_heard_of_too() -> None:
     lines = progress.Lines(written.append)
     lines.pace, lines.written = Pace(lambda: now[0]), 0.0
     lines("prepare", 0, 1)
-    now[0] = 12.0
+    now[0] = 62.0
     lines.write_if_due()
-    assert written == ["prepare: 12 seconds so far"]
+    assert written == ["prepare: 62 seconds so far"]
 
 
 LOGGED = """

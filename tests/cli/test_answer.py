@@ -1,0 +1,281 @@
+"""The answer in sentences, word by word, and on a screen."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from answers import answer, configured, decision, failed, policy
+from rich.console import Console
+
+from rpd_core.cli.decisions import loss_bar
+from rpd_core.cli.screen import SHOWN, print_answer
+from rpd_core.results.records import Baseline, Baselines, Growth, PassRates, Summary
+from rpd_core.results.sentences import (
+    advice_on,
+    baseline_words,
+    growth_words,
+    headline,
+    mutated_words,
+    suite_words,
+    sureness_words,
+    tried_in_vain,
+    what_would_help,
+)
+from rpd_core.results.words import alike
+
+WORK = (
+    "It decides 28% of the steps and overrides the default action at 26% (whole policy 79%). 88% "
+    "of its episodes pass return>=200 (whole policy 100%); the worst tenth return 30.9."
+)
+
+
+def test_the_headline_has_every_figure_of_one_policy() -> None:
+    assert headline(answer(policy())) == (
+        "3 of 40 states (7.5%) are enough: deciding only there, the policy keeps 90% of the return "
+        f"(at least 88%, 95% sure). {WORK}"
+    )
+
+
+def test_where_the_policy_decides_elsewhere_the_headline_says_so() -> None:
+    told = headline(configured(answer(policy(kept=1, states=0.025)), unvisited="policy"))
+    assert told.startswith("1 of 40 states (2.5%) and all that the suite never saw are enough: ")
+
+
+@pytest.mark.parametrize("abstraction", ["rules", "rules:target=0.9", "tree:8", "minigrid-rules"])
+def test_states_that_are_rules_are_called_so(abstraction: str) -> None:
+    told = headline(configured(answer(policy(rules_alone=0.29)), abstraction))
+    assert told == (
+        "3 of 40 rules (7.5%) are enough: deciding only there, the policy keeps 90% of the return "
+        f"(at least 88%, 95% sure; as rules alone, without the network, 29%). {WORK}"
+    )
+
+
+def test_rules_that_play_alone_are_the_headline_where_they_meet_the_target() -> None:
+    told = headline(configured(answer(policy(rules_alone=0.93)), "rules"))
+    assert told == (
+        "3 of 40 rules (7.5%) are enough without the policy: each of them with its one action "
+        "keeps 93% of the return; with the policy deciding there, it is 90% of the return (at "
+        f"least 88%, 95% sure). {WORK}"
+    )
+
+
+def test_a_default_action_that_does_alone_is_the_finding() -> None:
+    told = headline(answer(policy(kept=0, steps=0.0, overrides=0.0)))
+    assert told.startswith(
+        "The default action alone keeps 90% of the return (at least 88%, 95% sure): no decision of "
+        "the policy is needed. 88% of its episodes pass return>=200"
+    )
+
+
+def test_a_policy_that_decides_everywhere_spares_nothing() -> None:
+    assert "That spares nothing: it decides at all steps and overrides" in headline(
+        answer(policy(steps=0.999))
+    )
+
+
+def test_a_quick_look_is_called_one() -> None:
+    told = headline(configured(answer(None), quick=True))
+    assert told.startswith("A quick look: nothing proven yet: in the sweep, no pruned policy kept")
+
+
+def test_nothing_proven_says_what_came_nearest_and_what_would_help() -> None:
+    missed = policy(met=False, outcome="missed", tries=3, failed=(failed(5), failed(7)))
+    assert headline(answer(missed)) == (
+        "Nothing proven yet: none of 3 pruned policies was confirmed to keep 90% of the return on "
+        "fresh episodes. The nearest decides in 3 of 40 states, 28% of the steps, and kept 90% (at "
+        "least 88%, 95% sure)."
+    )
+    assert headline(answer(replace(missed, tries=1))).startswith(
+        "Nothing proven yet: the one pruned policy was not confirmed to keep 90% of the return"
+    )
+    assert tried_in_vain(missed) == (
+        "Also tried without success: 5 decisions (kept 80% of the return); 7 decisions (kept 80% "
+        "of the return)."
+    )
+    assert what_would_help(answer(missed)) == (
+        "What would help: more --episodes (now 5000), a coarser --abstraction (now round:1), "
+        "another --default-action (now repeat) or --unvisited policy."
+    )
+
+
+def test_baselines_stand_beside_and_a_simpler_explanation_is_called_one() -> None:
+    assert baseline_words(answer(policy())) == (
+        "What else keeps as much: 30 random states, 79% of the steps (overrides 61%); no number of "
+        "states where the default differs most often."
+    )
+    gap, tree = Baseline(4, 0.1, 0.2, 0.19, 0.91, 50), Baseline(2, None, None, None, 0.99, 50)
+    others = Baselines(None, gap, gap, tree)
+    told = baseline_words(answer(policy(baselines=others)))
+    assert told.endswith(
+        "; 4 states where the policy prefers its action most, 20% of the steps (overrides 19%); a "
+        "decision tree of 2 leaves that plays alone (keeps 99%), the simpler explanation."
+    )
+    larger = replace(others, imitation=replace(tree, decisions=3))
+    assert baseline_words(answer(policy(baselines=larger))).endswith("plays alone (keeps 99%).")
+
+
+def test_the_two_minima_of_the_portfolio_are_two_policies() -> None:
+    assert suite_words(answer(policy())) == (
+        "By ranking alone, as in the paper (5000 mutant episodes at rate 0.4, 60% passed "
+        "return>=200), the sweep takes 10 states (25%, 41% of the steps) for the fewest states, "
+        "23% of the steps (32 states) for the fewest steps."
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, "Confirmed on 1600 fresh episodes, at the first try. "),
+        ({"tries": 2}, "Confirmed on 1600 fresh episodes, after 2 tries. "),
+        (
+            {"distinct": 30},
+            "Confirmed on 1600 fresh episodes, only 30 of them distinct and each counted once, at "
+            "the first try. ",
+        ),
+    ],
+)
+def test_how_sure_it_is_counts_episodes_tries_and_twins(changes: dict[str, int], told: str) -> None:
+    rows = (decision(1), decision(2, loss=1.0, needed=False))
+    assert sureness_words(answer(policy(**changes), rows)) == (
+        f"{told}1 of 2 decisions is shown to be needed (at most 5% of these falsely), by 200 twins "
+        "on episodes that chose nothing. Without any one of them it is estimated to miss the "
+        "target."
+    )
+
+
+def test_twins_without_pairs_and_an_end_that_is_open_are_told() -> None:
+    found = policy()
+    assert found.minimising is not None
+    rough = replace(found, minimising=replace(found.minimising, settled=False, paired=False))
+    assert sureness_words(answer(rough, (decision(1),))).endswith(
+        ", unpaired, as sharing their draws added noise. A smaller policy may do."
+    )
+
+
+@pytest.mark.parametrize(
+    ("whole", "mutated", "told"),
+    [
+        (1.0, 0.6, []),
+        (0.46, 0.5, ["46% of its episodes, its mutants in 50%"]),
+        (0.7, 0.3, ["70% of its episodes only"]),
+    ],
+)  # fmt: skip
+def test_a_condition_in_the_noise_brings_advice(
+    whole: float, mutated: float, told: list[str]
+) -> None:
+    found = advice_on(answer(policy(), pass_rates=PassRates(whole, 0.0, mutated)))
+    assert len(found) == len(told)
+    for advice, part in zip(found, told, strict=True):
+        assert advice.startswith(
+            f"the whole policy passes return>=200 in {part}: pass rates and rpd rank tell"
+        )
+
+
+def test_growth_speaks_of_decisions_that_are_settled() -> None:
+    assert growth_words(Growth((60, 120), 4, True, (), 1000)) == (
+        "Stable after 2 looks (at 60, 120 episodes): each of the first 4 decisions is settled."
+    )
+    assert growth_words(Growth((60,), 4, False, (2,), 60)) == (
+        "Not stable after one look (at 60 episodes): rank 2 of the first 4 decisions is open; "
+        "raise --max-episodes."
+    )
+
+
+def test_the_list_of_the_paper_is_about_a_mutated_policy() -> None:
+    assert mutated_words(0.4).startswith(
+        "Effects in a policy that acts by default in 40% of its states, at random: how often"
+    )
+
+
+# ------------------------------------------------------------------------------- the screen
+
+
+def printed(summary: Summary, width: int = 100, full: bool = False) -> list[str]:
+    stream = io.StringIO()
+    print_answer(Console(file=stream, width=width), summary, Path("runs/one"), [], full)
+    return [line.rstrip() for line in stream.getvalue().splitlines()]
+
+
+MANY = (
+    *(decision(rank, loss=80.0 - 10 * rank) for rank in range(1, 8)),
+    decision(8, loss=1.0, needed=False),
+    decision(9, loss=0.0, needed=False),
+)
+
+
+@pytest.mark.parametrize("width", [100, 80])
+def test_the_answer_comes_first_and_fits_a_screen(width: int) -> None:
+    lines = printed(answer(policy(), MANY), width)
+    assert len(lines) <= 30
+    assert max(map(len, lines)) <= width
+    assert " ".join(lines).startswith(headline(answer(policy()))[:60])
+    rows = [line for line in lines if " -> " in line]
+    assert len(rows) == SHOWN
+    assert rows[0].split()[:7] == ["1", "place", "1", "go", "stay", "90%", "180"]
+    assert "180 -> 110 ██████████" in rows[0]
+    assert "2 more, none of them shown to be needed" in lines
+    assert lines[-1] == ("More: rpd show runs/one --full, rpd rank runs/one (the paper's list)")
+
+
+def test_the_full_answer_has_every_decision_and_the_way_to_them() -> None:
+    found = replace(policy(), failed=(failed(2),), tries=2)
+    told = "\n".join(printed(answer(found, MANY), full=True))
+    assert told.count(" -> ") == len(MANY)
+    assert "▎ not shown to be needed" in told
+    rows = [line.split() for line in told.splitlines()]
+    assert ["1", "70", "65", "to", "75", "10%", "10%", "50%", "25%", "100"] in rows
+    assert ["9", "22.5%", "40%", "30%", "182", "91%", "100"] in rows
+    assert (
+        "Tried without success: 2 decisions by ochiai (kept 80% of the return in 400 episodes: "
+        "missed)." in " ".join(told.split())
+    )
+    assert "Minimising began with ochiai and took 9000 of 10000 steps" in told
+    assert "wong2" not in told
+    assert "10 (25.0%), steps 41.0%  32 (80.0%), steps 23.0%" in told
+
+
+def test_where_nothing_is_proven_there_is_no_list() -> None:
+    told = "\n".join(printed(answer(policy(met=False, outcome="undecided"), MANY[:0])))
+    assert told.startswith("Nothing proven yet: the one pruned policy")
+    assert "What would help: more --episodes" in told
+    assert "default      return" not in told
+    assert "shown to be needed" not in told
+
+
+def test_a_loss_that_a_limit_of_steps_cuts_short_is_at_least_that() -> None:
+    (row,) = [
+        line for line in printed(answer(policy(), (decision(1, at_least=True),))) if " -> " in line
+    ]
+    assert "180 -> 130 or less ████" in row
+
+
+@pytest.mark.parametrize(
+    ("loss", "plain", "drawn"),
+    [
+        (8.0, False, "████"),
+        (5.0, False, "██▌"),
+        (0.1, False, ""),
+        (-3.0, False, ""),
+        (5.0, True, "##"),
+    ],
+)
+def test_a_loss_is_drawn_to_scale(loss: float, plain: bool, drawn: str) -> None:
+    assert loss_bar(loss, 8.0, 4, plain) == drawn
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ((181.2, 35.17), ("181", "35")),
+        ((12.34, 1.0), ("12.3", "1.0")),
+        ((0.897, 0.5), ("0.90", "0.50")),
+        ((-110.4, -200.0), ("-110", "-200")),
+    ],
+)
+def test_returns_in_a_row_have_equally_many_digits(
+    values: tuple[float, float], told: tuple[str, str]
+) -> None:
+    assert alike(*values) == told
