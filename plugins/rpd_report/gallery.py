@@ -34,10 +34,10 @@ class _ShownClip:
     def choice(self) -> str:
         """How the episode was chosen: a clip is an example, and the reader must know of what."""
         tried, differing = self.pair.tried, self.pair.differing
-        played = f"Played both ways: {counted(tried, 'such episode')}"
-        if not differing:
-            return f"{played}; the return differs in none."
-        return f"{played}; the return differs in {differing}, of which this is the first."
+        return (
+            f"In {differing} of {counted(tried, 'episode')} that reach it the return is lower "
+            "without the policy; this is one in the middle of them."
+        )
 
 
 @dataclass(frozen=True)
