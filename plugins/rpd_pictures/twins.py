@@ -39,7 +39,7 @@ class Smallest:
     seed: int
     """Of the run."""
     ranking: KeyArray
-    """Its kept states, then all others."""
+    """Its kept states, and behind them all others, if states outside keep the policy."""
     kept: int
     """Number of the kept states."""
     elsewhere: bool
@@ -54,8 +54,9 @@ class Smallest:
                 f"{str(run.path)!r} has no confirmed smallest policy, so that there is no decision "
                 "to film: draw an --episode"
             )
-        ranking = ranking_of(kept.array, all_keys(run.directory, run.asked.episodes))
-        elsewhere = run.asked.settings.unvisited == "policy"
+        ranking, elsewhere = kept.array, run.asked.settings.unvisited == "policy"
+        if elsewhere:
+            ranking = ranking_of(ranking, all_keys(run.directory, run.asked.episodes))
         return cls(run.directory.stored().settings.seed, ranking, len(kept.keys), elsewhere)
 
     def plan(self, episodes: IntArray, limits: IntArray | None = None) -> Plan:
