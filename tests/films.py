@@ -15,7 +15,7 @@ import rpd
 
 SMALL = {
     "episodes": 60, "chunk": 60, "lanes": 10, "test_episodes": 2, "unmutated_episodes": 4,
-    "confirm_episodes": 4, "confirm_tries": 1, "rounds": 0, "shares": (0.5, 1.0), "evidence": 3,
+    "confirm_episodes": 4, "confirm_tries": 1, "shares": (0.5, 1.0), "evidence": 3,
     "condition": "return>=120", "random_rankings": 1, "analysis": "small",
 }  # fmt: skip
 

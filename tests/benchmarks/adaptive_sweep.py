@@ -54,7 +54,7 @@ def compared(
     """Run one seed in both ways; the second run uses the suite of the first."""
     full, adaptive = (
         rpd.run(
-            env, policy, seed=seed, out=place, sweep=sweep, rounds=0, finish=(),
+            env, policy, seed=seed, out=place, sweep=sweep, finish=(),
             progress=False, **settings,
         )
         for sweep in ("full", "adaptive")

@@ -29,7 +29,7 @@ from rpd_report.notebook import answer_as_html, decisions_as_html
 SMALL: dict[str, Any] = {
     "episodes": 120, "chunk": 60, "lanes": 60, "test_episodes": 5, "shares": [0, 0.5, 1],
     "random_rankings": 1, "unmutated_episodes": 20, "confirm_episodes": 20, "confirm_tries": 1,
-    "rounds": 0, "reference": 0.0, "default_action": "constant:0", "abstraction": "identity",
+    "reference": 0.0, "default_action": "constant:0", "abstraction": "identity",
 }  # fmt: skip
 
 
