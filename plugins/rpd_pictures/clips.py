@@ -13,10 +13,12 @@ from rpd_core.play.recipe import Recipe
 from rpd_core.play.replay import Viewer, Watched, viewing, watch_episodes
 from rpd_pictures import files
 from rpd_pictures.cards import StepCards, Who
-from rpd_pictures.twins import Smallest, Twin
+from rpd_pictures.twins import Choice, Smallest, Twin, Visit, typical
 
 _BEFORE, _AFTER, _TAIL = 10, 30, 12
 """Steps of a clip before the first visit, after it, and at the end of the episode."""
+_FOLLOWED = 2000
+"""Steps after the first visit at which twins are broken off that are played to choose one."""
 _WITHIN = 600
 """Steps after the first visit within which the end of an episode is shown."""
 _LONGEST = 320
@@ -27,53 +29,100 @@ PAUSE, END = 1000, 1500
 
 @dataclass(frozen=True)
 class ClipJob:
-    """Twins to be filmed."""
+    """Decisions to be filmed."""
 
     recipe: Recipe
     policy: Smallest
-    twins: tuple[Twin, ...]
+    choices: tuple[Choice, ...]
+    """Per decision, what its film is chosen from."""
     actions: tuple[str, ...]
     """Names of the actions."""
+
+
+@dataclass(frozen=True)
+class Filmed:
+    """A twin that is filmed."""
+
+    twin: Twin
+    tried: int
+    """All twins that it was chosen from."""
+    losing: int
+    """Those of them that return less than their episodes."""
+
+
+@dataclass(frozen=True)
+class Clip:
+    """A pair of clips."""
+
+    filmed: Filmed
+    policy: bytes
+    """With the decision."""
+    default: bytes
+    """Without it."""
 
 
 @dataclass(frozen=True)
 class Clips:
     """What came of a job."""
 
-    pairs: tuple[tuple[bytes, bytes], ...]
-    """For each twin, the clip with the decision and the one without."""
+    pairs: tuple[Clip, ...]
+    """Of the decisions without which an episode returns less."""
     problem: str = ""
     """Why the environment draws nothing; empty if it does."""
 
 
 def perform_clips(job: ClipJob) -> Clips:
-    """Play each episode and its twin and film them."""
+    """Play an episode of each decision, and its twin, and film them."""
     with viewing(job.recipe) as viewer:
-        seen = film_pairs(job, viewer)
-    made = [
-        (_clip(job, seen, 2 * place), _clip(job, seen, 2 * place + 1))
-        for place in range(len(job.twins))
-    ]
+        chosen = choose_twins(job, viewer)
+        seen = film_twins(job, viewer, [one.twin for one in chosen])
+    made = []
+    for place, one in enumerate(chosen):
+        both = (_clip(job, seen, 2 * place + arm, one.twin) for arm in (0, 1))
+        made.append(Clip(one, *both))
     return Clips(tuple(made), viewer.problem)
 
 
-def _both(job: ClipJob, limits: Sequence[int]) -> tuple[Plan, OneArm]:
+def choose_twins(job: ClipJob, viewer: Viewer) -> list[Filmed]:
+    """Return what is filmed of each decision; those that lose nothing are left out."""
+    found = []
+    for choice in job.choices:
+        twins = choice.twins or _played_twins(job, viewer, choice.visits)
+        chosen = typical(twins)
+        if chosen is not None:
+            found.append(Filmed(chosen, len(twins), sum(one.loss > 0 for one in twins)))
+    return found
+
+
+def _played_twins(job: ClipJob, viewer: Viewer, visits: Sequence[Visit]) -> list[Twin]:
+    """Play episodes that visit a decision, and their twins without it."""
+    if not visits:
+        return []
+    limits = [one.step + _FOLLOWED for one in visits for _ in (0, 1)]
+    played = viewer.player.play(*_both(job.policy, visits, limits))
+    returns, lengths = played.total_return.tolist(), played.length.tolist()
+    return [
+        Twin(one, (returns[at], returns[at + 1]), (lengths[at], lengths[at + 1]))
+        for at, one in zip(range(0, len(returns), 2), visits, strict=True)
+    ]
+
+
+def _both(policy: Smallest, visits: Sequence[Visit], limits: Sequence[int]) -> tuple[Plan, OneArm]:
     """Return each episode twice, first with the decision, then without."""
-    visits = [one.visit for one in job.twins]
     episodes = np.repeat(np.array([one.episode for one in visits], dtype=np.int64), 2)
     keys = np.repeat(np.array([one.key for one in visits], dtype=np.uint64), 2)
-    plan = job.policy.plan(episodes, np.array(limits, dtype=np.int64))
+    plan = policy.plan(episodes, np.array(limits, dtype=np.int64))
     arms = np.tile(np.array([True, False]), len(visits))
-    return plan, OneArm(job.policy.keep(len(plan)), keys, arms)
+    return plan, OneArm(policy.keep(len(plan)), keys, arms)
 
 
-def film_pairs(job: ClipJob, viewer: Viewer) -> Watched:
+def film_twins(job: ClipJob, viewer: Viewer, twins: Sequence[Twin]) -> Watched:
     """Play twins again and look at what happens around the first visit, and at the end."""
-    ends = [_film_end(one, arm) for one in job.twins for arm in (0, 1)]
-    plan, keep = _both(job, ends)
+    ends = [_film_end(one, arm) for one in twins for arm in (0, 1)]
+    plan, keep = _both(job.policy, [one.visit for one in twins], ends)
 
     def look_at(position: int, number: int) -> bool:
-        visited = job.twins[position // 2].visit.step
+        visited = twins[position // 2].visit.step
         around = visited - _BEFORE <= number <= visited + _AFTER
         return around or ends[position] - _TAIL <= number
 
@@ -89,13 +138,13 @@ def _film_end(twin: Twin, arm: int) -> int:
 def ending(twin: Twin, arm: int, shown: int) -> tuple[Who, str]:
     """Return how a film of so many steps ends, and what became of the episode."""
     length = twin.lengths[arm]
-    about = f"return {twin.returns[arm]:g} after {length} steps"
-    return ("over" if shown == length else "cut"), about
+    over = shown == length < twin.visit.step + _FOLLOWED
+    return ("over" if over else "cut"), f"return {twin.returns[arm]:g} after {length} steps"
 
 
-def _clip(job: ClipJob, seen: Watched, position: int) -> bytes:
+def _clip(job: ClipJob, seen: Watched, position: int, twin: Twin) -> bytes:
     """Return one clip as a lossless WebP file, smaller where it would be too large."""
-    twin, arm = job.twins[position // 2], position % 2
+    arm = position % 2
     steps, last = seen.steps[position], seen.last_frames[position]
     who, about = ending(twin, arm, int(seen.episodes.length[position]))
     content = b""

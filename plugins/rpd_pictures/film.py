@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 
 from rpd_core.config.resolve import Setup
-from rpd_core.errors import ConfigError, RpdError
+from rpd_core.errors import ConfigError, RpdError, counted
 from rpd_core.play.deciders import EachItsOwn
 from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import recipe_of
@@ -25,10 +25,10 @@ from rpd_core.store.files import file_stem, write_whole
 from rpd_pictures import files
 from rpd_pictures.actors import acting, beside, find_outcome
 from rpd_pictures.cards import Card, StepCards, Who, draw_card
-from rpd_pictures.clips import END, PAUSE, ClipJob, ending, film_pairs
+from rpd_pictures.clips import END, PAUSE, ClipJob, choose_twins, ending, film_twins
 from rpd_pictures.subjects import target_file
 from rpd_pictures.trace import draw_trace
-from rpd_pictures.twins import LossEpisodes, Smallest, typical
+from rpd_pictures.twins import LossEpisodes, Smallest
 
 
 @dataclass(frozen=True)
@@ -206,16 +206,16 @@ def _traces(seen: Watched, shown: Sequence[Shown]) -> Image.Image:
 def _decision_film(run: Run, setup: Setup, viewer: Viewer, wanted: Wanted) -> _Frames:
     """Draw an episode of the smallest policy beside its twin without a decision."""
     policy, decision = Smallest.of(run), _named_decision(run, str(wanted.decision))
-    twins = LossEpisodes.read(run).twins_of(decision)
-    losing = sum(one.loss > 0 for one in twins)
-    twin = typical(twins)
-    if twin is None:
+    choice = LossEpisodes.read(run).choice(decision)
+    job = ClipJob(recipe_of(setup), policy, (choice,), run.directory.names().actions)
+    chosen = choose_twins(job, viewer)
+    if not chosen:
         raise ConfigError(
-            f"no episode returns less without {decision.state!r} ({len(twins)} twins were played): "
-            "there is nothing to see"
+            f"no episode that was tried returns less without {decision.state!r}: there is nothing "
+            "to see"
         )
-    job = ClipJob(recipe_of(setup), policy, (twin,), run.directory.names().actions)
-    seen = film_pairs(job, viewer)
+    twin = chosen[0].twin
+    seen = film_twins(job, viewer, [twin])
     shown = tuple(
         Shown(title, twin.returns[arm], twin.lengths[arm])
         for arm, title in enumerate(("smallest policy", "without this decision"))
@@ -226,8 +226,8 @@ def _decision_film(run: Run, setup: Setup, viewer: Viewer, wanted: Wanted) -> _F
         show = StepCards(job.recipe, job.actions, title=one.title)
         sides.append(show.cards(seen.steps[side], seen.last_frames[side], who, about))
     note = (
-        f"of {len(twins)} episodes that reach it, {losing} return less without it; this is one in "
-        "the middle of them"
+        f"of {counted(chosen[0].tried, 'episode')} that reach it, {chosen[0].losing} return less "
+        "without it; this is one in the middle of them"
     )
     made = _frames(f"losses:{twin.visit.episode}", sides, shown, (note,))
     visited = [step.number for step in seen.steps[0]].index(twin.visit.step)

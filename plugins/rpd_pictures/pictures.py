@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,7 @@ from rpd_pictures.portraits import (
     perform_portraits,
 )
 from rpd_pictures.scene import Scene, gathered_by
-from rpd_pictures.twins import LossEpisodes, Smallest, Twin, typical
+from rpd_pictures.twins import Choice, LossEpisodes, Smallest
 
 if TYPE_CHECKING:
     from rpd_core.results.records import Decision
@@ -49,23 +49,11 @@ _FILMED = 3
 """Decisions that get a pair of clips: of those that are needed, the first."""
 
 
-@dataclass(frozen=True)
-class _Filmed:
-    """A twin that is filmed, chosen from several."""
-
-    twin: Twin
-    tried: int
-    """All twins without the decision."""
-    losing: int
-    """Those of them that lose something."""
-
-
 @dataclass
 class _Made:
     """Files by name, and what went wrong."""
 
     states: dict[int, bytes] = field(default_factory=dict)
-    filmed: tuple[_Filmed, ...] = ()
     clips: Clips = field(default_factory=lambda: Clips(()))
     panels: Mapping[str, Mapping[str, bytes]] = field(default_factory=dict)
     problem: str = ""
@@ -130,10 +118,10 @@ def _make(session: Session, run: Run, rows: Sequence[Decision]) -> _Made:
     if not rows:
         return made
     policy, played = Smallest.of(run), LossEpisodes.read(run)
-    made.filmed = tuple(_filmed(played, rows))
     items = _portrait_items(session, policy, played, rows)
-    if made.filmed:
-        items.append(_clip_item(session, policy, made.filmed, run.directory.names().actions))
+    choices = [played.choice(row) for row in rows if row.needed][:_FILMED]
+    if choices:
+        items.append(_clip_item(session, policy, choices, run.directory.names().actions))
     done = 0
     session.progress("pictures", done, len(items))
 
@@ -150,17 +138,6 @@ def _make(session: Session, run: Run, rows: Sequence[Decision]) -> _Made:
     run_items(session.engine, items, keep)
     _draw_others(session, run, rows, made)
     return made
-
-
-def _filmed(played: LossEpisodes, rows: Sequence[Decision]) -> Iterator[_Filmed]:
-    """Yield what is filmed: decisions whose twins lose as is claimed, in their order."""
-    found = 0
-    for row in rows:
-        twins = played.twins_of(row) if row.needed and found < _FILMED else []
-        chosen = typical(twins)
-        if chosen is not None:
-            found += 1
-            yield _Filmed(chosen, len(twins), sum(one.loss > 0 for one in twins))
 
 
 def _draw_others(session: Session, run: Run, rows: Sequence[Decision], made: _Made) -> None:
@@ -192,10 +169,10 @@ def _portrait_items(
 
 
 def _clip_item(
-    session: Session, policy: Smallest, filmed: Sequence[_Filmed], actions: tuple[str, ...]
+    session: Session, policy: Smallest, choices: Sequence[Choice], actions: tuple[str, ...]
 ) -> WorkItem:
     recipe, settings = session.recipe, session.setup.config.settings
-    job = ClipJob(recipe, policy, tuple(one.twin for one in filmed), actions)
+    job = ClipJob(recipe, policy, tuple(choices), actions)
     files = session.files(recipe)
     return WorkItem(f"{settings.seed}/clips", perform_clips, job, "clips", files)
 
@@ -224,10 +201,10 @@ def _store(session: Session, name: str, made: _Made, missing: str, made_from: st
     (folder / "index.json").unlink(missing_ok=True)
     contents = {f"states/{key}.webp": data for key, data in sorted(made.states.items())}
     clips = []
-    for one, both in zip(made.filmed, made.clips.pairs, strict=True):
-        visit = one.twin.visit
+    for one in made.clips.pairs:
+        twin, visit = one.filmed.twin, one.filmed.twin.visit
         policy, default = (f"clips/{visit.key}-{arm}.webp" for arm in ("policy", "default"))
-        contents |= {policy: both[0], default: both[1]}
+        contents |= {policy: one.policy, default: one.default}
         clips.append(
             ClipPair(
                 visit.key,
@@ -235,9 +212,9 @@ def _store(session: Session, name: str, made: _Made, missing: str, made_from: st
                 visit.step,
                 policy,
                 default,
-                *one.twin.returns,
-                one.tried,
-                one.losing,
+                *twin.returns,
+                one.filmed.tried,
+                one.filmed.losing,
             )
         )
     panels: dict[str, dict[str, str]] = {}

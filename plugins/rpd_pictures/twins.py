@@ -17,8 +17,9 @@ from rpd_core.chance import Phase, episode_keys
 from rpd_core.errors import ConfigError, StoreError
 from rpd_core.play.deciders import TopStates
 from rpd_core.play.loop import Plan
-from rpd_core.pruning.trials import ranking_of
+from rpd_core.pruning.twins import ranking_of
 from rpd_core.results.kept import all_keys
+from rpd_core.results.replay import LOSS_BLOCK, LOSS_PART
 from rpd_core.results.run import Run
 
 if TYPE_CHECKING:
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
     from rpd_core.results.records import Decision
     from rpd_core.store.parts import Parts
 
-_BLOCK, _PART = "losses-1", 1
-"""The set of episodes that the losses of the first target come from."""
 _NAMES = ["test_episode", "total_return", "length"]
 """What is read of episodes and twins."""
+_TRIED = 8
+"""Episodes that are tried for a film where no twins of the run share its episodes."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Smallest:
 
     def plan(self, episodes: IntArray, limits: IntArray | None = None) -> Plan:
         """Return some of the episodes that its losses come from."""
-        return Plan(episodes, episode_keys(self.seed, Phase.LOSS, episodes, _PART), limits)
+        return Plan(episodes, episode_keys(self.seed, Phase.LOSS, episodes, LOSS_PART), limits)
 
     def keep(self, count: int) -> TopStates:
         """Return who decides in so many episodes."""
@@ -112,10 +113,10 @@ class LossEpisodes:
     def read(cls, run: Run) -> LossEpisodes:
         """Read them; twins are stored in the order of the keys."""
         folders, directory = run.asked.evaluations, run.directory
-        if _BLOCK not in folders:
+        if LOSS_BLOCK not in folders:
             raise StoreError(f"{str(run.path)!r} holds no episodes that losses come from")
-        block = directory.evaluation(folders[_BLOCK], visits=True)
-        twins = folders.get(f"{_BLOCK}-twins")
+        block = directory.evaluation(folders[LOSS_BLOCK], visits=True)
+        twins = folders.get(f"{LOSS_BLOCK}-twins")
         ordered = sorted(run.decisions, key=lambda one: one.key)
         ends = np.cumsum([0, *(one.twins for one in ordered)]).tolist()
         return cls(
@@ -125,18 +126,32 @@ class LossEpisodes:
             {one.key: slice(*ends[at : at + 2]) for at, one in enumerate(ordered)},
         )
 
-    def twins_of(self, decision: Decision) -> list[Twin]:
+    def twins_of(self, decision: Decision) -> tuple[Twin, ...]:
         """Return all twins without a decision; none where they do not share its episodes."""
         if self.twins is None:
-            return []
+            return ()
         mine = self.twins.select(_NAMES).to_pylist()[self.rows[decision.key]]
         own = {one["test_episode"]: one for one in self.episodes.select(_NAMES).to_pylist()}
-        visits = {one.episode: one for one in self.visits.get(decision.key, ())}
-        return [
+        visits = {one.episode: one for one in self.visits[decision.key]}
+        return tuple(
             _twin(visits[number], own[number], one)
             for one in mine
             if (number := one["test_episode"]) in visits and number in own
-        ]
+        )
+
+    def choice(self, decision: Decision) -> Choice:
+        """Return what a film of a decision is chosen from."""
+        return Choice(self.twins_of(decision), self.visits[decision.key][:_TRIED])
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a film of a decision is chosen from."""
+
+    twins: tuple[Twin, ...]
+    """Those that are stored."""
+    visits: tuple[Visit, ...]
+    """Some visits; their twins are played where none are stored."""
 
 
 def _twin(visit: Visit, episode: Mapping[str, Any], twin: Mapping[str, Any]) -> Twin:
