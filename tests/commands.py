@@ -13,8 +13,6 @@ QUICK = (
     "20",
     "--confirm-episodes",
     "20",
-    "--rounds",
-    "0",
     "--confirm-tries",
     "1",
 )
@@ -22,7 +20,7 @@ QUICK = (
 
 
 _PICTURELESS = {"run": ("--no-draw", "--no-report")}
-_PICTURELESS |= dict.fromkeys(("prune", "refine"), ("--no-draw",))
+_PICTURELESS["prune"] = ("--no-draw",)
 
 
 def without_pictures(*words: object) -> list[str]:
