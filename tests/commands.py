@@ -19,8 +19,7 @@ QUICK = (
 """Options that keep a run small which is not about them."""
 
 
-_PICTURELESS = {"run": ("--no-draw", "--no-report")}
-_PICTURELESS |= {"prune": ("--no-draw",)}
+_PICTURELESS = {"run": ("--no-draw", "--no-report"), "prune": ("--no-draw",)}
 
 
 def without_pictures(*words: object) -> list[str]:

@@ -14,9 +14,10 @@ import numpy as np
 import rpd
 
 SMALL = {
-    "episodes": 60, "chunk": 60, "lanes": 10, "test_episodes": 2, "unmutated_episodes": 4,
-    "confirm_episodes": 4, "confirm_tries": 1, "rounds": 0, "shares": (0.5, 1.0), "evidence": 3,
-    "condition": "return>=120", "random_rankings": 1, "analysis": "small",
+    "episodes": 60, "chunk": 60, "lanes": 10, "test_episodes": 4, "unmutated_episodes": 4,
+    "confirm_episodes": 30, "confirm_tries": 2, "target": (0.5,), "minimise_steps": 80_000,
+    "confidence": 0.6, "shares": (0.5, 1.0), "evidence": 3, "condition": "return>=120",
+    "random_rankings": 1, "analysis": "small",
 }  # fmt: skip
 
 

@@ -37,7 +37,7 @@ def session_at(path: Path, request: Request, **more: Any) -> Session:
 def corridor(**settings: Any) -> Request:
     """Return a small request on the corridor, with other settings where given."""
     asked = {"episodes": 60, "chunk": 20, "test_episodes": 5, "shares": (0.0, 0.5, 1.0)}
-    asked |= {"unmutated_episodes": 40, "confirm_episodes": 40, "rounds": 0, "confirm_tries": 2}
+    asked |= {"unmutated_episodes": 40, "confirm_episodes": 40, "confirm_tries": 2}
     asked |= {"random_rankings": 2, "env": worlds.Corridor(), "policy": worlds.Goes()}
     return Request(**{**asked, **settings})
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, overload
 
 from rpd_core.results import run as stored
+from rpd_core.results.records import Decision, RankedDecision
 from rpd_core.results.run import Run as StoredRun
-from rpd_report.notebook import TopDecisions, answer_as_html, unfinished_as_html
+from rpd_report.notebook import Rows, answer_as_html, unfinished_as_html
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from rpd_report.explanation import Explanation
 
 P = ParamSpec("P")
-FigureName = Literal["curves", "scores", "decisions", "map", "deletion", "rounds", "balance"]
+FigureName = Literal["curves", "scores", "decisions", "map", "balance"]
 
 
 class Run(StoredRun):
@@ -31,9 +32,18 @@ class Run(StoredRun):
             return unfinished_as_html(self.path, *self.progress)
         return answer_as_html(self.summary, self.path)
 
-    def top(self, count: int = 10, measure: Any = None) -> TopDecisions:
-        """Return the most important decisions in words, by a measure or as the list shown."""
-        return TopDecisions(super().top(count, measure))
+    @property
+    def decisions(self) -> Rows[Decision]:
+        """The decisions of the smallest policy of the first target, by loss."""
+        return Rows(super().decisions)
+
+    def top(self, count: int = 10) -> Rows[Decision]:
+        """Return the decisions of the smallest policy that are worth most."""
+        return Rows(super().top(count))
+
+    def effects(self, count: int = 10, measure: object = None) -> Rows[RankedDecision]:
+        """Return the first of the list of the mutated policy, by a measure or by its own."""
+        return Rows(super().effects(count, measure))
 
     @overload
     def draw(
@@ -69,8 +79,8 @@ class Run(StoredRun):
     def draw(
         self, what: str, out: str | os.PathLike[str] | None = None, **options: Any
     ) -> Figure | Film | Pictures:
-        """Draw a figure (`curves`, `scores`, `decisions`, `map`, `deletion`, `rounds`, `balance`),
-        a `film` or a `trace`, or take the `pictures` of the first decisions.
+        """Draw a figure (`curves`, `scores`, `decisions`, `map`, `balance`), a `film`
+        or a `trace`, or take the `pictures` of the first decisions.
 
         A figure is returned, and written where `out` names a file. A film and a trace are always
         written, pictures are stored with the run; for these the policy and the environment must be
@@ -81,7 +91,7 @@ class Run(StoredRun):
         return draw(self, what, out, **options)
 
     def explain(self, state: str | int) -> Explanation:
-        """Return everything known about one decision: by rank, key or a part of its words."""
+        """Return everything known about a decision: by its place by loss, its key or words."""
         from rpd_report.explanation import explain  # few ask
 
         return explain(self, state)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,10 @@ import numpy as np
 from rpd_compare.agreement import CLEAR, Choices, agreements, compare_choices
 from rpd_compare.changes import Differences, compare_effects, difference_interval
 from rpd_compare.comparable import effects_differ_because, refuse_incomparable
+from rpd_compare.needs import compare_needs, notes_on_needs, smallest_of
 from rpd_compare.records import (
     AgreementCurve,
+    ComparedDecision,
     ComparedState,
     Comparison,
     EffectOf,
@@ -68,6 +70,7 @@ def compare(
         default_action=stored.settings.default_action,
         a=_side(one),
         b=_side(two),
+        needs=_needs(pair),
         common=len(pair.keys),
         only_a=len(pair.a.states) - len(pair.keys),
         only_b=len(pair.b.states) - len(pair.keys),
@@ -186,6 +189,14 @@ def _disagreeing(pair: _Pair) -> IntArray:
     return some[np.lexsort((pair.keys[some], best[some], vague))]
 
 
+def _needs(pair: _Pair) -> tuple[ComparedDecision, ...]:
+    pictures = _pictures(pair)
+    return tuple(
+        replace(row, picture=str(pictures[row.key]) if row.key in pictures else None)
+        for row in compare_needs(pair.a.run, pair.b.run)
+    )
+
+
 def _notes(pair: _Pair, reason: str) -> Iterator[str]:
     unclear = int((~pair.choices.clear).sum())
     if unclear > 0.05 * len(pair.keys):
@@ -194,6 +205,7 @@ def _notes(pair: _Pair, reason: str) -> Iterator[str]:
             f"makes up {CLEAR:.0%} of its choices: the state holds several decisions, and the most "
             "frequent one says little; a finer --abstraction tells them apart."
         )
+    yield from notes_on_needs(pair.a.run, pair.b.run)
     if reason:
         yield reason
     if pair.a.run.path.resolve() == pair.b.run.path.resolve():
@@ -272,4 +284,5 @@ def _side(run: Run) -> Side:
         return_mean=found.original.return_mean,
         reference=found.original.reference,
         default_everywhere=found.original.default_everywhere,
+        smallest=smallest_of(run),
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, StrictUndefined
 
 from rpd_compare.figures import draw_agreement, draw_both_prunings
-from rpd_compare.text import headline
+from rpd_compare.text import TITLES, both_words, headline, loss_cell, smallest_words
 from rpd_core.results.pictures import data_uri, read_picture
 from rpd_core.store.files import write_whole
 from rpd_pictures.figures.style import rendered
@@ -32,12 +32,16 @@ def page_of(found: Comparison) -> str:
     """Return the page of a comparison; everything from outside is escaped."""
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     environment.filters["percent"] = _percent
+    environment.filters["loss"] = loss_cell
+    environment.filters["smallest"] = smallest_words
     text = files(__package__).joinpath(_TEMPLATE).read_text("utf-8")
     return environment.from_string(text).render(
         found=found,
         headline=headline(found),
         alike=_settings(found.a) == _settings(found.b),
         sides=(("A", found.a), ("B", found.b)),
+        kinds=[(title, found.needed(need)) for need, title in TITLES.items()],
+        both=both_words(found),
         shares=_SHARES,
         agreements=[
             (curve.measure, [point for point in curve.points if point.share in _SHARES])
@@ -59,8 +63,9 @@ def _embedded(figure: Figure) -> str:
 
 def _pictures(found: Comparison) -> dict[int, str]:
     """Return the pictures of the states that are shown, by key, inside the page."""
-    rows = (*found.changes, *found.disagreeing)
-    paths = {row.key: Path(row.picture) for row in rows if row.picture is not None}
+    rows = [(row.key, row.picture) for row in (*found.changes, *found.disagreeing)]
+    rows += [(row.key, row.picture) for row in found.needs]
+    paths = {key: Path(picture) for key, picture in rows if picture is not None}
     return {
         key: data_uri(content)
         for key, path in paths.items()

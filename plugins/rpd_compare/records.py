@@ -4,10 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from rpd_compare.agreement import Agreement
 from rpd_compare.changes import Change
 from rpd_core.pruning.curves import ShownCurve
+from rpd_core.results.records import Decision
+
+
+@dataclass(frozen=True)
+class SmallestOf:
+    """The smallest policy of one of the runs."""
+
+    target: float
+    """Share of the return that it is to keep."""
+    kept: int
+    """Number of its decisions."""
+    states: float
+    """Their share of all states."""
+    steps: float
+    """Share of its steps at which the policy decides."""
+    overrides: float
+    """Share of its steps at which it decides and differs from the default action."""
+    return_mean: float
+    """Its mean return."""
+    share: float
+    """Share of the return that it keeps."""
+    share_bound: float | None
+    """Lower bound of that, with 95 % confidence; null: none is known."""
+    needed: int
+    """Decisions whose loss is above 0."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +64,42 @@ class Side:
     """Return that shares of it are measured from."""
     default_everywhere: float
     """Mean return of acting by default everywhere."""
+    smallest: SmallestOf | None
+    """Its smallest policy; null: none is confirmed."""
+
+
+class Need(StrEnum):
+    """Which of the two smallest policies is known to need a decision."""
+
+    NEW = "new"
+    """The second, and not the first."""
+    GONE = "gone"
+    """The first, and not the second."""
+    BOTH = "both"
+    """Both."""
+
+
+@dataclass(frozen=True)
+class ComparedDecision:
+    """A decision that at least one of the smallest policies needs."""
+
+    key: int
+    """Key of the state."""
+    state: str
+    """The state in words."""
+    need: Need
+    """`new`, `gone` or `both`."""
+    a: Decision | None
+    """In the first smallest policy; null: it acts by default there."""
+    b: Decision | None
+    """In the second."""
+    picture: str | None = None
+    """File with a picture of the state; null: none is stored."""
+
+    @property
+    def loss(self) -> float:
+        """The larger of its losses."""
+        return max(one.loss for one in (self.a, self.b) if one is not None)
 
 
 @dataclass(frozen=True)
@@ -110,8 +172,11 @@ class Comparison:
     """The first run, whose rankings are used."""
     b: Side
     """The second run."""
+    needs: tuple[ComparedDecision, ...]
+    """Decisions of the smallest policies that either needs: new ones first, then gone, then both,
+    each by loss; none where a smallest policy is not confirmed."""
     common: int
-    """States that both suites met; only these are compared."""
+    """States that both suites met; only in these are choices and effects compared."""
     only_a: int
     """States that only the first met."""
     only_b: int
@@ -138,6 +203,10 @@ class Comparison:
     """Those of the second run."""
     notes: tuple[str, ...]
     """What a reader must know, a sentence each."""
+
+    def needed(self, need: Need) -> tuple[ComparedDecision, ...]:
+        """Return the decisions that one of them needs, or both."""
+        return tuple(one for one in self.needs if one.need is need)
 
     def agreement_in_first(self, share: float = 0.1, measure: str | None = None) -> Agreement:
         """Return the agreement in the first states by a measure; none: by the first one."""

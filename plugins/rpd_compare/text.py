@@ -8,38 +8,52 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from rpd_compare.records import Need
 from rpd_core.cli.text import say
-from rpd_core.results.words import reached_words
+from rpd_core.errors import counted
+from rpd_core.results.words import few, percent, reached_words
 
 if TYPE_CHECKING:
     from rpd_compare.records import (
         AgreementCurve,
+        ComparedDecision,
         ComparedState,
         Comparison,
         EffectOf,
         Side,
     )
-    from rpd_core.pruning.curves import ShownCurve
+    from rpd_core.results.records import Decision
 
 _SHOWN_SHARES = (0.05, 0.1, 0.2, 0.5, 1.0)
 """Columns of the table of agreement."""
-_CHANGES = 5
+_CHANGES = 3
 """Rows of decisions that gained or lost effect."""
-_DISAGREEING = 8
+_DISAGREEING = 3
 """Rows of decisions on which the policies disagree."""
-_TARGET = 0.9
-"""Fraction of the return for which the pruned policies are compared."""
+_NEEDED = {Need.NEW: 5, Need.GONE: 3}
+"""Rows of decisions that only one of the smallest policies needs."""
+TITLES = {
+    Need.NEW: "B's smallest policy needs, A's does not",
+    Need.GONE: "A's smallest policy needs, B's does not",
+    Need.BOTH: "Both need",
+}
 _ACTION = 13
 """Characters of an action."""
 
 
 def print_comparison(console: Console, found: Comparison) -> None:
     """Print what two runs have in common and where they differ, the sum of it last."""
-    say(console, f"A: {_side(found.a)}", style="bold")
-    say(console, f"B: {_side(found.b)}", style="bold")
+    for name, side in (("A", found.a), ("B", found.b)):
+        say(console, f"{name}: {_side(side)}", style="bold")
+        say(console, f"   {smallest_words(side)}")
     say(console, _basis(found))
     for note in found.notes:
         say(console, f"Note: {note}")
+    if found.needs:
+        for need in _NEEDED:
+            console.print()
+            _print_needs(console, found, need)
+        say(console, both_words(found), style="bold")
     console.print()
     _print_agreement(console, found)
     console.print()
@@ -47,15 +61,63 @@ def print_comparison(console: Console, found: Comparison) -> None:
     console.print()
     _print_disagreeing(console, found)
     console.print()
-    _print_pruning(console, found)
     say(console, headline(found), style="bold")
 
 
 def _side(side: Side) -> str:
+    return f"{side.policy}, return {side.return_mean:.4g}, seed {side.seed} ({side.path})"
+
+
+def smallest_words(side: Side) -> str:
+    """Return the smallest policy of a run in a sentence."""
+    one = side.smallest
+    if one is None:
+        return "no smallest policy is confirmed"
+    bound = "" if one.share_bound is None else f", at least {percent(one.share_bound)}"
     return (
-        f"{side.policy}, return {side.return_mean:.4g}, seed {side.seed}, {side.episodes} mutant "
-        f"episodes of which {side.passed:.0%} passed ({side.path})"
+        f"{one.kept} of {side.states} states keep {percent(one.share)} of the return{bound}; "
+        f"{percent(one.steps)} of the steps, overrides {percent(one.overrides)}; {one.needed} "
+        "decisions needed"
     )
+
+
+def loss_cell(decision: Decision | None) -> str:
+    """Return what a decision is worth to a smallest policy."""
+    if decision is None:
+        return "acts by default"
+    loss = f"{'at least ' if decision.at_least else ''}{few(decision.loss)}"
+    return loss if decision.needed else f"{loss}, not shown"
+
+
+def _print_needs(console: Console, found: Comparison, need: Need) -> None:
+    """Print the decisions that only one of the smallest policies needs."""
+    rows, shown = found.needed(need), found.needed(need)[: _NEEDED[need]]
+    if not rows:
+        say(console, f"{TITLES[need]}: nothing", style="bold")
+        return
+    more = f"; the first {len(shown)}" if len(rows) > len(shown) else ""
+    title = f"{TITLES[need]}: {counted(len(rows), 'decision')}{more}"
+    columns = ("state", "loss in A", "loss in B", "policy A", "policy B", "default")
+    table = _table(console, title, *columns)
+    for row in shown:
+        table.add_row(escape(row.state), *map(loss_cell, (row.a, row.b)), *_doing(row))
+    console.print(table)
+
+
+def both_words(found: Comparison) -> str:
+    """Return how much of what the smallest policies need is the same."""
+    rows = found.needed(Need.BOTH)
+    shares = [sum(side.share for row in rows if (side := getattr(row, name))) for name in "ab"]
+    return (
+        f"{TITLES[Need.BOTH]}: {counted(len(rows), 'decision')}, {percent(shares[0])} of A's "
+        f"losses and {percent(shares[1])} of B's"
+    )
+
+
+def _doing(row: ComparedDecision) -> tuple[str, ...]:
+    sides = [one for one in (row.a, row.b) if one is not None]
+    actions = [escape(_short(one.policy_action)) if one else "-" for one in (row.a, row.b)]
+    return *actions, escape(_short(sides[0].default_action))
 
 
 def _basis(found: Comparison) -> str:
@@ -72,7 +134,7 @@ def _table(console: Console, title: str, *columns: str) -> Table:
     say(console, title, style="bold")
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for heading in columns:
-        words = heading in ("first", "ranking", "state") or heading.startswith("policy")
+        words = heading in ("first", "state", "default") or heading.startswith("policy")
         table.add_column(
             heading,
             justify="left" if words else "right",
@@ -105,8 +167,8 @@ def _print_changes(console: Console, found: Comparison) -> None:
         say(console, "No state has enough episodes in each arm of both suites to compare effects.")
         return
     title = (
-        f"Effects: of {found.judged} decisions with evidence in both, {found.gained} gained and "
-        f"{found.lost} lost effect from A to B"
+        f"Effects among mutants: of {found.judged} decisions with evidence in both, "
+        f"{found.gained} gained and {found.lost} lost effect from A to B"
     )
     rows = found.changes[:_CHANGES]
     if not rows:
@@ -156,35 +218,17 @@ def _print_disagreeing(console: Console, found: Comparison) -> None:
     console.print(table)
 
 
-def _print_pruning(console: Console, found: Comparison) -> None:
-    """Print the smallest pruned policies of both, by the measures of the agreement."""
-    title = f"Fewest states that keep {_TARGET:.0%} of a policy's own return: states / steps"
-    table = _table(console, title, "ranking", "A", "B")
-    names = [one.measure for one in found.agreement] + ["random"]
-    for name in names:
-        if name in found.curves_a and name in found.curves_b:
-            ends = [
-                _smallest(found.curves_a[name], found.a),
-                _smallest(found.curves_b[name], found.b),
-            ]
-            table.add_row(escape(name), *ends)
-    if table.row_count:
-        console.print(table)
-
-
-def _smallest(curve: ShownCurve, side: Side) -> str:
-    """Return the shares of the first point that keeps enough of the return, if any."""
-    target = side.reference + _TARGET * (side.return_mean - side.reference)
-    points = zip(curve.states, curve.steps, curve.returns, strict=True)
-    met = [(states, steps) for states, steps, mean in points if mean >= target]
-    return f"{met[0][0]:.1%} / {met[0][1]:.1%}" if met else "never"
-
-
 def headline(found: Comparison) -> str:
-    """Return the comparison in a sentence."""
+    """Return the comparison in two sentences."""
     first, every = found.agreement_in_first(0.1), found.agreement_in_first(1.0)
+    new, gone, both = (len(found.needed(need)) for need in Need)
+    needs = (
+        f"B's smallest policy needs {counted(new, 'decision')} that A's does not, A's needs {gone} "
+        f"that B's does not, both need {both}. "
+    )
     return (
-        f"The policies choose the same action in {first.agreement:.0%} "
+        f"{needs if found.needs else ''}The policies choose the same action in "
+        f"{first.agreement:.0%} "
         f"({100 * first.low:.0f} to {100 * first.high:.0f}) of the {first.states} most important "
         f"states (the first 10% by {found.agreement[0].measure}), and in {every.agreement:.0%} of "
         "all."

@@ -1,4 +1,4 @@
-"""Pairs of clips: one stored episode, in which one state's arm is the policy or the default."""
+"""Pairs of clips: an episode of the smallest policy, and its twin without one decision."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rpd_core.chance import Phase, episode_keys
-from rpd_core.play.deciders import Coin, OneArm
+from rpd_core.play.deciders import OneArm
 from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import Recipe
 from rpd_core.play.replay import Viewer, Watched, viewing, watch_episodes
 from rpd_pictures import files
 from rpd_pictures.cards import StepCards, Who
-from rpd_pictures.portraits import Visit
+from rpd_pictures.twins import Choice, Smallest, Twin, Visit, typical
 
-_FOLLOWED = 2000
-"""Steps after the first visit at which both versions of an episode are broken off."""
 _BEFORE, _AFTER, _TAIL = 10, 30, 12
 """Steps of a clip before the first visit, after it, and at the end of the episode."""
+_FOLLOWED = 2000
+"""Steps after the first visit at which twins are broken off that are played to choose one."""
 _WITHIN = 600
 """Steps after the first visit within which the end of an episode is shown."""
 _LONGEST = 320
@@ -30,132 +29,128 @@ PAUSE, END = 1000, 1500
 
 @dataclass(frozen=True)
 class ClipJob:
-    """Decisions to be filmed, each with the episodes that may serve."""
+    """Decisions to be filmed."""
 
     recipe: Recipe
-    seed: int
-    """Of the run."""
-    mutation_rate: float
-    """Of its suite."""
-    visits: tuple[tuple[Visit, ...], ...]
-    """Per decision, in the order in which they are tried."""
+    policy: Smallest
+    choices: tuple[Choice, ...]
+    """Per decision, what its film is chosen from."""
     actions: tuple[str, ...]
     """Names of the actions."""
 
 
 @dataclass(frozen=True)
-class _MadePair:
-    """A pair of clips as it comes back."""
+class Filmed:
+    """A twin that is filmed."""
 
-    pair: Pair
-    """What was played."""
+    twin: Twin
+    tried: int
+    """All twins that it was chosen from."""
+    losing: int
+    """Those of them that return less than their episodes."""
+
+
+@dataclass(frozen=True)
+class Clip:
+    """A pair of clips."""
+
+    filmed: Filmed
     policy: bytes
-    """The clip in which the policy decides in the state."""
+    """With the decision."""
     default: bytes
-    """The clip in which the default action does."""
+    """Without it."""
 
 
 @dataclass(frozen=True)
 class Clips:
     """What came of a job."""
 
-    pairs: tuple[_MadePair, ...]
+    pairs: tuple[Clip, ...]
+    """Of the decisions without which an episode returns less."""
     problem: str = ""
     """Why the environment draws nothing; empty if it does."""
 
 
-@dataclass(frozen=True)
-class Pair:
-    """Both versions of an episode, played."""
-
-    visit: Visit
-    returns: tuple[float, float]
-    """With the policy's arm, and with the default's."""
-    lengths: tuple[int, int]
-    """Steps of both, broken off where they are very long."""
-    tried: int
-    """Episodes of which both versions were played."""
-    differing: int
-    """Those whose returns differ."""
-
-    def ending(self, arm: int, shown: int) -> tuple[Who, str]:
-        """Return how a film of so many steps ends, and what became of the episode."""
-        length = self.lengths[arm]
-        over = shown == length < self.visit.step + _FOLLOWED
-        return ("over" if over else "cut"), f"return {self.returns[arm]:g} after {length} steps"
-
-
 def perform_clips(job: ClipJob) -> Clips:
-    """Play both versions of each episode, choose one per decision, and film it."""
+    """Play an episode of each decision, and its twin, and film them."""
     with viewing(job.recipe) as viewer:
-        chosen = choose_pairs(job, viewer)
-        seen = film_pairs(job, viewer, chosen)
+        chosen = choose_twins(job, viewer)
+        seen = film_twins(job, viewer, [one.twin for one in chosen])
     made = []
     for place, one in enumerate(chosen):
-        policy, default = (_clip(job, seen, 2 * place + arm, one) for arm in (0, 1))
-        made.append(_MadePair(one, policy, default))
+        both = (_clip(job, seen, 2 * place + arm, one.twin) for arm in (0, 1))
+        made.append(Clip(one, *both))
     return Clips(tuple(made), viewer.problem)
 
 
-def _both_arms(visits: Sequence[Visit], job: ClipJob, limits: Sequence[int]) -> tuple[Plan, OneArm]:
-    """Return each episode twice, first with the policy's arm in its state, then the default's."""
-    index = np.repeat(np.array([one.episode for one in visits], dtype=np.int64), 2)
-    keys = np.repeat(np.array([one.key for one in visits], dtype=np.uint64), 2)
-    ends = np.array(limits, dtype=np.int64)
-    plan = Plan(index, episode_keys(job.seed, Phase.SUITE, index), ends)
-    arms = np.tile(np.array([True, False]), len(visits))
-    return plan, OneArm(Coin(plan, job.mutation_rate), keys, arms)
+def choose_twins(job: ClipJob, viewer: Viewer) -> list[Filmed]:
+    """Return what is filmed of each decision; those that lose nothing are left out."""
+    found = []
+    for choice in job.choices:
+        twins = choice.twins or _played_twins(job, viewer, choice.visits)
+        chosen = typical(twins)
+        if chosen is not None:
+            found.append(Filmed(chosen, len(twins), sum(one.loss > 0 for one in twins)))
+    return found
 
 
-def choose_pairs(job: ClipJob, viewer: Viewer) -> list[Pair]:
-    """Return, per decision, the first episode whose return depends on the arm, else the first."""
-    flat = [visit for visits in job.visits for visit in visits]
-    if not flat:
+def _played_twins(job: ClipJob, viewer: Viewer, visits: Sequence[Visit]) -> list[Twin]:
+    """Play episodes that visit a decision, and their twins without it."""
+    if not visits:
         return []
-    plan, keep = _both_arms(flat, job, [v.step + _FOLLOWED for v in flat for _ in (0, 1)])
-    played = viewer.player.play(plan, keep)
-    returns, lengths = played.total_return.reshape(-1, 2), played.length.reshape(-1, 2)
-    chosen, start = [], 0
-    for visits in job.visits:
-        mine = returns[start : start + len(visits)]
-        start += len(visits)
-        if visits:
-            differing = np.flatnonzero(mine[:, 0] != mine[:, 1])
-            at = int(differing[0]) if len(differing) else 0
-            pair = float(mine[at, 0]), float(mine[at, 1])
-            ends = lengths[start - len(visits) + at].tolist()
-            chosen.append(Pair(visits[at], pair, tuple(ends), len(visits), len(differing)))
-    return chosen
+    limits = [one.step + _FOLLOWED for one in visits for _ in (0, 1)]
+    played = viewer.player.play(*_both(job.policy, visits, limits))
+    returns, lengths = played.total_return.tolist(), played.length.tolist()
+    return [
+        Twin(one, (returns[at], returns[at + 1]), (lengths[at], lengths[at + 1]))
+        for at, one in zip(range(0, len(returns), 2), visits, strict=True)
+    ]
 
 
-def film_pairs(job: ClipJob, viewer: Viewer, pairs: Sequence[Pair]) -> Watched:
-    """Play pairs again and look at what happens around the first visit, and at the end."""
-    ends = [_film_end(pair, arm) for pair in pairs for arm in (0, 1)]
-    plan, keep = _both_arms([pair.visit for pair in pairs], job, ends)
+def _both(policy: Smallest, visits: Sequence[Visit], limits: Sequence[int]) -> tuple[Plan, OneArm]:
+    """Return each episode twice, first with the decision, then without."""
+    episodes = np.repeat(np.array([one.episode for one in visits], dtype=np.int64), 2)
+    keys = np.repeat(np.array([one.key for one in visits], dtype=np.uint64), 2)
+    plan = policy.plan(episodes, np.array(limits, dtype=np.int64))
+    arms = np.tile(np.array([True, False]), len(visits))
+    return plan, OneArm(policy.keep(len(plan)), keys, arms)
+
+
+def film_twins(job: ClipJob, viewer: Viewer, twins: Sequence[Twin]) -> Watched:
+    """Play twins again and look at what happens around the first visit, and at the end."""
+    ends = [_film_end(one, arm) for one in twins for arm in (0, 1)]
+    plan, keep = _both(job.policy, [one.visit for one in twins], ends)
 
     def look_at(position: int, number: int) -> bool:
-        visited = pairs[position // 2].visit.step
+        visited = twins[position // 2].visit.step
         around = visited - _BEFORE <= number <= visited + _AFTER
         return around or ends[position] - _TAIL <= number
 
     return watch_episodes(viewer.player, plan, keep, look_at, viewer.draws)
 
 
-def _film_end(pair: Pair, arm: int) -> int:
+def _film_end(twin: Twin, arm: int) -> int:
     """Return the step behind the last one of a clip: the episode's end, unless it is far."""
-    visited, length = pair.visit.step, pair.lengths[arm]
+    visited, length = twin.visit.step, twin.lengths[arm]
     return length if length <= visited + _WITHIN else visited + _AFTER + 1
 
 
-def _clip(job: ClipJob, seen: Watched, position: int, pair: Pair) -> bytes:
+def ending(twin: Twin, arm: int, shown: int) -> tuple[Who, str]:
+    """Return how a film of so many steps ends, and what became of the episode."""
+    length = twin.lengths[arm]
+    over = shown == length < twin.visit.step + _FOLLOWED
+    return ("over" if over else "cut"), f"return {twin.returns[arm]:g} after {length} steps"
+
+
+def _clip(job: ClipJob, seen: Watched, position: int, twin: Twin) -> bytes:
     """Return one clip as a lossless WebP file, smaller where it would be too large."""
     arm = position % 2
     steps, last = seen.steps[position], seen.last_frames[position]
-    who, about = pair.ending(arm, int(seen.episodes.length[position]))
+    who, about = ending(twin, arm, int(seen.episodes.length[position]))
     content = b""
     for longest in (_LONGEST, _LONGEST // 2, _LONGEST // 4):
         cards = StepCards(job.recipe, job.actions, longest).cards(steps, last, who, about)
-        content = files.film_webp(cards, _durations(seen, position, pair.visit.step))
+        content = files.film_webp(cards, _durations(seen, position, twin.visit.step))
         if len(content) <= files.LARGEST_CLIP:
             break
     return content

@@ -53,7 +53,7 @@ def draw_command(
     ] = None,
     decision: Annotated[
         str | None,
-        _film_option("--decision", "Of film: rank or key; policy against default in one state."),
+        _film_option("--decision", "Of film: rank or key; an episode with and without it."),
     ] = None,
     keep: Annotated[
         float | None, _film_option("--keep", "Share of states that keep the policy.")

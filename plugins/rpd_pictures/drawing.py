@@ -12,10 +12,9 @@ from matplotlib.figure import Figure
 from rpd_core.results.run import Run
 from rpd_core.store.files import write_whole
 from rpd_pictures.figures.balance import balance_data, draw_balance
-from rpd_pictures.figures.curves import curves_data, draw_curves, draw_deletion
+from rpd_pictures.figures.curves import curves_data, draw_curves
 from rpd_pictures.figures.decisions import draw_decisions
 from rpd_pictures.figures.map import draw_map
-from rpd_pictures.figures.rounds import draw_rounds, rounds_data
 from rpd_pictures.figures.scores import draw_scores
 from rpd_pictures.figures.style import rendered
 from rpd_pictures.subjects import subject_of, target_file
@@ -42,8 +41,6 @@ FIGURES: dict[str, Callable[..., Figure]] = {
     "scores": _scores,
     "decisions": draw_decisions,
     "map": draw_map,
-    "deletion": draw_deletion,
-    "rounds": lambda run: draw_rounds(rounds_data(run)),
     "balance": lambda run: draw_balance(balance_data(run)),
 }
 

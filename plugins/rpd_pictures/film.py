@@ -12,22 +12,23 @@ import numpy as np
 from PIL import Image
 
 from rpd_core.config.resolve import Setup
-from rpd_core.errors import ConfigError, RpdError
+from rpd_core.errors import ConfigError, RpdError, counted
 from rpd_core.play.deciders import EachItsOwn
 from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import recipe_of
 from rpd_core.play.replay import Viewer, Watched, viewing, watch_episodes
 from rpd_core.results.decisions import find_state
+from rpd_core.results.records import Decision
 from rpd_core.results.replay import find_episode, stored_setup
 from rpd_core.results.run import Run
 from rpd_core.store.files import file_stem, write_whole
 from rpd_pictures import files
 from rpd_pictures.actors import acting, beside, find_outcome
 from rpd_pictures.cards import Card, StepCards, Who, draw_card
-from rpd_pictures.clips import END, PAUSE, ClipJob, choose_pairs, film_pairs
-from rpd_pictures.pictures import visits_of
+from rpd_pictures.clips import END, PAUSE, ClipJob, choose_twins, ending, film_twins
 from rpd_pictures.subjects import target_file
 from rpd_pictures.trace import draw_trace
+from rpd_pictures.twins import LossEpisodes, Smallest
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Wanted:
     episode: str | None = None
     """Name of an episode, for example `suite:17`; with `find`, its index may be left out."""
     decision: str | None = None
-    """A decision by rank, key or words: the policy against the default from the very same step."""
+    """A decision of the smallest policy by rank, key or words: an episode with it and without."""
     keep: float | None = None
     """Share of the states in which the policy is to decide; None: as the episode was played."""
     find: Literal["failing", "passing"] | None = None
@@ -108,10 +109,10 @@ def _check(wanted: Wanted) -> None:
         raise ConfigError(f"frames must be at least 1, got {wanted.frames}")
     if wanted.find not in (None, "failing", "passing"):
         raise ConfigError(f"--find takes failing or passing, not {wanted.find!r}")
-    given = {"keep": wanted.keep, "find": wanted.find}
+    given = {"keep": wanted.keep, "find": wanted.find, "episode": wanted.episode}
     unfit = [name for name, value in given.items() if value is not None]
     if wanted.decision is not None and unfit:
-        raise ConfigError(f"--{unfit[0]} is for an --episode, not for a --decision")
+        raise ConfigError(f"--{unfit[0]} does not go with a --decision")
 
 
 def _target(wanted: Wanted, out: Path | None) -> Path:
@@ -203,48 +204,48 @@ def _traces(seen: Watched, shown: Sequence[Shown]) -> Image.Image:
 
 
 def _decision_film(run: Run, setup: Setup, viewer: Viewer, wanted: Wanted) -> _Frames:
-    found = run.decided()
-    row = find_state(found, run.analysis.stored, str(wanted.decision))
-    key = int(found.counted.states.key[row])
-    visits = visits_of(run, found.counted.states.key[[row]], _named_episode(wanted.episode))[0]
-    if not visits:
-        raise ConfigError(f"{wanted.episode} does not visit the state {key}: leave --episode out")
-    settings = setup.config.settings
-    job = ClipJob(
-        recipe_of(setup), settings.seed, settings.mutation_rate, (visits,),
-        run.directory.names().actions,
-    )  # fmt: skip
-    (pair,) = choose_pairs(job, viewer)
-    seen = film_pairs(job, viewer, [pair])
+    """Draw an episode of the smallest policy beside its twin without a decision."""
+    policy, decision = Smallest.of(run), _named_decision(run, str(wanted.decision))
+    choice = LossEpisodes.read(run).choice(decision)
+    job = ClipJob(recipe_of(setup), policy, (choice,), run.directory.names().actions)
+    chosen = choose_twins(job, viewer)
+    if not chosen:
+        raise ConfigError(
+            f"no episode that was tried returns less without {decision.state!r}: there is nothing "
+            "to see"
+        )
+    twin = chosen[0].twin
+    seen = film_twins(job, viewer, [twin])
     shown = tuple(
-        Shown(f"{who} in this state", pair.returns[arm], pair.lengths[arm])
-        for arm, who in enumerate(("policy", "default"))
+        Shown(title, twin.returns[arm], twin.lengths[arm])
+        for arm, title in enumerate(("smallest policy", "without this decision"))
     )
     sides = []
     for side, one in enumerate(shown):
-        who, about = pair.ending(side, int(seen.episodes.length[side]))
+        who, about = ending(twin, side, int(seen.episodes.length[side]))
         show = StepCards(job.recipe, job.actions, title=one.title)
         sides.append(show.cards(seen.steps[side], seen.last_frames[side], who, about))
     note = (
-        f"of {pair.tried} episodes that visit the state soonest, {pair.differing} end with "
-        "another return; this is the first of them"
-        if pair.differing
-        else f"the return is the same in all {pair.tried} episodes that were tried"
+        f"of {counted(chosen[0].tried, 'episode')} that reach it, {chosen[0].losing} return less "
+        "without it; this is one in the middle of them"
     )
-    made = _frames(f"suite:{pair.visit.episode}", sides, shown, (note,))
-    visited = [step.number for step in seen.steps[0]].index(pair.visit.step)
+    made = _frames(f"losses:{twin.visit.episode}", sides, shown, (note,))
+    visited = [step.number for step in seen.steps[0]].index(twin.visit.step)
     made.durations[visited] = PAUSE
     return made
 
 
-def _named_episode(name: str | None) -> int | None:
-    """Return the mutant episode that a decision is to be shown in; None: any."""
-    if name is None:
-        return None
-    what, _, index = name.rpartition(":")
-    if what not in ("", "suite") or not index.isdecimal():
-        raise ConfigError(f"a decision is shown in a mutant episode, suite:17, not in {name!r}")
-    return int(index)
+def _named_decision(run: Run, name: str) -> Decision:
+    """Return the decision of the smallest policy that is meant; refuse another state."""
+    keys = run.analysis.counted.states.key
+    row = find_state(keys, run.decision_keys.tolist(), run.analysis.stored, name)
+    for one in run.decisions:
+        if one.key == int(keys[row]):
+            return one
+    raise ConfigError(
+        f"{name!r} is no decision of the smallest policy, which acts by default there: draw an "
+        "--episode that visits it"
+    )
 
 
 def _write(path: Path, pages: Sequence[Image.Image], durations: Sequence[int]) -> None:

@@ -11,12 +11,12 @@ import numpy as np
 from rpd_core.analysis.decisions import Decisions
 from rpd_core.plugin.protocols import Gatherer, Panel, PanelFacts, PanelView
 from rpd_core.plugin.registry import Registry
-from rpd_core.results.records import Decision
+from rpd_core.results.records import RankedDecision
 from rpd_core.results.run import Run
 from rpd_core.store.files import read_whole
 
 WORDED = 1000
-"""States that panels get in words: the first of the list."""
+"""States of the list that panels get in words, besides the decisions."""
 _LARGEST_FILE = 2**24
 
 
@@ -34,12 +34,13 @@ def panel_facts(run: Run, pictures: bool, shape: tuple[int, ...] = ()) -> PanelF
 
 
 def panel_view(
-    run: Run, judged: Decisions, rows: Sequence[Decision], pictures: Mapping[int, bytes]
+    run: Run, judged: Decisions, rows: Sequence[RankedDecision], pictures: Mapping[int, bytes]
 ) -> PanelView:
-    """Return what panels draw from: the states as judged, the first of them in words."""
-    states = judged.counted.states
-    order, ranks = judged.listed(), np.zeros(len(states), dtype=np.int64)
-    ranks[order] = np.arange(1, len(order) + 1)
+    """Return what panels draw from: the states as judged, decisions and some more in words."""
+    states, decisions = judged.counted.states, run.decisions
+    ranks = np.zeros(len(states), dtype=np.int64)
+    for one in decisions:
+        ranks[np.searchsorted(states.key, np.uint64(one.key))] = one.rank
     return PanelView(
         about=panel_facts(run, bool(pictures), tuple(states.value.shape[1:])),
         measure=run.summary.list.measure,
@@ -49,7 +50,10 @@ def panel_view(
         scores=judged.ranking.scores,
         effects=judged.effects.estimate,
         ranks=ranks,
-        words={row.key: row.state for row in rows[:WORDED]},
+        words={
+            **{row.key: row.state for row in rows[:WORDED]},
+            **{row.key: row.state for row in decisions},
+        },
         pictures=pictures,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -33,25 +33,20 @@ from rpd_pictures.panels import gatherers, panel_facts
 from rpd_pictures.portraits import (
     PortraitJob,
     Portraits,
-    Visit,
     affordable,
     by_episodes,
     perform_portraits,
 )
 from rpd_pictures.scene import Scene, gathered_by
+from rpd_pictures.twins import Choice, LossEpisodes, Smallest
 
 if TYPE_CHECKING:
-    from rpd_core.analysis.decisions import Decisions
-    from rpd_core.plugin.protocols import IntArray, KeyArray
+    from rpd_core.results.records import Decision
 
-_DRAWN = 300
-"""Decisions of the list that get a picture."""
-_FILMED = 5
-"""Decisions of the list that get a pair of clips."""
-_TRIED = 8
-"""Episodes that are tried for a pair of clips at most."""
-_CLIP_STEPS = 20_000
-"""Steps that are played to choose among them, by their lengths as stored."""
+_DRAWN = 50
+"""Decisions that get a picture, those that are worth most."""
+_FILMED = 3
+"""Decisions that get a pair of clips: of those that are needed, the first."""
 
 
 @dataclass
@@ -70,23 +65,21 @@ def take_pictures(
     again: bool = False,
     panels: Mapping[str, Gatherer] | None = None,
 ) -> Pictures:
-    """Draw and film the first decisions of a list and store that, unless it is there already.
+    """Draw the decisions of the smallest policy, film some, and store that, unless it is there.
 
     `panels` gather what they want of the environment, too; None: those that are installed.
     """
-    name, found = str(run.name), run.decided()
-    rows = found.listed()[:_DRAWN]
-    made_from = _made_from(session, found, rows)
+    name, rows = str(run.name), run.decisions[:_DRAWN]
+    made_from = _made_from(session, run, rows)
     held = None if again else _held(run, name)
     if held is None or held.made_from != made_from:
-        made = _make(session, run, found, rows)
-        states = found.counted.states
-        about = panel_facts(run, False, states.value.shape[1:])
+        made = _make(session, run, rows)
+        about = panel_facts(run, False, run.analysis.counted.states.value.shape[1:])
         asked = gatherers(session.registry, about) if panels is None else panels
         with viewing_late(session.recipe) as view:
-            scene = Scene(run, view, states.key[rows].tolist(), about)
+            scene = Scene(run, view, [row.key for row in rows], about)
             made.panels = gathered_by(asked, scene, session.note)
-        _store(session, name, made, _missing(session, made, found, rows), made_from)
+        _store(session, name, made, _missing(made, rows), made_from)
     pictures = read_pictures(run.path, name)
     assert pictures is not None, "it was just written"
     return pictures
@@ -114,22 +107,21 @@ def _held(run: Run, name: str) -> PictureIndex | None:
     return index if whole else None
 
 
-def _made_from(session: Session, found: Decisions, rows: IntArray) -> str:
-    keys = [str(key) for key in found.counted.states.key[rows].tolist()]
-    return short_digest([session.directory.suite_digest(), found.counted.episodes, keys])
+def _made_from(session: Session, run: Run, rows: Sequence[Decision]) -> str:
+    keys = [str(row.key) for row in rows]
+    return short_digest([session.directory.suite_digest(), run.asked.episodes, keys])
 
 
-def _make(session: Session, run: Run, found: Decisions, rows: IntArray) -> _Made:
+def _make(session: Session, run: Run, rows: Sequence[Decision]) -> _Made:
     """Play what the pictures need, as items of work."""
-    made, states = _Made(), found.counted.states
-    first = [
-        Visit(int(states.key[row]), int(states.first_episode[row]), int(states.first_step[row]))
-        for row in rows.tolist()
-    ]
-    items = _portrait_items(session, affordable(first))
-    visits = visits_of(run, states.key[rows[:_FILMED]])
-    if any(visits):
-        items.append(_clip_item(session, visits, run.directory.names().actions))
+    made = _Made()
+    if not rows:
+        return made
+    policy, played = Smallest.of(run), LossEpisodes.read(run)
+    items = _portrait_items(session, policy, played, rows)
+    choices = [played.choice(row) for row in rows if row.needed][:_FILMED]
+    if choices:
+        items.append(_clip_item(session, policy, choices, run.directory.names().actions))
     done = 0
     session.progress("pictures", done, len(items))
 
@@ -144,77 +136,59 @@ def _make(session: Session, run: Run, found: Decisions, rows: IntArray) -> _Made
         session.progress("pictures", done, len(items))
 
     run_items(session.engine, items, keep)
-    for row in rows.tolist():
-        key = int(states.key[row])
-        if key not in made.states:
-            drawing = drawing_of(session.recipe, states.value[row])
-            if drawing is not None:
-                made.states[key] = thumbnail([drawing])
+    _draw_others(session, run, rows, made)
     return made
 
 
-def _portrait_items(session: Session, visits: list[Visit]) -> list[WorkItem]:
+def _draw_others(session: Session, run: Run, rows: Sequence[Decision], made: _Made) -> None:
+    """Draw states by their abstraction where the environment gave no picture."""
+    states = run.analysis.counted.states
+    for row in rows:
+        if row.key not in made.states:
+            at = int(np.searchsorted(states.key, np.uint64(row.key)))
+            drawing = drawing_of(session.recipe, states.value[at])
+            if drawing is not None:
+                made.states[row.key] = thumbnail([drawing])
+
+
+def _portrait_items(
+    session: Session, policy: Smallest, played: LossEpisodes, rows: Sequence[Decision]
+) -> list[WorkItem]:
     recipe, settings = session.recipe, session.setup.config.settings
+    first = [visits[0] for row in rows if (visits := played.visits[row.key])]
     return [
         WorkItem(
             f"{settings.seed}/pictures/{number}",
             perform_portraits,
-            PortraitJob(recipe, settings.seed, settings.mutation_rate, chunk),
+            PortraitJob(recipe, policy, chunk),
             f"pictures of {len(chunk)} states",
             session.files(recipe),
         )
-        for number, chunk in enumerate(by_episodes(visits, settings.lanes))
+        for number, chunk in enumerate(by_episodes(affordable(first), settings.lanes))
     ]
 
 
 def _clip_item(
-    session: Session, visits: tuple[tuple[Visit, ...], ...], actions: tuple[str, ...]
+    session: Session, policy: Smallest, choices: Sequence[Choice], actions: tuple[str, ...]
 ) -> WorkItem:
     recipe, settings = session.recipe, session.setup.config.settings
-    job = ClipJob(recipe, settings.seed, settings.mutation_rate, visits, actions)
+    job = ClipJob(recipe, policy, tuple(choices), actions)
     files = session.files(recipe)
     return WorkItem(f"{settings.seed}/clips", perform_clips, job, "clips", files)
 
 
-def visits_of(run: Run, keys: KeyArray, only: int | None = None) -> tuple[tuple[Visit, ...], ...]:
-    """Return episodes that visit each state, those that get there soonest first.
-
-    Those in which the default action is not what the policy chooses come before others. `only`
-    names the one episode that will do.
-    """
-    episodes, stored = run.analysis.episodes, run.analysis.stored
-    lengths = dict(zip(episodes.index.tolist(), episodes.length.tolist(), strict=True))
-    found: dict[int, list[tuple[bool, int, int]]] = {key: [] for key in keys.tolist()}
-    for parts, first, last in stored.pieces:
-        table = parts.read(first, last, ("visits",))["visits"]
-        for row in table.filter(np.isin(table["key"].to_numpy(), keys)).to_pylist():
-            if only not in (None, row["episode"]):
-                continue
-            found[row["key"]].append((not row["differed_first"], row["first_step"], row["episode"]))
-    room, chosen = _CLIP_STEPS // max(len(found), 1), []
-    for key, rows in found.items():
-        mine: list[Visit] = []
-        spent = 0
-        for _, step, episode in sorted(rows)[:_TRIED]:
-            spent += 2 * lengths[episode]
-            if not mine or spent <= room:
-                mine.append(Visit(key, episode, step))
-        chosen.append(tuple(mine))
-    return tuple(chosen)
-
-
-def _missing(session: Session, made: _Made, found: Decisions, rows: IntArray) -> str:
+def _missing(made: _Made, rows: Sequence[Decision]) -> str:
     """Return what there is no picture of, and why, in a line."""
-    if not len(rows):
-        return "the list holds no decision, so there is nothing to draw"
+    if not rows:
+        return "no smallest policy is confirmed, so there is no decision to draw"
     lacking = len(rows) - len(made.states)
     if made.problem:
         instead = "states are shown in words" if lacking else "states are drawn by the abstraction"
         return f"the environment draws no pictures ({made.problem}): {instead}"
     if lacking:
         return (
-            f"{lacking} of the first {len(rows)} decisions have no picture: they were first seen "
-            "late in long episodes, or the environment does not repeat itself"
+            f"{lacking} of the first {len(rows)} decisions have no picture: they are met late in "
+            "long episodes or not at all, or the environment does not repeat itself"
         )
     return ""
 
@@ -228,19 +202,19 @@ def _store(session: Session, name: str, made: _Made, missing: str, made_from: st
     contents = {f"states/{key}.webp": data for key, data in sorted(made.states.items())}
     clips = []
     for one in made.clips.pairs:
-        visit = one.pair.visit
-        names = {arm: f"clips/{visit.key}-{arm}.webp" for arm in ("policy", "default")}
-        contents |= {names["policy"]: one.policy, names["default"]: one.default}
+        twin, visit = one.filmed.twin, one.filmed.twin.visit
+        policy, default = (f"clips/{visit.key}-{arm}.webp" for arm in ("policy", "default"))
+        contents |= {policy: one.policy, default: one.default}
         clips.append(
             ClipPair(
                 visit.key,
                 visit.episode,
                 visit.step,
-                names["policy"],
-                names["default"],
-                *one.pair.returns,
-                one.pair.tried,
-                one.pair.differing,
+                policy,
+                default,
+                *twin.returns,
+                one.filmed.tried,
+                one.filmed.losing,
             )
         )
     panels: dict[str, dict[str, str]] = {}

@@ -1,4 +1,4 @@
-"""A small picture of each state: the frame at which it was first seen, and the state as drawn."""
+"""A small picture of a decision: the frame at which it is met, and the state as drawn."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.chance import Phase, episode_keys
-from rpd_core.play.deciders import Coin
-from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import Recipe
 from rpd_core.play.replay import Viewer, drawing_of, picture_fault, viewing, watch_episodes
 from rpd_pictures.files import thumbnail
+from rpd_pictures.twins import Smallest, Visit
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array
@@ -23,26 +21,11 @@ _MOST_STEPS = 50_000
 
 
 @dataclass(frozen=True)
-class Visit:
-    """A mutant episode that visits a state."""
-
-    key: int
-    """Key of the state."""
-    episode: int
-    """Mutant episode."""
-    step: int
-    """Its first step in the state, from 0."""
-
-
-@dataclass(frozen=True)
 class PortraitJob:
-    """States to be drawn, by replaying the episodes in which they were first seen."""
+    """Decisions to be drawn, by replaying episodes of the smallest policy that visit them."""
 
     recipe: Recipe
-    seed: int
-    """Of the run."""
-    mutation_rate: float
-    """Of its suite."""
+    policy: Smallest
     visits: tuple[Visit, ...]
     """Ordered by episode."""
 
@@ -92,12 +75,12 @@ def _drawn(job: PortraitJob, viewer: Viewer) -> Iterator[tuple[int, bytes]]:
     index = np.array(sorted({one.episode for one in job.visits}), dtype=np.int64)
     last = {one.episode: one.step for one in job.visits}  # they are in order
     limits = np.array([last[episode] + 1 for episode in index.tolist()])
-    plan = Plan(index, episode_keys(job.seed, Phase.SUITE, index), limits)
+    plan = job.policy.plan(index, limits)
 
     def look_at(position: int, number: int) -> bool:
         return (int(index[position]), number) in wanted
 
-    seen = watch_episodes(viewer.player, plan, Coin(plan, job.mutation_rate), look_at, True)
+    seen = watch_episodes(viewer.player, plan, job.policy.keep(len(plan)), look_at, True)
     for episode, steps in zip(index.tolist(), seen.steps, strict=True):
         for step in steps:
             agrees = wanted[episode, step.number] == step.key  # or it does not repeat itself

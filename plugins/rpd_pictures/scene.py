@@ -33,7 +33,7 @@ class Scene:
         self.about = about
         """What is known of the run."""
         self.first = tuple(first)
-        """Keys of the first decisions of the list, most important first."""
+        """Keys of the first decisions of the smallest policy, those that are worth most first."""
 
     @property
     def viewer(self) -> Viewer:

@@ -12,7 +12,6 @@ from markupsafe import Markup, escape
 
 from rpd_core.plugin.protocols import Layer
 from rpd_core.pruning.curves import ShownCurve
-from rpd_core.results.records import Decision
 from rpd_report.blocks import Bins, ShownPlane
 
 _COLOURS = (
@@ -30,8 +29,6 @@ _WIDTH, _HEIGHT = 460, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 20, 10, 40
 _BAR = 120
 """Width of a drawn interval."""
-_FITTED = 50
-"""Decisions whose intervals are drawn in full."""
 
 
 def colours_of(lines: Sequence[ShownCurve]) -> dict[str, str]:
@@ -144,22 +141,19 @@ def _axes(frame: _Frame, label: str) -> str:
 
 @dataclass(frozen=True)
 class Scale:
-    """Where effects lie in a drawn interval; 0 is always in it."""
+    """Where losses or effects lie in a drawn interval; 0 is always in it."""
 
     low: float
     high: float
 
-    def at(self, value: float) -> float:
-        """Return the place of an effect."""
+    def share(self, value: float) -> float:
+        """Return how far from left to right a loss or an effect lies, within the scale."""
         span = max(self.high - self.low, 1e-12)
-        within = min(max((value - self.low) / span, 0.0), 1.0)
-        return round(4 + within * (_BAR - 8), 1)
+        return min(max((value - self.low) / span, 0.0), 1.0)
 
-
-def scale_of(rows: Sequence[Decision]) -> Scale:
-    """Return a scale that holds the intervals of the first rows; others may reach beyond it."""
-    first = rows[:_FITTED]
-    return Scale(min([0.0, *(r.low for r in first)]), max([0.0, *(r.high for r in first)]))
+    def at(self, value: float) -> float:
+        """Return the place of a loss or an effect."""
+        return round(4 + self.share(value) * (_BAR - 8), 1)
 
 
 def interval_drawing(scale: Scale, low: float, estimate: float, high: float) -> Markup:

@@ -11,16 +11,15 @@ import numpy as np
 from rpd_core.analysis.analysis import Analysis
 from rpd_core.analysis.decisions import Decisions
 from rpd_core.errors import RpdError, counted, shell_word
-from rpd_core.play.names import Names
-from rpd_core.results.decisions import decision_rows, find_state
-from rpd_core.results.records import Decision
+from rpd_core.results.decisions import find_state, ranked_rows
+from rpd_core.results.records import Decision, RankedDecision
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray, IntArray
     from rpd_core.results.run import Run
 
 _AROUND = 2
-"""Decisions above and below that are shown."""
+"""Decisions that are worth more and less, of which so many are shown."""
 _EXAMPLES = 2
 """Episodes of each arm and outcome."""
 
@@ -96,10 +95,28 @@ class _FirstSeen:
 class Explanation:
     """Everything known about one decision."""
 
-    decision: Decision
-    """Its row of the list; its rank is 0 where it is not listed."""
+    key: int
+    """Key of the state."""
+    state: str
+    """The state in words."""
+    target: float
+    """Share of the return that the smallest policy keeps."""
+    decisions: int
+    """Decisions of the smallest policy; 0: none is confirmed."""
+    decision: Decision | None
+    """What it is worth in the smallest policy; null: it is not in it, or none is confirmed."""
+    above: tuple[Decision, ...]
+    """The decisions that are worth more, the last of them."""
+    below: tuple[Decision, ...]
+    """Those that are worth less, the first of them."""
+    kept: Mapping[str, bool]
+    """By target, whether the smallest policy lets the policy decide there."""
+    mutation_rate: float
+    """Of the mutants that all that follows is about."""
+    effect: RankedDecision
+    """Its row of the list of a mutated policy; its rank is 0 where it is not listed."""
     listed: int
-    """Decisions in the list."""
+    """Decisions in that list."""
     measure: str
     """What the list is sorted by."""
     set_aside: str
@@ -129,27 +146,29 @@ class Explanation:
     """Some episodes of each arm that passed and that failed."""
     replay: str
     """The command that plays the first of them again; empty if there is none."""
-    above: tuple[Decision, ...]
-    """The decisions before it in the list."""
-    below: tuple[Decision, ...]
-    """Those after it."""
-    kept: Mapping[str, bool]
-    """By fraction of the return, whether the chosen pruned policy lets the policy decide there."""
 
 
 def explain(run: Run, name: str | int) -> Explanation:
-    """Collect what is known about a decision: by rank, key or a part of its words."""
-    found, analysis, names = run.decided(), run.analysis, run.directory.names()
-    row = find_state(found, analysis.stored, name)
-    states, key = found.counted.states, int(found.counted.states.key[row])
-    above, decision, below = _in_the_list(found, analysis, names, row)
-    ranks = {one.key: (one.rank_low, one.rank_high) for one in run.summary.decisions}
-    low, high = ranks.get(key, (None, None))
+    """Collect what is known about a decision: by its place by loss, its key or its words."""
+    found, analysis, summary = run.decided(), run.analysis, run.summary
+    states, names, answer = found.counted.states, run.directory.names(), summary.decisions
+    row = find_state(states.key, [one.key for one in answer], analysis.stored, name)
+    key, visits = int(states.key[row]), int(states.visits[row])
+    place = next((at for at, one in enumerate(answer) if one.key == key), None)
+    decision, effect = None if place is None else answer[place], _effect(run, found, row)
     examples = tuple(_examples(analysis, key))
     measures, not_measured = _measured(run, row)
-    visits = int(states.visits[row])
     return Explanation(
-        decision=replace(decision, rank_low=low, rank_high=high),
+        key=key,
+        state=effect.state if decision is None else decision.state,
+        target=run.target,
+        decisions=len(answer),
+        decision=decision,
+        above=() if place is None else answer[max(place - _AROUND, 0) : place],
+        below=() if place is None else answer[place + 1 : place + 1 + _AROUND],
+        kept=_kept(run, key),
+        mutation_rate=summary.suite.mutation_rate,
+        effect=effect,
         listed=len(found.listed()),
         measure=found.ranking.name,
         set_aside=_set_aside(found, row, run.asked.settings.evidence),
@@ -169,27 +188,18 @@ def explain(run: Run, name: str | int) -> Explanation:
         first_seen=_first_seen(analysis, found, row),
         examples=examples,
         replay=_command(run, examples),
-        above=above,
-        below=below,
-        kept=_kept(run, key),
     )
 
 
-def _in_the_list(
-    found: Decisions, analysis: Analysis, names: Names, row: int
-) -> tuple[tuple[Decision, ...], Decision, tuple[Decision, ...]]:
-    """Return the decision between its neighbours in the list."""
-    listed = found.listed()
-    at = np.flatnonzero(listed == row)
-    if not len(at):
-        alone = decision_rows(found, np.array([row]), analysis.stored, names)[0]
-        return (), replace(alone, rank=0), ()
-    place = int(at[0])
-    first = max(place - _AROUND, 0)
-    shown = decision_rows(found, listed[first : place + _AROUND + 1], analysis.stored, names)
-    ranked = [replace(one, rank=first + number) for number, one in enumerate(shown, 1)]
-    middle = place - first
-    return tuple(ranked[:middle]), ranked[middle], tuple(ranked[middle + 1 :])
+def _effect(run: Run, found: Decisions, row: int) -> RankedDecision:
+    """Return what the list of a mutated policy says of a state; rank 0 where it is not listed."""
+    stored, names = run.analysis.stored, run.directory.names()
+    (alone,) = ranked_rows(found, np.array([row]), stored, names, run.decision_keys)
+    at = np.flatnonzero(found.listed() == row)
+    rank = int(at[0]) + 1 if len(at) else 0
+    ends = {one.key: (one.rank_low, one.rank_high) for one in run.summary.ranking}
+    low, high = ends.get(alone.key, (None, None))
+    return replace(alone, rank=rank, rank_low=low, rank_high=high)
 
 
 def _set_aside(found: Decisions, row: int, evidence: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -10,17 +10,17 @@ from rich.markup import escape
 from rich.table import Table
 
 from rpd_core.cli.text import say
-from rpd_core.results.words import shortened_states
+from rpd_core.results.words import few, shortened_states
+from rpd_report.sentences import loss_sentence, loss_words, reach_sentence
 
 if TYPE_CHECKING:
-    from rpd_core.results.records import Decision
     from rpd_report.explanation import Explanation
 
 _VERDICTS = {
-    "matters": "It matters: acting by default does harm.",
-    "default-better": "The default action does better here than the policy.",
-    "harmless": "It is harmless: the effect is too small to mind.",
-    "undecided": "It is undecided: the effect cannot be told from chance yet.",
+    "matters": "It matters: mutants that act by default here fail more often.",
+    "default-better": "Mutants that act by default here fail less often.",
+    "harmless": "Harmless: the effect is too small to mind.",
+    "undecided": "Undecided: the effect cannot be told from chance yet.",
 }
 
 _OTHERS = 50
@@ -28,25 +28,58 @@ _OTHERS = 50
 
 
 def print_explanation(console: Console, found: Explanation) -> None:
-    """Print everything known about one decision."""
-    decision = found.decision
-    place = f"Decision {decision.rank} of {found.listed} by {found.measure}"
-    if not decision.rank:
-        place = f"Not in the list by {found.measure} ({found.set_aside})"
-    if decision.rank_low is not None:
-        ranks = f"{decision.rank_low} to {decision.rank_high} in 90% of resampled suites"
-        place = f"{place} ({ranks})"
-    say(console, f"{place}: {decision.state}", style="bold")
-    say(console, f"key {decision.key:016x}; passed means {found.condition}")
+    """Print everything known about one decision: in the smallest policy, then among mutants."""
+    say(console, _place(found), style="bold")
+    say(console, f"key {found.key:016x}")
+    for sentence in (*_worth(found), *_other_targets(found)):
+        say(console, sentence)
+    _print_neighbours(console, found)
+    console.print()
+    rate = f"{found.mutation_rate:g}"
+    say(console, f"In a policy that is mutated at rate {rate}, by {found.episodes} mutants:",
+        style="bold")  # fmt: skip
+    say(console, _rank(found))
     _print_effect(console, found)
     for sentence in (_done(found), _inside(found), _reached(found), _first_seen(found)):
         say(console, sentence)
-    for fraction, kept in found.kept.items():
-        who = "the policy decides" if kept else "the default action is left to decide"
-        say(console, f"In the pruned policy for {float(fraction):.0%} of the return {who} here.")
     _print_measures(console, found)
     _print_examples(console, found)
-    _print_neighbours(console, found)
+
+
+def _place(found: Explanation) -> str:
+    policy = f"the smallest policy for {found.target:.0%} of the return"
+    if found.decision is not None:
+        return f"Decision {found.decision.rank} of {found.decisions} of {policy}: {found.state}"
+    if found.decisions:
+        return f"Not in {policy}, which acts by default here: {found.state}"
+    return f"No smallest policy is confirmed, so that no loss is known: {found.state}"
+
+
+def _worth(found: Explanation) -> Iterator[str]:
+    """Yield what the decision is worth in the smallest policy."""
+    if found.decision is not None:
+        yield f"Policy: {found.decision.policy_action}. Default: {found.decision.default_action}."
+        yield loss_sentence(found.decision)
+        yield reach_sentence(found.decision)
+
+
+def _other_targets(found: Explanation) -> Iterator[str]:
+    for target, kept in list(found.kept.items())[1:]:
+        who = "policy decides" if kept else "default acts"
+        yield f"In the smallest policy for {float(target):.0%} of the return the {who} here."
+
+
+def _rank(found: Explanation) -> str:
+    effect = found.effect
+    if not effect.rank:
+        return f"Not in the list by {found.measure} ({found.set_aside}); passed: {found.condition}."
+    ranks = ""
+    if effect.rank_low is not None:
+        ranks = f" ({effect.rank_low} to {effect.rank_high} in 90% of resampled suites)"
+    return (
+        f"Number {effect.rank}{ranks} of {found.listed} by {found.measure}; passed means "
+        f"{found.condition}."
+    )
 
 
 def _table(title: str, left: Sequence[str], right: Sequence[str]) -> Table:
@@ -60,8 +93,7 @@ def _table(title: str, left: Sequence[str], right: Sequence[str]) -> Table:
 
 
 def _print_effect(console: Console, found: Explanation) -> None:
-    decision, cells = found.decision, found.cells
-    console.print()
+    decision, cells = found.effect, found.cells
     table = _table("", ("episodes in which it was",), ("failed", "passed", "risk"))
     rows = (
         ("mutated", cells.mutated_failed, cells.mutated_passed, decision.risk_mutated),
@@ -76,20 +108,19 @@ def _print_effect(console: Console, found: Explanation) -> None:
     if not decision.rank:
         verdict = f"No verdict: {found.set_aside}."
     say(console, f"Effect {effect}. {verdict}{_settled(found)}")
-    console.print()
 
 
 def _settled(found: Explanation) -> str:
-    if found.decision.settled_at is None:
+    if found.effect.settled_at is None:
         return ""
     return (
-        f" A suite of about {found.decision.settled_at} episodes (now {found.episodes}) would "
+        f" A suite of about {found.effect.settled_at} episodes (now {found.episodes}) would "
         "settle it, if the estimate stays."
     )
 
 
 def _done(found: Explanation) -> str:
-    decision = found.decision
+    decision = found.effect
     policy = _shares(found.policy_shares) or decision.policy_action
     default = _shares(found.default_shares) or decision.default_action
     return (
@@ -154,20 +185,15 @@ def _print_examples(console: Console, found: Explanation) -> None:
 
 
 def _print_neighbours(console: Console, found: Explanation) -> None:
-    around = (*found.above, found.decision, *found.below)
-    if not found.decision.rank or len(around) == 1:
+    if found.decision is None:
         return
-    table = _table("", ("rank", "state"), ("effect", "95%"))
-    table.add_column("verdict")
+    around = (*found.above, found.decision, *found.below)
+    table = _table("", ("", "state"), ("loss", "95%", "return without it"))
     states = shortened_states([one.state for one in around], max(console.width - _OTHERS, 20))
     for one, state in zip(around, states, strict=True):
-        table.add_row(
-            *_neighbour(one, state), style="bold" if one.rank == found.decision.rank else None
-        )
+        ends = f"{few(one.loss_low)} to {few(one.loss_high)}"
+        numbers = loss_words(one), ends, few(one.return_without)
+        style = "bold" if one is found.decision else None
+        table.add_row(str(one.rank), escape(state), *numbers, style=style)
     console.print()
     console.print(table)
-
-
-def _neighbour(one: Decision, state: str) -> tuple[str, ...]:
-    ends = f"{one.low:+.2f} to {one.high:+.2f}"
-    return str(one.rank), escape(state), f"{one.effect:+.2f}", ends, one.verdict

@@ -33,11 +33,8 @@ class _ShownClip:
     @property
     def choice(self) -> str:
         """How the episode was chosen: a clip is an example, and the reader must know of what."""
-        tried, differing = self.pair.tried, self.pair.differing
-        played = f"Played both ways: {counted(tried, 'such episode')}"
-        if not differing:
-            return f"{played}; the return differs in none."
-        return f"{played}; the return differs in {differing}, of which this is the first."
+        lower = f"{self.pair.differing} of {counted(self.pair.tried, 'such episode')}"
+        return f"Without the policy here {lower} return less; this is one in the middle of them."
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from rpd_core.results.words import most_often
+from rpd_core.results.words import most_often, signed
 
 _LONGEST = 4000
 """Characters of a text from outside that are shown."""
@@ -61,15 +61,11 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["signed"] = _signed
+    made.filters["signed"] = signed
     made.filters["parts"] = _parts
     made.filters["long"] = _is_long
     made.filters["most_often"] = most_often
     return made
-
-
-def _signed(value: float) -> str:
-    return f"{value + 0.0:+.2f}".replace("-0.00", "+0.00")
 
 
 def _is_long(state: str) -> bool:

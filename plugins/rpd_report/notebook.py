@@ -6,12 +6,13 @@ import dataclasses
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rpd_core.plugin.specs import shortened
-from rpd_core.results.records import Decision, Summary, decision_columns
-from rpd_core.results.sentences import headline, list_notes
-from rpd_core.results.words import signed
+from rpd_core.results.records import Decision, RankedDecision, Summary
+from rpd_core.results.sentences import headline
+from rpd_report.sentences import decisions_about
+from rpd_report.tables import ShownTable, decision_table, effect_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,11 +23,13 @@ _LONGEST = 300
 """Characters of a state in a table; the whole is in the decision."""
 _WIDTH = 90
 """Pixels of a drawn interval."""
-_COLOURS = {"matters": "#b2182b", "default-better": "#2166ac"}
+_COLOURS = {"needed": "#b2182b", "matters": "#b2182b", "default-better": "#2166ac"}
+
+Row = TypeVar("Row", Decision, RankedDecision)
 
 
-class TopDecisions(tuple[Decision, ...]):
-    """Decisions, most important first: a tuple that shows itself as a table."""
+class Rows(tuple[Row, ...]):
+    """Decisions in their order: a tuple that shows itself as a table."""
 
     __slots__ = ()
 
@@ -44,18 +47,17 @@ class TopDecisions(tuple[Decision, ...]):
 
 
 def answer_as_html(summary: Summary, path: Path) -> str:
-    """Return the headline of an analysis and its first decisions."""
-    facts, rows = summary.list, summary.decisions[:_SHOWN]
+    """Return the headline of an analysis and the first decisions of its smallest policy."""
+    rows = summary.decisions[:_SHOWN]
     about = (
         f"{summary.policy_spec} on {summary.env}; {summary.suite.episodes} mutant episodes in "
         f"{summary.suite.states} states, mutation rate {summary.suite.mutation_rate:g}; passed "
         f"means {summary.condition}"
     )
-    listed = f"Decisions by {facts.measure}"
     parts = [
         f"<p><strong>{escape(headline(summary))}</strong></p>",
         f"<p>{escape(about)}</p>",
-        f"<p>{escape(listed)}. {escape(' '.join(list_notes(facts)))}</p>",
+        f"<p>{escape(decisions_about(summary))}</p>",
         decisions_as_html(rows) if rows else "",
         f"<p><small>Everything is in <code>{escape(str(path))}</code></small></p>",
     ]
@@ -70,21 +72,26 @@ def unfinished_as_html(path: Path, done: int, asked: int) -> str:
     )
 
 
-def decisions_as_html(rows: Sequence[Decision]) -> str:
-    """Return decisions as a table, their effects drawn."""
-    low = min([0.0, *(row.low for row in rows)])
-    high = max([0.01, *(row.high for row in rows)])
-    headings = [*(one.heading for one in decision_columns()), "95 %", ""]
-    head = "".join(f'<th style="text-align:left">{heading}</th>' for heading in headings)
-    body = "".join(_row(row, low, high) for row in rows)
+def decisions_as_html(rows: Sequence[Decision] | Sequence[RankedDecision]) -> str:
+    """Return decisions, or states of the list of a mutated policy, as a table with intervals."""
+    listed = [row for row in rows if isinstance(row, RankedDecision)]
+    if listed:
+        return _as_html(effect_table(listed))
+    return _as_html(decision_table([row for row in rows if isinstance(row, Decision)]))
+
+
+def _as_html(table: ShownTable) -> str:
+    headings = [*(one.heading for one in table.columns), "95 %", ""]
+    head = "".join(f'<th style="text-align:left">{escape(heading)}</th>' for heading in headings)
+    body = "".join(_row(table, place) for place in range(len(table.keys)))
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _row(row: Decision, low: float, high: float) -> str:
-    texts = [one.words(getattr(row, one.name)) for one in decision_columns()]
-    texts.append(f"{signed(row.low)} to {signed(row.high)}")
-    cells = [*(_cell(shortened(text, _LONGEST)) for text in texts)]
-    cells.append(f"<td>{_interval(row, low, high)}</td>")
+def _row(table: ShownTable, place: int) -> str:
+    texts = [one.words[place] for one in table.columns]
+    texts.append(table.said[place])
+    cells = [_cell(shortened(text, _LONGEST)) for text in texts]
+    cells.append(f"<td>{_interval(table, place)}</td>")
     return f"<tr>{''.join(cells)}</tr>"
 
 
@@ -92,16 +99,15 @@ def _cell(text: Any) -> str:
     return f'<td style="text-align:left">{escape(str(text))}</td>'
 
 
-def _interval(row: Decision, low: float, high: float) -> str:
-    """Draw an effect with its interval, and a line at 0."""
-    zero, left, middle, right = (
-        round(_WIDTH * (value - low) / (high - low), 1)
-        for value in (0.0, row.low, row.effect, row.high)
-    )
-    colour = _COLOURS.get(row.verdict, "#777")
-    said = f"{row.effect:+.2f}, between {row.low:+.2f} and {row.high:+.2f}"
+def _interval(table: ShownTable, place: int) -> str:
+    """Draw an interval, what it is for, and a line at 0."""
+    scale, ends = table.scale, table.ends[place]
+    zero, left, middle, right = (round(_WIDTH * scale.share(value), 1) for value in (0.0, *ends))
+    words = {one.name: one.words[place] for one in table.columns}
+    colour = _COLOURS.get(words[table.chosen_by], "#777")
+    said = f"{words[table.drawn]}, {table.said[place]}"
     return (
-        f'<svg width="{_WIDTH}" height="12" role="img" aria-label="{said}">'
+        f'<svg width="{_WIDTH}" height="12" role="img" aria-label="{escape(said)}">'
         f'<line x1="{zero}" x2="{zero}" y1="0" y2="12" stroke="#aaa"/>'
         f'<line x1="{left}" x2="{right}" y1="6" y2="6" stroke="{colour}" stroke-width="2"/>'
         f'<circle cx="{middle}" cy="6" r="3.5" fill="{colour}"/></svg>'

@@ -10,8 +10,8 @@ from rpd_core.analysis.suite import StoredEpisodes, stored_reach
 from rpd_core.config.trust import refuse_code
 from rpd_core.errors import RpdError, counted, one_line
 from rpd_core.plugin.registry import installed
-from rpd_core.results.decisions import decision_rows, list_facts
-from rpd_core.results.records import Decision
+from rpd_core.results.decisions import list_facts, ranked_rows
+from rpd_core.results.records import RankedDecision
 from rpd_core.results.run import Run
 from rpd_core.results.sentences import list_notes
 
@@ -29,8 +29,8 @@ class _Begun:
     """How far it is, and how to go on."""
     facts: tuple[tuple[str, str], ...]
     """Names and values."""
-    rows: tuple[Decision, ...]
-    """The first decisions as they stand; empty where nothing can be said yet."""
+    rows: tuple[RankedDecision, ...]
+    """The first of the list as it stands; empty where nothing can be said yet."""
     about_list: str
     """What they stand on, or why there are none."""
     commands: tuple[str, ...]
@@ -87,7 +87,7 @@ def _played(run: Run, done: int) -> Iterator[tuple[str, str]]:
         yield name, f"{count}, mean return {returns.mean():.4g} ({ends})"
 
 
-def _so_far(run: Run, done: int, asked: int) -> tuple[tuple[Decision, ...], str]:
+def _so_far(run: Run, done: int, asked: int) -> tuple[tuple[RankedDecision, ...], str]:
     """Return the list as it stands, and what it stands on; or why there is none."""
     settings = run.directory.question()
     if not done or settings is None:
@@ -102,7 +102,7 @@ def _so_far(run: Run, done: int, asked: int) -> tuple[tuple[Decision, ...], str]
         ranking = found.rank_by(settings.list_by, recipe)
         judged = decide(found.counted, ranking, stored_reach(run.directory), rules, verdicts)
         names = run.directory.names()
-        rows = decision_rows(judged, judged.listed()[:_SHOWN], found.stored, names)
+        rows = ranked_rows(judged, judged.listed()[:_SHOWN], found.stored, names)
         facts = list_facts(judged, settings.evidence, settings.margin, names.note)
     except RpdError as error:
         return (), f"There is no list yet: {one_line(error)}"

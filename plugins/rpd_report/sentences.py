@@ -7,19 +7,14 @@ from collections.abc import Iterator
 
 from rpd_core.errors import counted
 from rpd_core.plugin.registry import Registry
-from rpd_core.pruning.records import REFINED, Deletion
-from rpd_core.results.records import Policy, Summary
-from rpd_core.results.rules import rule_lines
+from rpd_core.results.records import Baseline, Decision, Policy, Summary
 from rpd_core.results.sentences import growth_words, list_notes
+from rpd_core.results.words import few, percent, reached_words
 from rpd_report.decisions import Listed
 
-_WIDE = 10_000
-"""Columns of a line that is never broken."""
 OUTCOMES = {"met": "confirmed", "missed": "not confirmed", "undecided": "left open"}
 """What became of a pruned policy on fresh episodes."""
 _LONG_NUMBER = re.compile(r"\d+\.\d{7,}")
-_DELETED = (0.01, 0.05, 0.2)
-"""Shares of the states without which the policy is shown."""
 
 
 def title_of(summary: Summary) -> str:
@@ -34,10 +29,10 @@ def _without_folders(spec: str) -> str:
 
 
 def meaning(policy: Policy, default_action: str) -> str:
-    """Return what a pruned policy is, for readers who have never met one."""
+    """Return what a smallest policy is, for readers who have never met one."""
     return (
-        f"A pruned policy: in {counted(policy.kept, 'state')} it does what the policy does, in all "
-        f"others the default action ({default_action}) acts instead."
+        f"In {counted(policy.kept, 'state')} it does what the policy does, in all others the "
+        f"default action ({default_action}) acts instead."
     )
 
 
@@ -89,39 +84,138 @@ def _without_digits(condition: str) -> str:
     return _LONG_NUMBER.sub(lambda found: f"{float(found[0]):.6g}", condition)
 
 
+def figures(summary: Summary, policy: Policy) -> Iterator[tuple[str, str]]:
+    """Yield the figures of the smallest policy, each with what it is."""
+    yield str(policy.kept), f"of {summary.suite.states} states decide ({policy.states:.1%})"
+    yield percent(policy.steps), "of the steps are in them"
+    yield (
+        percent(policy.overrides),
+        f"of the steps differ from the default action (whole policy: "
+        f"{percent(policy.overrides_whole)})",
+    )
+    bound = percent(policy.share_bound)
+    yield (
+        percent(policy.share),
+        f"of the return is kept: {few(policy.return_mean)}"
+        + ("" if policy.share_bound is None else f"; at least {bound} with 95% confidence"),
+    )
+    yield (
+        percent(policy.pass_rate),
+        f"of its episodes pass (whole policy: {percent(policy.pass_rate_whole)})",
+    )
+    yield few(policy.worst_tenth), "mean return of the worst tenth of its episodes"
+
+
 def confirmed(policy: Policy) -> str:
-    """Return on what the figures of the pruned policy stand."""
-    found_by = "refining" if policy.measure == REFINED else policy.measure
+    """Return on what the figures of the smallest policy stand."""
     outcome = OUTCOMES.get(policy.outcome, policy.outcome)
     text = (
         f"{outcome[:1].upper()}{outcome[1:]} on {policy.episodes} fresh episodes that had "
-        f"no part in choosing it; found by {found_by}."
+        f"no part in choosing it; found by {policy.measure}."
     )
-    if policy.untrimmed > policy.kept:
-        dropped = policy.untrimmed - policy.kept
-        text += f" {dropped} states that it never visits were dropped."
+    if policy.distinct < policy.episodes:
+        text += f" Only {policy.distinct} of these episodes differ; bounds count each once."
+    if policy.rules_alone is not None:
+        text += (
+            " As rules alone, each state with its commonest action in place of the policy: "
+            f"{percent(policy.rules_alone)} of the return."
+        )
     if policy.failed:
         tried = (f"{one.kept} states by {one.measure}" for one in policy.failed)
         text += f" Tried before and not confirmed: {', '.join(tried)}."
     return text
 
 
-def list_about(summary: Summary) -> str:
-    """Return what the list is."""
-    facts = summary.list
-    if not facts.listed:
-        return (
-            f"No state has {facts.evidence} episodes in each arm and a default action that ever "
-            "differed: more --episodes or a coarser --abstraction would give a list."
-        )
-    return (
-        "In these states it matters most whether the policy or the default action decides. "
-        f"{' '.join(list_notes(facts))}"
+def baselines(policy: Policy) -> Iterator[tuple[str, Baseline | None, str]]:
+    """Yield what else would do for the same target: what it is, its figures, what is said else."""
+    found = policy.baselines
+    yield "random states", found.random, "no size reached the target"
+    yield "states where the default differs most often", found.differ, "not measured, or not met"
+    yield (
+        "states where the policy prefers its action most",
+        found.default_gap,
+        "not measured, or not met",
+    )
+    yield (
+        "a decision tree that plays alone",
+        found.imitation,
+        found.imitation_note or "not measured",
     )
 
 
-def notes_on_list(summary: Summary) -> Iterator[str]:
-    """Yield what a reader of the list must know."""
+# ------------------------------------------------------------------------- one decision
+
+
+def loss_words(decision: Decision) -> str:
+    """Return what is lost without a decision."""
+    return f"{'at least ' if decision.at_least else ''}{few(decision.loss)}"
+
+
+def loss_sentence(decision: Decision) -> str:
+    """Return what happens without a decision."""
+    before = few(decision.return_without + decision.loss)
+    ends = f"{few(decision.return_without_low)} to {few(decision.return_without_high)}"
+    losses = f"{few(decision.loss_low)} to {few(decision.loss_high)}"
+    needed = "It is needed" if decision.needed else "It is not shown to be needed"
+    limit = " Some episodes ran into the limit of steps without it." if decision.at_least else ""
+    return (
+        f"Without it the return goes from {before} to {few(decision.return_without)} (95%: {ends}),"
+        f" a loss of {loss_words(decision)} ({losses}), {percent(decision.share)} of all losses, "
+        f"by {counted(decision.twins, 'twin')}. {needed}.{limit}"
+    )
+
+
+def reach_sentence(decision: Decision) -> str:
+    """Return how often a decision is met, and by whom."""
+    return (
+        f"The smallest policy reaches it in {_of_episodes(decision.reached)}, the whole policy in "
+        f"{_of_episodes(decision.reached_whole)}; at {decision.overrides:.1%} of all steps the "
+        "policy does there what the default action would not."
+    )
+
+
+def _of_episodes(share: float) -> str:
+    return "no episode" if share == 0 else f"{reached_words(share)} of its episodes"
+
+
+# ---------------------------------------------------------------------------- the lists
+
+
+def decisions_about(summary: Summary) -> str:
+    """Return what the decisions are, or that none is proven."""
+    rows, policy = summary.decisions, summary.policy
+    if not rows or policy is None:
+        return (
+            "Nothing is proven: no pruned policy was confirmed to keep "
+            f"{float(next(iter(summary.targets), 0.9)):.0%} of the return, so that no decision "
+            "is listed here."
+        )
+    needed = sum(one.needed for one in rows)
+    return (
+        f"{counted(len(rows), 'decision')} of the smallest policy, by what is lost without each of "
+        f"them alone; {needed} of them needed (at most one in twenty such statements is expected "
+        "to be false). Losses are means over all episodes, on episodes that chose neither the "
+        "policy nor the decisions."
+    )
+
+
+def effects_about(summary: Summary) -> str:
+    """Return what the list of a mutated policy is."""
+    facts, rate = summary.list, summary.suite.mutation_rate
+    about = (
+        f"The paper's list: what acting by default in a state does to a policy that is mutated at "
+        f"rate {rate:g} everywhere else."
+    )
+    if not facts.listed:
+        return (
+            f"{about} No state has {facts.evidence} episodes in each arm and a default action that "
+            "ever differed: more --episodes or a coarser --abstraction would give a list."
+        )
+    return f"{about} {' '.join(list_notes(facts))}"
+
+
+def notes_on_effects(summary: Summary) -> Iterator[str]:
+    """Yield what a reader of the list of a mutated policy must know."""
     facts, first = summary.list, min(summary.list.listed, 50)
     if facts.listed and facts.reached * 4 < first:
         yield (
@@ -134,13 +228,8 @@ def notes_on_list(summary: Summary) -> Iterator[str]:
         yield grown
 
 
-def rules(summary: Summary) -> list[str]:
-    """Return what sums up the decisions that matter."""
-    return [line.strip() for line in rule_lines(summary.rules, 20, _WIDE)]
-
-
-def table_notes(listed: Listed, pictures: str) -> Iterator[str]:
-    """Yield what the table leaves out, and where it is."""
+def table_notes(listed: Listed) -> Iterator[str]:
+    """Yield what the table of effects leaves out, and where it is."""
     if listed.note:
         yield f"Only the first {len(listed.rows)} decisions can be shown here: {listed.note}"
     if listed.left_out:
@@ -148,8 +237,6 @@ def table_notes(listed: Listed, pictures: str) -> Iterator[str]:
             f"{listed.left_out} further decisions are not in this table; all states are ranked in "
             f"RUN/{listed.file}."
         )
-    if listed.rows and pictures:
-        yield pictures
 
 
 def health(summary: Summary) -> Iterator[tuple[str, str]]:
@@ -174,22 +261,18 @@ def health(summary: Summary) -> Iterator[tuple[str, str]]:
     stable = summary.stability
     if stable is None and summary.list.listed:
         yield (
-            "does the list come back in another half of the episodes?",
+            "is the list of effects stable in another half of the episodes?",
             f"not known: scores by {summary.list.measure} are not made from single episodes",
         )
     if stable is not None:
         fifty = f", the first fifty {stable.top50:.0%}" if summary.list.listed > 50 else ""
         yield (
-            "does the list come back in another half of the episodes?",
+            "is the list of effects stable in another half of the episodes?",
             (
                 f"the first ten have {stable.top10:.0%} in common{fifty}; order alike to "
                 f"{stable.rank_biased:.0%} (rank-biased overlap)"
             ),
         )
-    for name, found in summary.deletion.items():
-        words = _without_the_first(found)
-        if words:
-            yield f"return if only the first states by {name} act by default", words
     tied = {name: ties for name, ties in summary.ties.items() if ties.groups}
     mine = tied.get(summary.list.measure)
     if mine is not None:
@@ -197,16 +280,6 @@ def health(summary: Summary) -> Iterator[tuple[str, str]]:
             "states with equal scores in the list's ranking",
             (f"{mine.groups} groups, the largest of {mine.largest}"),
         )
-
-
-def _without_the_first(found: Deletion) -> str:
-    """Return what is earned without the first states, at a few of the points that were played."""
-    points = list(zip(found.states, found.deleted, found.returns, strict=True))
-    chosen = {min(points, key=lambda point: abs(point[0] - share)) for share in _DELETED if points}
-    shown = sorted(point for point in chosen if point[1])
-    return ", ".join(
-        f"{total:.4g} without the first {deleted} ({share:.1%})" for share, deleted, total in shown
-    )
 
 
 def commands(analysis: str | None) -> list[str]:

@@ -1,10 +1,10 @@
-"""The list of decisions as rows in words, and one of its states by rank, key or words."""
+"""Decisions as rows in words, and a state by rank, key or words."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -158,23 +158,30 @@ _SHOWN = 3
 _LARGEST_KEY = 2**64 - 1
 
 
-def find_state(found: Decisions, stored: StoredEpisodes, name: str | int) -> int:
-    """Return the row of the state that is meant, or refuse a name that fits none or several."""
+def find_state(
+    keys: KeyArray, ranked: Sequence[int], stored: StoredEpisodes, name: str | int
+) -> int:
+    """Return the row of the state that is meant, or refuse a name that fits none or several.
+
+    `ranked` has the keys of the decisions of the smallest policy, by loss: a number is a place
+    among them.
+    """
     text = str(name).strip()
     if not text:
         raise ConfigError("no state is named: write a rank, a key or a part of its words")
-    listed = found.listed()
-    if text.isdecimal() and len(text) < 16 and 1 <= int(text) <= len(listed):
-        return int(listed[int(text) - 1])
-    row = _by_key(found.counted.states.key, text)
+    if text.isdecimal() and len(text) < 16 and 1 <= int(text) <= len(ranked):
+        return int(np.searchsorted(keys, np.uint64(ranked[int(text) - 1])))
+    row = _by_key(keys, text)
     if row is not None:
         return row
     if re.fullmatch(r"[+-]?\d{1,15}", text):
+        known = f"the smallest policy has {len(ranked)}" if ranked else (
+            "no smallest policy is confirmed"
+        )  # fmt: skip
         raise ConfigError(
-            f"there is no decision {text}: the list by {found.ranking.name} goes from 1 to "
-            f"{len(listed)}; write a state that is not listed by its key or its words"
+            f"there is no decision {text}: {known}; write another state by its key or its words"
         )
-    return _by_words(found.counted.states.key, stored, text)
+    return _by_words(keys, stored, text)
 
 
 def _by_key(keys: KeyArray, text: str) -> int | None:

@@ -27,12 +27,12 @@ _LONGEST_KEY = 20
 
 @dataclass(frozen=True)
 class ClipPair:
-    """One stored episode twice: in one state the policy decides, or the default action."""
+    """An episode of the smallest policy, and its twin without one decision."""
 
     key: int
     """Key of the state."""
     episode: int
-    """The mutant episode that it was made from."""
+    """Which of the episodes that losses come from it is."""
     step: int
     """Its first step in the state; up to there both clips are the same."""
     policy: str
@@ -44,9 +44,9 @@ class ClipPair:
     default_return: float
     """Return of the episode in the second."""
     tried: int = 1
-    """Episodes that visit the state of which both versions were played."""
+    """Twins without the decision."""
     differing: int = 0
-    """Those of them whose two returns differ; the clips are of the first of these, if any."""
+    """Those of them that return less; the clips are of one in the middle of these."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Pictures:
     states: Mapping[int, Path]
     """A small picture of each state, by its key."""
     clips: tuple[ClipPair, ...]
-    """Clips of the first decisions, in the order of the list."""
+    """Clips of the first decisions, in their order."""
     panels: Mapping[str, Mapping[str, Path]]
     """What panels gathered while the environment was at hand: by panel, then by name."""
     missing: str
@@ -74,13 +74,13 @@ class PictureIndex:
     states: Mapping[str, str]
     """File of each state, by its key."""
     clips: tuple[ClipPair, ...]
-    """In the order of the list."""
+    """In the order of the decisions."""
     panels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Files of each panel, by name."""
     missing: str = ""
     """What there is no picture of, and why."""
     made_from: str = ""
-    """Digest of the list and the suite that the pictures show."""
+    """Digest of the decisions and the suite that the pictures show."""
 
     def files(self) -> Iterator[str]:
         """Yield every file that the index names."""

@@ -23,8 +23,9 @@ from rpd_core.play.replay import PlayedAgain, play_again
 from rpd_core.plugin.registry import installed
 from rpd_core.pruning.confirm import LOOKS, block_of
 from rpd_core.pruning.stored_sweep import stored_return, stored_table
-from rpd_core.pruning.trials import confirm_name, ranking_of
-from rpd_core.results.kept import all_keys
+from rpd_core.pruning.trials import confirm_name
+from rpd_core.pruning.twins import ranking_of
+from rpd_core.results.kept import KeptStates, all_keys
 from rpd_core.results.requests import stored_request
 from rpd_core.store.prepared import prepared_chain
 
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from rpd_core.results.run import Run
 
 _NAME = re.compile(r"(?:(?P<what>[^:]+(?::[^@:]+)?(?:@\d+)?):)?(?P<index>\d{1,15})")
+
+LOSS_BLOCK, LOSS_PART = "losses-1", 1
+"""The set of episodes that the losses of the first target come from, and its part."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +130,7 @@ def find_episode(run: Run, name: str) -> AskedEpisode:
     if match is None:
         raise ConfigError(
             f"{name!r} is not the name of an episode: write suite:17, unmutated:3, original:3, "
-            "default:3, pruned:3 or MEASURE@KEPT:3"
+            "default:3, pruned:3, losses:3 or MEASURE@KEPT:3"
         )
     what, index = match["what"] or "suite", int(match["index"])
     if what == "suite":
@@ -139,11 +143,13 @@ def find_episode(run: Run, name: str) -> AskedEpisode:
         return _evaluated(run, name, "default-everywhere", None, index)
     if what == "pruned":
         return _confirmed(run, name, index)
+    if what == "losses":
+        return _behind_losses(run, name, index)
     measure, at, kept = what.rpartition("@")
     if not at:
         raise ConfigError(
-            f"{what!r} names no episodes: there are suite, original, default, pruned, unmutated "
-            "and MEASURE@KEPT, for example tarantula@482:3"
+            f"{what!r} names no episodes: there are suite, original, default, pruned, losses, "
+            "unmutated and MEASURE@KEPT, for example tarantula@482:3"
         )
     return _evaluated(run, name, measure, int(kept), index)
 
@@ -181,7 +187,8 @@ def _stored_in(done: StoredEpisodes, index: int) -> Callable[[], float | None]:
 
 def _refuse_beyond(name: str, index: int, count: int) -> None:
     if index >= count:
-        raise ConfigError(f"there is no episode {name}: they go from 0 to {count - 1}")
+        there = f"they go from 0 to {count - 1}" if count else "none was played"
+        raise ConfigError(f"there is no episode {name}: {there}")
 
 
 def _evaluated(run: Run, name: str, what: str, kept: int | None, index: int) -> AskedEpisode:
@@ -206,20 +213,36 @@ def never(keys: KeyArray, position: IntArray) -> BoolArray:
 
 
 def _confirmed(run: Run, name: str, index: int) -> AskedEpisode:
-    """Return a fresh episode of the pruned policy that was chosen for the first threshold."""
-    chosen, kept = run.policy(), run.kept()
-    if chosen is None or kept is None:
-        raise ConfigError(f"{str(run.path)!r} has no chosen pruned policy to replay")
+    """Return a fresh episode of the smallest policy for the first target."""
+    chosen = run.policy()
+    kept, top = _chosen(run)
     settings, seed = run.asked.settings, run.directory.stored().settings.seed
-    _refuse_beyond(name, index, chosen.episodes)
-    elsewhere = settings.unvisited == "policy"
-    ranked = ranking_of(kept.array, all_keys(run.directory, run.asked.episodes))
-    top = TopStates((ranked,), np.array([[0, len(kept.keys)]]), elsewhere)
+    _refuse_beyond(name, index, 0 if chosen is None else chosen.episodes)
     look, place = block_of(index, settings.confirm_episodes)
     part = kept.part * LOOKS + look
     identity = episode_keys(seed, Phase.CONFIRM, np.array([place]), part)
     stored = _stored(run, confirm_name(kept.identity, part), len(kept.keys), place)
     return AskedEpisode(name, identity, lambda plan: top, stored)
+
+
+def _behind_losses(run: Run, name: str, index: int) -> AskedEpisode:
+    """Return an episode of the smallest policy that the losses of its decisions come from."""
+    kept, top = _chosen(run)
+    _refuse_beyond(name, index, run.asked.settings.confirm_episodes if run.decisions else 0)
+    seed = run.directory.stored().settings.seed
+    identity = episode_keys(seed, Phase.LOSS, np.array([index]), LOSS_PART)
+    stored = _stored(run, LOSS_BLOCK, len(kept.keys), index)
+    return AskedEpisode(name, identity, lambda plan: top, stored)
+
+
+def _chosen(run: Run) -> tuple[KeptStates, TopStates]:
+    """Return the pruned policy that was chosen for the first target."""
+    kept = run.kept()
+    if kept is None:
+        raise ConfigError(f"{str(run.path)!r} has no chosen pruned policy to replay")
+    elsewhere = run.asked.settings.unvisited == "policy"
+    ranked = ranking_of(kept.array, all_keys(run.directory, run.asked.episodes))
+    return kept, TopStates((ranked,), np.array([[0, len(kept.keys)]]), elsewhere)
 
 
 def _stored(run: Run, what: str, kept: int, index: int) -> Callable[[], float | None]:

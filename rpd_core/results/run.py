@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rpd_core.analysis.decisions import Decisions
     from rpd_core.analysis.ranking import Ranking
     from rpd_core.config.resolve import Setup
-    from rpd_core.plugin.protocols import Suite
+    from rpd_core.plugin.protocols import KeyArray, Suite
     from rpd_core.pruning.curves import Curve
     from rpd_core.results.kept import KeptStates
     from rpd_core.results.replay import Replay
@@ -206,10 +206,17 @@ class Run:
         stored = self.summary.ranking
         if measure is None and _checked_count(count) <= len(stored):
             return tuple(stored[:count])
-        found, kept = self.decided(measure), self.kept()
+        found = self.decided(measure)
         rows = found.listed()[: _checked_count(count)]
         stored_suite, names = self.analysis.stored, self.directory.names()
-        return ranked_rows(found, rows, stored_suite, names, None if kept is None else kept.array)
+        return ranked_rows(found, rows, stored_suite, names, self.decision_keys)
+
+    @property
+    def decision_keys(self) -> KeyArray:
+        """The keys of the decisions, by loss."""
+        import numpy as np
+
+        return np.array([one.key for one in self.decisions], dtype=np.uint64)
 
     def decided(self, measure: object = None) -> Decisions:
         """Judge every state; the list is sorted by a measure, or by the analysis's own."""

@@ -83,7 +83,7 @@ def summarise(
     answer = smallest[settings.target[0]]
     policies = {f"{q:g}": policy_of(found, told, found is answer) for q, found in smallest.items()}
     first = policies[f"{settings.target[0]:g}"]
-    kept = None if answer is None else answer.chosen.tried.candidate.kept
+    kept = None if answer is None or answer.losses is None else answer.losses.keys
     rows = judged.listed()[:LISTED]
     listed = ranked_rows(judged, rows, analysis.stored, told.names, kept)
     return Summary(

@@ -1,9 +1,9 @@
 """What does an adaptive sweep save, and what does it cost? `adaptive_sweep.py minigrid`.
 
 Every seed is run twice, with `--sweep full` and with `--sweep adaptive`, on the same suite and test
-episodes; nothing is refined. One line of JSON per seed: the ratio of episodes, both thresholds of
-every measure, of the portfolio and of random rankings in states and in steps, how many grid steps
-they lie apart, and the confirmed policies. The last line is over all seeds.
+episodes. One line of JSON per seed: the ratio of episodes, both thresholds of every measure, of the
+portfolio and of random rankings in states and in steps, how many grid steps they lie apart, and the
+confirmed policies. The last line is over all seeds.
 
 `adaptive_sweep.py atari:Breakout --policy torchscript:FILE --set episodes=200` sets what is to
 differ from the task's own settings, in JSON.
@@ -54,7 +54,7 @@ def compared(
     """Run one seed in both ways; the second run uses the suite of the first."""
     full, adaptive = (
         rpd.run(
-            env, policy, seed=seed, out=place, sweep=sweep, rounds=0, finish=(),
+            env, policy, seed=seed, out=place, sweep=sweep, finish=(),
             progress=False, **settings,
         )
         for sweep in ("full", "adaptive")

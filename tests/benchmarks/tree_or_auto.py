@@ -63,7 +63,7 @@ class Found:
     total: int
     steps: float
     met: bool
-    rounds: int
+    overrides: float
 
 
 def fly(observations: np.ndarray) -> np.ndarray:
@@ -90,9 +90,9 @@ def play(task: str, seed: int, abstraction: str, folder: Path) -> Found:
         )
         chosen, total = run.policy(0.9), run.summary.suite.states
         if chosen is None:
-            return Found(task, seed, abstraction, total, total, 1.0, False, 0)
-        rounds = sum(one.shrunk for one in run.summary.rounds)
-    return Found(task, seed, abstraction, chosen.kept, total, chosen.steps, chosen.met, rounds)
+            return Found(task, seed, abstraction, total, total, 1.0, False, 1.0)
+    shares = chosen.steps, chosen.met, chosen.overrides
+    return Found(task, seed, abstraction, chosen.kept, total, *shares)
 
 
 def all_found(tasks: list[str], seeds: list[int], folder: Path, keep: Path) -> Iterator[Found]:
@@ -113,7 +113,9 @@ def all_found(tasks: list[str], seeds: list[int], folder: Path, keep: Path) -> I
 
 def table(rows: list[Found]) -> str:
     """Return the rows of each task and its means, one abstraction beside the other."""
-    lines = ["| | seed | `tree`: kept of leaves, steps | `auto`: kept of states, steps |"]
+    lines = [
+        "| | seed | `tree`: kept of leaves, steps, overrides | `auto`: kept of states, the same |"
+    ]
     lines.append("|---|---|---|---|")
     for task in dict.fromkeys(row.task for row in rows):
         mine = [row for row in rows if row.task == task]
@@ -130,12 +132,14 @@ def table(rows: list[Found]) -> str:
 
 
 def _cell(row: Found) -> str:
-    return f"{row.kept} of {row.total}, {row.steps:.0%}" + ("" if row.met else " (not met)")
+    shares = f"{row.steps:.0%}, {row.overrides:.0%}"
+    return f"{row.kept} of {row.total}, {shares}" + ("" if row.met else " (not met)")
 
 
 def _mean(rows: list[Found]) -> str:
-    kept, steps = (np.mean([getattr(row, name) for row in rows]) for name in ("kept", "steps"))
-    return f"{kept:.1f}, {steps:.0%}"
+    names = "kept", "steps", "overrides"
+    kept, steps, overrides = (np.mean([getattr(row, name) for row in rows]) for name in names)
+    return f"{kept:.1f}, {steps:.0%}, {overrides:.0%}"
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Returns against shares of states and of steps: pruned policies, as in the paper, and deletion."""
+"""Returns of pruned policies against shares of states and of steps, as in the paper."""
 
 from __future__ import annotations
 
@@ -84,10 +84,16 @@ def draw_curves(data: CurvesData) -> Figure:
         axes.set_xlim(-0.015, 1.015)
         if data.confirmed is not None:
             place = getattr(data.confirmed, of_policy)
+            path = [(getattr(one, of_policy), one.share) for one in data.confirmed.front]
+            path.append((place, data.confirmed.share))
+            axes.plot(
+                *zip(*path, strict=True), color=RED, linewidth=1.0, marker=".", markersize=4,
+                zorder=4, label="minimising",
+            )  # fmt: skip
             axes.plot(
                 [place], [data.confirmed.share], marker="*", markersize=11, color=RED, zorder=5,
                 markeredgecolor="black", markeredgewidth=0.7, linestyle="none",
-                label="confirmed policy", clip_on=False,
+                label="smallest policy, confirmed", clip_on=False,
             )  # fmt: skip
     in_percent(left.yaxis)
     left.set_ylabel("return (% of the original policy's)")
@@ -183,33 +189,4 @@ def draw_bands(
     left.set_xlabel("states restored to the policy, at most (%)")
     figure.suptitle(title, fontsize=9)
     shared_legend(figure, left)
-    return figure
-
-
-# --------------------------------------------------------------------------- deletion
-
-
-@house_style()
-def draw_deletion(run: Run) -> Figure:
-    """Draw the return against the share of states, and of steps, that act by default."""
-    curves, original = run.summary.deletion, run.summary.original
-    if not curves:
-        raise ConfigError(f"no deletion was measured in analysis {run.summary.analysis!r}")
-    figure, left, right = two_panels(3.0)
-    styles = line_styles(list(curves))
-    for name, one in curves.items():
-        look: dict[str, Any] = {"color": styles[name].color, "marker": "o", "markersize": 3.0}
-        left.plot(one.states, one.returns, label=f"without the first states by {name}", **look)
-        pairs = sorted(zip(one.steps, one.returns, strict=True))
-        right.plot(*zip(*pairs, strict=True), **look)
-    for axes in (left, right):
-        axes.axhline(original.return_mean, color=GREY, linewidth=0.8, label="policy as it is")
-        axes.axhline(
-            original.default_everywhere, color=GREY, linewidth=0.8, linestyle=(0, (3, 2)),
-            label="default action everywhere",
-        )  # fmt: skip
-    left.set_ylabel("mean return")
-    left.set_xlabel("first states that act by default (%)")
-    right.set_xlabel("steps decided by the default action (%)")
-    shared_legend(figure, left, 3)
     return figure

@@ -1,4 +1,4 @@
-"""The first decisions of the list: effects with their intervals."""
+"""The first decisions of the smallest policy: losses with their intervals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from rpd_core.errors import ConfigError
 from rpd_core.results.run import Run
 from rpd_core.results.words import reached_words
-from rpd_pictures.figures.style import BLACK, BLUE, GREEN, GREY, ORANGE, house_style, new_figure
+from rpd_pictures.figures.style import BLACK, BLUE, GREY, house_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 52
 """Characters of a state."""
-_MARKS = {
-    "matters": (BLUE, "o", "matters"),
-    "default-better": (ORANGE, "D", "the default is better"),
-    "harmless": (GREEN, "s", "harmless"),
-    "undecided": (GREY, "v", "undecided"),
-}
+_MARKS = {True: (BLUE, "o", "needed"), False: (GREY, "v", "not shown to be needed")}
 
 
 @house_style()
@@ -32,19 +27,19 @@ def draw_decisions(run: Run, count: int = 15) -> Figure:
     """Draw one line per decision, the first on top, with what is done and how often it is met."""
     rows = run.top(count)
     if not rows:
-        raise ConfigError("no state has enough episodes in each arm: there is no list to draw")
+        raise ConfigError("no smallest policy is confirmed: there is no decision to draw")
     figure = new_figure(7.2, 0.9 + 0.24 * len(rows))
     axes = figure.subplots()
     axes.axvline(0, color=BLACK, linewidth=0.8)
     for place, row in enumerate(rows):
-        color, marker, _ = _MARKS.get(row.verdict, (GREY, "x", row.verdict))
-        axes.plot([row.low, row.high], [place, place], color=color, linewidth=1.6)
-        axes.plot([row.effect], [place], marker=marker, color=color, markersize=5)
+        color, marker, _ = _MARKS[row.needed]
+        axes.plot([row.loss_low, row.loss_high], [place, place], color=color, linewidth=1.6)
+        axes.plot([row.loss], [place], marker=marker, color=color, markersize=5)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_yticks(range(len(rows)), [f"{_cut(row.state)}  {row.rank}" for row in rows])
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
-    axes.set_xlabel("effect: risk of failing if mutated minus risk if kept, with 95% interval")
+    axes.set_xlabel("loss: mean return minus mean return without the decision, with 95% interval")
     _label_right(axes, rows)
     _add_legend(figure, axes, rows)
     return figure
@@ -61,7 +56,7 @@ def _label_right(axes: Axes, rows: Sequence[Decision]) -> None:
     other.tick_params(axis="y", length=0)
     other.spines["right"].set_visible(False)
     for x, side, words in (
-        (1.01, "left", "policy / default,  reached unmutated"),
+        (1.01, "left", "policy / default,  reached"),
         (-0.01, "right", "state  rank"),
     ):
         axes.annotate(
@@ -76,9 +71,9 @@ def _first(words: str) -> str:
 
 
 def _add_legend(figure: Figure, axes: Axes, rows: Sequence[Decision]) -> None:
-    found = {row.verdict for row in rows}
-    for verdict, (color, marker, words) in _MARKS.items():
-        if verdict in found:
+    found = {row.needed for row in rows}
+    for needed, (color, marker, words) in _MARKS.items():
+        if needed in found:
             axes.plot([], [], marker=marker, color=color, label=words)
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4)

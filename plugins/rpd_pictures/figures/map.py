@@ -144,7 +144,7 @@ def _draw_by_panel(run: Run) -> Figure | None:
         return None
     stored = read_pictures(run.path, str(run.name))
     gathered = Gathered(run, stored.panels if stored is not None else {})
-    view = panel_view(run, run.decided(), run.top(WORDED), {})
+    view = panel_view(run, run.decided(), run.effects(WORDED), {})
     for name, panel in panels.items():
         figure = new_figure(7.2, 3.6)
         try:

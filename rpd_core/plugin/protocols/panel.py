@@ -38,7 +38,7 @@ class PanelView:
     about: PanelFacts
     """What is known of the run."""
     measure: str
-    """What the list of decisions is sorted by."""
+    """What the scores are by: what the list of a mutated policy is sorted by."""
     keys: KeyArray
     """Keys, ascending."""
     values: Array
@@ -50,11 +50,11 @@ class PanelView:
     effects: FloatArray
     """Risk of failing if mutated minus risk if kept."""
     ranks: IntArray
-    """Place in the list, from 1; 0 where a state is not listed."""
+    """Place among the decisions of the smallest policy, by loss, from 1; 0 for other states."""
     words: Mapping[int, str] = field(default_factory=dict)
-    """By key, the first 1000 of the list in words."""
+    """By key, these decisions and the first 1000 states of the list, in words."""
     pictures: Mapping[int, bytes] = field(default_factory=dict)
-    """By key, small WebP pictures of the first of the list, where they are stored."""
+    """By key, small WebP pictures of the first decisions, where they are stored."""
     files: Mapping[str, bytes] = field(default_factory=dict)
     """By name, what the panel's own `gather` left with the run."""
 
@@ -164,7 +164,7 @@ class Scene(Protocol):
 
     @property
     def first(self) -> Sequence[int]:
-        """Keys of the first decisions of the list, most important first."""
+        """Keys of the first decisions of the smallest policy, those that are worth most first."""
 
     def seen(self, key: int) -> tuple[str, int]:
         """Return the name of the first episode that visited a state, and the step."""

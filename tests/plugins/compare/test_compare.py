@@ -20,6 +20,7 @@ from strangers import having
 import rpd
 from rpd_compare.changes import Change
 from rpd_compare.page import page_of
+from rpd_compare.records import Need
 from rpd_core.errors import ConfigError, EvidenceError, StoreError
 
 WAVERING = 2
@@ -31,7 +32,8 @@ KEYS = [int(key) for key in worlds.corridor_keys()]
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Runs of a policy that goes, and of one that drifts in one state."""
     path = tmp_path_factory.mktemp("compared")
-    live = finish(path / "a", corridor(episodes=300, chunk=300, random_rankings=1, confirm_tries=1))
+    more = {"random_rankings": 1, "confirm_tries": 1, "minimise_steps": 40_000}
+    live = finish(path / "a", corridor(episodes=300, chunk=300, **more))
     rpd.run(policy=Wavers(WAVERING), like=live, out=path / "b")
     finish(path / "rate", corridor(mutation_rate=0.5, random_rankings=1, confirm_tries=1))
     return path
@@ -81,7 +83,16 @@ def test_the_same_run_agrees_with_itself_and_no_effect_changed(folder: Path) -> 
     assert {p.agreement for curve in same.agreement for p in curve.points} == {1.0}
     assert (same.gained, same.lost, same.disagreements) == (0, 0, 0)
     assert same.judged > 3
-    assert same.notes == ("Both are the same run.",)
+    assert same.notes == (
+        "Both are the same policy: what only one of its smallest policies needs has a substitute "
+        "in the other.",
+        "Both are the same run.",
+    )
+    assert {one.need for one in same.needs} == {Need.BOTH}
+    assert [one.a for one in same.needs] == [one.b for one in same.needs]
+    assert [one.key for one in same.needs] == [
+        one.key for one in rpd.open_run(folder / "a").decisions if one.needed
+    ]
 
 
 def test_effects_are_the_ones_of_the_runs_and_differences_run_from_a_to_b(
@@ -106,6 +117,75 @@ def test_both_pruning_curves_are_those_of_the_runs(found: rpd.Comparison, folder
         assert {*curves} == {*own, "random"}
         assert curves["ochiai"].returns == tuple(own["ochiai"].mean_return.tolist())
         assert curves["ochiai"].steps == tuple(own["ochiai"].step_shares.tolist())
+
+
+# -------------------------------------------------------------------------- what each needs
+
+
+def test_what_each_smallest_policy_needs_is_told_apart(found: rpd.Comparison, folder: Path) -> None:
+    one, two = (rpd.open_run(folder / name) for name in "ab")
+    needed = [{row.key for row in run.decisions if row.needed} for run in (one, two)]
+    assert all(needed)
+    assert {row.key for row in found.needed(Need.NEW)} == needed[1] - needed[0]
+    assert {row.key for row in found.needed(Need.GONE)} == needed[0] - needed[1]
+    assert {row.key for row in found.needed(Need.BOTH)} == needed[0] & needed[1]
+    kinds = [row.need for row in found.needs]
+    assert kinds == sorted(kinds, key=[Need.NEW, Need.GONE, Need.BOTH].index)
+    for need in Need:
+        losses = [row.loss for row in found.needed(need)]
+        assert losses == sorted(losses, reverse=True)
+    for row in found.needs:
+        for side, run in ((row.a, one), (row.b, two)):
+            assert side == {one.key: one for one in run.decisions}.get(row.key)
+    assert found.a.smallest is not None
+    policy = one.policy()
+    assert policy is not None
+    assert (found.a.smallest.kept, found.a.smallest.share) == (policy.kept, policy.share)
+    assert found.a.smallest.needed == len(needed[0])
+
+
+def test_without_a_confirmed_policy_needs_are_not_compared(folder: Path) -> None:
+    a, b = (rpd.open_run(folder / name) for name in "ab")
+    unproven = dataclasses.replace(b.summary.policy, met=False)
+    vars(b)["summary"] = dataclasses.replace(
+        b.summary, decisions=(), policies={"0.9": unproven, "0.5": None}
+    )
+    told = rpd.compare(a, b)
+    assert (told.needs, told.b.smallest) == ((), None)
+    assert told.notes[0] == (
+        "B has no confirmed smallest policy, so that what each needs is not compared."
+    )
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of two policies over rules that the first run learned, and over the second's own."""
+    path = tmp_path_factory.mktemp("learned")
+    small = {
+        "episodes": 200, "test_episodes": 10, "unmutated_episodes": 20, "confirm_episodes": 60,
+        "random_rankings": 1, "condition": "return>=100", "finish": (), "workers": 1,
+        "target": (0.5,),
+    }  # fmt: skip
+    rpd.run("cartpole", "cartpole:good", out=path / "old", abstraction="tree", **small)
+    sizes = {name: small[name] for name in ("workers", "finish")}
+    rpd.run(policy="cartpole:weak", like=path / "old", out=path / "new", **sizes)
+    rpd.run("cartpole", "cartpole:weak", out=path / "own", abstraction="tree", **small)
+    return path
+
+
+def test_a_newer_policy_is_compared_over_the_rules_that_the_older_run_learned(
+    learned: Path,
+) -> None:
+    told = refusal("compare", learned / "old", learned / "own")
+    assert "tree has learned other states in each" in told
+    assert "rpd run --like" in told
+    found = rpd.compare(learned / "old", learned / "new")
+    assert found.common > 2
+    assert found.only_a + found.only_b < found.common
+    words = {row.key: row.state for row in rpd.open_run(learned / "old").decisions}
+    assert all(row.state == words.get(row.key, row.state) for row in found.needs)
+    plain = json.loads(rpd_command("compare", learned / "old", learned / "new", "--json").stdout)
+    assert [row["key"] for row in plain["needs"]] == [row.key for row in found.needs]
 
 
 # ------------------------------------------------------------------- what cannot be compared
@@ -147,7 +227,7 @@ def test_other_rates_leave_the_choices_comparable_but_not_the_effects(folder: Pa
     found = rpd.compare(folder / "a", folder / "rate")
     assert found.agreement_in_first(1.0).agreement == 1.0
     assert (found.judged, found.changes) == (0, ())
-    assert found.notes[0].startswith(
+    assert found.notes[-1].startswith(
         "Effects are not compared, because the runs have different mutation rates 0.3 and 0.5"
     )
 
@@ -195,7 +275,9 @@ def test_reading_two_runs_plays_nothing_and_fits_a_screen(folder: Path, tmp_path
     assert shown.exit_code == 0, shown.output
     lines = shown.stdout.splitlines()
     assert len(lines) <= 45
-    assert lines[-2].startswith("The policies choose the same action in ")
+    ended = " ".join(lines[-4:-1])
+    assert "B's smallest policy needs " in ended
+    assert "The policies choose the same action in " in ended
     assert lines[-1].endswith("page.html")
     plain = json.loads(rpd_command("compare", folder / "a", folder / "b", "--json").stdout)
     assert plain["disagreeing"][0]["a"]["action"] == "go"
@@ -220,6 +302,7 @@ def test_the_page_needs_nothing_else_and_escapes_what_comes_from_outside(
 ) -> None:
     hostile = "<script>alert(1)</script>\"'{{ 1 + 1 }}"
     side = dataclasses.replace(found.a, policy=hostile, path=hostile, condition=hostile)
+    needs = tuple(dataclasses.replace(row, state=hostile) for row in found.needs)
     rows = tuple(
         dataclasses.replace(row, state=hostile, a=dataclasses.replace(row.a, action=hostile))
         for row in found.disagreeing
@@ -228,7 +311,8 @@ def test_the_page_needs_nothing_else_and_escapes_what_comes_from_outside(
                    for n, one in enumerate(found.agreement))  # fmt: skip
     page = page_of(
         dataclasses.replace(found, env=hostile, abstraction=(hostile,), default_action=hostile,
-                            a=side, disagreeing=rows, agreement=curves, notes=(hostile,))
+                            a=side, disagreeing=rows, agreement=curves, notes=(hostile,),
+                            needs=needs)
     )  # fmt: skip
     assert "<script" not in page
     assert page.count("&lt;script&gt;") >= 10

@@ -28,8 +28,8 @@ from rpd_report.notebook import answer_as_html, decisions_as_html
 
 SMALL: dict[str, Any] = {
     "episodes": 120, "chunk": 60, "lanes": 60, "test_episodes": 5, "shares": [0, 0.5, 1],
-    "random_rankings": 1, "unmutated_episodes": 20, "confirm_episodes": 20, "confirm_tries": 1,
-    "rounds": 0, "reference": 0.0, "default_action": "constant:0", "abstraction": "identity",
+    "random_rankings": 1, "unmutated_episodes": 20, "confirm_episodes": 80, "confirm_tries": 1,
+    "reference": 0.0, "default_action": "constant:0", "abstraction": "identity",
 }  # fmt: skip
 
 
@@ -165,7 +165,8 @@ def test_what_is_live_cannot_be_continued_from_its_path(of_objects: rpd.Run) -> 
 READ = """
 import json, sys, rpd
 run = rpd.open_run(sys.argv[1])
-rows = [[one.rank, one.state, one.verdict] for one in run.top(3, "tarantula")]
+rows = [[one.rank, one.state, one.verdict] for one in run.effects(3, "tarantula")]
+rows += [[one.rank, one.state, one.needed] for one in run.top(2)]
 print(json.dumps([repr(run), run._repr_html_(), rows, len(run.ranking())]))
 """
 
@@ -176,8 +177,11 @@ def test_a_run_of_objects_and_functions_is_read_in_another_process(of_objects: r
     shown_as, page, rows, states = json.loads(done.stdout)
     assert shown_as == repr(of_objects)
     assert page == of_objects._repr_html_()
-    expected = of_objects.top(3, "tarantula")
-    assert rows == [[one.rank, one.state, one.verdict] for one in expected]
+    expected, first = of_objects.effects(3, "tarantula"), of_objects.top(2)
+    assert len(expected) == 3
+    assert len(first) == 2
+    assert rows[:3] == [[one.rank, one.state, one.verdict] for one in expected]
+    assert rows[3:] == [[one.rank, one.state, one.needed] for one in first]
     assert states == len(of_objects.suite.states)
 
 
@@ -192,7 +196,10 @@ def test_a_run_and_its_decisions_are_short_on_the_screen(of_objects: rpd.Run) ->
     assert len(lines) == len(rows) == 3
     assert lines[0].startswith("[Decision(1: ")
     assert all(len(line) < 200 for line in lines)
-    assert rows.to_dataframe()["effect"].tolist() == [row.effect for row in rows]
+    assert rows.to_dataframe()["loss"].tolist() == [row.loss for row in rows]
+    listed = of_objects.effects(2)
+    assert repr(listed).startswith("[RankedDecision(1: ")
+    assert listed.to_dataframe()["effect"].tolist() == [row.effect for row in listed]
 
 
 def test_a_run_in_a_notebook_shows_its_headline_and_its_decisions(of_objects: rpd.Run) -> None:
@@ -202,24 +209,31 @@ def test_a_run_in_a_notebook_shows_its_headline_and_its_decisions(of_objects: rp
     assert page.count("<svg") == len(of_objects.summary.decisions[:10])
     table = of_objects.top(2)._repr_html_()
     assert table.count("<tr>") == 3
+    assert "return without it" in table
+    assert "in the smallest policy" in of_objects.effects(2)._repr_html_()
+
+
+def test_a_notebook_shows_no_decision_that_is_not_proven(of_objects: rpd.Run) -> None:
+    summary = dataclasses.replace(of_objects.summary, decisions=())
+    page = answer_as_html(summary, Path("run"))
+    assert "Nothing is proven" in page
+    assert "<table" not in page
 
 
 def test_nothing_from_outside_becomes_markup(of_objects: rpd.Run) -> None:
     bad = '<script>alert("x")</script>'
-    row = dataclasses.replace(
-        of_objects.summary.decisions[0],
-        state=bad, policy_action=bad, default_action=bad, verdict=bad,
-    )  # fmt: skip
-    facts = dataclasses.replace(of_objects.summary.list, measure=bad)
+    words: dict[str, Any] = {"state": bad, "policy_action": bad, "default_action": bad}
+    row = dataclasses.replace(of_objects.summary.decisions[0], **words)
+    other = dataclasses.replace(of_objects.summary.ranking[0], **words, verdict=bad)
     chosen = dataclasses.replace(of_objects.summary.policy, measure=bad, steps=0.5)
     summary = dataclasses.replace(
         of_objects.summary,
-        policy_spec=bad, env=bad, condition=bad, decisions=(row,), list=facts,
-        policies={"0.9": chosen},
+        policy_spec=bad, env=bad, condition=bad, decisions=(row,), policies={"0.9": chosen},
     )  # fmt: skip
     page = answer_as_html(summary, Path(bad)) + decisions_as_html([row])
+    page += decisions_as_html([other])
     assert "<script" not in page
-    assert page.count("&lt;script&gt;") == 14
+    assert page.count("&lt;script&gt;") >= 14
 
 
 def test_progress_is_shown_by_default_and_can_be_turned_off(
@@ -277,7 +291,7 @@ def test_an_environment_that_may_never_end_gets_its_cap() -> None:
 
 
 def test_a_name_that_rpd_makes_for_an_analysis_can_be_given_back() -> None:
-    long = "auto_test_episodes-10_random_rankings-1_rounds-0_confirm_episodes-20_confirm_tries-1"
+    long = "auto_test_episodes-10_random_rankings-1_confirm_margin-0.01_confirm_tries-1"
     assert len(long) > 80
     assert check_name(long) == long
     for bad in ("", "-a", "a.", "a/b", "é", "a" * 151):

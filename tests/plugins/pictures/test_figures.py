@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 import subprocess
 import sys
 import typing
@@ -23,15 +22,12 @@ import rpd
 from rpd.face import FigureName, Run
 from rpd_core.errors import ConfigError
 from rpd_core.pruning.curves import mean_curve, shown_curves
-from rpd_core.results.records import RoundFacts
 from rpd_pictures.drawing import FIGURES
 from rpd_pictures.figures.balance import balance_data
 from rpd_pictures.figures.curves import curves_data, draw_curves
 from rpd_pictures.figures.map import _chosen, _in_words, map_data
-from rpd_pictures.figures.rounds import draw_rounds, rounds_data
 from rpd_pictures.figures.style import line_styles, rendered, short_spec
 from rpd_pictures.subjects import SUBJECTS
-from rpd_report.page import build_page
 
 
 @pytest.fixture(scope="module")
@@ -57,13 +53,16 @@ def test_the_curves_are_the_stored_ones_in_shares_of_the_policys_return(run: Run
     assert drawn["random (mean)"][1] == pytest.approx((pooled.mean_return / 3.5).tolist())
     confirmed = run.summary.policy
     assert confirmed is not None
-    assert drawn["confirmed policy"] == ([confirmed.states], [confirmed.share])
+    assert drawn["smallest policy, confirmed"] == ([confirmed.states], [confirmed.share])
+    path = [(one.states, one.share) for one in confirmed.front]
+    path.append((confirmed.states, confirmed.share))
+    assert [*zip(*drawn["minimising"], strict=True)] == path
     assert {*lines(run.draw("curves", measure="wong2"), 0)} >= {"wong2", "random (mean)"}
     assert "ochiai" not in lines(run.draw("curves", measure="wong2"), 0)
 
 
-def test_the_figure_and_the_page_show_the_numbers_of_the_curves(run: Run) -> None:
-    """One band for all: what the figure fills and what the page holds is what the core says."""
+def test_the_figure_shows_the_numbers_of_the_curves(run: Run) -> None:
+    """One band for all: what the figure fills is what the core says."""
     found = shown_curves(run.curves, run.random_curves)
     original = run.summary.original
     figure = run.draw("curves")
@@ -76,14 +75,6 @@ def test_the_figure_and_the_page_show_the_numbers_of_the_curves(run: Run) -> Non
         assert {(round(x, 9), round(y, 9)) for x, y in vertices.tolist()} == {
             (round(x, 9), round(y, 9)) for x, y in ends
         }
-    page = build_page(run).decode()
-    (data,) = re.findall(r'id="page-data">(.*?)</script>', page)
-    lines = {one["measure"]: one for one in json.loads(data)["lines"]}
-    assert {*lines} == {*found}
-    for name, curve in found.items():
-        for column in ("returns", "low", "high", "states", "steps"):
-            assert lines[name][column] == pytest.approx(getattr(curve, column), rel=1e-4, abs=1e-9)
-        assert lines[name]["episodes"] == list(curve.episodes)
 
 
 def test_scores_are_in_rank_order_with_a_panel_each(run: Run) -> None:
@@ -96,14 +87,14 @@ def test_scores_are_in_rank_order_with_a_panel_each(run: Run) -> None:
     assert list(line.get_ydata()) == ranking.scores[ranking.order].tolist()
 
 
-def test_decisions_are_those_of_the_list_first_on_top(run: Run) -> None:
+def test_decisions_are_those_of_the_smallest_policy_first_on_top(run: Run) -> None:
     figure = run.draw("decisions", count=3)
     axes = figure.axes[0]
     rows = run.top(3)
     labels = [one.get_text() for one in axes.get_yticklabels()]
     assert labels == [f"{row.state}  {row.rank}" for row in rows]
     ends = [tuple(line.get_xdata()) for line in axes.get_lines() if len(line.get_xdata()) == 2]
-    assert [(row.low, row.high) for row in rows] == ends[1:4], "after the line at 0"
+    assert [(row.loss_low, row.loss_high) for row in rows] == ends[1:4], "after the line at 0"
     assert axes.get_ylim()[0] > axes.get_ylim()[1]
 
 
@@ -158,22 +149,6 @@ def test_a_plane_is_made_of_the_entries_with_most_values_and_shows_them_in_units
     assert _in_words(np.array([0, 1, 2]), rpd.Entry("x", edges=(0.5, 2.0))) == (
         ("≥ -inf", "≥ 0.5", "≥ 2")
     )
-
-
-def test_rounds_are_hollow_where_they_were_not_confirmed(run: Run) -> None:
-    facts = [
-        RoundFacts(1, 40, 60, "x", 20, 0.2, 0.5, "met", True),
-        RoundFacts(2, 20, 60, "x", 10, 0.1, 0.4, "missed", False),
-        RoundFacts(3, 20, 60, "x", None, None, None, None, False),
-    ]
-    opened = rpd.open_run(run.path)
-    vars(opened)["summary"] = dataclasses.replace(run.summary, rounds=tuple(facts))
-    data = rounds_data(opened)
-    assert (data.centre, data.silent) == (40, (3,))
-    drawn = lines(draw_rounds(data), 0)
-    assert drawn["begun with"] == ([0], [40])
-    assert drawn["confirmed"] == ([1], [20.0])
-    assert drawn["not confirmed"] == ([2], [10.0])
 
 
 # --------------------------------------------------------------------------------- as files
@@ -237,7 +212,6 @@ def test_every_measure_has_a_line_of_its_own() -> None:
         (("decisions", "--count", "0"), "count must be a whole number of at least 1, got 0"),
         (("map",), "are one number each, not vectors"),
         (("map", "--pair", "x"), "--pair takes two entries"),
-        (("rounds",), "no round of refining was played"),
         (("scores", "--analysis", "no"), "has no analysis 'no'"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ import rpd
 from rpd_core.errors import RpdError
 from rpd_pictures.cards import COLOURS, picture_in, shortened, wrapped, writable
 from rpd_pictures.files import GAP
+from rpd_pictures.twins import LossEpisodes
 
 
 @pytest.fixture(scope="module")
@@ -116,14 +118,18 @@ def test_an_episode_that_fails_or_passes_is_found(run: rpd.Run, tmp_path: Path) 
     asked: dict[str, Any] = {"episode": "original", "frames": 1, "find": "failing"}
     made = run.draw("film", tmp_path / "film.webp", **asked, keep=0.0)
     assert made.shown[1].total_return < 120
-    with pytest.raises(RpdError, match=r"none of 2 episodes from original:0 on is failing"):
+    with pytest.raises(RpdError, match=r"none of 4 episodes from original:0 on is failing"):
         run.draw("film", tmp_path / "film.webp", **asked)
 
 
-def test_a_decision_is_shown_from_the_very_same_step(run: rpd.Run, tmp_path: Path) -> None:
-    made = run.draw("film", tmp_path / "film.webp", decision="1")
+def test_a_decision_is_shown_with_and_without_from_the_very_same_step(
+    run: rpd.Run, tmp_path: Path
+) -> None:
+    first = next(one for one in run.decisions if one.needed)
+    made = run.draw("film", tmp_path / "film.webp", decision=str(first.rank))
     again = run.replay(made.episode)
-    visit = next(step.number for step in again.steps if step.key == run.top(1)[0].key)
+    assert again.agrees
+    visit = next(step.number for step in again.steps if step.key == first.key)
     film = pages(made.path)
     shared = min(visit, 10)
     for page in film[:shared]:
@@ -131,7 +137,24 @@ def test_a_decision_is_shown_from_the_very_same_step(run: rpd.Run, tmp_path: Pat
         np.testing.assert_array_equal(left, right)
     left, right = sides(film[shared])
     assert (colour_of(left), colour_of(right)) == ("policy", "default")
-    assert again.total_return in [one.total_return for one in made.shown]
+    assert [one.title for one in made.shown] == ["smallest policy", "without this decision"]
+    returns = [one.total_return for one in made.shown]
+    assert returns[0] == again.total_return
+    assert returns[0] > returns[1], "it shows what is claimed"
+    twins = LossEpisodes.read(run).twins_of(first)
+    losing = sum(one.loss > 0 for one in twins)
+    assert f"of {first.twins} episodes that reach it, {losing} return less" in made.notes[0]
+
+
+def test_only_decisions_of_the_smallest_policy_are_filmed(run: rpd.Run, tmp_path: Path) -> None:
+    inside = {one.key for one in run.decisions}
+    other = next(int(key) for key in run.suite.states.key if int(key) not in inside)
+    with pytest.raises(RpdError, match="is no decision of the smallest policy, which acts by"):
+        run.draw("film", tmp_path / "film.webp", decision=str(other))
+    opened = rpd.Run(run.path, run.name, run.setup)
+    vars(opened)["summary"] = dataclasses.replace(run.summary, decisions=())
+    with pytest.raises(RpdError, match="no confirmed smallest policy"):
+        opened.draw("film", tmp_path / "film.webp", decision="1")
 
 
 @pytest.mark.parametrize(
@@ -195,7 +218,8 @@ def strange(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A run whose environment is installed only for a while."""
     path = tmp_path_factory.mktemp("strange") / "run"
     with having(plugin("strange-worlds", "1.0", WORLDS)):
-        finish(path, corridor(env="corridor", policy="goes", evidence=2))
+        asked = corridor(env="corridor", policy="goes", evidence=2, minimise_steps=40_000)
+        finish(path, asked)
         yield path
 
 
@@ -210,13 +234,13 @@ def test_the_command_writes_a_film_and_tells_what_it_shows(strange: Path, tmp_pa
     assert len(pages(out)) == max(one["length"] for one in printed["shown"]) + 1
     plain = rpd_command("draw", strange, "film", "--decision", "1", "--out", out)
     assert plain.exit_code == 0
-    assert "policy in this state: return" in plain.stdout
+    assert "without this decision: return" in plain.stdout
 
 
 def test_pictures_are_taken_by_command_at_any_later_time(strange: Path) -> None:
     told = rpd_command("draw", strange, "pictures", "--workers", "1")
     assert told.exit_code == 0, told.output
-    assert "pictures of states and 5 pairs of clips are in" in told.stdout
+    assert "4 pictures of states and 3 pairs of clips are in" in told.stdout
 
 
 @pytest.mark.parametrize(
@@ -233,8 +257,8 @@ def test_pictures_are_taken_by_command_at_any_later_time(strange: Path) -> None:
         (["film", "--episode", "suite:1", "--keep", "2"], "lies in [0, 1], got 2"),
         (["film", "--episode", "suite:1", "--find", "odd"], "--find takes failing or passing"),
         (["film", "--decision", "99"], "there is no decision 99"),
-        (["film", "--decision", "1", "--keep", "1"], "--keep is for an --episode"),
-        (["film", "--decision", "1", "--episode", "pruned:1"], "suite:17, not in 'pruned:1'"),
+        (["film", "--decision", "1", "--keep", "1"], "--keep does not go with a --decision"),
+        (["film", "--decision", "1", "--episode", "pruned:1"], "--episode does not go with a"),
         (["trace", "--decision", "1"], "--decision is for film, not for trace"),
         (["curves", "--episode", "suite:1"], "--episode is for film and trace, not for curves"),
         (["film", "--count", "3"], "--count is for decisions, not for film"),

@@ -18,19 +18,20 @@ from PIL import Image, ImageDraw
 from stores import contents, corridor, finish, ready, session_at
 
 import rpd
-from rpd_core.chance import Phase, episode_keys
 from rpd_core.errors import RpdError, StoreError
-from rpd_core.play.deciders import Coin
-from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import recipe_of
 from rpd_core.play.replay import viewing, viewing_late
 from rpd_core.results.pictures import picture_folder, read_pictures
 from rpd_core.results.verification import verify
 from rpd_pictures import cards, files
-from rpd_pictures.clips import ClipJob, choose_pairs, film_pairs
-from rpd_pictures.pictures import take_pictures, visits_of
-from rpd_pictures.portraits import Visit, affordable
+from rpd_pictures.clips import ClipJob, choose_twins, film_twins
+from rpd_pictures.pictures import take_pictures
+from rpd_pictures.portraits import affordable
 from rpd_pictures.scene import Scene
+from rpd_pictures.twins import Choice, LossEpisodes, Smallest, Twin, Visit, typical
+
+DRAWN = {"minimise_steps": 40_000}
+"""Settings of a run on the corridor that gives decisions which are needed."""
 
 
 @pytest.fixture(scope="module")
@@ -59,29 +60,29 @@ def playing_time(path: Path) -> int:
     return total
 
 
-def test_a_state_is_drawn_as_it_was_first_seen(run: rpd.Run) -> None:
-    found = run.decided()
-    rows = found.listed()[:300]
-    states = found.counted.states
+def test_a_decision_is_drawn_as_the_smallest_policy_first_meets_it(run: rpd.Run) -> None:
     pictures = read_pictures(run.path, str(run.name))
     assert pictures is not None
-    assert pictures.missing == ""
-    assert set(pictures.states) == set(states.key[rows].tolist())
-    for row in rows[:4].tolist():
-        step = int(states.first_step[row])
-        again = run.replay(int(states.first_episode[row]))
-        actions = [{"left": 0, "right": 1}[one.action] for one in again.steps[:step]]
-        assert again.steps[step].key == states.key[row]
+    met = [one for one in run.decisions if one.reached]
+    assert {*pictures.states} == {one.key for one in met[:50]}
+    visits = LossEpisodes.read(run).visits
+    for one in met[:4]:
+        first = visits[one.key][0]
+        again = run.replay(f"losses:{first.episode}")
+        assert again.agrees
+        actions = [{"left": 0, "right": 1}[step.action] for step in again.steps[: first.step]]
+        assert again.steps[first.step].key == one.key
         expected = files.thumbnail([plain_frames(again.seed, actions)[-1]])
-        assert pictures.states[int(states.key[row])].read_bytes() == expected
+        assert pictures.states[one.key].read_bytes() == expected
         assert Image.open(io.BytesIO(expected)).size == (192, 128)
 
 
-def test_clips_are_of_the_first_five_in_the_order_of_the_list(run: rpd.Run) -> None:
+def test_clips_are_of_the_first_decisions_that_are_needed(run: rpd.Run) -> None:
     pictures = read_pictures(run.path, str(run.name))
     assert pictures is not None
-    first = [decision.key for decision in run.top(5)]
-    assert [pair.key for pair in pictures.clips] == first
+    needed = [one.key for one in run.decisions if one.needed]
+    assert needed
+    assert [pair.key for pair in pictures.clips] == needed[:3]
     for pair in pictures.clips:
         paths = pictures.folder / pair.policy, pictures.folder / pair.default
         policy, default = map(frames_of, paths)
@@ -92,36 +93,55 @@ def test_clips_are_of_the_first_five_in_the_order_of_the_list(run: rpd.Run) -> N
         assert max(path.stat().st_size for path in paths) <= files.LARGEST_CLIP
         assert len(policy) <= 10 + 31 + 12 + 1
         assert len({playing_time(path) for path in paths}) == 1, "they stay in step"
-        assert (pair.policy_return != pair.default_return) == (pair.differing > 0)
+        assert pair.policy_return > pair.default_return, "they show what is claimed"
+        assert 0 < pair.differing <= pair.tried
 
 
-def test_only_the_arm_of_the_state_differs_between_clips(run: rpd.Run) -> None:
-    setup = run.setup
-    assert setup is not None
-    settings = setup.config.settings
-    keys = np.array([decision.key for decision in run.top(3)], dtype=np.uint64)
-    recipe = recipe_of(setup)
-    job = ClipJob(recipe, settings.seed, settings.mutation_rate, visits_of(run, keys), ())
+def test_twins_as_stored_give_the_losses_and_are_what_is_filmed(run: rpd.Run) -> None:
+    assert run.setup is not None
+    played, recipe = LossEpisodes.read(run), recipe_of(run.setup)
+    policy, chosen = Smallest.of(run), []
+    for one in run.decisions:
+        twins = played.twins_of(one)
+        assert len(twins) == one.twins
+        if one.needed:
+            lost = sum(twin.loss for twin in twins)
+            speaking = round(lost / one.loss)
+            assert lost / speaking == pytest.approx(one.loss), "a mean over whole episodes"
+            found = typical(twins)
+            assert found is not None
+            chosen.append(found)
+    job = ClipJob(recipe, policy, (), ())
     with viewing(recipe) as viewer:
-        pairs = choose_pairs(job, viewer)
-        seen = film_pairs(job, viewer, pairs)
-    for place, pair in enumerate(pairs):
-        index = np.array([pair.visit.episode])
-        coin = Coin(Plan(index, episode_keys(settings.seed, Phase.SUITE, index)), 0.4)
-        for arm in (True, False):
-            for step in seen.steps[2 * place + (not arm)]:
-                one = np.array([step.key], dtype=np.uint64)
-                tossed = bool(coin(one, np.zeros(1, dtype=np.int64))[0])
-                assert step.policy_decided == (arm if step.key == pair.visit.key else tossed)
-        both = seen.steps[2 * place : 2 * place + 2]
-        policy, default = ({step.number: step for step in steps} for steps in both)
-        assert policy[pair.visit.step].key == default[pair.visit.step].key == pair.visit.key
-        for number in range(max(pair.visit.step - 10, 0), pair.visit.step):
-            assert policy[number].action == default[number].action
-        stored = run.replay(pair.visit.episode)
-        visited = next(one for one in stored.steps if one.key == pair.visit.key)
-        mine = visited.decided_by == "default"
-        assert pair.returns[mine] == stored.total_return
+        seen = film_twins(job, viewer, chosen)
+    for place, twin in enumerate(chosen):
+        for arm in (0, 1):
+            steps = seen.steps[2 * place + arm]
+            inside = {one.key for one in run.decisions}
+            inside -= {twin.visit.key} if arm else set()
+            assert {step.policy_decided == (step.key in inside) for step in steps} == {True}
+            assert seen.episodes.length[2 * place + arm] == twin.lengths[arm]
+            assert seen.episodes.total_return[2 * place + arm] == twin.returns[arm]
+
+
+def test_twins_are_played_where_none_of_the_run_share_its_episodes(run: rpd.Run) -> None:
+    assert run.setup is not None
+    needed = next(one for one in run.decisions if one.needed)
+    recipe, choice = recipe_of(run.setup), LossEpisodes.read(run).choice(needed)
+    visits = tuple(one.visit for one in choice.twins)
+    job = ClipJob(recipe, Smallest.of(run), (choice, Choice((), visits)), ())
+    with viewing(recipe) as viewer:
+        stored, played = choose_twins(job, viewer)
+    assert stored == played
+
+
+def test_the_twin_that_is_shown_is_one_in_the_middle() -> None:
+    def twin(loss: float, episode: int) -> Twin:
+        return Twin(Visit(1, episode, 0), (10.0, 10.0 - loss), (5, 5))
+
+    some = [twin(loss, at) for at, loss in enumerate((3.0, 0.0, -2.0, 9.0, 4.0))]
+    assert typical(some) == some[4]
+    assert typical(some[1:3]) is None
 
 
 @pytest.mark.slow
@@ -204,18 +224,18 @@ class Drawn:
 
 
 def test_words_stand_in_where_nothing_is_drawn(tmp_path: Path) -> None:
-    done = finish(tmp_path / "run", corridor(env=Blind(), evidence=2), finish=("draw",))
+    done = finish(tmp_path / "run", corridor(env=Blind(), **DRAWN), finish=("draw",))
     pictures = read_pictures(done.path, str(done.name))
     assert pictures is not None
     assert pictures.states == {}
-    assert len(pictures.clips) == 5
+    assert len(pictures.clips) == 3
     assert "draws no pictures (NotImplementedError: no screen)" in pictures.missing
     assert pictures.missing.endswith("states are shown in words")
     assert verify(done.directory).faults == ()
 
 
 def test_the_abstraction_draws_where_the_environment_does_not(tmp_path: Path) -> None:
-    asked = corridor(env=Blind(), abstraction=(Drawn(),), evidence=2)
+    asked = corridor(env=Blind(), abstraction=(Drawn(),), **DRAWN)
     done = finish(tmp_path / "run", asked, finish=("draw",))
     pictures = read_pictures(done.path, str(done.name))
     assert pictures is not None
@@ -230,11 +250,20 @@ def test_the_abstraction_draws_where_the_environment_does_not(tmp_path: Path) ->
 
 
 def test_the_drawing_stands_beside_the_frame(tmp_path: Path) -> None:
-    done = finish(tmp_path / "run", corridor(abstraction=(Drawn(),), evidence=2), finish=("draw",))
+    done = finish(tmp_path / "run", corridor(abstraction=(Drawn(),), **DRAWN), finish=("draw",))
     pictures = read_pictures(done.path, str(done.name))
     assert pictures is not None
     (frame,) = frames_of(next(iter(pictures.states.values())))
     assert frame.shape == (192, 192 + 4 + 96, 3)
+
+
+def test_a_run_without_a_confirmed_policy_has_no_pictures(pictured: rpd.Run) -> None:
+    session = session_at(pictured.path, corridor(**DRAWN))
+    unproven = rpd.Run(pictured.path, pictured.name, session.setup)
+    vars(unproven)["summary"] = dataclasses.replace(unproven.summary, decisions=())
+    pictures = take_pictures(session, unproven, panels={})
+    assert (pictures.states, pictures.clips) == ({}, ())
+    assert pictures.missing == "no smallest policy is confirmed, so there is no decision to draw"
 
 
 def test_a_run_without_a_place_for_pictures_has_its_answer(tmp_path: Path) -> None:
@@ -255,7 +284,7 @@ def test_a_run_without_a_place_for_pictures_has_its_answer(tmp_path: Path) -> No
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> rpd.Run:
     """A run on the corridor with pictures."""
     path = tmp_path_factory.mktemp("drawn") / "run"
-    return finish(path, corridor(evidence=2), finish=("draw",))
+    return finish(path, corridor(**DRAWN), finish=("draw",))
 
 
 @pytest.fixture
@@ -365,7 +394,7 @@ def test_policy_and_environment_are_opened_once_and_only_where_a_panel_looks(
 
 def test_what_panels_gather_is_stored_and_a_broken_one_is_noted(pictured: rpd.Run) -> None:
     heard: list[str] = []
-    session = session_at(pictured.path, corridor(evidence=2))
+    session = session_at(pictured.path, corridor(**DRAWN))
     done = rpd.Run(pictured.path, pictured.name, session.setup)
     panels = {"good": Gathers(), "raises": Raises(), "junk": Junk()}
     session = dataclasses.replace(session, note=heard.append)

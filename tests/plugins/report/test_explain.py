@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from rpd import open_run
 from rpd_core.errors import ConfigError
 from rpd_core.results.run import Run
 
-QUICK = {"confirm_episodes": 20, "rounds": 0}
+QUICK = {"confirm_episodes": 40, "minimise_steps": 40_000}
 
 
 @pytest.fixture(scope="module")
@@ -29,26 +30,47 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     return open_run(path)
 
 
-def test_a_rank_is_a_place_in_the_list(run: Run):
+def test_a_rank_is_a_place_by_loss_in_the_smallest_policy(run: Run):
     top = run.top(5)
-    found = run.explain(3)
-    assert found.decision.key == top[2].key
-    assert (found.decision.rank, found.set_aside) == (3, "")
-    assert [one.key for one in (*found.above, *found.below)] == [
-        top[place].key for place in (0, 1, 3, 4)
-    ]
-    assert [one.rank for one in (*found.above, *found.below)] == [1, 2, 4, 5]
-    assert found.listed == len(run.decided().listed())
-    assert run.explain(1).above == ()
-    assert run.explain(found.listed).below == ()
+    assert len(top) == 4
+    for place, one in enumerate(top):
+        found = run.explain(place + 1)
+        assert (found.decision, found.key, found.decisions) == (one, one.key, 4)
+        assert found.above == top[max(place - 2, 0) : place]
+        assert found.below == top[place + 1 : place + 3]
+        assert found.effect.key == one.key
+        assert found.effect.in_policy
 
 
 def test_a_state_is_found_by_key_and_by_words(run: Run):
     key = int(worlds.corridor_keys()[7])
     for name in (key, str(key), f"{key:016x}", f"0x{key:X}"):
         found = run.explain(name)
-        assert (found.decision.key, found.decision.state) == (key, "7")
-    assert run.explain("7").decision.rank == 7  # a rank comes first
+        assert (found.key, found.state) == (key, "7")
+    assert run.explain("1").key == run.top(1)[0].key, "a rank comes first"
+
+
+def test_a_state_outside_the_smallest_policy_is_said_to_be_outside_first(run: Run):
+    inside = {one.key for one in run.decisions}
+    key = next(int(one) for one in run.decided().counted.states.key if int(one) not in inside)
+    found = run.explain(key)
+    assert (found.decision, found.above, found.below) == (None, (), ())
+    assert (found.effect.in_policy, found.kept["0.9"]) == (False, False)
+    lines = rpd_command("explain", run.path, f"{key:016x}").stdout.splitlines()
+    assert lines[0] == (
+        "Not in the smallest policy for 90% of the return, which acts by default here: "
+        + found.state
+    )
+    assert "In a policy that is mutated at rate 0.3, by 400 mutants:" in lines
+    assert not any("Without it" in line for line in lines)
+
+
+def test_without_a_confirmed_policy_no_number_is_a_decision(run: Run):
+    opened = open_run(run.path)
+    vars(opened)["summary"] = dataclasses.replace(run.summary, decisions=())
+    with pytest.raises(ConfigError, match="no decision 3: no smallest policy is confirmed"):
+        opened.explain(3)
+    assert opened.explain(int(worlds.corridor_keys()[12])).decision is None
 
 
 def test_the_cells_and_shares_are_those_of_the_suite(run: Run):
@@ -106,18 +128,18 @@ def test_every_measure_of_the_analysis_has_a_score_and_a_rank(run: Run):
     assert [one.measure for one in found.measures] == asked
     for one in found.measures:
         ranking = run.ranked(one.measure)
-        assert ranking.ranked_keys[one.rank - 1] == found.decision.key
+        assert ranking.ranked_keys[one.rank - 1] == found.key
         assert one.score == ranking.scores[ranking.order[one.rank - 1]]
     assert list(found.not_measured) == ["default-gap"], "the policy offers nothing"
 
 
-def test_the_pruned_policies_keep_it_or_not(run: Run):
-    found = [run.explain(rank) for rank in range(1, run.explain(1).listed + 1)]
+def test_the_smallest_policies_of_all_targets_keep_it_or_not(run: Run):
+    keys = [int(key) for key in run.decided().counted.states.key]
+    found = {key: run.explain(key).kept for key in keys}
     for fraction in (0.9, 0.5):
         kept = run.kept(fraction)
         assert kept is not None
-        by_explain = {one.decision.key for one in found if one.kept[f"{fraction:g}"]}
-        assert by_explain == {one.decision.key for one in found} & set(kept.keys)
+        assert {key for key in keys if found[key][f"{fraction:g}"]} == {*kept.keys}
 
 
 def test_a_state_that_is_set_aside_is_explained_with_the_reason(run: Run):
@@ -125,33 +147,43 @@ def test_a_state_that_is_set_aside_is_explained_with_the_reason(run: Run):
     unlisted = np.setdiff1d(np.arange(len(judged.counted.states)), judged.listed())
     assert len(unlisted)
     found = run.explain(int(judged.counted.states.key[unlisted[0]]))
-    assert (found.decision.rank, found.above, found.below) == (0, (), ())
+    assert found.effect.rank == 0
     assert found.set_aside
-    printed = rpd_command("explain", run.path, f"{found.decision.key:016x}").stdout
-    assert printed.startswith(f"Not in the list by {found.measure} ({found.set_aside}): ")
+    printed = rpd_command("explain", run.path, f"{found.key:016x}").stdout
+    assert f"Not in the list by {found.measure} ({found.set_aside})" in printed
 
 
-def test_the_command_prints_it_all_and_json_is_the_same(run: Run):
+def test_the_command_says_what_is_lost_without_it_and_json_is_the_same(run: Run):
     told = rpd_command("explain", run.path, 1)
     assert told.exit_code == 0, told.output
     found = run.explain(1)
-    lines = told.stdout.splitlines()
-    assert lines[0].startswith(f"Decision 1 of {found.listed} by {found.measure}")
+    lines, words = told.stdout.splitlines(), " ".join(told.stdout.split())
+    first = f"Decision 1 of 4 of the smallest policy for 90% of the return: {found.state}"
+    assert lines[0] == first
+    assert "Policy: go. Default: drift." in lines
+    lost = found.decision
+    assert lost is not None
+    assert (
+        f"Without it the return goes from {lost.return_without + lost.loss:.3g} to "
+        f"{lost.return_without:.3g}"
+    ) in words
+    assert f"a loss of at least {lost.loss:.3g} ({lost.loss_low:.3g} to " in words
+    assert f"{lost.share:.0%} of all losses, by 40 twins. It is needed." in words
+    assert "Some episodes ran into the limit of steps without it." in words
+    assert "The smallest policy reaches it in 100% of its episodes, the whole policy in" in words
     cells = ["mutated", *(f"{n:g}" for n in list(vars(found.cells).values())[:2])]
     assert any(line.split()[:3] == cells for line in lines)
-    assert "Policy: go. Default action: drift. They differ at 100% of" in told.stdout
-    assert "The policy offers no values and no probabilities." in told.stdout
     assert f"Play one again: {found.replay}" in lines
     plain = json.loads(rpd_command("explain", run.path, 1, "--json").stdout)
-    assert plain["decision"]["key"] == found.decision.key
+    assert plain["decision"]["loss"] == lost.loss
+    assert plain["effect"]["in_policy"] is True
     assert plain["cells"]["kept_failed"] == found.cells.kept_failed
-    assert plain["examples"][0]["episode"] == found.examples[0].episode
 
 
-def test_an_undecided_one_says_what_would_settle_it(run: Run):
-    undecided = [one for one in run.top(100) if one.verdict == "undecided"]
+def test_an_undecided_effect_says_what_would_settle_it(run: Run):
+    undecided = [one for one in run.effects(100) if one.verdict == "undecided"]
     assert undecided
-    told = rpd_command("explain", run.path, undecided[0].rank).stdout
+    told = rpd_command("explain", run.path, f"{undecided[0].key:016x}").stdout
     settled = f"A suite of about {undecided[0].settled_at} episodes (now 400) would settle it"
     assert settled in " ".join(told.split())
 
@@ -162,7 +194,7 @@ def test_a_replay_of_an_example_visits_the_state_at_its_step(run: Run, tmp_path:
     found = live.explain(1)
     one = found.examples[0]
     step = live.replay(f"suite:{one.episode}").steps[one.step]
-    assert step.key == found.decision.key
+    assert step.key == found.key
     assert step.decided_by == ("default" if one.arm == "mutated" else "policy")
 
 
@@ -183,7 +215,7 @@ def test_nothing_is_written_and_the_policy_need_not_be_there(tmp_path: Path):
 @pytest.mark.parametrize(
     ("state", "told"),
     [
-        ("0", "there is no decision 0: the list by"),
+        ("0", "there is no decision 0: the smallest policy has 4; write another state"),
         ("-3", "there is no decision -3"),
         ("999", "there is no decision 999"),
         ("", "no state is named"),
@@ -204,7 +236,7 @@ def test_words_that_fit_several_states_are_refused_with_the_first(run: Run):
 def test_words_that_nearly_fit_are_suggested(run: Run):
     with pytest.raises(ConfigError, match=r"Did you mean 'at 12, of 15'\?"):
         _two_words(run).explain("at 12 of 15")
-    assert _two_words(run).explain("AT 12, of").decision.state == "at 12, of 15"
+    assert _two_words(run).explain("AT 12, of").state == "at 12, of 15"
 
 
 def _two_words(run: Run) -> Run:

@@ -8,11 +8,10 @@ import re
 import shutil
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import page_worlds
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from commands import refusal, rpd_command
 from page_worlds import edit, panel, spoil_everything, store_pictures
@@ -21,11 +20,9 @@ from strangers import having, plugin
 
 import rpd
 from rpd import open_run
-from rpd_core.errors import ComponentError, StoreError
+from rpd_core.errors import ComponentError
 from rpd_core.plugin.protocols import Axis, Layer, Paragraph, Plane
 from rpd_core.plugin.registry import installed
-from rpd_core.store import tables
-from rpd_report import decisions as listed
 from rpd_report import page as building
 from rpd_report import sentences
 from rpd_report.blocks import Room, binned, checked_blocks
@@ -88,12 +85,13 @@ def test_an_unfinished_run_has_a_page_that_says_how_far_it_is(run: Path) -> None
     page = (run / "report.html").read_text()
     assert "Not finished: 60 of 60 mutant episodes are stored; the pruning is not complete" in page
     assert "<h2" in page
-    assert 'id="decisions"' not in page, "nobody has said when an episode passes"
+    assert 'id="decisions"' not in page, "nothing is proven"
+    assert 'id="effects"' not in page, "nobody has said when an episode passes"
 
 
 def test_the_page_of_a_run_that_was_broken_off_shows_the_list_so_far(run: Path) -> None:
     finished = open_run(run)
-    first = finished.top(3)
+    first = finished.effects(3)
     finished.directory.keep_question(finished.directory.configuration(finished.asked))
     for folder in (run / "analyses").iterdir():
         if folder.is_dir():
@@ -106,7 +104,7 @@ def test_the_page_of_a_run_that_was_broken_off_shows_the_list_so_far(run: Path) 
         assert f"{row.effect:+.2f}" in page
     returns = finished.suite.episodes.total_return
     assert f"60, mean return {returns.mean():.4g}" in page
-    assert "kept at the slider" not in page.partition("<script")[0]
+    assert 'id="decisions"' not in page, "nothing is proven"
     question = run / "analyses" / "question.json"
     edit(question, lambda it: it["settings"].update(condition="python:strange:condition"))
     assert "There is no list yet: " in page_of(run)
@@ -114,7 +112,7 @@ def test_the_page_of_a_run_that_was_broken_off_shows_the_list_so_far(run: Path) 
 
 def test_rpd_run_ends_with_where_the_page_is_and_then_the_headline(tmp_path: Path) -> None:
     small = ("--episodes", "120", "--test-episodes", "3", "--confirm-episodes", "20", "--workers")
-    more = ("1", "--unmutated-episodes", "20", "--rounds", "0", "--confirm-tries", "1")
+    more = ("1", "--unmutated-episodes", "20", "--confirm-tries", "1")
     out = tmp_path / "run"
     words = ("--env", "cartpole", *small, *more, "--report", "--out", out)
     lines = rpd_command("run", *words).stdout.splitlines()
@@ -131,16 +129,60 @@ def test_the_page_shows_the_answer_the_decisions_and_how_to_repeat_it(run: Path)
     for words in ("What was analysed", "Pruning curves", "The decisions", "How to repeat it"):
         assert f">{words}</h2>" in page
     assert "rpd run --config RUN/run.json" in page
-    for row in summary.decisions:
+    assert summary.decisions
+    assert len(summary.ranking) > len(summary.decisions)
+    for row in (*summary.decisions, *summary.ranking):
         assert f"<span>{row.state}</span>" in page
-    assert page.count('class="interval"') == len(summary.decisions)
+    assert page.count('class="interval"') == len(summary.decisions) + len(summary.ranking)
+    assert page.index('id="decisions-table"') < page.index('id="effects-table"')
+
+
+def test_the_head_has_the_figures_of_the_smallest_policy_and_of_what_else_would_do(
+    run: Path,
+) -> None:
+    summary = open_run(run).summary
+    policy = dataclasses.replace(
+        summary.policy,
+        kept=3, states=0.011, steps=0.28, overrides=0.26, overrides_whole=0.79, share=0.9,
+        share_bound=0.88, return_mean=181.0, pass_rate=0.83, pass_rate_whole=1.0,
+        worst_tenth=30.9, rules_alone=0.29, distinct=30, episodes=400,
+    )  # fmt: skip
+    told = dict(sentences.figures(summary, policy))
+    assert told["28%"] == "of the steps are in them"
+    assert told["26%"] == "of the steps differ from the default action (whole policy: 79%)"
+    assert told["90%"] == "of the return is kept: 181; at least 88% with 95% confidence"
+    assert told["83%"] == "of its episodes pass (whole policy: 100%)"
+    assert told["30.9"] == "mean return of the worst tenth of its episodes"
+    about = sentences.confirmed(policy)
+    assert "in place of the policy: 29% of the return" in about
+    assert "Only 30 of these episodes differ; bounds count each once." in about
+    page = page_of(run)
+    for words in ("random states", "a decision tree that plays alone", "the smallest policy"):
+        assert f'<th scope="row">{words}</th>' in page
+
+
+def test_what_is_not_proven_lists_nothing_as_important(run: Path) -> None:
+    folder = run / "analyses" / name_of(run)
+
+    def unproven(summary: dict[str, Any]) -> None:
+        summary["decisions"] = []
+        for policy in (summary["policy"], summary["policies"]["0.9"]):
+            policy.update(met=False, outcome="undecided")
+
+    edit(folder / "summary.json", unproven)
+    page = page_of(run)
+    assert "Nothing is proven: no pruned policy was confirmed to keep 90% of the return" in page
+    assert 'id="decisions-table"' not in page
+    assert ">What was tried</h2>" in page
+    assert 'id="keep"' not in page
+    assert ">Effects in a mutated policy</h2>" in page
 
 
 def test_the_page_is_for_people_who_were_not_there(run: Path) -> None:
     summary = open_run(run).summary
     assert summary.policy is not None
     page = page_of(run)
-    assert f"in {summary.policy.kept} states it does what the policy does" in page
+    assert f"In {summary.policy.kept} states it does what the policy does" in page
     assert "the default action (" in page
     assert "rpd validate RUN" in page, "what was not tried is said"
     assert not re.search(r"\d %", re.sub(r"<script.*", "", page, flags=re.DOTALL)), "2%, not 2 %"
@@ -176,26 +218,6 @@ def test_what_the_table_leaves_out_is_counted_and_its_file_named(
     assert (run / file).is_file()
 
 
-def test_the_places_in_the_table_are_those_of_the_stored_rankings(run: Path) -> None:
-    opened = open_run(run)
-    found = listed.read_list(opened, ["tarantula"])
-    ranked = opened.ranked("tarantula").ranked_keys.tolist()
-    assert found.ranks["tarantula"] == tuple(ranked.index(row.key) + 1 for row in found.rows)
-
-
-def test_a_ranking_that_unpacks_to_more_than_memory_is_refused(
-    run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened = open_run(run)
-    monkeypatch.setattr(tables, "LARGEST_TABLE", 16 * opened.summary.suite.states)
-    listed.read_list(opened, ["tarantula"])
-    path = run / "analyses" / name_of(run) / "rankings" / "tarantula.parquet"
-    table = pq.read_table(path)
-    pq.write_table(pa.concat_tables([table, table.slice(0, 1)]), path)
-    with pytest.raises(StoreError, match=r"tarantula\.parquet': its \d+ rows take more memory"):
-        listed.read_list(open_run(run), ["tarantula"])
-
-
 def test_without_the_condition_of_a_stranger_the_summary_has_to_do(run: Path) -> None:
     folder = run / "analyses" / name_of(run)
     edit(folder / "analysis.json", lambda it: it["settings"].update(condition="stranger:1"))
@@ -210,8 +232,8 @@ def test_pictures_and_clips_that_are_stored_are_in_the_page(run: Path) -> None:
     store_pictures(run, name_of(run), keys)
     page = page_of(run)
     assert page.count('<img src="data:image/webp') >= 2
-    assert "Episode suite:17, first visit at step 3" in page
-    assert "Played both ways: 1 such episode; the return differs in none." in page
+    assert "policy decides: return 200" in page
+    assert "Without the policy here 31 of 40 such episodes return less" in page
     (run / "pictures" / name_of(run) / f"states/{keys[0]}.webp").write_bytes(b"<html>")
     assert page_of(run).count('<img src="data:image/webp') < page.count('<img src="data:image/webp')
 
@@ -232,7 +254,7 @@ def test_a_page_stays_below_five_megabytes_however_much_there_is(
 
 @pytest.mark.slow
 def test_a_hundred_thousand_states_take_less_than_twenty_seconds(tmp_path: Path) -> None:
-    small = {"test_episodes": 2, "confirm_episodes": 20, "confirm_tries": 1, "rounds": 0}
+    small = {"test_episodes": 2, "confirm_episodes": 20, "confirm_tries": 1}
     rpd.run(
         "cartpole", abstraction="round:digits=2", episodes=1000, unmutated_episodes=20, evidence=1,
         random_rankings=1, finish=(), out=tmp_path / "run", workers=1, **small,

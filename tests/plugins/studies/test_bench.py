@@ -270,7 +270,7 @@ def test_every_measure_is_compared_on_every_seed(found: Bench) -> None:
 
 
 def test_a_row_is_what_a_run_of_that_seed_would_say(found: Bench, folder: Path) -> None:
-    asked = {**corridor().given(), "episodes": 200, "test_episodes": 4, "rounds": 0}
+    asked = {**corridor().given(), "episodes": 200, "test_episodes": 4}
     request = corridor()
     run = rpd.run(request.env, request.policy, seed=4, out=folder / "seed-4", **asked)
     for measure in ("tarantula", "impact:shrunken", "random"):

@@ -54,8 +54,8 @@ def test_the_list_of_a_variant_is_that_of_a_run_at_its_rate(
     run: rpd.Run, found: Sensitivity, tmp_path: Path
 ) -> None:
     alone = finish(tmp_path / "run", corridor(episodes=400, chunk=100, mutation_rate=0.15))
-    one = {row.key for row in run.top(10)}
-    two = {row.key for row in alone.top(10)}
+    one = {row.key for row in run.effects(10)}
+    two = {row.key for row in alone.effects(10)}
     variant = found.variants[0]
     assert variant.top10 == len(one & two) / len(one)
     assert variant.passed == alone.summary.pass_rates.suite
@@ -64,7 +64,7 @@ def test_the_list_of_a_variant_is_that_of_a_run_at_its_rate(
 
 
 def test_moves_are_between_the_ranks_of_both_lists(run: rpd.Run, found: Sensitivity) -> None:
-    rank = {row.key: row.rank for row in run.top(50)}
+    rank = {row.key: row.rank for row in run.effects(50)}
     moves = [(move, True) for one in found.variants for move in one.risen]
     moves += [(move, False) for one in found.variants for move in one.fallen]
     assert moves
