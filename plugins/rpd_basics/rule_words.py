@@ -1,0 +1,144 @@
+"""What rules ask about, and rules in words: joined bounds in units, as a person would say them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rpd_basics.batches import Array
+from rpd_basics.decimals import short
+from rpd_basics.entry_names import is_text
+from rpd_basics.tree_nodes import LEAF, Nodes
+from rpd_core.errors import SpecError
+from rpd_core.plugin.protocols import Entry, Facts
+from rpd_core.plugin.wording import interval_words
+
+
+@dataclass(frozen=True)
+class Column:
+    """Something that rules may ask about, and how it is spoken of."""
+
+    name: str
+    unit: str = ""
+    factor: float = 1.0
+    """What its numbers are multiplied by before a rule asks about them."""
+    whole: bool = False
+    """Whether it only has whole numbers."""
+    zero: str = ""
+    """What is said where it is 0, if it is 0 or 1 only."""
+    one: str = ""
+    """What is said where it is 1."""
+
+    @classmethod
+    def of(cls, entry: Entry, numbers: Array) -> Column:
+        """Return how an entry is spoken of that has such numbers."""
+        whole = bool((np.rint(numbers) == numbers).all()) and entry.factor == 1
+        zero = one = ""
+        if whole and np.isin(numbers, (0, 1)).all():
+            equal = f"{entry.name} = 0{entry.unit}", f"{entry.name} = 1{entry.unit}"
+            zero, one = entry.words if len(entry.words) == 2 else equal
+        return cls(entry.name, entry.unit, float(entry.factor), whole, zero, one)
+
+    @classmethod
+    def restored(cls, stored: Any) -> Column:
+        """Return a stored column, or refuse one that this program never wrote."""
+        kinds = (str, str, float, bool, str, str)
+        good = type(stored) is tuple and tuple(map(type, stored)) == kinds
+        if (
+            not good
+            or not is_text(stored[0])
+            or not all(is_text(stored[n] or "-") for n in (1, 4, 5))
+        ):
+            raise SpecError(f"rules: what was learned is no entry: {stored!r:.80}")
+        if not 0 < stored[2] < math.inf:
+            raise SpecError(f"rules: an entry cannot be multiplied by {stored[2]!r}")
+        return cls(*stored)
+
+    def words(self, low: float, high: float) -> str:
+        """Return what it means to be at least `low` and below `high`."""
+        if self.zero and self.one:
+            return self.one if low > 0 else self.zero
+        if not self.whole:
+            return interval_words(self.name, self._text(low), self._text(high))
+        last = high - 1
+        if low == last:
+            return f"{self.name} = {self._text(low)}"
+        least = f"{self._text(low)} <= " if math.isfinite(low) else ""
+        if math.isinf(high):
+            return f"{self.name} >= {self._text(low)}"
+        return f"{least}{self.name} <= {self._text(last)}"
+
+    def _text(self, number: float) -> str:
+        return f"{short(number + 0.0)}{self.unit}" if math.isfinite(number) else ""
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What rules over vectors of some length may ask about: entries, then angles."""
+
+    columns: tuple[Column, ...]
+    angles: tuple[tuple[int, int], ...]
+    """Entries that hold cosine and sine of each angle."""
+
+    @classmethod
+    def about(cls, facts: Facts, vectors: Array) -> Questions:
+        """Return what can be asked about vectors like these."""
+        entries = _entries_of(facts, vectors.shape[1])
+        places = {entry.name: place for place, entry in enumerate(entries)}
+        turns = [
+            one for one in facts.entries if set(one.angle_of) and set(one.angle_of) <= set(places)
+        ]
+        pairs = [(places[one.angle_of[0]], places[one.angle_of[1]]) for one in turns]
+        plain = [Column.of(entry, column) for entry, column in zip(entries, vectors.T, strict=True)]
+        angles = [Column(one.name, one.unit, float(one.factor)) for one in turns]
+        return cls((*plain, *angles), tuple(pairs))
+
+    @property
+    def length(self) -> int:
+        """Numbers in a vector."""
+        return len(self.columns) - len(self.angles)
+
+    def open(self) -> Array:
+        """Return which may be asked about: an angle stands for its cosine and its sine."""
+        hidden = {place for pair in self.angles for place in pair}
+        return np.array([place not in hidden for place in range(len(self.columns))])
+
+    def __call__(self, vectors: Array) -> Array:
+        """Return the numbers that rules ask about, in the units in which they are told."""
+        rows = vectors.astype(np.float64)
+        if self.angles:
+            turns = [np.arctan2(rows[:, sine], rows[:, cosine]) for cosine, sine in self.angles]
+            rows = np.column_stack([rows, *turns])
+        factors = np.array([column.factor for column in self.columns])
+        return rows * factors if (factors != 1).any() else rows
+
+
+def _entries_of(facts: Facts, length: int) -> tuple[Entry, ...]:
+    """Return how the entries of vectors are shown; numbered where names do not tell them apart."""
+    known = {entry.name: entry for entry in facts.entries}
+    named = tuple(known.get(name, Entry(name)) for name in facts.entry_names)
+    for entries in (named, tuple(facts.entries)):
+        names = {entry.name for entry in entries}
+        if len(names) == len(entries) == length and all(map(is_text, names)):
+            return entries
+    return tuple(Entry(f"x{place}") for place in range(length))
+
+
+def rules_in_words(nodes: Nodes, columns: Sequence[Column]) -> list[str]:
+    """Return for each leaf what holds there, in the order in which the tree asks."""
+    found = []
+    bounds: list[dict[int, tuple[float, float]]] = [{}] * len(nodes.entries)
+    for node, (entry, cut) in enumerate(zip(nodes.entries, nodes.cuts, strict=True)):
+        here = bounds[node]
+        if entry == LEAF:
+            words = [columns[one].words(low, high) for one, (low, high) in here.items()]
+            found.append(" and ".join(words) or "anything")
+            continue
+        low, high = here.get(entry, (-math.inf, math.inf))
+        bounds[node + 1] = {**here, entry: (low, min(high, cut))}
+        bounds[nodes.others[node]] = {**here, entry: (max(low, cut), high)}
+    return found
