@@ -13,6 +13,7 @@ from rpd_core.play.deciders import TopStates, always
 from rpd_core.play.loop import Plan, Player, Step
 from rpd_core.play.prepare import with_links
 from rpd_core.play.recipe import Recipe
+from rpd_core.plugin.chain import Chain
 from rpd_core.plugin.protocols import FitSample, Minimised
 
 Array = NDArray[Any]
@@ -133,7 +134,6 @@ class _Look:
         self.error: dict[int, float] = {}
         self.total = 0
         self.rows: list[tuple[Array, ...]] = []
-        self.left: list[Array] = []
 
     def record(self, step: Step) -> None:
         active = np.flatnonzero(step.active)
@@ -146,8 +146,8 @@ class _Look:
             differ = int(step.differed[here].sum())
             self.overrides[key] = self.overrides.get(key, 0) + differ
             self.visitors.setdefault(key, set()).update(step.position[here].tolist())
-        seen = step.observations
-        assert not isinstance(seen, dict)
+        before = Chain(self.search.player.links[:-1])
+        seen = np.asarray(before(step.observations, step.views))
         acted = step.choice.actions[active], step.default[active]
         self.rows.append((step.position[active].copy(), seen[active].copy(), *map(np.copy, acted)))
 

@@ -29,18 +29,20 @@ SPARED = (0.5, 0.25)
 
 What meets a target by luck can be made no smaller, and a run on these rules chooses again.
 """
-ROUNDS = 4
+ROUNDS = 3
 """Times that rules are split and peeled, at most."""
 A_RULE = 0.08
 """Share of the policy's overrides that a further rule must save to be worth being told."""
 A_STEP = 0.5
 """What a share of all steps counts beside a share of the policy's overrides."""
-LEAST = 0.01
+LEAST = 0.03
 """Saving that is worth another round."""
 SPLIT = 6
 """Rules that are split at a time: those that hold most overrides."""
 PIECES = 4
 """Parts that each of them is split into, at most."""
+PEELS = 32
+"""Sides of rules that are peeled at a time, of all of them."""
 PEEL = 0.15
 """Share of a rule's steps that one peel takes from one side."""
 ROOM = 0.3
@@ -191,7 +193,8 @@ class Growth:
     def _peel(self, best: Grown) -> Grown:
         """Give the sides of rules to the default that nobody misses."""
         pairs = zip(leaves_of(best.tree), best.steps.by_leaf(best.tree), strict=True)
-        sides = [self._sides(steps) if leaf.kept else [] for leaf, steps in pairs]
+        most = max(PEELS // sum(leaf.kept for leaf in leaves_of(best.tree)), 1)
+        sides = [self._sides(steps)[:most] if leaf.kept else [] for leaf, steps in pairs]
         whole, tree = best.tree, _peeled(best.tree, sides)
         if not any(sides) or _depth(tree) > DEEPEST:
             return best

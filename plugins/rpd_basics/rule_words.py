@@ -28,49 +28,59 @@ class Column:
     """What its numbers are multiplied by before a rule asks about them."""
     whole: bool = False
     """Whether it only has whole numbers."""
-    zero: str = ""
-    """What is said where it is 0, if it is 0 or 1 only."""
-    one: str = ""
-    """What is said where it is 1."""
+    words: tuple[str, ...] = ()
+    """What is said where it is 0, 1 and so on; empty where it never is."""
+    ends: tuple[float, ...] = ()
+    """The least and the largest of whole numbers."""
 
     @classmethod
     def of(cls, entry: Entry, numbers: Array) -> Column:
         """Return how an entry is spoken of that has such numbers."""
         whole = bool((np.rint(numbers) == numbers).all()) and entry.factor == 1
-        zero = one = ""
-        if whole and np.isin(numbers, (0, 1)).all():
-            equal = f"{entry.name} = 0{entry.unit}", f"{entry.name} = 1{entry.unit}"
-            zero, one = entry.words if len(entry.words) == 2 else equal
-        return cls(entry.name, entry.unit, float(entry.factor), whole, zero, one)
+        words = entry.words
+        if whole and not words and np.isin(numbers, (0, 1)).all():
+            words = (f"{entry.name} = 0{entry.unit}", f"{entry.name} = 1{entry.unit}")
+        if not whole or not np.isin(numbers, range(len(words))).all():
+            words = ()
+        seen = set(np.unique(numbers).tolist()) if words else set()
+        said = tuple(word if value in seen else "" for value, word in enumerate(words))
+        ends = (float(numbers.min()), float(numbers.max())) if whole else ()
+        return cls(entry.name, entry.unit, float(entry.factor), whole, said, ends)
 
     @classmethod
     def restored(cls, stored: Any) -> Column:
         """Return a stored column, or refuse one that this program never wrote."""
-        kinds = (str, str, float, bool, str, str)
+        kinds = (str, str, float, bool, tuple, tuple)
         good = type(stored) is tuple and tuple(map(type, stored)) == kinds
-        if (
-            not good
-            or not is_text(stored[0])
-            or not all(is_text(stored[n] or "-") for n in (1, 4, 5))
-        ):
+        if not good or not stored[0] or not _are_texts((*stored[:2], *stored[4])):
             raise SpecError(f"rules: what was learned is no entry: {stored!r:.80}")
-        if not 0 < stored[2] < math.inf:
-            raise SpecError(f"rules: an entry cannot be multiplied by {stored[2]!r}")
+        if not 0 < stored[2] < math.inf or any(type(end) is not float for end in stored[5]):
+            raise SpecError(f"rules: an entry cannot have such numbers: {stored!r:.80}")
         return cls(*stored)
 
-    def words(self, low: float, high: float) -> str:
+    def tell(self, low: float, high: float) -> str:
         """Return what it means to be at least `low` and below `high`."""
-        if self.zero and self.one:
-            return self.one if low > 0 else self.zero
+        inside = [word for value, word in enumerate(self.words) if word and low <= value < high]
+        if inside:
+            return self._either(inside)
         if not self.whole:
             return interval_words(self.name, self._text(low), self._text(high))
         last = high - 1
+        if self.ends:
+            low, last = max(low, self.ends[0]), min(last, self.ends[-1])
         if low == last:
             return f"{self.name} = {self._text(low)}"
-        least = f"{self._text(low)} <= " if math.isfinite(low) else ""
-        if math.isinf(high):
+        if last in (math.inf, *self.ends[1:]):
             return f"{self.name} >= {self._text(low)}"
+        least = "" if low in (-math.inf, *self.ends[:1]) else f"{self._text(low)} <= "
         return f"{least}{self.name} <= {self._text(last)}"
+
+    def _either(self, inside: list[str]) -> str:
+        """Return that one of some words holds; that another does not, where that is shorter."""
+        outside = [word for word in self.words if word and word not in inside]
+        if len(outside) == 1 < len(inside):
+            return f"not {outside[0]}"
+        return inside[0] if len(inside) == 1 else f"({' or '.join(inside)})"
 
     def _text(self, number: float) -> str:
         return f"{short(number + 0.0)}{self.unit}" if math.isfinite(number) else ""
@@ -117,6 +127,10 @@ class Questions:
         return rows * factors if (factors != 1).any() else rows
 
 
+def _are_texts(texts: tuple[Any, ...]) -> bool:
+    return all(type(text) is str and is_text(f"-{text}") for text in texts)
+
+
 def _entries_of(facts: Facts, length: int) -> tuple[Entry, ...]:
     """Return how the entries of vectors are shown; numbered where names do not tell them apart."""
     known = {entry.name: entry for entry in facts.entries}
@@ -135,7 +149,7 @@ def rules_in_words(nodes: Nodes, columns: Sequence[Column]) -> list[str]:
     for node, (entry, cut) in enumerate(zip(nodes.entries, nodes.cuts, strict=True)):
         here = bounds[node]
         if entry == LEAF:
-            words = [columns[one].words(low, high) for one, (low, high) in here.items()]
+            words = [columns[one].tell(low, high) for one, (low, high) in here.items()]
             found.append(" and ".join(words) or "anything")
             continue
         low, high = here.get(entry, (-math.inf, math.inf))

@@ -38,7 +38,7 @@ class Rules:
     target: float = 0.9
     """Fraction of the return that the rules are grown for, whatever the targets of a run."""
     columns: tuple[tuple[Any, ...], ...] = learned(())
-    """What can be asked about: name, unit, factor, whole or not, words for 0 and 1; learned."""
+    """What can be asked about: name, unit, factor, whole or not, words; learned."""
     angles: tuple[tuple[int, int], ...] = learned(())
     """Entries that hold cosine and sine of each of the last columns; learned."""
     entries: tuple[int, ...] = learned(())
@@ -49,6 +49,7 @@ class Rules:
     """Node for all others; learned."""
 
     learns_from_mutants: ClassVar[bool] = True
+    wants_vectors: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 2 <= self.leaves <= MOST_LEAVES:

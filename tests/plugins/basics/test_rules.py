@@ -28,6 +28,10 @@ from rpd_core.plugin.registry import installed
 EPISODES, STEPS = 40, 30
 FACTS = Facts(None, None, 1, entry_names=("angle", "velocity"))
 
+FACING = Column(
+    "facing", whole=True, words=tuple(f"facing {way}" for way in ("right", "down", "left", "up"))
+)
+
 
 def vectors(seed: int = 0, episodes: int = EPISODES) -> np.ndarray:
     """Angles and velocities between -1 and 1, in hundredths."""
@@ -212,9 +216,9 @@ def test_a_learned_tree_works_without_scikit_learn() -> None:
         ({"columns": []}, "node 0 asks about entry 0 of 0"),
         ({"columns": "many"}, "not a list of entries"),
         ({"columns": [["a"], ["b"]]}, "is no entry"),
-        ({"columns": [["a", "\x1b[31m", 1.0, False, "", ""]]}, "is no entry"),
-        ({"columns": [["", "", 1.0, False, "", ""]]}, "is no entry"),
-        ({"columns": [["a", "", 0.0, False, "", ""]]}, "cannot be multiplied by 0.0"),
+        ({"columns": [["a", "\x1b[31m", 1.0, False, [], []]]}, "is no entry"),
+        ({"columns": [["", "", 1.0, False, [], []]]}, "is no entry"),
+        ({"columns": [["a", "", 0.0, False, [], []]]}, "cannot have such numbers"),
         ({"angles": [[0, 1]]}, r"entries \(0, 1\) of 1 are no angle"),
         ({"angles": [[0]]}, r"entries \(0,\) of 1 are no angle"),
         ({"angles": 7}, "not a list of entries"),
@@ -235,7 +239,7 @@ def test_a_tree_that_is_too_deep_or_too_large_is_refused(questions: int, complai
     count = 2 * questions + 1
     asks = [0, -1] * questions + [-1]
     others = [node + 2 if entry == 0 else 0 for node, entry in enumerate(asks)]
-    columns = [["x", "", 1.0, False, "", ""]]
+    columns = [["x", "", 1.0, False, [], []]]
     large = {"columns": columns, "entries": asks, "cuts": [0.0] * count, "others": others}
     with pytest.raises(SpecError, match=complaint):
         restore_fitted(Chain((Rules(),)), [large])
@@ -271,14 +275,22 @@ def test_the_number_of_leaves_is_checked() -> None:
         (Column("weekday", whole=True), 2, 5, "2 <= weekday <= 4"),
         (Column("weekday", whole=True), -math.inf, 5, "weekday <= 4"),
         (Column("weekday", whole=True), 5, math.inf, "weekday >= 5"),
-        (Column("leg", whole=True, zero="leg up", one="leg down"), -math.inf, 1, "leg up"),
-        (Column("leg", whole=True, zero="leg up", one="leg down"), 1, math.inf, "leg down"),
+        (Column("cells", whole=True, ends=(0.0, 6.0)), -math.inf, 1, "cells = 0"),
+        (Column("cells", whole=True, ends=(0.0, 6.0)), 6, math.inf, "cells = 6"),
+        (Column("cells", whole=True, ends=(0.0, 6.0)), 1, 9, "cells >= 1"),
+        (Column("cells", whole=True, ends=(0.0, 6.0)), 1, 4, "1 <= cells <= 3"),
+        (Column("leg", whole=True, words=("leg up", "leg down")), -math.inf, 1, "leg up"),
+        (Column("leg", whole=True, words=("leg up", "leg down")), 1, math.inf, "leg down"),
+        (FACING, -math.inf, 1, "facing right"),
+        (FACING, 1, math.inf, "not facing right"),
+        (FACING, 1, 3, "(facing down or facing left)"),
+        (Column("ahead", whole=True, words=("free", "", "wall")), 1, math.inf, "wall"),
         (Column("tilt", "°", 57.3), -3, 4.5, "-3° <= tilt < 4.5°"),
         (Column("speed", " m/s"), -math.inf, -0.0, "speed < 0 m/s"),
     ],
 )
 def test_bounds_are_said_as_people_do(column: Column, low: float, high: float, words: str) -> None:
-    assert column.words(low, high) == words
+    assert column.tell(low, high) == words
 
 
 def test_whole_numbers_and_truth_values_are_recognised_in_the_sample() -> None:
