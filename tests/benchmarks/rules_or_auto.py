@@ -1,4 +1,4 @@
-"""Does `tree` need fewer decisions than `auto`? `python tests/benchmarks/tree_or_auto.py FOLDER`.
+"""Do `rules` need fewer decisions than `auto`? `python tests/benchmarks/rules_or_auto.py FOLDER`.
 
 FOLDER holds the policies of rl-trained-agents, named `algorithm__environment.zip`. Each task is
 played with both abstractions on the same seeds; `--keep` stores what was found, a line per run, so
@@ -19,7 +19,7 @@ import numpy as np
 
 import rpd
 
-ABSTRACTIONS = ("tree", "auto")
+ABSTRACTIONS = ("rules", "auto")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +63,6 @@ class Found:
     total: int
     steps: float
     met: bool
-    rounds: int
 
 
 def fly(observations: np.ndarray) -> np.ndarray:
@@ -90,9 +89,8 @@ def play(task: str, seed: int, abstraction: str, folder: Path) -> Found:
         )
         chosen, total = run.policy(0.9), run.summary.suite.states
         if chosen is None:
-            return Found(task, seed, abstraction, total, total, 1.0, False, 0)
-        rounds = sum(one.shrunk for one in run.summary.rounds)
-    return Found(task, seed, abstraction, chosen.kept, total, chosen.steps, chosen.met, rounds)
+            return Found(task, seed, abstraction, total, total, 1.0, False)
+    return Found(task, seed, abstraction, chosen.kept, total, chosen.steps, chosen.met)
 
 
 def all_found(tasks: list[str], seeds: list[int], folder: Path, keep: Path) -> Iterator[Found]:
@@ -113,7 +111,7 @@ def all_found(tasks: list[str], seeds: list[int], folder: Path, keep: Path) -> I
 
 def table(rows: list[Found]) -> str:
     """Return the rows of each task and its means, one abstraction beside the other."""
-    lines = ["| | seed | `tree`: kept of leaves, steps | `auto`: kept of states, steps |"]
+    lines = ["| | seed | `rules`: kept of leaves, steps | `auto`: kept of states, steps |"]
     lines.append("|---|---|---|---|")
     for task in dict.fromkeys(row.task for row in rows):
         mine = [row for row in rows if row.task == task]
@@ -144,7 +142,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="where the policies are")
     parser.add_argument("--tasks", nargs="+", default=list(TRIALS), choices=list(TRIALS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
-    parser.add_argument("--keep", type=Path, default=Path("tree_or_auto.jsonl"))
+    parser.add_argument("--keep", type=Path, default=Path("rules_or_auto.jsonl"))
     asked = parser.parse_args()
     print(table(list(all_found(asked.tasks, asked.seeds, asked.folder, asked.keep))))
 
