@@ -36,8 +36,11 @@ class SmallGround:
     """Steps in the sample of a minimised policy, at most."""
     played: int = field(default=0, init=False)
     """Steps so far."""
+    asked: int = field(default=0, init=False)
+    """Questions so far: each has episodes of its own, or the best of many would be luck."""
 
     def minimise(self, abstraction: Any, target: float, start: Array | None = None) -> Minimised:
+        self.asked += 1
         player = Player(with_links(self.recipe, [*self.recipe.links[:-1], abstraction]))
         try:
             return _Search(self, player, target, start).result()
@@ -63,8 +66,8 @@ class _Search:
         self.last = self._shrink(first) if met else first
 
     def _plan(self, number: int) -> Plan:
-        index = np.arange(self.ground.episodes)
-        return Plan(index, episode_keys(self.ground.seed, Phase.GROW, index, number))
+        index, part = np.arange(self.ground.episodes), 100 * self.ground.asked + number
+        return Plan(index, episode_keys(self.ground.seed, Phase.GROW, index, part))
 
     def _look(self, kept: Array | None, number: int) -> _Look:
         plan = self._plan(number)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,11 +24,13 @@ from rpd_basics.tree_nodes import (
 )
 from rpd_core.plugin.protocols import FitSample, Ground, Minimised
 
-SPARED = (0.5, 0.25)
-"""Share of what may be lost that is not spent on the first tree, and not on any later one.
+SPARED = (0.5, 0.75)
+"""Share of what may be lost that is not spent on the first tree; the next where that leads nowhere.
 
-What meets a target by luck can be made no smaller, and a run on these rules chooses again.
+What meets a target by luck can be made no smaller.
 """
+LEFT = 0.25
+"""Share of what may be lost that is never spent: a run that stands on the rules chooses again."""
 ROUNDS = 3
 """Times that rules are split and peeled, at most."""
 A_RULE = 0.08
@@ -45,10 +47,12 @@ PEELS = 32
 """Sides of rules that are peeled at a time, of all of them."""
 PEEL = 0.15
 """Share of a rule's steps that one peel takes from one side."""
+LOST = 0.02
+"""Share of the overrides that rules may lose when a split is undone."""
 ROOM = 0.3
 """Share of a peel's steps that a cut may cross to become a shorter number."""
 NEAR = (0.1, 0.03)
-"""Shares of the steps on either side that any cut may cross in the end for the same reason."""
+"""Shares of the steps on either side that any cut may cross in the end; the last, also at first."""
 
 
 class Peel(NamedTuple):
@@ -132,19 +136,29 @@ class Growth:
 
     def run(self, coarse: Tree) -> Tree:
         """Return the grown tree; the coarse one where all of it is needed, or none."""
-        best = self._minimised(coarse, SPARED[0])
-        if not best.found.met or not best.found.kept.any():
-            return coarse
-        fruitless = 0
-        for improve in (self._split, self._peel) * ROUNDS:
+        rows = Steps.of(self.ground.sample, self.questions).rows
+        first = _shorter(coarse, rows, NEAR[1])
+        for spared in SPARED:
+            start = self._minimised(first, spared)
+            if not start.found.met or not start.found.kept.any():
+                return coarse
+            best = self._improved(start)
+            if best is not start:
+                break
+        return self._rounded(best, rows).tree
+
+    def _improved(self, best: Grown) -> Grown:
+        """Split, peel and merge rules in turn as long as that helps."""
+        fruitless, ways = 0, (self._split, self._peel, self._merge)
+        for improve in ways * ROUNDS:
             tried = improve(best)
             fruitless = fruitless + 1 if tried is best else 0
             best = tried
-            if fruitless == 2:
+            if fruitless == len(ways) or not best.found.kept.any():
                 break
-        return self._rounded(best).tree
+        return best
 
-    def _minimised(self, tree: Tree, spared: float = SPARED[1]) -> Grown:
+    def _minimised(self, tree: Tree, spared: float = LEFT) -> Grown:
         """Find out which of its kept leaves a tree needs; join what need not be told apart."""
         kept = np.flatnonzero([leaf.kept for leaf in leaves_of(tree)]).astype(np.int16)
         wanted = self.target + spared * (1 - self.target)
@@ -158,13 +172,16 @@ class Growth:
 
     def _cost(self, grown: Grown) -> float:
         """Return what is to be small: overrides, steps and rules."""
+        found = grown.found
+        steps = float(found.steps[found.kept].sum())
+        return self._weighed(grown.tree, float(found.overrides.sum()), steps)
+
+    def _weighed(self, tree: Tree, overrides: float, steps: float) -> float:
         sample = self.ground.sample
         own = slice(None) if sample.mutant is None else ~sample.mutant
         whole = max(float(differing(sample)[own].mean()), 1e-9)
-        found = grown.found
-        rules = sum(leaf.kept for leaf in leaves_of(grown.tree))
-        steps = float(found.steps[found.kept].sum())
-        return float(found.overrides.sum()) / whole + A_STEP * steps + A_RULE * rules
+        rules = sum(leaf.kept for leaf in leaves_of(tree))
+        return overrides / whole + A_STEP * steps + A_RULE * rules
 
     def _better(self, best: Grown, tried: Grown) -> Grown:
         saved = self._cost(best) - self._cost(tried)
@@ -177,7 +194,7 @@ class Growth:
         held = [leaf.kept * one.differ.sum() for leaf, one in zip(leaves, here, strict=True)]
         first = set(np.argsort(held)[::-1][:SPLIT].tolist())
         parts = [
-            self._parts(one) if leaf.kept and number in first else leaf
+            self._parts(leaf, one) if leaf.kept and number in first else leaf
             for number, (leaf, one) in enumerate(zip(leaves, here, strict=True))
         ]
         tree = with_leaves(best.tree, iter(parts))
@@ -185,10 +202,11 @@ class Growth:
             return best
         return self._better(best, self._minimised(tree))
 
-    def _parts(self, steps: Steps) -> Tree:
+    def _parts(self, leaf: Leaf, steps: Steps) -> Tree:
         hidden = np.where(self.questions.open(), steps.rows, 0)
         kinds = Actions(steps.kinds[:, None], continuous=False)
-        return grow(hidden, kinds, PIECES)
+        parts = _shorter(grow(hidden, kinds, PIECES), steps.rows, NEAR[1])
+        return leaf if isinstance(parts, Leaf) else parts
 
     def _peel(self, best: Grown) -> Grown:
         """Give the sides of rules to the default that nobody misses."""
@@ -208,10 +226,22 @@ class Growth:
             gone = [some[: len(some) // 2] for some in gone]
         return best
 
-    def _rounded(self, best: Grown) -> Grown:
+    def _merge(self, best: Grown) -> Grown:
+        """Undo the split without which there are fewer rules that hold nearly the same steps."""
+        held, _ = _held(best.tree, best.steps)
+        tried: list[tuple[float, int, Tree]] = []
+        for tree in map(simplified, _without_a_split(best.tree)):
+            now, steps = _held(tree, best.steps)
+            if (now & held).sum() >= (1 - LOST) * held.sum():
+                cost = self._weighed(tree, float(now.mean()), float(steps.mean()))
+                tried.append((cost, len(tried), tree))
+        if not tried or min(tried)[0] > self._cost(best) - LEAST:
+            return best
+        return self._better(best, self._minimised(min(tried)[2]))
+
+    def _rounded(self, best: Grown, rows: Array) -> Grown:
         """Write cuts in fewer digits where nothing is lost by it."""
-        seen = Steps.of(self.ground.sample, self.questions).rows
-        rows = np.concatenate([best.steps.rows, seen])
+        rows = np.concatenate([best.steps.rows, rows])
         for near in NEAR:
             tried = self._minimised(_shorter(best.tree, rows, near))
             spent = self._cost(tried) - self._cost(best)
@@ -263,6 +293,22 @@ def _gone(found: Minimised, sides: Sequence[Sequence[Peel]]) -> list[list[Peel]]
         gone.append([] if None in went else [peel for peel in peels if peel in went])
         number += len(order)
     return gone
+
+
+def _held(tree: Tree, steps: Steps) -> tuple[Array, Array]:
+    """Return at which steps the policy would override the default, and at which it would decide."""
+    kept = np.array([leaf.kept for leaf in leaves_of(tree)])[Walk(nodes_of(tree))(steps.rows)]
+    return kept & steps.differ, kept
+
+
+def _without_a_split(tree: Tree) -> Iterator[Tree]:
+    """Yield a tree without one of its splits, in both ways to do so, for each of them."""
+    if isinstance(tree, Leaf):
+        return
+    yield tree.below
+    yield tree.other
+    yield from (replace(tree, below=below) for below in _without_a_split(tree.below))
+    yield from (replace(tree, other=other) for other in _without_a_split(tree.other))
 
 
 def _shorter(tree: Tree, rows: Array, near: float) -> Tree:

@@ -17,6 +17,9 @@ from rpd_core.errors import SpecError
 from rpd_core.plugin.protocols import Entry, Facts
 from rpd_core.plugin.wording import interval_words
 
+_DECIMALS = 9
+"""Decimals that are written without an exponent."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -83,7 +86,10 @@ class Column:
         return inside[0] if len(inside) == 1 else f"({' or '.join(inside)})"
 
     def _text(self, number: float) -> str:
-        return f"{short(number + 0.0)}{self.unit}" if math.isfinite(number) else ""
+        if not math.isfinite(number):
+            return ""
+        plain = f"{number + 0.0:.{_DECIMALS}f}".rstrip("0").rstrip(".")
+        return f"{plain if float(plain) == number else short(number)}{self.unit}"
 
 
 @dataclass(frozen=True)
