@@ -12,7 +12,7 @@ import numpy as np
 from rpd_basics.batches import Array
 from rpd_basics.decimals import short
 from rpd_basics.entry_names import is_text
-from rpd_basics.tree_nodes import LEAF, Nodes
+from rpd_basics.tree_nodes import Box
 from rpd_core.errors import SpecError
 from rpd_core.plugin.protocols import Entry, Facts
 from rpd_core.plugin.wording import interval_words
@@ -148,17 +148,7 @@ def _entries_of(facts: Facts, length: int) -> tuple[Entry, ...]:
     return tuple(Entry(f"x{place}") for place in range(length))
 
 
-def rules_in_words(nodes: Nodes, columns: Sequence[Column]) -> list[str]:
-    """Return for each leaf what holds there, in the order in which the tree asks."""
-    found = []
-    bounds: list[dict[int, tuple[float, float]]] = [{}] * len(nodes.entries)
-    for node, (entry, cut) in enumerate(zip(nodes.entries, nodes.cuts, strict=True)):
-        here = bounds[node]
-        if entry == LEAF:
-            words = [columns[one].tell(low, high) for one, (low, high) in here.items()]
-            found.append(" and ".join(words) or "anything")
-            continue
-        low, high = here.get(entry, (-math.inf, math.inf))
-        bounds[node + 1] = {**here, entry: (low, min(high, cut))}
-        bounds[nodes.others[node]] = {**here, entry: (max(low, cut), high)}
-    return found
+def rule_in_words(box: Box, columns: Sequence[Column]) -> str:
+    """Return what holds in a box, in the order in which the tree asks."""
+    words = [columns[one].tell(low, high) for one, (low, high) in box.items()]
+    return " and ".join(words) or "anything"

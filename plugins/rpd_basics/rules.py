@@ -11,11 +11,11 @@ import numpy as np
 
 from rpd_basics.batches import Array, Batch, as_vectors, check_finite, rows_of, width
 from rpd_basics.rule_growth import Growth
-from rpd_basics.rule_words import Column, Questions, rules_in_words
+from rpd_basics.rule_words import Column, Questions, rule_in_words
 from rpd_basics.tree_growth import Actions, grow
-from rpd_basics.tree_nodes import MOST_LEAVES, Nodes, Tree, Walk, nodes_of, tree_of
+from rpd_basics.tree_nodes import MOST_LEAVES, Box, Nodes, Tree, Walk, nodes_of, tree_of
 from rpd_core.errors import FitError, SpecError
-from rpd_core.plugin.protocols import FitSample, Ground, learned
+from rpd_core.plugin.protocols import Bound, FitSample, Ground, learned
 
 _ROWS = 100_000
 """Steps that a tree is grown on at most."""
@@ -106,8 +106,8 @@ class Rules:
         return Walk(self._nodes)
 
     @cached_property
-    def _rules(self) -> list[str]:
-        return rules_in_words(self._nodes, self._questions.columns)
+    def _boxes(self) -> list[Box]:
+        return self._nodes.boxes()
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
         vectors = as_vectors(values, "rules")
@@ -119,7 +119,17 @@ class Rules:
 
     def show(self, value: Array) -> str:
         """Return the rule in words."""
-        return self._rules[int(value[0])]
+        return rule_in_words(self._boxes[int(value[0])], self._questions.columns)
+
+    def bounds(self, value: Array) -> tuple[Bound, ...]:
+        """Return the rule in numbers."""
+        asked, length = self._questions, self._questions.length
+        found = []
+        for place, (low, high) in self._boxes[int(value[0])].items():
+            column = asked.columns[place]
+            entries = (place,) if place < length else asked.angles[place - length]
+            found.append(Bound(column.name, entries, low, high, column.factor))
+        return tuple(found)
 
 
 def _thinned(sample: FitSample) -> FitSample:

@@ -19,6 +19,9 @@ DEEPEST = 64
 LEAF = -1
 """Stands in `entries` where there is no question."""
 
+Box = dict[int, tuple[float, float]]
+"""What holds in a leaf, by entry: at least the first number, and below the second."""
+
 
 @dataclass(frozen=True)
 class Nodes:
@@ -44,6 +47,20 @@ class Nodes:
         """Return the number of the leaf that each node is, from 0; -1 where it is none."""
         ends = np.array(self.entries) == LEAF
         return np.where(ends, np.cumsum(ends) - 1, -1).astype(np.int16)
+
+    def boxes(self) -> list[Box]:
+        """Return for each leaf what holds there, entries in the order in which the tree asks."""
+        found: list[Box] = []
+        boxes: list[Box] = [{}] * len(self.entries)
+        for node, (entry, cut) in enumerate(zip(self.entries, self.cuts, strict=True)):
+            here = boxes[node]
+            if entry == LEAF:
+                found.append(here)
+                continue
+            low, high = here.get(entry, (-math.inf, math.inf))
+            boxes[node + 1] = {**here, entry: (low, min(high, cut))}
+            boxes[self.others[node]] = {**here, entry: (max(low, cut), high)}
+        return found
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rpd_basics.rule_words import Column, rules_in_words
+from rpd_basics.rule_words import Column, rule_in_words
 from rpd_basics.rules import Rules
 from rpd_basics.tree_nodes import Nodes, Walk, nodes_of, tree_of
 from rpd_core.config.identity import stored_fields
 from rpd_core.errors import ComponentError, FitError, RpdError, SpecError
 from rpd_core.play.prepare import restore_fitted
 from rpd_core.plugin.chain import Chain
-from rpd_core.plugin.protocols import Entry, Facts, FitSample
+from rpd_core.plugin.protocols import Bound, Entry, Facts, FitSample
 from rpd_core.plugin.registry import installed
 
 EPISODES, STEPS = 40, 30
@@ -253,7 +253,7 @@ def test_whatever_passes_for_a_tree_can_be_walked(rows: list[tuple[int, float, i
     except SpecError:
         return
     leaves = Walk(nodes)(np.random.default_rng(0).normal(size=(20, 2)))
-    words = rules_in_words(nodes, (Column("a"), Column("b", whole=True)))
+    words = [rule_in_words(box, (Column("a"), Column("b", whole=True))) for box in nodes.boxes()]
     assert len(words) == nodes.entries.count(-1) > leaves.max() >= 0
     again = nodes_of(tree_of(nodes))
     assert again.entries == nodes.entries
@@ -316,6 +316,8 @@ def test_rules_ask_in_units_and_about_angles_not_their_sines() -> None:
     found = Rules().fit(sample(rows, inside, facts=facts))
     assert shown(found) == ["turn < -29°", "-29° <= turn < 46°", "turn >= 46°"]
     assert found(rows, {})[:, 0].tolist() == np.where(angle < -0.51, 0, 2 - inside).tolist()
+    (bound,) = found.bounds(np.array([1]))
+    assert bound == Bound("turn", (0, 1), -29.0, 46.0, 180 / math.pi)
     tilt = Entry("angle", "°", factor=100.0)
     scaled = fitted(facts=replace(FACTS, entries=(tilt,)))
     assert shown(scaled)[0] == "angle < 25°"
