@@ -5,6 +5,9 @@ drifts (action 0). Some drifts lead back, so that mutated states form loops out 
 step cap leads; which states are visited depends on the coins of earlier ones. An episode is fixed
 by its start and the coins, so `enumerate_corridor` plays every assignment of coins and gives the
 exact table.
+
+`Road` is a line on which the policy does more than it must: it brakes from 2 to 8, and only who
+does not brake from 4 to 6 leaves the road.
 """
 
 from __future__ import annotations
@@ -220,3 +223,73 @@ def enumerate_corridor(rate: float = MUTATION_RATE, bound: float = 2.5) -> Exact
         weigh(~mutated, failed),
         weigh(~mutated, ~failed),
     )
+
+
+@dataclass(frozen=True)
+class Road:
+    """From 0 to 10 in steps of 0.25, from a start that the seed draws; 1 for arriving.
+
+    The second entry of an observation is noise of the seed and the step.
+    """
+
+    def task(self) -> Task:
+        return Task(
+            ("rules",), "constant:0", "return>=1", 0.3, 400, 20, 60, reference=0.0, lanes=64
+        )
+
+    def open(self, opening: Opening) -> Lanes:
+        return RoadLanes(opening.lanes)
+
+
+class RoadLanes:
+    """All lanes as one array of places."""
+
+    def __init__(self, lanes: int) -> None:
+        self.rows = np.zeros((lanes, 2))
+        self.facts = Facts(
+            observation_space=spaces.Box(0, 11, (2,), np.float64),
+            action_space=spaces.Discrete(2),
+            lanes=lanes,
+            action_names=("roll", "brake"),
+            entry_names=("place", "noise"),
+            description="Road",
+        )
+
+    def reset(self, lanes: Array, seeds: Array) -> None:
+        self.rows[lanes, 0] = 0.25 * ((seeds % 1000) / 1000)
+        self.rows[lanes, 1] = (seeds // 1000 % 1000) / 1000
+
+    def observe(self) -> Array:
+        return self.rows.copy()
+
+    def view(self, name: str) -> Array:
+        raise AssertionError(f"there is no view {name!r}")
+
+    def step(self, actions: Array, active: NDArray[np.bool_]) -> StepResult:
+        place = self.rows[:, 0]
+        fallen = (place >= 4) & (place < 6) & (actions == 0)
+        self.rows[active] += (0.25, 0)
+        self.rows[active, 1] = (self.rows[active, 1] * 7.3) % 1
+        arrived = self.rows[:, 0] >= 10
+        return StepResult((arrived & ~fallen) * 1.0, fallen | arrived, np.zeros_like(arrived))
+
+    def info(self, lane: int) -> Mapping[str, Any]:
+        return {}
+
+    def render(self, lane: int) -> Array:
+        return np.zeros((2, 2, 3), dtype=np.uint8)
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class Brakes:
+    """The policy of the road."""
+
+    def load(self, facts: Facts) -> Policy:
+        def decide(seen: PolicyInput) -> Choice:
+            place = np.asarray(seen.observations)[:, 0]
+            return Choice(((place >= 2) & (place < 8)).astype(np.int64))
+
+        return decide

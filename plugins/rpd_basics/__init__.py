@@ -19,7 +19,7 @@ def rpd_abstractions() -> list[Component]:
         Safe("bins", "rpd_basics.bins:Bins", "Bins learned from the policy's episodes"),
         Safe("clusters", "rpd_basics.clusters:Clusters", "Nearest of some learned centres"),
         Safe("auto", "rpd_basics.auto:Auto", "A resolution chosen for this policy"),
-        Safe("tree", "rpd_basics.tree:Tree", "Rules that tell what the policy does"),
+        Safe("rules", "rpd_basics.rules:Rules", "Rules for when the policy has to decide"),
         Safe("preference", "rpd_basics.preference:Preference", "How much it prefers its action"),
         Safe("view", "rpd_basics.abstractions:View", "An extra view: view:screen"),
         Safe("grey", "rpd_basics.images:Grey", "Pictures without their colours"),

@@ -15,18 +15,19 @@ _LONGEST = 100
 def names_in(sample: FitSample, length: int) -> tuple[str, ...]:
     """Return what the entries are called, unless that would not tell them apart."""
     names = tuple(sample.facts.entry_names)
-    good = len(set(names)) == length == len(names) and all(map(_is_name, names))
+    good = len(set(names)) == length == len(names) and all(map(is_text, names))
     return names if good else ()
 
 
 def check_names(who: str, names: Any, count: int) -> None:
     """Refuse names that this program never wrote; runs are also read that strangers made."""
     good = type(names) is tuple and len(names) in (0, count)
-    if not good or not all(map(_is_name, names)):
+    if not good or not all(map(is_text, names)):
         raise SpecError(f"{who}: its {count} entries cannot be called {names!r:.80}")
 
 
-def _is_name(name: object) -> bool:
+def is_text(name: object) -> bool:
+    """Return whether something can be shown as a name."""
     return isinstance(name, str) and name.isprintable() and 0 < len(name) <= _LONGEST
 
 

@@ -1,17 +1,16 @@
-"""Decision trees as rows of numbers: checked, walked with NumPy alone, and put into words."""
+"""Decision trees as rows of numbers: checked, and walked with NumPy alone."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from rpd_basics.batches import Array
 from rpd_core.errors import SpecError
-from rpd_core.plugin.wording import cut_texts, interval_words
 
 MOST_LEAVES = 10_000
 """Leaves that a tree may have; also what 16-bit numbers of leaves have room for."""
@@ -19,6 +18,9 @@ DEEPEST = 64
 """Questions on the way to a leaf, at most; every step of an episode asks as many."""
 LEAF = -1
 """Stands in `entries` where there is no question."""
+
+Box = dict[int, tuple[float, float]]
+"""What holds in a leaf, by entry: at least the first number, and below the second."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +41,115 @@ class Nodes:
         """Refuse what is not a tree over vectors of some width, whoever wrote it."""
         fault = _fault(self, width)
         if fault:
-            raise SpecError(f"tree: what was learned is not a tree: {fault}")
+            raise SpecError(f"rules: what was learned is not a tree: {fault}")
 
     def leaves(self) -> Array:
         """Return the number of the leaf that each node is, from 0; -1 where it is none."""
         ends = np.array(self.entries) == LEAF
         return np.where(ends, np.cumsum(ends) - 1, -1).astype(np.int16)
+
+    def boxes(self) -> list[Box]:
+        """Return for each leaf what holds there, entries in the order in which the tree asks."""
+        found: list[Box] = []
+        boxes: list[Box] = [{}] * len(self.entries)
+        for node, (entry, cut) in enumerate(zip(self.entries, self.cuts, strict=True)):
+            here = boxes[node]
+            if entry == LEAF:
+                found.append(here)
+                continue
+            low, high = here.get(entry, (-math.inf, math.inf))
+            boxes[node + 1] = {**here, entry: (low, min(high, cut))}
+            boxes[self.others[node]] = {**here, entry: (max(low, cut), high)}
+        return found
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """Where a branch ends: a state."""
+
+    kept: bool = True
+    """Whether the policy decides there."""
+    action: tuple[Any, ...] = ()
+    """What it mostly does there, as far as that tells leaves apart."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """A question, and what follows each answer."""
+
+    entry: int
+    cut: float
+    below: Tree
+    other: Tree
+
+
+Tree = Leaf | Split
+"""A tree while it is grown; leaves are numbered from 0 in depth-first order, as in `Nodes`."""
+
+
+def nodes_of(tree: Tree) -> Nodes:
+    """Return a grown tree as it is stored."""
+    if isinstance(tree, Leaf):
+        return Nodes((LEAF,), (0.0,), (0,))
+    below, other = nodes_of(tree.below), nodes_of(tree.other)
+    first = 1 + len(below.entries)
+
+    def moved(nodes: Nodes, by: int) -> tuple[int, ...]:
+        pairs = zip(nodes.entries, nodes.others, strict=True)
+        return tuple(to + by if entry != LEAF else 0 for entry, to in pairs)
+
+    return Nodes(
+        (tree.entry, *below.entries, *other.entries),
+        (tree.cut, *below.cuts, *other.cuts),
+        (first, *moved(below, 1), *moved(other, first)),
+    )
+
+
+def tree_of(nodes: Nodes, node: int = 0) -> Tree:
+    """Return a stored tree as it is grown."""
+    if nodes.entries[node] == LEAF:
+        return Leaf()
+    below, other = tree_of(nodes, node + 1), tree_of(nodes, nodes.others[node])
+    return Split(nodes.entries[node], nodes.cuts[node], below, other)
+
+
+def leaves_of(tree: Tree) -> list[Leaf]:
+    """Return the leaves by their numbers."""
+    if isinstance(tree, Leaf):
+        return [tree]
+    return leaves_of(tree.below) + leaves_of(tree.other)
+
+
+def with_leaves(tree: Tree, leaves: Iterator[Tree]) -> Tree:
+    """Return a tree with something in place of each leaf, in their order."""
+    if isinstance(tree, Leaf):
+        return next(leaves)
+    below = with_leaves(tree.below, leaves)
+    return replace(tree, below=below, other=with_leaves(tree.other, leaves))
+
+
+def simplified(tree: Tree) -> Tree:
+    """Return a tree without splits that tell nothing apart."""
+    if isinstance(tree, Leaf):
+        return tree
+    below, other = simplified(tree.below), simplified(tree.other)
+    if _part(other, tree.entry, tree.cut, lower=True) == below:
+        return other
+    if _part(below, tree.entry, tree.cut, lower=False) == other:
+        return below
+    return replace(tree, below=below, other=other)
+
+
+def _part(tree: Tree, entry: int, cut: float, lower: bool) -> Tree:
+    """Return what is left of a tree below a cut, or from it on."""
+    if isinstance(tree, Leaf):
+        return tree
+    if tree.entry == entry and lower and tree.cut >= cut:
+        return _part(tree.below, entry, cut, lower)
+    if tree.entry == entry and not lower and tree.cut <= cut:
+        return _part(tree.other, entry, cut, lower)
+    below, other = (_part(one, entry, cut, lower) for one in (tree.below, tree.other))
+    return below if below == other else replace(tree, below=below, other=other)
 
 
 class Walk:
@@ -68,31 +173,6 @@ class Walk:
             below = rows[each, self.entries[node]].astype(np.float64) < self.cuts[node]
             node = np.where(below, self.below[node], self.others[node])
         return np.asarray(self.leaves[node])
-
-
-def rules(nodes: Nodes, names: Mapping[int, str]) -> list[str]:
-    """Return for each leaf what holds there, in the order in which the tree asks."""
-    texts = {entry: _texts_of_cuts(nodes, entry) for entry in names}
-    found = []
-    bounds: list[dict[int, tuple[float, float]]] = [{}] * len(nodes.entries)
-    for node, (entry, cut) in enumerate(zip(nodes.entries, nodes.cuts, strict=True)):
-        here = bounds[node]
-        if entry == LEAF:
-            limits = ((one, texts[one][low], texts[one][high]) for one, (low, high) in here.items())
-            words = (interval_words(names[one], low, high) for one, low, high in limits)
-            found.append(" and ".join(words) or "anything")
-            continue
-        low, high = here.get(entry, (-math.inf, math.inf))
-        bounds[node + 1] = {**here, entry: (low, min(high, cut))}
-        bounds[nodes.others[node]] = {**here, entry: (max(low, cut), high)}
-    return found
-
-
-def _texts_of_cuts(nodes: Nodes, entry: int) -> dict[float, str]:
-    """Return how each cut of an entry is written, so that all of the tree's differ."""
-    pairs = zip(nodes.entries, nodes.cuts, strict=True)
-    cuts = sorted({cut for one, cut in pairs if one == entry})
-    return {-math.inf: "", math.inf: "", **dict(zip(cuts, cut_texts(cuts), strict=True))}
 
 
 def _depths(nodes: Nodes) -> list[int]:

@@ -68,6 +68,7 @@ class CartPoleLanes:
             lanes=lanes,
             action_names=CART_POLE.actions,
             entry_names=CART_POLE.entries,
+            entries=CART_POLE.shown,
             description="CartPole",
         )
         self._drawn: gymnasium.Env[Any, Any] | None = None

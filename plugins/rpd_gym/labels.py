@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
 from gymnasium import spaces
+
+from rpd_core.plugin.protocols import Entry
+
+_DEGREES = 180 / math.pi
 
 
 @dataclass(frozen=True)
@@ -17,6 +22,8 @@ class _Labels:
     """The entries of an observation vector."""
     actions: tuple[str, ...] = ()
     """The discrete actions."""
+    shown: tuple[Entry, ...] = ()
+    """How some of the entries are shown; angles whose cosine and sine are among them."""
 
 
 _LEG = ("hip {} angle", "hip {} speed", "knee {} angle", "knee {} speed", "leg {} contact")
@@ -25,6 +32,11 @@ _LANDER = (
     "x", "y", "horizontal velocity", "vertical velocity", "angle", "angular velocity",
     "left leg contact", "right leg contact",
 )  # fmt: skip
+_LEGS = tuple(
+    Entry(f"{side} leg contact", words=(f"{side} leg in the air", f"{side} leg on the ground"))
+    for side in ("left", "right")
+)
+_TILT = Entry("angle", "°", _DEGREES)
 _WALKER = (
     "hull angle", "hull angular velocity", "horizontal velocity", "vertical velocity",
     *(name.format(leg) for leg in (1, 2) for name in _LEG),
@@ -32,8 +44,12 @@ _WALKER = (
 )  # fmt: skip
 
 CART_POLE = _Labels(
-    ("cart position", "cart velocity", "pole angle", "pole angular velocity"), ("left", "right")
-)
+    ("cart position", "cart velocity", "pole angle", "pole angular velocity"), ("left", "right"),
+    (
+        Entry("cart position", " m"), Entry("cart velocity", " m/s"),
+        Entry("pole angle", "°", _DEGREES), Entry("pole angular velocity", " rad/s"),
+    ),
+)  # fmt: skip
 LABELS = {
     "CartPole": CART_POLE,
     "Acrobot": _Labels(
@@ -42,12 +58,26 @@ LABELS = {
             "angular velocity 1", "angular velocity 2",
         ),
         ("negative torque", "no torque", "positive torque"),
+        (
+            Entry("angle 1", "°", _DEGREES, angle_of=("cos angle 1", "sin angle 1")),
+            Entry("angle 2", "°", _DEGREES, angle_of=("cos angle 2", "sin angle 2")),
+            Entry("angular velocity 1", " rad/s"), Entry("angular velocity 2", " rad/s"),
+        ),
     ),
     "MountainCar": _Labels(_CAR, ("push left", "no push", "push right")),
     "MountainCarContinuous": _Labels(_CAR),
-    "Pendulum": _Labels(("cos angle", "sin angle", "angular velocity")),
-    "LunarLander": _Labels(_LANDER, ("no engine", "left engine", "main engine", "right engine")),
-    "LunarLanderContinuous": _Labels(_LANDER),
+    "Pendulum": _Labels(
+        ("cos angle", "sin angle", "angular velocity"),
+        (),
+        (
+            Entry("angle", "°", _DEGREES, angle_of=("cos angle", "sin angle")),
+            Entry("angular velocity", " rad/s"),
+        ),
+    ),
+    "LunarLander": _Labels(
+        _LANDER, ("no engine", "left engine", "main engine", "right engine"), (_TILT, *_LEGS)
+    ),
+    "LunarLanderContinuous": _Labels(_LANDER, (), (_TILT, *_LEGS)),
     "BipedalWalker": _Labels(_WALKER),
     "BipedalWalkerHardcore": _Labels(_WALKER),
     "CarRacing": _Labels((), ("nothing", "steer right", "steer left", "gas", "brake")),
@@ -75,7 +105,8 @@ def labels_of(env: gymnasium.Env[Any, Any]) -> _Labels:
     fits_entries = isinstance(seen, spaces.Box) and seen.shape == (count,)
     fits_entries |= isinstance(seen, spaces.Tuple) and len(seen.spaces) == count
     fits_actions = isinstance(acted, spaces.Discrete) and acted.n == len(known.actions)
-    return _Labels(known.entries if fits_entries else (), known.actions if fits_actions else ())
+    entries, shown = (known.entries, known.shown) if fits_entries else ((), ())
+    return _Labels(entries, known.actions if fits_actions else (), shown)
 
 
 def _declared(env: gymnasium.Env[Any, Any]) -> _Labels:

@@ -51,6 +51,7 @@ class GymLanes:
             lanes=lanes,
             action_names=labels.actions,
             entry_names=labels.entries,
+            entries=labels.shown,
             description=description,
         )
         self._to_action = _action_converter(first.action_space)

@@ -25,6 +25,7 @@ from rpd_core.plugin.protocols import (
     Abstraction,
     Bound,
     FitSample,
+    Minimised,
 )
 from rpd_core.plugin.protocols.optional import TellsBounds
 from rpd_kit.faults import (
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 FIT_EPISODES, FIT_STEPS = 6, 3
 """Size of the sample that abstractions are fitted on."""
+MOST_QUESTIONS = 1000
+"""How often an abstraction may have states tried out."""
 
 
 def check_abstraction(abstraction: Abstraction, scenes: Sequence[Scene]) -> Iterator[str]:
@@ -54,7 +57,15 @@ def _check_in(abstraction: Abstraction, scene: Scene) -> Iterator[str]:
     if hasattr(abstraction, "fit"):
         sample = _fit_sample(scene, needs)
         fitted = _fitted(abstraction, sample)
-        yield from _check_fitted(abstraction, fitted, sample)
+        yield from _check_learned(fitted, "fit()")
+        if fitted != _fitted(abstraction, sample):
+            yield "its fit() learned something else from the same sample"
+    if hasattr(abstraction, "grow"):
+        grown = _grown(fitted, scene, needs)
+        yield from _check_learned(grown, "grow()")
+        if grown != _grown(fitted, scene, needs):
+            yield "its grow() learned something else from the same answers"
+        fitted = grown
     with attempt("its open()"):
         at_work = opened(fitted, scene.facts)
     values = _Values(at_work)
@@ -89,32 +100,78 @@ def _fit_sample(scene: Scene, needs: tuple[str, ...]) -> FitSample:
         planned_episodes=1000,
         mutation_rate=0.2,
         gap_unit="log odds" if POLICY_GAP in needs else "",
+        defaults=random_actions(scene.facts.action_space, draws.split(1)),
     )
 
 
 def _fitted(abstraction: Any, sample: FitSample) -> Any:
     with attempt("its fit()"):
         fitted = abstraction.fit(sample)
-    if type(fitted) is not type(abstraction):
+    return _of_its_class(abstraction, fitted, "fit()")
+
+
+def _grown(abstraction: Any, scene: Scene, needs: tuple[str, ...]) -> Any:
+    with attempt("its grow()"):
+        grown = abstraction.grow(_Ground(type(abstraction), _fit_sample(scene, needs)))
+    return _of_its_class(abstraction, grown, "grow()")
+
+
+def _of_its_class(abstraction: Any, learned: Any, by: str) -> Any:
+    if type(learned) is not type(abstraction):
         kind = type(abstraction).__name__
-        raise Faulty(f"its fit() gave a {type(fitted).__name__} where a {kind} is needed")
-    return fitted
+        raise Faulty(f"its {by} gave a {type(learned).__name__} where a {kind} is needed")
+    return learned
 
 
-def _check_fitted(abstraction: Any, fitted: Any, sample: FitSample) -> Iterator[str]:
-    """Check that what was learned is kept with a run as it is, and learned again the same."""
+@dataclass
+class _Ground:
+    """A ground on which nothing is played: of the states to start from, every second is needed."""
+
+    kind: Any
+    sample: FitSample
+    asked: int = 0
+
+    def minimise(self, abstraction: Any, target: float, start: Array | None = None) -> Minimised:
+        """Check the question, and make up an answer."""
+        self.asked += 1
+        if self.asked > MOST_QUESTIONS:
+            raise Faulty(f"its grow() does not end: it asked {MOST_QUESTIONS} times")
+        if type(abstraction) is not self.kind or not 0 < target < 1:
+            raise Faulty(
+                f"its grow() asked about {a_kind(abstraction)} and {target!r:.40} where a "
+                f"{self.kind.__name__} and a share are needed"
+            )
+        at_work: Any = opened(abstraction, self.sample.facts)
+        states = canonical(at_work(self.sample.values, self.sample.views))
+        values, steps = np.unique(states, axis=0, return_counts=True)
+        begun = values if start is None else np.asarray(start)
+        if begun.dtype != values.dtype or begun.shape[1:] != values.shape[1:]:
+            raise Faulty(
+                f"its grow() started from {begun.dtype} of shape {begun.shape[1:]} where its "
+                f"states are {values.dtype} of shape {values.shape[1:]}"
+            )
+        known = {row.tobytes() for row in begun}
+        kept = np.array([row.tobytes() in known for row in values], dtype=bool)
+        kept &= np.cumsum(kept) % 2 == 1
+        share = steps / steps.sum()
+        loss = np.where(kept, 1.0, np.nan)
+        return Minimised(
+            values, kept, loss, 0.1 * loss, share, 0.5 * kept * share, 1.0, True, self.sample
+        )
+
+
+def _check_learned(learned: Any, by: str) -> Iterator[str]:
+    """Check that what was learned is kept with a run as it is."""
     try:
-        stored = json.loads(json.dumps(stored_fields(fitted)))
-        same = restore_fitted(Chain((fitted,)), [stored]).links[0] == fitted
+        stored = json.loads(json.dumps(stored_fields(learned)))
+        same = restore_fitted(Chain((learned,)), [stored]).links[0] == learned
     except Exception as error:
         raise Faulty(
-            f"its fields cannot be stored as JSON after fit(): {one_line(error)}"
+            f"its fields cannot be stored as JSON after {by}: {one_line(error)}"
         ) from error
     if not same:
         yield "its fields are not the same after they were stored as JSON"
-    if fitted != _fitted(abstraction, sample):
-        yield "its fit() learned something else from the same sample"
-    yield from check_pickling(fitted, "fit()")
+    yield from check_pickling(learned, by)
 
 
 # ---------------------------------------------------------------------- values

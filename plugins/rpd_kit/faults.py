@@ -34,6 +34,8 @@ def attempt(what: str) -> Iterator[None]:
     """Distinguish a refusal from a failure in something that a component does."""
     try:
         yield
+    except Faulty:
+        raise
     except FitError as error:
         raise Refused(one_line(error)) from error
     except Exception as error:  # a stranger's component may raise anything

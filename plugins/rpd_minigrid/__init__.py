@@ -29,7 +29,12 @@ def rpd_abstractions() -> list[Component]:
             "minigrid",
             "rpd_minigrid.abstraction:MiniGridView",
             "What the agent sees and its direction, unchanged",
-        )
+        ),
+        Safe(
+            "situation",
+            "rpd_minigrid.situation:Situation",
+            "What is ahead, and where goal and things are, in words",
+        ),
     ]
 
 

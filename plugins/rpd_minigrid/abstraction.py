@@ -28,14 +28,7 @@ class MiniGridView:
     """What the agent sees and its direction, unchanged: image and direction as one row of bytes."""
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
-        if not isinstance(values, dict) or not {"image", "direction"} <= set(values):
-            found = (
-                {name: part.shape[1:] for name, part in values.items()}
-                if isinstance(values, dict)
-                else f"shape {values.shape[1:]}"
-            )
-            raise FitError(f"minigrid needs a dict of image and direction, got {found}")
-        image, direction = values["image"], values["direction"]
+        image, direction = seen_by(values)
         rows = np.empty((len(image), image[0].size + 1), dtype=np.uint8)
         rows[:, :-1] = image.reshape(len(image), -1)
         rows[:, -1] = direction
@@ -53,6 +46,18 @@ class MiniGridView:
         parts = [f"facing {DIRECTIONS[direction]}", _straight_ahead(image)]
         parts += [] if carried == "empty" else [f"carrying a {carried}"]
         return f"{'; '.join(parts + _landmarks(image))}  [{_text_map(image, direction)}]"
+
+
+def seen_by(values: Batch) -> tuple[Array, Array]:
+    """Return views and directions of agents, or refuse what holds none."""
+    if not isinstance(values, dict) or not {"image", "direction"} <= set(values):
+        found = (
+            {name: part.shape[1:] for name, part in values.items()}
+            if isinstance(values, dict)
+            else f"shape {values.shape[1:]}"
+        )
+        raise FitError(f"minigrid needs a dict of image and direction, got {found}")
+    return values["image"], values["direction"]
 
 
 def _view_of(value: Array) -> Array:

@@ -44,6 +44,7 @@ class MiniGrid:
         newer = newer_id(name)
         return Task(
             abstraction=("minigrid",),
+            vectors=("situation",),
             default_action="repeat",
             condition="return>=0.8",
             mutation_rate=0.2,

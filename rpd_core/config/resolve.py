@@ -91,7 +91,7 @@ def resolve(request: Request, registry: Registry, trust: bool = False) -> Setup:
         )
     policy = permitted(choose(registry, "policy", wanted), trust)
     default_action = permitted(choose(registry, "default-action", values["default_action"]), trust)
-    links = [choose(registry, "abstraction", one) for one in as_tuple(values["abstraction"])]
+    links = _links(registry, as_tuple(values["abstraction"]), task)
     condition = choose(registry, "condition", values["condition"])
     list_by = choose(registry, "measure", values["list_by"])
     measures = _measures(registry, (*as_tuple(values["measures"]), list_by))
@@ -118,6 +118,14 @@ def resolve(request: Request, registry: Registry, trust: bool = False) -> Setup:
         {name: measure.recipe for name, measure in measures.items()},
     )
     return dataclasses.replace(setup, config=_identified(setup, registry))
+
+
+def _links(registry: Registry, wanted: tuple[object, ...], task: Task) -> list[Selection]:
+    """Return the abstractions, behind those that make vectors where the first needs them."""
+    links = [choose(registry, "abstraction", one) for one in wanted]
+    if links and getattr(links[0].recipe, "wants_vectors", False):
+        return [*(choose(registry, "abstraction", one) for one in task.vectors), *links]
+    return links
 
 
 def with_rate(setup: Setup, mutation_rate: float) -> Setup:

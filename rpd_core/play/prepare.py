@@ -75,8 +75,7 @@ def _after(links: Sequence[Abstraction], sample: FitSample) -> FitSample:
 def _named(sample: FitSample, entries: Sequence[Entry]) -> FitSample:
     """Return a sample whose entries are called as abstractions call them, if they are numbers."""
     shown = () if any(entry.edges for entry in entries) else tuple(entries)
-    plain = all(entry.factor == 1 for entry in shown)
-    names = tuple(entry.name for entry in shown) if plain else ()
+    names = tuple(entry.name for entry in shown)
     facts = dataclasses.replace(sample.facts, entry_names=names, entries=shown)
     return dataclasses.replace(sample, facts=facts)
 

@@ -91,6 +91,63 @@ class FittedMixes(Learns):
 
 
 @dataclass(frozen=True)
+class Grows(Learns):
+    """Without fault: learns by playing, from half of its states on."""
+
+    def fit(self, sample):
+        return replace(self, middles=(0.0,))
+
+    def __call__(self, values, views):
+        return (flat(values)[:, :1] > self.middles[0]).astype(np.int8)
+
+    def show(self, value):
+        return f"above: {value[0]}"
+
+    def grow(self, ground):
+        found = ground.minimise(self, 0.9, np.array([[1]], dtype=np.int8))
+        return replace(self, middles=(float(found.steps.max()),))
+
+
+class GrowRaises(Grows):
+    def grow(self, ground):
+        raise KeyError("barren")
+
+
+class GrowsIntoText(Grows):
+    def grow(self, ground):
+        return "tree"
+
+
+class GrowsArrays(Grows):
+    def grow(self, ground):
+        return replace(self, middles=ground.minimise(self, 0.9).steps)
+
+
+class GrowsAtRandom(Grows):
+    turn: ClassVar[list[int]] = []
+
+    def grow(self, ground):
+        self.turn.append(1)
+        return replace(self, middles=(float(len(self.turn)),))
+
+
+class GrowsForever(Grows):
+    def grow(self, ground):
+        while ground.minimise(self, 0.9).met:
+            pass
+
+
+class AsksAboutOthers(Grows):
+    def grow(self, ground):
+        return ground.minimise(Learns(), 0.9)
+
+
+class StartsElsewhere(Grows):
+    def grow(self, ground):
+        return ground.minimise(self, 0.9, np.zeros((1, 3)))
+
+
+@dataclass(frozen=True)
 class NeedsRam:
     """Without fault: memory as it is."""
 
@@ -263,6 +320,13 @@ ABSTRACTIONS = [
     (FitForgets(), "the call raised ValueError: not fitted"),
     (FitAtRandom(), "learned something else from the same sample"),
     (FittedMixes(), "lets one row of the batch depend on the others"),
+    (GrowRaises(), "its grow() raised KeyError: 'barren'"),
+    (GrowsIntoText(), "its grow() gave a str where a GrowsIntoText is needed"),
+    (GrowsArrays(), "cannot be stored as JSON after grow()"),
+    (GrowsAtRandom(), "its grow() learned something else from the same answers"),
+    (GrowsForever(), "its grow() does not end"),
+    (AsksAboutOthers(), "its grow() asked about a Learns and 0.9 where a AsksAboutOthers"),
+    (StartsElsewhere(), "its grow() started from float64 of shape (3,) where its states are int8"),
     (GivesText(), "gave a str where an array is needed"),
     (GivesTexts(), "gave values of type <U7"),
     (GivesOneRow(), "gave 1 values for 4 observations"),

@@ -32,6 +32,7 @@ RECORDS = (
     rpd_core.Bound,
     rpd_core.Entry,
     rpd_core.FitSample,
+    rpd_core.Minimised,
     rpd_core.Moment,
     rpd_core.Spectrum,
     rpd_core.Returns,
@@ -126,7 +127,9 @@ def test_every_optional_member_has_a_row(protocol):
     assert [name for name in members(protocol) if name not in documented] == []
 
 
-@pytest.mark.parametrize("name", ["needs", "runs_code", "trust", "learns_from_mutants", "fallback"])
+@pytest.mark.parametrize(
+    "name", ["needs", "runs_code", "trust", "learns_from_mutants", "wants_vectors", "fallback"]
+)
 def test_every_optional_attribute_has_a_row(name):
     assert name in rows(section("## Optional members"))
 

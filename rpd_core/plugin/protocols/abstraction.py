@@ -54,8 +54,8 @@ class Entry:
     An edge belongs to the bin above it.
     """
     words: tuple[str, ...] = ()
-    """Where the value is 0 or 1: what each is called, for example `left leg in the air` and
-    `left leg on the ground`."""
+    """Where the value is 0, 1 and so on: what is said of each, for example `left leg in the air`
+    and `left leg on the ground`."""
     angle_of: tuple[str, ...] = ()
     """Names of two entries that are the cosine and the sine of this angle, which is no entry
     itself; its values are radians in (-pi, pi]."""
@@ -107,7 +107,8 @@ class FitSample:
     mutant: BoolArray | None = None
     """Whether each step is of a mutant episode; None: no step is."""
     defaults: Array | None = None
-    """As `actions`: what the default action did at each step, or would have done; None: unknown."""
+    """`(steps, ...)`, dtype of the action space: what the default action did at each step, or would
+    have done; None: unknown."""
     gap_unit: str = ""
     """What the view `policy.gap` is measured in: `value`, `log odds` or `log density`; empty where
     it is not wanted."""
@@ -121,7 +122,7 @@ class Minimised:
     """
 
     values: Array
-    """The abstract states that were seen, one row each."""
+    """`(states, ...)`, dtype of the abstraction: the abstract states that were seen."""
     kept: BoolArray
     """Whether the policy keeps each of them."""
     loss: FloatArray

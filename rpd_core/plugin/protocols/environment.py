@@ -46,6 +46,9 @@ class Task:
 
     The latter costs less where a whole ranking fits into one batch.
     """
+    vectors: tuple[str, ...] = ()
+    """Spec strings of abstractions that make a short vector of named entries out of an observation
+    that is none; they come before an abstraction that `wants_vectors`."""
     notes: tuple[str, ...] = ()
     """Lines to show once, for example that an old id was mapped to a new one."""
 

@@ -1,11 +1,13 @@
 """What components may offer beyond their one method; each is looked for and used if it is there.
 
-Besides these methods, four attributes have a meaning. `needs` (a class attribute annotated
+Besides these methods, five attributes have a meaning. `needs` (a class attribute annotated
 `ClassVar[tuple[str, ...]]`, or a property, never a field: fields are parameters) names the extra
 views that a policy, abstraction or default action wants, and for measures may be `("suite",)`.
 `runs_code` (class attribute or property) is true where, with these parameters, code may run that
 the user did not install; see `Component.runs_code`. `learns_from_mutants` (class attribute) is true
 for an abstraction whose `fit` wants mutant episodes in its sample; it is then called twice.
+`wants_vectors` (class attribute) is true for an abstraction of named vectors: where it is the first
+of a chain, the task's `vectors` come before it.
 `fallback` (class attribute) is true for a panel that is shown only where no other draws a plane.
 """
 

@@ -18,7 +18,7 @@ from rpd_basics.bins import Bins, quantile_edges, uniform_edges
 from rpd_basics.entry_choice import distinct_entries
 from rpd_basics.images import Levels
 from rpd_basics.readable import cells_of, resolution
-from rpd_basics.tree import Tree
+from rpd_basics.rules import Rules
 from rpd_core.config.identity import learned_as_tuples, stored_fields
 from rpd_core.errors import SpecError
 from rpd_core.plugin.protocols import Facts, FitSample
@@ -79,7 +79,7 @@ def test_noise_in_the_last_places_is_not_cut() -> None:
     constant = np.float32(0.7) + np.float32(6e-8) * np.arange(4, dtype=np.float32).repeat(9)
     assert quantile_edges(constant, 8) == ()
     actions = np.arange(100) % 3
-    tree = Tree(leaves=8).fit(sample(np.stack([noise, noise], 1), actions))
+    tree = Rules(leaves=8).fit(sample(np.stack([noise, noise], 1), actions))
     assert {cut for cut in tree.cuts if cut} <= {0.15, 0.2}
 
 
@@ -110,7 +110,7 @@ def test_fitted_cuts_are_stored_exactly_and_shown_rounded(seed) -> None:
     chance = np.random.default_rng(seed)
     rows = chance.normal(size=(200, 2)) * 10.0 ** chance.integers(-4, 5, 2)
     actions = (rows[:, 0] > 0) ^ (rows[:, 1] > np.median(rows[:, 1]))
-    for recipe in (Bins((5,)), Auto(), Tree(leaves=6)):
+    for recipe in (Bins((5,)), Auto(), Rules(leaves=6)):
         fitted = recipe.fit(sample(rows, actions.astype(np.int64)))
         stored = json.loads(json.dumps(stored_fields(fitted)))
         again = replace(recipe, **learned_as_tuples(stored))

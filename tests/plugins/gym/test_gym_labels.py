@@ -128,3 +128,16 @@ def test_the_pushes_of_the_mountain_car_are_what_they_are_called(name, action, c
     env.state = np.array([-np.pi / 6, 0.0])  # where the slope is 0
     velocity = env.step(action)[0][1]
     assert np.sign(np.round(velocity, 6)) == change
+
+
+def test_units_words_and_angles_belong_to_entries_that_are_there() -> None:
+    for name, labels in LABELS.items():
+        for entry in labels.shown:
+            assert {*(entry.angle_of or (entry.name,))} <= {*labels.entries}, name
+    lanes = GymEnvironment("Acrobot-v1").open(Opening(1))
+    lanes.close()
+    turn = lanes.facts.entries[0]
+    assert (turn.name, turn.unit, turn.angle_of) == ("angle 1", "°", ("cos angle 1", "sin angle 1"))
+    assert turn.factor == pytest.approx(57.29578)
+    legs = {entry.name: entry.words for entry in LABELS["LunarLander"].shown}
+    assert legs["left leg contact"] == ("left leg in the air", "left leg on the ground")

@@ -126,5 +126,5 @@ def test_it_applies_to_minigrid_with_its_own_states_only() -> None:
     panel = MiniGridMap()
     assert panel.applies(ABOUT)
     assert panel.applies(PanelFacts("minigrid:Empty-8x8", abstraction=("minigrid",)))
-    assert not panel.applies(PanelFacts("minigrid", abstraction=("tree",)))
+    assert not panel.applies(PanelFacts("minigrid", abstraction=("rules",)))
     assert not panel.applies(PanelFacts("cartpole", abstraction=("minigrid",)))

@@ -1,4 +1,4 @@
-"""Does `tree` need fewer decisions than `auto`? `python tests/benchmarks/tree_or_auto.py FOLDER`.
+"""Do `rules` need fewer decisions than `auto`? `python tests/benchmarks/rules_or_auto.py FOLDER`.
 
 FOLDER holds the policies of rl-trained-agents, named `algorithm__environment.zip`. Each task is
 played with both abstractions on the same seeds; `--keep` stores what was found, a line per run, so
@@ -19,7 +19,7 @@ import numpy as np
 
 import rpd
 
-ABSTRACTIONS = ("tree", "auto")
+ABSTRACTIONS = ("rules", "auto")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,7 +114,7 @@ def all_found(tasks: list[str], seeds: list[int], folder: Path, keep: Path) -> I
 def table(rows: list[Found]) -> str:
     """Return the rows of each task and its means, one abstraction beside the other."""
     lines = [
-        "| | seed | `tree`: kept of leaves, steps, overrides | `auto`: kept of states, the same |"
+        "| | seed | `rules`: kept of leaves, steps, overrides | `auto`: kept of states, the same |"
     ]
     lines.append("|---|---|---|---|")
     for task in dict.fromkeys(row.task for row in rows):
@@ -148,7 +148,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="where the policies are")
     parser.add_argument("--tasks", nargs="+", default=list(TRIALS), choices=list(TRIALS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
-    parser.add_argument("--keep", type=Path, default=Path("tree_or_auto.jsonl"))
+    parser.add_argument("--keep", type=Path, default=Path("rules_or_auto.jsonl"))
     asked = parser.parse_args()
     print(table(list(all_found(asked.tasks, asked.seeds, asked.folder, asked.keep))))
 

@@ -1,0 +1,102 @@
+"""Rules grown by experiment, on a road where the truth is known."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+import worlds
+from growing import SmallGround
+
+from rpd_basics.rules import Rules
+from rpd_basics.tree_nodes import Leaf, Split, Tree, simplified
+from rpd_core.config.identity import stored_fields
+from rpd_core.config.resolve import resolve
+from rpd_core.config.settings import Request
+from rpd_core.play import prepare
+from rpd_core.play.recipe import recipe_of
+from rpd_core.plugin.chain import Chain
+from rpd_core.plugin.protocols import Minimised
+from rpd_core.plugin.protocols.optional import LearnsByPlaying
+from rpd_core.plugin.registry import installed
+
+KEPT, LEFT, GONE = Leaf(), Leaf(action=(0,)), Leaf(kept=False)
+
+
+@dataclass
+class Watched(SmallGround):
+    """A ground that remembers what was found."""
+
+    found: list[Minimised] = field(default_factory=list)
+
+    def minimise(self, abstraction: Any, target: float, start: Any = None) -> Minimised:
+        assert type(abstraction) is Rules
+        self.found.append(super().minimise(abstraction, target, start))
+        return self.found[-1]
+
+
+def road(**chosen: Any) -> tuple[Rules, Watched]:
+    """Return rules fitted to the road, and where they can grow."""
+    setup = resolve(Request(worlds.Road(), worlds.Brakes(), **chosen), installed())
+    recipe = recipe_of(setup)
+    sample = prepare.sample_steps(recipe, setup.config)
+    fitted: Any = recipe.links[0]
+    fitted = fitted.fit(sample)
+    ground = Watched(prepare.with_links(recipe, [fitted]), sample, 0.0, setup.config.settings.seed)
+    return fitted, ground
+
+
+def shown(rules: Rules) -> list[str]:
+    return [rules.show(np.array([leaf])) for leaf in range(rules.entries.count(-1))]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_policy_is_left_where_it_must_decide_and_nowhere_else(seed: int) -> None:
+    fitted, ground = road(seed=seed)
+    assert isinstance(fitted, LearnsByPlaying)
+    grown = fitted.grow(ground)
+    assert shown(grown) == ["place < 4", "4 <= place < 6", "place >= 6"]
+    last = ground.found[-1]
+    assert last.values[last.kept].tolist() == [[1]]
+    assert last.loss[last.kept].tolist() == [1.0]
+    assert last.overrides.sum() == pytest.approx(8 / 40)  # the policy brakes at 24 of 40 steps
+    assert all(found.met for found in ground.found)
+
+
+def test_what_was_grown_is_the_same_again_and_survives_json() -> None:
+    fitted, ground = road()
+    grown = fitted.grow(ground)
+    assert road()[0].grow(road()[1]) == grown
+    stored = json.loads(json.dumps(stored_fields(grown)))
+    assert prepare.restore_fitted(Chain((Rules(),)), [stored]).links[0] == grown
+
+
+def test_where_the_default_does_as_well_the_first_tree_stays() -> None:
+    fitted, ground = road(default_action="constant:1")  # who always brakes arrives, too
+    assert fitted.grow(ground) == fitted
+    assert not ground.found[0].kept.any()
+
+
+@pytest.mark.parametrize(
+    ("tree", "simple"),
+    [
+        (Split(0, 1.0, GONE, GONE), GONE),
+        (Split(0, 1.0, KEPT, KEPT), KEPT),
+        (Split(0, 1.0, KEPT, LEFT), Split(0, 1.0, KEPT, LEFT)),
+        (Split(0, 1.0, GONE, Split(0, 2.0, GONE, KEPT)), Split(0, 2.0, GONE, KEPT)),
+        (Split(0, 2.0, Split(0, 1.0, KEPT, GONE), GONE), Split(0, 1.0, KEPT, GONE)),
+        (
+            Split(0, 2.0, Split(1, 5.0, KEPT, GONE), Split(1, 5.0, KEPT, GONE)),
+            Split(1, 5.0, KEPT, GONE),
+        ),
+        (
+            Split(0, 1.0, GONE, Split(1, 5.0, KEPT, Split(0, 2.0, GONE, KEPT))),
+            Split(0, 1.0, GONE, Split(1, 5.0, KEPT, Split(0, 2.0, GONE, KEPT))),
+        ),
+    ],
+)
+def test_a_split_that_tells_nothing_apart_is_undone(tree: Tree, simple: Tree) -> None:
+    assert simplified(tree) == simple
