@@ -157,7 +157,7 @@ def _summary_parts(read: _Read) -> dict[str, Any]:
     return {
         "summary": summary,
         "title": sentences.title_of(summary),
-        "headline": headline(summary, failures=False),
+        "headline": headline(summary),
         **_policy_parts(summary),
         "meaning": _meaning(summary),
         "facts": list(sentences.about(summary, installed())),
