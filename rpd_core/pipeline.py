@@ -30,6 +30,7 @@ from rpd_core.play.chunks import SuiteChunk
 from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Task, WorkItem
 from rpd_core.pruning.evaluation import Evaluations
+from rpd_core.pruning.growing import grow_links
 from rpd_core.pruning.imitation import measure_imitation
 from rpd_core.pruning.references import References, measure_references
 from rpd_core.pruning.smallest import Smallest, find_smallest
@@ -171,8 +172,16 @@ def prepare_run(session: Session) -> None:
     def store(item: WorkItem, learned: Any) -> None:
         keep_prepared(session.directory, learned)
 
+    def use_fitted(item: WorkItem, learned: Any) -> None:
+        chain = prepare.restore_fitted(session.setup.abstraction, learned)
+        session.use(prepare.with_links(recipe, chain.links))
+
+    grows = prepare.needs_growth(recipe)
     with session.stage("prepare"):
-        run_items(session.engine, [item], store)
+        run_items(session.engine, [item], use_fitted if grows else store)
+    if grows:
+        links = grow_links(session, Evaluations(session))
+        keep_prepared(session.directory, prepare.fitted_fields(prepare.with_links(recipe, links)))
     _restore_prepared(session)
     session.progress("prepare", 1, 1)
 

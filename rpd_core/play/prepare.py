@@ -16,16 +16,16 @@ from rpd_core.config.configuration import Configuration
 from rpd_core.config.identity import Json, learned_as_tuples, short_digest, stored_fields
 from rpd_core.errors import EpisodeError, StoreError
 from rpd_core.play.actions import random_actions
-from rpd_core.play.deciders import Coin, always
+from rpd_core.play.deciders import Coin, TopStates, always
 from rpd_core.play.entry_names import observed_entries
 from rpd_core.play.loop import Keep, Plan, Player, Step
 from rpd_core.play.recipe import OneState, Recipe
 from rpd_core.plugin.chain import Chain, needs_of, opened
 from rpd_core.plugin.protocols import Choice, Entry, Facts, FitSample, Policy
-from rpd_core.plugin.protocols.optional import LearnsFromSteps
+from rpd_core.plugin.protocols.optional import LearnsByPlaying, LearnsFromSteps
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Abstraction, Array, Batch
+    from rpd_core.plugin.protocols import Abstraction, Array, Batch, KeyArray
 
 FIT_EPISODES = 64
 """Episodes of the original policy that components are fitted on; as many mutants where wanted."""
@@ -45,7 +45,17 @@ class RandomPlay:
 
 def needs_fit(recipe: Recipe) -> bool:
     """Return whether any abstraction must learn something first."""
-    return any(isinstance(link, LearnsFromSteps) for link in recipe.links)
+    return any(learns(link) for link in recipe.links)
+
+
+def learns(link: object) -> bool:
+    """Return whether an abstraction learns something that is stored."""
+    return isinstance(link, LearnsFromSteps | LearnsByPlaying)
+
+
+def needs_growth(recipe: Recipe) -> bool:
+    """Return whether any abstraction learns by playing."""
+    return any(isinstance(link, LearnsByPlaying) for link in recipe.links)
 
 
 def fit(recipe: Recipe, config: Configuration) -> Recipe:
@@ -107,9 +117,7 @@ def perform_fit(asked: tuple[Recipe, Configuration]) -> list[Json | None]:
 
 def fitted_fields(recipe: Recipe) -> list[Json | None]:
     """Return what the abstractions have learned as JSON values; null for those that cannot."""
-    return [
-        stored_fields(link) if isinstance(link, LearnsFromSteps) else None for link in recipe.links
-    ]
+    return [stored_fields(link) if learns(link) else None for link in recipe.links]
 
 
 def sealed(fitted: list[Json | None]) -> Json:
@@ -145,7 +153,7 @@ def _restored(link: object, fields: Mapping[str, object] | None) -> Any:
         raise TypeError(
             f"what {type(link).__name__} has learned is not a table of fields: {fields!r}"
         )
-    if fields is None or not isinstance(link, LearnsFromSteps):
+    if fields is None or not learns(link):
         return link
     recipe: Any = link
     return dataclasses.replace(recipe, **learned_as_tuples(fields))
@@ -203,6 +211,31 @@ def _sample_mutants(
     keep = Coin(plan, config.settings.mutation_rate)
     sample = _sampled(Player(recipe), plan, keep, config, ", a mutant, for fitting")
     return dataclasses.replace(sample, episodes=sample.episodes + episodes)
+
+
+@dataclass(frozen=True)
+class SampledPolicy:
+    """Steps that an abstraction, the last of its recipe, looks at while it grows."""
+
+    recipe: Recipe
+    kept: KeyArray | None = None
+    """The states in which the policy decides; None: the policy as it is, and its mutants."""
+    number: int = 0
+    """Distinguishes sets of episodes."""
+
+
+def perform_sample(asked: tuple[SampledPolicy, Configuration]) -> FitSample:
+    """Play steps and return them as the abstraction is handed them."""
+    one, config = asked
+    if one.kept is None:
+        mutants = _sample_mutants(one.recipe, config)
+        return _after(one.recipe.links[:-1], _joined(sample_steps(one.recipe, config), mutants))
+    index = np.arange(FIT_EPISODES)
+    plan = Plan(index, episode_keys(config.settings.seed, Phase.GROW, index, one.number))
+    keep = TopStates([one.kept], np.tile([[0, len(one.kept)]], (len(plan), 1)), False)
+    acting = ", the policy in some states, for growing"
+    sample = _sampled(Player(one.recipe), plan, keep, config, acting)
+    return _after(one.recipe.links[:-1], sample)
 
 
 def _sampled(

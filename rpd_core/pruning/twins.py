@@ -106,10 +106,16 @@ class Blocks:
     broken: int = 0
     """Twins that differ from their episodes though no action does."""
 
-    def play(self, kept: KeyArray, count: int) -> Asking[Played]:
-        """Play a pruned policy on the next block of episodes, and tell who visits what."""
+    def play(self, kept: KeyArray | None, count: int) -> Asking[Played]:
+        """Play a pruned policy on the next block of episodes, and tell who visits what.
+
+        None: the policy as it is.
+        """
         name = self._next_block()
-        asked = self._ask([kept], count, visits=True)
+        nothing = self.keys[:0]
+        asked = self._ask([nothing if kept is None else kept], count, visits=True)
+        if kept is None:
+            asked = dataclasses.replace(asked, rankings=(nothing,), unranked_kept=True)
         episodes = yield from self._played(name, asked)
         return Played(name, asked, episodes, self.evaluations.visits(name, 0, count - 1))
 

@@ -1,0 +1,172 @@
+"""Abstractions that learn by playing: what they ask, answered with episodes of their own.
+
+Every question is minimised like a pruned policy of the sweep, from all states or from those that
+are named. Episodes are stored as those of pruned policies are, so that growing that is broken off
+goes on where it was, on all workers, and with the same bytes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rpd_core.chance import Phase, canonical, state_keys
+from rpd_core.config.identity import short_digest, stored_fields
+from rpd_core.execute.items import run_items
+from rpd_core.play import prepare
+from rpd_core.play.prepare import RandomPlay, SampledPolicy
+from rpd_core.play.recipe import OneState, Recipe
+from rpd_core.plugin.protocols import Abstraction, FitSample, Minimised, States, WorkItem
+from rpd_core.plugin.protocols.optional import LearnsByPlaying
+from rpd_core.pruning.evaluation import Evaluations, ask
+from rpd_core.pruning.minimise import Aim, Pace, Way, minimise
+from rpd_core.pruning.references import target_return
+from rpd_core.pruning.twins import Blocks, Look, Played, play_together
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import Array, FloatArray, KeyArray
+    from rpd_core.store.session import Session
+
+STAGE = "growing"
+EPISODES = 150
+"""Episodes of the first look at a question; at most twice as many."""
+TWINS = 60
+"""Twins of each state."""
+_LANES = 512
+"""Lanes that such looks fill."""
+_QUESTION_PARTS = 10**4
+"""Blocks that one question may use."""
+
+
+def grow_links(session: Session, evaluations: Evaluations) -> list[Abstraction]:
+    """Return the abstractions of a run, those that learn by playing grown one after the other."""
+    links = list(session.recipe.links)
+    for place, link in enumerate(links):
+        if isinstance(link, LearnsByPlaying):
+            links[place] = link.grow(PlayedGround(evaluations, place, tuple(links)))
+    return links
+
+
+@dataclass
+class PlayedGround:
+    """The ground of one abstraction of a chain, on which episodes of the run's task are played."""
+
+    evaluations: Evaluations
+    place: int
+    """Which link of the chain is grown."""
+    links: tuple[Abstraction, ...]
+    """The chain as far as it has learned."""
+    asked: int = 0
+    """Questions so far: each has episodes of its own, or the best of many would be luck."""
+    _reference: float | None = None
+    _sample: FitSample | None = None
+
+    @property
+    def sample(self) -> FitSample:
+        """Steps of the policy and of mutants."""
+        if self._sample is None:
+            self._sample = self._sampled(SampledPolicy(self._recipe(self.links[self.place])))
+        return self._sample
+
+    def minimise(self, abstraction: Any, target: float, start: Array | None = None) -> Minimised:
+        """Return what keeps a fraction of the return and can spare none of its states."""
+        self.asked += 1
+        recipe = self._recipe(abstraction)
+        blocks = self._blocks(recipe, abstraction)
+        whole = play_together(self.evaluations, STAGE, [blocks.play(None, EPISODES)])[0]
+        original = float(whole.episodes.total_return.mean())
+        wanted = target_return(target, original, self.reference)
+        known = np.unique(whole.visits.key)
+        kept = known if start is None else np.unique(state_keys(canonical(start)))
+        aim = Aim(wanted, max(len(known), 1), "both")
+        pace = Pace(EPISODES, 2 * EPISODES, TWINS)
+        blocks.keys = known
+        way = play_together(self.evaluations, STAGE, [minimise(blocks, kept, aim, pace)])[0]
+        last = play_together(self.evaluations, STAGE, [blocks.play(way.last.kept, EPISODES)])[0]
+        gained = (way.last.return_mean - self.reference) / (original - self.reference)
+        states = self.evaluations.states(whole.name, last.name)
+        sample = self._sampled(SampledPolicy(recipe, way.last.kept, self.asked))
+        return _told(way, last, states, gained, sample)
+
+    @property
+    def reference(self) -> float:
+        """The return that shares are measured from: as given, or that of random play."""
+        if self._reference is None:
+            self._reference = self._measured_reference()
+        return self._reference
+
+    def _measured_reference(self) -> float:
+        session = self.evaluations.session
+        given = session.setup.config.settings.reference
+        if given is not None:
+            return float(given)
+        nothing = np.zeros(0, dtype=np.uint64)
+        asked = ask(session, [nothing], [(0, 0)], True, Phase.GROW)
+        random_play = dataclasses.replace(self._plain_recipe(), policy=RandomPlay())
+        name = f"{STAGE}-random-play"
+        played = self.evaluations.play(
+            STAGE, {name: dataclasses.replace(asked, recipe=random_play, variant=name)}
+        )
+        return float(played[name].total_return.mean())
+
+    def _plain_recipe(self) -> Recipe:
+        return dataclasses.replace(self.evaluations.session.recipe, abstraction=OneState())
+
+    def _recipe(self, abstraction: Any) -> Recipe:
+        recipe = self.evaluations.session.recipe
+        links = [*self.links[: self.place], abstraction]
+        lanes = min(recipe.lanes, _LANES)
+        return dataclasses.replace(prepare.with_links(recipe, links), lanes=lanes)
+
+    def _blocks(self, recipe: Recipe, abstraction: Any) -> Blocks:
+        variant = short_digest([self.place, stored_fields(abstraction)])
+        first = self.place * 10**8 + self.asked * _QUESTION_PARTS
+        nothing = np.zeros(0, dtype=np.uint64)
+        return Blocks(self.evaluations, nothing, Phase.GROW, STAGE, first, recipe, variant)
+
+    def _sampled(self, asked: SampledPolicy) -> FitSample:
+        """Play a sample of steps on a worker; it is not stored, and the same whenever played."""
+        session = self.evaluations.session
+        recipe = asked.recipe
+        item = WorkItem(
+            f"{session.setup.config.digest()}/{STAGE}/{self.place}-{asked.number}",
+            prepare.perform_sample,
+            (asked, session.setup.config),
+            "a sample of steps",
+            session.files(recipe),
+        )
+        found: list[FitSample] = []
+        run_items(session.engine, [item], lambda _, answer: found.append(answer))
+        return found[0]
+
+
+def _told(way: Way, last: Played, states: States, share: float, sample: FitSample) -> Minimised:
+    """Return what was found, one row for each state that was seen."""
+    visits, total = last.visits, float(last.episodes.length.sum())
+    at = np.searchsorted(states.key, visits.key)
+    kept = np.isin(states.key, way.last.kept)
+    overrides = np.bincount(at, visits.overrides, len(states.key)) / total
+    return Minimised(
+        values=states.value,
+        kept=kept,
+        loss=_of_look(way.look, states.key, kept, "loss"),
+        error=_of_look(way.look, states.key, kept, "error"),
+        steps=np.bincount(at, visits.count, len(states.key)) / total,
+        overrides=np.where(kept, overrides, 0.0),
+        share=share,
+        met=way.met,
+        sample=sample,
+    )
+
+
+def _of_look(look: Look | None, keys: KeyArray, kept: Array, column: str) -> FloatArray:
+    """Return a column of the last look for each state; nan where it is not kept."""
+    found = np.full(len(keys), np.nan)
+    if look is not None and len(look.kept):
+        place = np.minimum(np.searchsorted(look.kept, keys), len(look.kept) - 1)
+        values = getattr(look, column)[look.units[place]]
+        found = np.where(look.kept[place] == keys, values, np.nan)
+    return np.where(kept, found, np.nan)
