@@ -17,9 +17,8 @@ _SHARES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 def general_task(env: gymnasium.Env[Any, Any], max_steps: int, notes: tuple[str, ...] = ()) -> Task:
     """Build settings for an environment nobody has tuned."""
-    numbered = isinstance(env.observation_space, gymnasium.spaces.Discrete)
     return Task(
-        abstraction=("identity",) if numbered else ("auto",),
+        abstraction=(_usual_states(env.observation_space),),
         default_action="repeat",
         condition="auto",
         mutation_rate=0.2,
@@ -31,6 +30,19 @@ def general_task(env: gymnasium.Env[Any, Any], max_steps: int, notes: tuple[str,
         shares=_SHARES,
         notes=notes,
     )
+
+
+def _usual_states(space: gymnasium.Space[Any]) -> str:
+    """Return the abstraction for a space: rules for numbers, which a person can say."""
+    if isinstance(space, gymnasium.spaces.Discrete):
+        return "identity"
+    parts = space.spaces.values() if isinstance(space, gymnasium.spaces.Dict) else (space,)
+    return "rules" if all(_is_flat(part) for part in parts) else "auto"
+
+
+def _is_flat(space: gymnasium.Space[Any]) -> bool:
+    """Return whether what is observed is a number or a vector, not a picture."""
+    return space.shape is not None and len(space.shape) <= 1
 
 
 def read_options(items: tuple[str, ...]) -> dict[str, Any]:

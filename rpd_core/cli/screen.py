@@ -34,6 +34,8 @@ SHOWN = 7
 """Decisions on the screen."""
 _FEWEST = 3
 """Decisions that give way to nothing."""
+_RULE_LINES = 20
+"""Lines that a rule may take: none of its conditions is left out."""
 _STATE_LINES = 3
 """Lines that a state takes at most in the full answer."""
 _LINES = 30
@@ -97,7 +99,9 @@ def _print_decisions(console: Console, summary: Summary, count: int, full: bool)
     rows = summary.decisions[:count]
     if not rows:
         return
-    print_decisions(console, noun_for(summary), rows, _STATE_LINES if full else 1)
+    noun = noun_for(summary)
+    lines = _RULE_LINES if noun == "rule" else _STATE_LINES if full else 1
+    print_decisions(console, noun, rows, lines)
     _print_others(console, summary.decisions[count:])
     if summary.list.note:
         say(console, summary.list.note)
