@@ -259,7 +259,7 @@ class _Descent:
             many = min(int((lost <= SLACK_USED * slack).sum()), self.limit)
             cuts = [order[: many >> halved] for halved in range(CUTS) if many >> halved]
             if many <= 1:
-                cuts = [one for one in np.split(order, len(order)) if look.loss[one[0]] <= slack]
+                cuts = [np.array([one]) for one in order.tolist() if look.loss[one] <= slack]
             for one in cuts[: max(CUTS, 2)]:
                 found.setdefault(np.sort(one).tobytes(), one)
         return list(found.values())
