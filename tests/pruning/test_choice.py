@@ -1,4 +1,4 @@
-"""Pruned policies chosen, trimmed and confirmed.
+"""Pruned policies chosen: starts from the sweep, minimised, confirmed on fresh episodes.
 
 On the line, with the policy going right for six steps, a pruned policy that keeps the first k
 cells earns exactly k of 6. The curves are made up and promise more, and so does the return of the
@@ -20,27 +20,20 @@ from rpd_core.analysis.ranking import Ranking
 from rpd_core.chance import canonical, state_keys
 from rpd_core.config.settings import Request
 from rpd_core.plugin.protocols import Episodes
-from rpd_core.pruning.choice import (
-    BATCH,
-    BATCHES,
-    Chosen,
-    batches,
-    choose_policies,
-    choose_policy,
-    headline_measures,
-    in_order,
-)
-from rpd_core.pruning.confirm import Goal
+from rpd_core.pruning.choice import Chosen, headline_measures, in_order, starts_for
+from rpd_core.pruning.confirm import kept_share
 from rpd_core.pruning.curves import Curve
 from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.pruning.records import PrunedPoint
 from rpd_core.pruning.references import References, measure_references
-from rpd_core.pruning.trials import Candidate, Trials
-from rpd_core.results.summary import policy_of
+from rpd_core.pruning.smallest import Smallest, find_smallest
+from rpd_core.pruning.sweep import Sweep
 from rpd_core.store.session import Session
 
 KEPT = np.arange(7)
 CELLS = state_keys(canonical(np.arange(6.0)[:, None]))
+EVERYWHERE = [0, 9, 9, 9, 9, 9, 9]
+BUDGET = 10**6
 
 
 def session(path: Path, **settings: Any) -> Session:
@@ -72,179 +65,125 @@ def choose(
     standing: References | None = None,
     rankings: dict[str, Ranking] | None = None,
     **settings: Any,
-) -> tuple[Evaluations, dict[float, Chosen | None]]:
+) -> tuple[Evaluations, dict[float, Smallest | None]]:
     evaluations = Evaluations(session(path, **settings))
     orders = rankings or {name: ranking(name) for name in curves}
-    trials = Trials(evaluations, CELLS)
-    return evaluations, choose_policies(trials, orders, curves, standing or references())
+    swept = Sweep(curves, ())
+    return evaluations, find_smallest(evaluations, orders, swept, standing or references(), BUDGET)
 
 
-def cells(chosen: Chosen | None) -> list[int]:
-    assert chosen is not None
-    return np.flatnonzero(np.isin(CELLS, chosen.tried.candidate.kept)).tolist()
+def cells(found: Smallest | None) -> list[int]:
+    assert found is not None
+    kept = found.chosen.tried.candidate.kept
+    return sorted(int(np.flatnonzero(key == CELLS)[0]) for key in kept)
 
 
-EVERYWHERE = [0, 9, 9, 9, 9, 9, 9]
+def tried(chosen: Chosen) -> list[tuple[int, str, float]]:
+    """Return what was tried without success: kept states, outcome, share of the return."""
+    return [
+        (
+            len(one.candidate.kept),
+            one.confirmation.outcome,
+            round(kept_share(one.confirmation.played, 0.05).estimate, 3),
+        )
+        for one in chosen.failed
+    ]
 
 
-def test_a_choice_that_holds_is_confirmed_at_once(tmp_path: Path) -> None:
+def test_the_smallest_policy_of_each_target_is_minimised_and_confirmed(tmp_path: Path) -> None:
     _, found = choose(tmp_path, {"tarantula": promising("tarantula", KEPT.tolist())})
     assert cells(found[0.5]) == [0, 1, 2]
     assert cells(found[0.9]) == [0, 1, 2, 3, 4, 5]
-    policy = policy_of(found[0.5])
-    assert policy is not None
-    assert (policy.measure, policy.kept, policy.states, policy.steps) == ("tarantula", 3, 0.5, 0.5)
-    assert (policy.return_mean, policy.target, policy.share) == (3.0, 3.0, 0.5)
-    assert (policy.met, policy.outcome, policy.episodes) == (True, "met", 200)
-    # None of 200 episodes earned less; what may be unseen is below 2.5 %, or the level of a try.
-    for low, whole, high in (
-        (policy.share_low, 0.5, policy.share_high),
-        (policy.return_low, 3.0, policy.return_high),
-    ):
-        assert low == pytest.approx(whole * 0.975, rel=0.01)
-        assert high == pytest.approx(whole, rel=1e-6)
-    assert policy.share_bound is not None
-    assert 0.48 < policy.share_bound < policy.share_low
-    assert policy.return_bound == pytest.approx(6 * policy.share_bound, rel=1e-3)
-    assert policy.confidence == 0.95
-    assert (policy.coverage, policy.tries, policy.untrimmed) == (1.0, 1, 3)
-    assert (policy.calls_saved, policy.failed) == (0.5, ())
-
-
-def test_what_trimming_episodes_show_to_fall_short_is_tried_last(tmp_path: Path) -> None:
-    _, found = choose(tmp_path, {"tarantula": promising("tarantula", EVERYWHERE)})
-    half = found[0.5]
-    assert cells(half) == [0, 1, 2]
+    half, most = found[0.5], found[0.9]
     assert half is not None
-    assert half.failed == ()
+    assert most is not None
+    assert half.chosen.tried.candidate.measure == "smaller target", "it goes on from the first"
+    assert most.chosen.tried.candidate.measure == "tarantula"
+    for one in (half, most):
+        assert one.chosen.tried.confirmation.outcome == "met"
+        assert one.chosen.way is not None
+        assert one.chosen.way.settled
+        assert one.minimised.steps <= one.minimised.budget
+        assert (one.minimised.paired, one.minimised.broken) == (True, 0)
+        assert one.losses is not None
+        assert one.losses.needed.all()
+    lost = dict(zip(half.losses.keys.tolist(), half.losses.loss.tolist(), strict=True))  # type: ignore[union-attr]
+    assert [lost[int(key)] for key in CELLS[:3]] == [3.0, 2.0, 1.0]
 
 
-def test_what_falls_short_waits_for_all_that_do_not(tmp_path: Path) -> None:
-    """A sweep flatters six small policies; the seventh, of the next batch, earns what it needs."""
-    orders = {
-        f"m{number}": ranking(f"m{number}", np.roll(range(6), number)) for number in range(1, 6)
-    }
-    curves = {name: promising(name, [-9, -9, 9, -9, -9, -9, -9]) for name in orders}
-    curves["tarantula"] = promising("tarantula", [0, 9, 9, 9, 9, 9, 9])
-    orders["tarantula"] = ranking("tarantula")
-    _, found = choose(tmp_path, curves, rankings=orders)
-    policy = policy_of(found[0.9])
-    assert policy is not None
-    assert (policy.kept, policy.met, policy.tries, policy.failed) == (6, True, 1, ())
+def test_a_start_that_misses_makes_way_for_larger_ones(tmp_path: Path) -> None:
+    """The sweep flatters all of them; only with all six cells the target is met."""
+    _, found = choose(tmp_path, {"tarantula": promising("tarantula", EVERYWHERE)})
+    assert cells(found[0.9]) == [0, 1, 2, 3, 4, 5]
+    assert cells(found[0.5]) == [0, 1, 2]
 
 
 def test_choices_that_fail_are_named_before_the_one_that_holds(tmp_path: Path) -> None:
     """With an original of 4, 3.6 would do: but on fresh episodes it earns 6, and 5.4 is needed."""
     curve = promising("tarantula", EVERYWHERE)
-    _, found = choose(tmp_path, {"tarantula": curve}, references(4.0))
-    policy = policy_of(found[0.9])
-    assert policy is not None
-    assert (policy.kept, policy.met, policy.tries, policy.return_mean) == (6, True, 3, 6.0)
-    failed = [(one.kept, one.outcome, round(one.share, 3)) for one in policy.failed]
-    assert failed == [(4, "missed", 0.667), (5, "missed", 0.833)]
-
-
-def test_when_all_fail_the_nearest_is_shown_as_what_it_is(tmp_path: Path) -> None:
-    curve = promising("tarantula", [0, 9, 9, 0, 0, 0, 0])
-    _, found = choose(tmp_path, {"tarantula": curve})
-    policy = policy_of(found[0.9])
-    assert policy is not None
-    assert (policy.kept, policy.met, policy.outcome, policy.tries) == (2, False, "missed", 2)
-    assert [one.kept for one in policy.failed] == [1]
+    _, found = choose(tmp_path, {"tarantula": curve}, references(4.0), target=(0.9,))
+    assert cells(found[0.9]) == [0, 1, 2, 3, 4, 5]
+    assert found[0.9] is not None
+    chosen = found[0.9].chosen
+    assert chosen.tried.confirmation.outcome == "met"
+    assert tried(chosen) == [(4, "missed", 0.667), (5, "missed", 0.833)]
+    assert chosen.tries == 3, "each try has its part of the 5 %"
 
 
 def test_where_no_point_reached_the_target_there_is_no_policy(tmp_path: Path) -> None:
     _, found = choose(tmp_path, {"tarantula": promising("tarantula", EVERYWHERE)}, references(99))
     assert found == {0.9: None, 0.5: None}
-    assert policy_of(None) is None
 
 
 def test_where_the_default_action_is_enough_nothing_is_kept(tmp_path: Path) -> None:
     standing = references(6.0, -600.0)
-    _, found = choose(
-        tmp_path, {"tarantula": promising("tarantula", KEPT.tolist())}, standing, reference=-600.0
-    )
-    policy = policy_of(found[0.9])
-    assert policy is not None
-    assert (policy.kept, policy.states, policy.steps, policy.met) == (0, 0.0, 0.0, True)
-    assert policy.calls_saved == 1.0
+    curves = {"tarantula": promising("tarantula", KEPT.tolist())}
+    _, found = choose(tmp_path, curves, standing, reference=-600.0)
+    assert cells(found[0.9]) == []
+    assert found[0.9] is not None
+    assert found[0.9].chosen.tried.confirmation.outcome == "met"
 
 
 def test_kept_states_that_are_never_visited_are_dropped(tmp_path: Path) -> None:
     """Cells 0, 1 and 5 are kept: the walk ends in cell 2, so the last one does nothing."""
     orders = {"tarantula": ranking("tarantula", [0, 1, 5, 4, 3, 2])}
     curve = promising("tarantula", [-9, -9, -9, 9, -9, -9, -9])
-    _, found = choose(tmp_path, {"tarantula": curve}, references(6, -6), orders, reference=-6.0)
-    assert cells(found[0.5]) == [0, 1]
-    policy = policy_of(found[0.5])
-    assert policy is not None
-    assert (policy.kept, policy.untrimmed, policy.states) == (2, 3, 2 / 6)
-    assert (policy.return_mean, policy.share) == (2.0, 8 / 12)
+    standing = references(6, -6)
+    _, found = choose(
+        tmp_path, {"tarantula": curve}, standing, orders, reference=-6.0, target=(0.6,)
+    )
+    assert cells(found[0.6]) == [0, 1]
 
 
-def test_trimming_and_confirming_share_no_episode_with_the_sweep(tmp_path: Path) -> None:
-    curve = promising("tarantula", EVERYWHERE)
-    evaluations, _ = choose(tmp_path, {"tarantula": curve}, references(4.0))
+def test_no_episode_chooses_and_confirms_or_tells_a_loss(tmp_path: Path) -> None:
+    curve = promising("tarantula", KEPT.tolist())
+    evaluations, _ = choose(tmp_path, {"tarantula": curve}, target=(0.5,))
     measure_references(evaluations.session, evaluations)
-    seeds: dict[str, set[int]] = {"original": set(), "trim": set(), "confirm": set()}
+    seeds: dict[str, set[int]] = {"original": set(), "minimising": set(), "confirm": set()}
+    seeds["losses"] = set()
     for name, folder in evaluations.folders.items():
         parts = evaluations.session.directory.evaluation(folder)
         rows = parts.read(*parts.covered()[0])["episodes"]["seed"].to_pylist()
         if name.partition("-")[0] in seeds:
             seeds[name.partition("-")[0]].update(rows)
-    assert [len(some) for some in seeds.values()] == [3, 200, 200]
-    assert len(set.union(*seeds.values())) == 403
+    assert all(seeds.values())
+    assert len(set.union(*seeds.values())) == sum(map(len, seeds.values()))
 
 
-class Scripted(Trials):
-    """Trims to what is written, and lets each number of kept states earn what is written."""
+def test_starts_are_the_best_candidate_and_unions_with_what_takes_few_steps() -> None:
+    orders = {name: ranking(name, np.roll(range(6), place)) for place, name in enumerate("abc")}
 
-    visits: Any
-    earns: dict[int, float]
+    def kept(name: str, count: int, steps: float) -> PrunedPoint:
+        return PrunedPoint(name, count, count / 6, steps, steps, 9.0, 5)
 
-    def trimming(self, tried: Sequence[Candidate]) -> list[tuple[Episodes, Any]]:
-        return [(_flat(6.0, 200), self.visits) for _ in tried]
-
-    def confirming(self, candidate: Candidate, look: int) -> tuple[Episodes, Episodes]:
-        count = 200 * (1, 2, 4)[look]
-        spread = np.resize([-1.0, 1.0], count) * (4 * (self.earns[len(candidate.kept)] % 1))
-        return _flat(self.earns[len(candidate.kept)] + spread, count), _flat(6.0, count)
-
-
-def _flat(returns: Any, count: int) -> Episodes:
-    index = np.arange(count)
-    return Episodes(index, index, np.zeros(count) + returns, index + 1, index * 0, index, index)
-
-
-def scripted(path: Path, earns: dict[int, float], visits: Sequence[int]) -> Chosen:
-    trials = Scripted(Evaluations(session(path)), CELLS)
-    object.__setattr__(trials, "visits", CELLS[list(visits)])
-    object.__setattr__(trials, "earns", earns)
-    kept = [Candidate("m", np.sort(CELLS[:k]), k, k / 6, 0.1) for k in (4, 5)]
-    found = choose_policy(trials, kept, Goal(0.9, 0.02), references())
-    assert found is not None
-    return found
-
-
-def test_where_the_trimmed_policy_misses_the_untrimmed_one_is_tried_next(tmp_path: Path) -> None:
-    found = scripted(tmp_path, {2: 3.0, 4: 6.0, 5: 6.0}, visits=[0, 1])
-    assert len(found.tried.candidate.kept) == 4
-    assert [len(one.candidate.kept) for one in found.failed] == [2]
-
-
-def test_the_same_set_is_tried_once_however_it_was_found(tmp_path: Path) -> None:
-    """Both candidates are trimmed to the same two cells; then each is tried untrimmed."""
-    found = scripted(tmp_path, {2: 3.0, 4: 3.0, 5: 6.0}, visits=[0, 1])
-    assert len(found.tried.candidate.kept) == 5
-    assert [len(one.candidate.kept) for one in found.failed] == [2, 4]
-
-
-def test_what_stays_open_after_all_looks_gives_way_to_the_next(tmp_path: Path) -> None:
-    found = scripted(tmp_path, {4: 5.4, 5: 6.0}, visits=range(6))
-    assert len(found.tried.candidate.kept) == 5
-    assert [(one.confirmation.outcome, len(one.episodes)) for one in found.failed] == [
-        ("undecided", 800)
-    ]
+    points = [kept("a", 1, 0.5), kept("a", 3, 0.4), kept("b", 2, 0.1), kept("c", 4, 0.3)]
+    found = starts_for(points, orders, "both")
+    assert [one.name for one in found] == ["b", "b + c + a"]
+    assert found[0].kept.tolist() == orders["b"].ranked_keys[:2].tolist()
+    first = {int(orders[name].ranked_keys[0]) for name in "abc"}
+    assert {*found[1].kept[:3].tolist()} == first, "each state at its best rank"
+    assert [one.name for one in starts_for(points, orders, "states")] == ["a", "a + b + c"]
+    assert starts_for([], orders, "both") == []
 
 
 # --------------------------------------------------------------------------- what comes first
@@ -283,15 +222,3 @@ def test_baselines_are_candidates_only_where_they_are_named() -> None:
     measures: Any = curves
     assert headline_measures(measures, "best") == ["tarantula", "mine:a=1"]
     assert headline_measures(measures, "freqvis") == ["freqvis"]
-
-
-def test_batches_hold_each_set_once_and_end_with_the_largest() -> None:
-    keys = np.arange(40, dtype=np.uint64)
-    made = [Candidate("a", keys[:k], k, k / 40, 0.5) for k in range(1, 41)]
-    again = Candidate("b", keys[:1], 1, 1 / 40, 0.5)
-    found = list(batches([made[0], again, *made[1:]]))
-    assert [len(batch) for batch in found] == [BATCH] * BATCHES
-    sizes = [len(one.kept) for batch in found for one in batch]
-    assert sizes == [*range(1, 18), 40]
-    assert found[0][0].measure == "a"
-    assert list(batches([])) == []
