@@ -130,7 +130,7 @@ class Player:
             self.facts: Facts = named_facts(self.lanes.facts, recipe.names)
             self.complaint = action_check(self.facts)
             self.differ = action_difference(self.facts)
-            self.policy_views = PolicyViews(needs_of(recipe.abstraction), self.facts.action_space)
+            self.policy_views = PolicyViews(recipe.abstraction, self.facts.action_space)
             self.abstraction = opened(recipe.abstraction, self.facts)
             with one_numeric_thread():
                 self.policy = loaded_policy(recipe, self.facts)

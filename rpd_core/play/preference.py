@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium.spaces import Discrete
 
 from rpd_core.errors import FitError
+from rpd_core.plugin.chain import needs_of
 from rpd_core.plugin.protocols import POLICY_ACTION, POLICY_GAP, POLICY_VIEWS, Choice
 
 if TYPE_CHECKING:
@@ -28,24 +29,29 @@ def of_environment(needs: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in dict.fromkeys(needs) if name not in POLICY_VIEWS)
 
 
+def asks_policy(abstraction: object) -> bool:
+    """Return whether states cannot be told before the policy was asked."""
+    return not {*POLICY_VIEWS}.isdisjoint(needs_of(abstraction))
+
+
 @dataclass
 class PolicyViews:
     """What an abstraction needs to know of the policy, which is then asked before it."""
 
-    needs: tuple[str, ...]
-    """All that the abstraction needs."""
+    abstraction: object
     space: Any
     """Of the actions."""
     unit: str = ""
     """What the gap is measured in, once the policy was asked."""
 
     def __bool__(self) -> bool:
-        return not {*POLICY_VIEWS}.isdisjoint(self.needs)
+        return asks_policy(self.abstraction)
 
     def __call__(self, choice: Choice, default: Array) -> dict[str, Array]:
         """Return the views; refuse a policy that keeps back what is needed."""
-        found = {POLICY_ACTION: choice.actions} if POLICY_ACTION in self.needs else {}
-        if POLICY_GAP in self.needs:
+        needs = needs_of(self.abstraction)
+        found = {POLICY_ACTION: choice.actions} if POLICY_ACTION in needs else {}
+        if POLICY_GAP in needs:
             self.unit = gap_unit(choice, self.space)
             gap = default_gap(choice, default, self.space)
             if gap is None:

@@ -11,7 +11,7 @@ import numpy as np
 from rpd_core.chance import Phase
 from rpd_core.errors import EvidenceError
 from rpd_core.play.prepare import RandomPlay
-from rpd_core.play.recipe import OneState
+from rpd_core.play.recipe import in_place_of
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.evaluation import Evaluations, ask
 from rpd_core.store.session import Session
@@ -63,10 +63,7 @@ def measure_references(session: Session, evaluations: Evaluations) -> References
     }
     given = session.setup.config.settings.reference
     if given is None:
-        # its states are of no interest, and it could not say how much it prefers its actions
-        random_play = dataclasses.replace(
-            session.recipe, policy=RandomPlay(), abstraction=OneState()
-        )
+        random_play = in_place_of(session.recipe, RandomPlay(), session.recipe.lanes)
         asked["random-play"] = dataclasses.replace(
             asked["original"], recipe=random_play, phase=Phase.REFERENCE
         )

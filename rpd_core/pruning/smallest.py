@@ -10,6 +10,7 @@ import numpy as np
 
 from rpd_core.analysis.ranking import Ranking
 from rpd_core.chance import Phase
+from rpd_core.play.preference import asks_policy
 from rpd_core.pruning.choice import (
     TARGET_PARTS,
     Choosing,
@@ -153,8 +154,11 @@ def _losses_of(trials: Trials, chosen: Chosen, paired: bool, budget: int) -> Los
 
 
 def _as_rules(trials: Trials, chosen: Chosen, losses: Losses | None) -> RulesAlone | None:
-    """Play a confirmed policy as rules alone, each as the policy acts in the losses' episodes."""
-    if losses is None:
+    """Play a confirmed policy as rules alone, each as the policy acts in the losses' episodes.
+
+    None: there are no losses, or no states without the policy.
+    """
+    if losses is None or asks_policy(trials.evaluations.session.recipe.abstraction):
         return None
     asked = trials.asked(chosen.tried.candidate, chosen.tried.confirmation.looks - 1)
     evaluations = trials.evaluations

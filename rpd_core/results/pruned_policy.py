@@ -130,7 +130,7 @@ class PrunedFile:
             abstraction = opened(self._abstraction(about), facts)
         point = np.array([[0, len(kept)]])
         keep = TopStates((ranked,), point, about.get("unvisited") == "policy")
-        views = PolicyViews(needs_of(abstraction), facts.action_space)
+        views = PolicyViews(abstraction, facts.action_space)
         return _Pruned(policy, default, abstraction, keep, views)
 
     def _placed(self, kind: str, place: str, text: str, files: Mapping[str, Path]) -> Any:

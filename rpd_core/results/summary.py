@@ -19,6 +19,7 @@ from rpd_core.analysis.suite import Reach
 from rpd_core.config.configuration import Configuration
 from rpd_core.config.settings import EVIDENCE, PORTFOLIO, Settings
 from rpd_core.play.names import Names
+from rpd_core.play.preference import asks_policy
 from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.plugin.protocols.suite import RANKED_STEPS
@@ -222,7 +223,7 @@ def policy_of(found: Smallest | None, told: Told, first: bool) -> Policy | None:
         rules_alone=_rules_alone(found),
         coverage=float(episodes.info[RANKED_STEPS].sum() / episodes.length.sum()),
         tries=len(chosen.failed) + 1,
-        calls_saved=1 - steps,
+        calls_saved=told.calls_saved(steps),
         failed=tuple(_failed(one) for one in chosen.failed),
         baselines=told.baselines(chosen.fraction),
         front=_front(chosen, told),
@@ -262,6 +263,13 @@ class Told:
     def pass_rate(self, episodes: Episodes) -> float:
         """Return the share of episodes that pass the condition."""
         return float(weigh(self.analysis.condition, episodes).mean())
+
+    def calls_saved(self, steps: float) -> float:
+        """Return the share of steps at which the policy need not be asked, given where it decides.
+
+        None where states are made of what it prefers.
+        """
+        return 0.0 if asks_policy(self.evaluations.session.recipe.abstraction) else 1 - steps
 
     def baselines(self, fraction: float) -> Baselines:
         """Return what else would do for a target."""

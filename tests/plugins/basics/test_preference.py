@@ -163,6 +163,14 @@ def test_a_replayed_episode_is_in_the_same_states(run: rpd.Run) -> None:
         assert all("(log odds)" in step.state for step in again.steps)
 
 
+def test_the_policy_is_asked_at_every_step_so_that_nothing_goes_without_it(run: rpd.Run) -> None:
+    policy = run.policy()
+    assert policy is not None
+    assert policy.met
+    assert policy.steps < 1
+    assert (policy.calls_saved, policy.rules_alone) == (0.0, None)
+
+
 def test_an_exported_policy_decides_in_the_same_states(run: rpd.Run, tmp_path: Path) -> None:
     told = rpd_command("prune", run.path, "--export", tmp_path / "small.rpd", "--workers", "1")
     assert told.exit_code == 0, told.output
