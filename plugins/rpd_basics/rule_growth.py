@@ -43,7 +43,7 @@ SPLIT = 6
 """Rules that are split at a time: those that hold most overrides."""
 PIECES = 4
 """Parts that each of them is split into, at most."""
-PEELS = 32
+PEELS = 24
 """Sides of rules that are peeled at a time, of all of them."""
 PEEL = 0.15
 """Share of a rule's steps that one peel takes from one side."""
@@ -245,7 +245,7 @@ class Growth:
         for near in NEAR:
             tried = self._minimised(_shorter(best.tree, rows, near))
             spent = self._cost(tried) - self._cost(best)
-            if tried.found.met and spent <= LEAST:
+            if tried.found.met and spent <= LEAST / 2:
                 return tried
         return best
 

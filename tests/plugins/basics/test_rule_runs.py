@@ -16,7 +16,7 @@ from rpd_core.play import prepare
 
 RUN = ("--env", "cartpole", "--abstraction", "rules", "--episodes", "250", "--workers", "1")
 SMALL: dict[str, Any] = {
-    "episodes": 250, "unmutated_episodes": 50, "confirm_episodes": 50, "rounds": 0,
+    "episodes": 250, "unmutated_episodes": 50, "confirm_episodes": 50,
     "confirm_tries": 1, "test_episodes": 4, "shares": (0.0, 0.2, 1.0), "random_rankings": 1,
 }  # fmt: skip
 
