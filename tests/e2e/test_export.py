@@ -21,9 +21,8 @@ from rpd_gym.cartpole import CartPole
 from rpd_kit import check_component
 
 RUN = [
-    "--env", "cartpole", "--episodes", "400", "--test-episodes", "6", "--workers", "1",
-    "--confirm-episodes", "60", "--confirm-tries", "2", "--rounds", "0",
-    "--unmutated-episodes", "50",
+    "--env", "cartpole", "--episodes", "2500", "--test-episodes", "25", "--workers", "1",
+    "--confirm-episodes", "200", "--confirm-margin", "0.1", "--unmutated-episodes", "50",
 ]  # fmt: skip
 
 
@@ -151,7 +150,7 @@ def test_the_files_of_the_policy_travel_inside(cli, tmp_path, monkeypatch):
         "--confirm-tries",
         "1",
     ]
-    words += ["--rounds", "0", "--unmutated-episodes", "20"]
+    words += ["--unmutated-episodes", "20"]
     result = rpd_command("run", "--env", "cartpole", *words, "--out", tmp_path / "r")
     assert result.exit_code == 0, result.output
     contents = []
