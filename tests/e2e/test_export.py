@@ -47,7 +47,7 @@ def test_an_exported_policy_earns_exactly_what_was_confirmed(exported):
     path, confirmed = exported
     lanes = CartPole().task().lanes
     player = Player(policy_alone(CartPole(), PrunedFile(path), lanes))
-    blocks = (100, 100, 200)  # what each look adds
+    blocks = (200, 200, 400)  # what each look adds
     looks = [episode_keys(0, Phase.CONFIRM, np.arange(n), part) for part, n in enumerate(blocks)]
     identity = np.concatenate(looks)[: confirmed.episodes]
     plan = Plan(np.arange(confirmed.episodes), identity)
