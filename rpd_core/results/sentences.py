@@ -100,18 +100,19 @@ def _enough(summary: Summary, fraction: float, policy: Policy) -> str:
     many = policy.kept != 1 or bool(elsewhere)
     of_all = f"{policy.kept} of {counted(summary.suite.states, noun)}"
     enough = f"{of_all} ({_share(policy.states)}){elsewhere} {'are' if many else 'is'} enough"
-    kept = f"{percent(policy.share)} of the return ({_at_least(policy)}"
+    kept = f"({_at_least(policy)}"
     alone = policy.rules_alone
     if alone is not None and alone >= fraction:
-        them = "each of them with its one action keeps" if many else "its one action keeps"
+        them = "with one fixed action each they keep" if many else "with one fixed action it keeps"
         return (
-            f"{enough} without the policy: {them} {percent(alone)} of the return; with the policy "
-            f"deciding there, it is {kept})."
+            f"{enough}, even without the network: {them} {percent(alone)} of the return, with the "
+            f"policy deciding there {percent(policy.share)} {kept})."
         )
     if alone is not None:
         told = "as rules alone" if noun == "rule" else "with one action for each"
         kept += f"; {told}, without the network, {percent(alone)}"
-    return f"{enough}: deciding only there, the policy keeps {kept})."
+    share = f"{percent(policy.share)} of the return"
+    return f"{enough}: deciding only there, the policy keeps {share} {kept})."
 
 
 def _work(policy: Policy) -> str:

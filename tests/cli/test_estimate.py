@@ -59,8 +59,8 @@ def test_the_stages_to_come_are_in_their_order(registry: Registry) -> None:
         ("references", 60),
         ("suite", 400),
         ("unmutated", 400),
-        ("pruning", 2800),
-        ("minimising", 3200),
+        ("pruning", 3000),
+        ("minimising", 3400),
         ("confirmation", 120),
-        ("losses", 800),
+        ("losses", 850),
     ]

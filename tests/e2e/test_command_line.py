@@ -9,46 +9,100 @@ from importlib.metadata import version
 
 import pytest
 import typer
-from commands import QUICK
+from commands import QUICK, invoke
 
-from rpd import open_run
 from rpd_core.cli import shared
 from rpd_core.config.settings import PORTFOLIO
 from rpd_core.plugin.registry import installed
 from rpd_core.results.records import Coverage, SuiteFacts
+from rpd_core.results.run import open_run
 from rpd_core.results.sentences import advice as advice_for
 from rpd_core.results.sentences import headline
 
 
-def test_run_ends_with_the_answer(finished):
-    told = finished.stdout
-    assert "Decisions by impact:shrunken" in told
-    assert "pole" in told
-    for name in (*PORTFOLIO, "freqvis", "differ", "effect:shrunken", "portfolio", "random (mean)"):
-        assert f"\n{name} " in told
-    assert "keep 90% of the return" in told
-    assert "keep 50% of the return" not in told
-    lines = told.splitlines()
-    assert len(lines) <= 45
+def test_run_begins_with_the_answer(finished):
+    summary = open_run(finished.path).summary
+    assert summary.policy is not None
+    assert summary.policy.met
+    lines = finished.stdout.splitlines()
+    assert len(lines) <= 30
     wide = [line for line in lines if len(line) > 100]
-    assert len(wide) <= 2, "where it is, and the page: lines that are to be copied"
-    last = " ".join(" ".join(lines[-3:]).split())
-    assert last.endswith(headline(open_run(finished.path).summary)), "the headline comes last"
+    assert len(wide) <= 1, "where to look: a line that is to be copied"
+    told = " ".join(finished.stdout.split())
+    assert told.startswith(headline(summary))
+    assert told.count(" -> ") == min(7, len(summary.decisions))
+    assert "What else keeps as much: " in told
+    assert "By ranking alone, as in the paper (2500 mutant episodes at rate 0.4, " in told
+    assert "Confirmed on " in told
+    assert "shrunken" not in told
+    path = str(finished.path)
+    assert told.endswith(f"More: rpd show {path} --full, rpd rank {path} (the paper's list)")
 
 
 def test_the_full_answer_has_what_the_screen_leaves_out(finished, cli):
     told = cli("show", finished.path, "--full").stdout
+    assert "keep 90% of the return" in told
     assert "keep 50% of the return" in told
+    assert "For 50% of the return:" in told
+    assert "On the way to it" in told
+    for name in (*PORTFOLIO, "freqvis", "differ", "portfolio", "random (mean)"):
+        assert f"\n{name} " in told
     assert "random (best of 4)" in told
-    assert told.count("pole") > 20
+    assert told.count(" -> ") == len(open_run(finished.path).decisions)
+
+
+def test_a_policy_on_the_way_can_be_chosen(finished, cli):
+    summary = open_run(finished.path).summary
+    assert summary.policy is not None
+    sizes = sorted({point.decisions for point in summary.policy.front})
+    asked = sizes[1] - 1 if len(sizes) > 1 else sizes[0] + 5  # the next smaller one is meant
+    chosen = json.loads(cli("show", finished.path, "--keep", str(asked), "--json").stdout)
+    assert chosen["point"]["decisions"] == len(chosen["states"]) == sizes[0]
+    known = {one.key: one.loss for one in summary.decisions}
+    for row in chosen["states"]:
+        assert row["loss"] == known.get(row["key"])
+        assert row["state"].startswith("cart ")
+    told = " ".join(cli("show", finished.path, "--keep", str(asked)).stdout.split())
+    assert told.startswith(f"Deciding in {sizes[0]} of {summary.suite.states} states (")
+    assert told.count("cart ") == sizes[0]
+    refused = cli("show", finished.path, "--keep", str(sizes[0] - 1))
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr == (
+        f"rpd: no policy of the front has at most {sizes[0] - 1} decisions: the fewest is "
+        f"{sizes[0]}; a lower --target may need fewer\n"
+    )
+
+
+@pytest.mark.slow
+def test_a_quick_look_is_called_one_and_makes_no_page(cli, tmp_path):
+    words = ["--env", "cartpole", "--quick", "--workers", "1", "--test-episodes", "20"]
+    done = invoke(["run", *words, "--out", str(tmp_path / "run")], columns=100)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("A quick look: ")
+    assert not (tmp_path / "run" / "report.html").exists()
+    assert not (tmp_path / "run" / "pictures").exists()
+    asked = open_run(tmp_path / "run").asked.settings
+    assert (asked.quick, asked.test_episodes, asked.target) == (True, 20, (0.9,))
+    assert open_run(tmp_path / "run").summary.suite.episodes == 1250
+    assert cli("show", tmp_path / "run").stdout.startswith("A quick look: ")
 
 
 DECISION = {
-    "key", "state", "policy_action", "default_action", "risk_mutated", "risk_kept", "effect",
-    "low", "high", "reached", "episodes_mutated", "episodes_kept", "verdict",
+    "rank", "key", "state", "policy_action", "default_action", "loss", "loss_low", "loss_high",
+    "return_without", "return_without_low", "return_without_high", "share", "needed", "overrides",
+    "reached", "reached_whole",
 }  # fmt: skip
-POINT = {"measure", "kept", "states", "steps", "return_mean"}
+RANKED = {
+    "key", "state", "policy_action", "default_action", "risk_mutated", "risk_kept", "effect",
+    "low", "high", "reached", "episodes_mutated", "episodes_kept", "verdict", "in_policy",
+}  # fmt: skip
+POINT = {"measure", "kept", "states", "steps", "overrides", "return_mean"}
 """What is said of one pruned policy."""
+POLICY = {
+    *POINT, "overrides_whole", "return_low", "return_high", "target", "met", "episodes",
+    "share_bound", "pass_rate", "pass_rate_whole", "worst_tenth", "rules_alone", "baselines",
+    "front",
+}  # fmt: skip
 
 
 def test_the_summary_holds_what_scripts_rely_on(finished, cli):
@@ -57,11 +111,11 @@ def test_the_summary_holds_what_scripts_rely_on(finished, cli):
     summary = json.loads(stored.read_text())
     assert summary["analysis"] == stored.parent.name
     assert summary["original"]["return_mean"] == 200.0
-    assert summary["original"]["episodes"] == 5
+    assert summary["original"]["episodes"] == 25
     assert summary["original"]["reference"] == 0.0
     assert 5 < summary["original"]["default_everywhere"] < 20
-    assert summary["suite"]["episodes"] == 400
-    assert 0 < summary["suite"]["passed"] < 400
+    assert summary["suite"]["episodes"] == 2500
+    assert 0 < summary["suite"]["passed"] < 2500
     assert summary["suite"]["states"] > 100
     assert summary["suite"]["steps"] > 10000
     assert summary["condition"] == "return>=200"
@@ -72,17 +126,23 @@ def test_the_summary_holds_what_scripts_rely_on(finished, cli):
             assert entry is None or set(entry) == {"fewest_states", "fewest_steps"}
             for point in (entry or {}).values():
                 assert point is None or set(point) >= POINT
-    policy = summary["policy"]
-    assert policy is None or set(policy) >= {
-        *POINT, "return_low", "return_high", "target", "met", "episodes",
-    }  # fmt: skip
-    for row in summary["decisions"]:
+    assert set(summary["policy"]) >= POLICY
+    assert {"random", "differ", "default_gap", "imitation"} <= set(summary["policy"]["baselines"])
+    kept = summary["decisions"]
+    assert len(kept) == summary["policy"]["kept"]
+    for row in kept:
         assert set(row) >= DECISION
+        assert row["loss_low"] <= row["loss"] <= row["loss_high"]
+    assert [row["loss"] for row in kept] == sorted((row["loss"] for row in kept), reverse=True)
+    inside = {row["key"] for row in kept}
+    for row in summary["ranking"]:
+        assert set(row) >= RANKED
         assert row["low"] <= row["effect"] <= row["high"]
         assert min(row["episodes_mutated"], row["episodes_kept"]) >= 10
+        assert row["in_policy"] == (row["key"] in inside)
     assert set(summary["stability"]) >= {"top10", "top50"}
     assert summary["seed"] == 0
-    (played,) = summary["played"]
+    played = summary["played"][0]
     assert played["origin"]["distributions"]["numpy"]
     assert json.loads(cli("show", path, "--json").stdout) == summary
 
@@ -173,7 +233,7 @@ def test_a_dry_run_writes_nothing_and_tells_the_cost(cli, tmp_path):
     assert "mutation_rate" in result.stdout
     told = " ".join(result.stdout.split())
     assert re.search(r"About .* of play and [\d.]+ MB for 5000 mutant and \d+ pruned", told)
-    assert told.endswith("refining, pictures and the page come on top. Nothing was written.")
+    assert told.endswith("pictures and the page come on top. Nothing was written.")
     assert list(tmp_path.iterdir()) == []
     plain = json.loads(cli("run", "--env", "cartpole", "--dry-run", "--json").stdout)
     assert plain["config"]["suite"]["settings"]["episodes"] == 5000

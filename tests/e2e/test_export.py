@@ -21,9 +21,8 @@ from rpd_gym.cartpole import CartPole
 from rpd_kit import check_component
 
 RUN = [
-    "--env", "cartpole", "--episodes", "400", "--test-episodes", "6", "--workers", "1",
-    "--confirm-episodes", "60", "--confirm-tries", "2", "--rounds", "0",
-    "--unmutated-episodes", "50",
+    "--env", "cartpole", "--episodes", "2500", "--test-episodes", "25", "--workers", "1",
+    "--confirm-episodes", "200", "--confirm-margin", "0.1", "--unmutated-episodes", "50",
 ]  # fmt: skip
 
 
@@ -48,7 +47,7 @@ def test_an_exported_policy_earns_exactly_what_was_confirmed(exported):
     path, confirmed = exported
     lanes = CartPole().task().lanes
     player = Player(policy_alone(CartPole(), PrunedFile(path), lanes))
-    blocks = (100, 100, 200)  # what each look adds
+    blocks = (200, 200, 400)  # what each look adds
     looks = [episode_keys(0, Phase.CONFIRM, np.arange(n), part) for part, n in enumerate(blocks)]
     identity = np.concatenate(looks)[: confirmed.episodes]
     plan = Plan(np.arange(confirmed.episodes), identity)
@@ -151,7 +150,7 @@ def test_the_files_of_the_policy_travel_inside(cli, tmp_path, monkeypatch):
         "--confirm-tries",
         "1",
     ]
-    words += ["--rounds", "0", "--unmutated-episodes", "20"]
+    words += ["--unmutated-episodes", "20"]
     result = rpd_command("run", "--env", "cartpole", *words, "--out", tmp_path / "r")
     assert result.exit_code == 0, result.output
     contents = []

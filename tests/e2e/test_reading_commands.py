@@ -18,10 +18,10 @@ def test_show_names_the_analyses_beside_the_one_it_shows(cli, finished, tmp_path
     )
     assert pruned.exit_code == 0, pruned.output
     told = cli("show", path).stdout
-    assert "passed means length>=150" in told
+    assert "passed length>=150" in " ".join(told.split())
     assert f"Other analyses (--analysis NAME): {usual}" in told
     before = cli("show", path, "--analysis", usual).stdout
-    assert "passed means return>=200" in before
+    assert "passed return>=200" in " ".join(before.split())
     assert "Other analyses (--analysis NAME): long" in before
     assert (
         json.loads(cli("show", path, "--analysis", "long", "--json").stdout)["analysis"] == "long"
@@ -43,7 +43,6 @@ def test_an_episode_is_replayed_as_it_was_stored(cli, finished, episode):
     assert {step["action"] for step in played["steps"]} <= {"left", "right"}
     deciders = {step["decided_by"] for step in played["steps"]}
     alone = {"original:3": {"policy"}, "default:3": {"default"}, "tarantula@0:2": {"default"}}
-    alone["pruned:3"] = {"policy"}  # the largest, as one try allows no other
     assert deciders == alone.get(episode, {"policy", "default"})
 
 
@@ -55,8 +54,8 @@ def test_a_replay_ends_with_what_it_earned(cli, finished):
 @pytest.mark.parametrize(
     ("episode", "told"),
     [
-        ("suite:400", "there is no episode suite:400: they go from 0 to 399"),
-        ("original:5", "there is no episode original:5: they go from 0 to 4"),
+        ("suite:2500", "there is no episode suite:2500: they go from 0 to 2499"),
+        ("original:25", "there is no episode original:25: they go from 0 to 24"),
         ("suite", "'suite' is not the name of an episode: write suite:17"),
         ("suit:3", "'suit' names no episodes: there are suite, original, default, pruned"),
         ("tarantul@3:0", "Did you mean 'tarantula'?"),
@@ -135,6 +134,6 @@ def test_a_run_copied_to_another_machine_is_ranked_without_its_policy_or_environ
     assert len(json.loads(after.stdout)["rankings"]["ochiai"]) == 3, "half of them never differ"
     shown = rpd("show", "away/run")
     assert shown.returncode == 0, shown.stderr
-    assert "python:changing:ones on python:changing:make" in shown.stdout
+    assert "python:changing:ones on python:changing:make: states by " in shown.stdout
     for folder in [away / "run", *(away / "run").rglob("*")]:
         folder.chmod(0o755 if folder.is_dir() else 0o644)

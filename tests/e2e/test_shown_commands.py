@@ -38,7 +38,6 @@ SMALL = {
     "--workers": "1",
     "--states": "1",
     "--seeds": "0,1",
-    "--refine-episodes": "20",
     **dict(zip(QUICK[::2], QUICK[1::2], strict=True)),
 }
 """What is put behind a command to make it quick; the last value of an option counts."""
@@ -143,10 +142,8 @@ def quick(words: list[str]) -> list[str]:
     rest = [re.sub(r"runs/(<name>|\.\.\.)|^RUN$", "runs/small", word) for word in rest]
     plays = "--env" in rest or command in ("run", "bench")
     for flag, value in SMALL.items():
-        meant = (
-            (flag == "--episodes" and command == "suite" and not plays)
-            or (flag == "--rounds" and command == "refine")
-            or (flag == "--workers" and command == "draw" and "pictures" not in rest)
+        meant = (flag == "--episodes" and command == "suite" and not plays) or (
+            flag == "--workers" and command == "draw" and "pictures" not in rest
         )
         if flag in options and not meant:
             rest += [flag, value]
