@@ -176,7 +176,7 @@ def _policy_parts(summary: Summary) -> dict[str, Any]:
     return {
         "chosen": policy,
         "figures": list(sentences.figures(summary, policy)),
-        "confirmed": sentences.confirmed(policy),
+        "sure": list(sentences.sure(summary)),
         "baselines": list(sentences.baselines(policy)),
         "front": [_front_words(one) for one in policy.front] if policy.met else (),
     }
