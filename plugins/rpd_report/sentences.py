@@ -34,10 +34,10 @@ def _without_folders(spec: str) -> str:
     return f"{name}:{value.replace(chr(92), '/').rpartition('/')[2]}" if colon else spec
 
 
-def meaning(policy: Policy, default_action: str) -> str:
+def meaning(policy: Policy, noun: str, default_action: str) -> str:
     """Return what a smallest policy is, for readers who have never met one."""
     return (
-        f"In {counted(policy.kept, 'state')} it does what the policy does, in all others the "
+        f"In {counted(policy.kept, noun)} it does what the policy does, in all others the "
         f"default action ({default_action}) acts instead."
     )
 
@@ -116,13 +116,13 @@ def sure(summary: Summary) -> Iterator[str]:
     )
 
 
-def baselines(policy: Policy) -> Iterator[tuple[str, Baseline | None, str]]:
+def baselines(policy: Policy, noun: str) -> Iterator[tuple[str, Baseline | None, str]]:
     """Yield what else would do for the same target: what it is, its figures, what is said else."""
     found = policy.baselines
-    yield "random states", found.random, "no size reached the target"
-    yield "states where the default differs most often", found.differ, "not measured, or not met"
+    yield f"random {noun}s", found.random, "no size reached the target"
+    yield f"{noun}s where the default differs most often", found.differ, "not measured, or not met"
     yield (
-        "states where the policy prefers its action most",
+        f"{noun}s where the policy prefers its action most",
         found.default_gap,
         "not measured, or not met",
     )
