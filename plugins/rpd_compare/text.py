@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -11,7 +12,7 @@ from rich.table import Table
 from rpd_compare.records import Need
 from rpd_core.cli.text import say
 from rpd_core.errors import counted
-from rpd_core.results.words import few, percent, reached_words
+from rpd_core.results.words import few, percent, reached_words, shortened_states
 
 if TYPE_CHECKING:
     from rpd_compare.records import (
@@ -39,6 +40,10 @@ TITLES = {
 }
 _ACTION = 13
 """Characters of an action."""
+_RULE = 4
+"""Lines of a state that a smallest policy needs: no condition of a rule is left out."""
+_LEAST_STATE = 20
+"""Characters of a state, however narrow the screen is."""
 
 
 def print_comparison(console: Console, found: Comparison) -> None:
@@ -98,10 +103,8 @@ def _print_needs(console: Console, found: Comparison, need: Need) -> None:
     more = f"; the first {len(shown)}" if len(rows) > len(shown) else ""
     title = f"{TITLES[need]}: {counted(len(rows), 'decision')}{more}"
     columns = ("state", "loss in A", "loss in B", "policy A", "policy B", "default")
-    table = _table(console, title, *columns)
-    for row in shown:
-        table.add_row(escape(row.state), *map(loss_cell, (row.a, row.b)), *_doing(row))
-    console.print(table)
+    cells = [[row.state, *map(loss_cell, (row.a, row.b)), *_doing(row)] for row in shown]
+    _print_table(console, title, columns, cells, lines=_RULE)
 
 
 def both_words(found: Comparison) -> str:
@@ -116,8 +119,8 @@ def both_words(found: Comparison) -> str:
 
 def _doing(row: ComparedDecision) -> tuple[str, ...]:
     sides = [one for one in (row.a, row.b) if one is not None]
-    actions = [escape(_short(one.policy_action)) if one else "-" for one in (row.a, row.b)]
-    return *actions, escape(_short(sides[0].default_action))
+    actions = [_short(one.policy_action) if one else "-" for one in (row.a, row.b)]
+    return *actions, _short(sides[0].default_action)
 
 
 def _basis(found: Comparison) -> str:
@@ -129,29 +132,32 @@ def _basis(found: Comparison) -> str:
     )
 
 
-def _table(console: Console, title: str, *columns: str) -> Table:
-    """Print a title, which a table would wrap to its own width, and return a table for below it."""
+def _print_table(
+    console: Console,
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    lines: int = 1,
+) -> None:
+    """Print a title and a table whose first column gets the room that the others leave."""
     say(console, title, style="bold")
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for heading in columns:
-        words = heading in ("first", "state", "default") or heading.startswith("policy")
-        table.add_column(
-            heading,
-            justify="left" if words else "right",
-            no_wrap=True,
-            overflow="ellipsis",
-            ratio=1 if heading == "state" else None,
-        )
-    return table
+        words = heading in (columns[0], "default") or heading.startswith("policy")
+        table.add_column(heading, justify="left" if words else "right", no_wrap=True)
+    others = [max(map(len, column)) for column in zip(columns, *rows, strict=True)][1:]
+    room = console.width - sum(others) - len(columns)
+    first = shortened_states([row[0] for row in rows], max(room, _LEAST_STATE), lines)
+    for state, row in zip(first, rows, strict=True):
+        table.add_row(escape(state), *map(escape, row[1:]))
+    console.print(table)
 
 
 def _print_agreement(console: Console, found: Comparison) -> None:
     title = "Same action in the first states by A's ranking, with 95% intervals"
     shares = [f"{share:.0%}" for share in _SHOWN_SHARES[:-1]]
-    table = _table(console, title, "first", *shares, "all")
-    for curve in found.agreement:
-        table.add_row(escape(curve.measure), *_agreement_cells(curve))
-    console.print(table)
+    rows = [[curve.measure, *_agreement_cells(curve)] for curve in found.agreement]
+    _print_table(console, title, ("first", *shares, "all"), rows)
 
 
 def _agreement_cells(curve: AgreementCurve) -> list[str]:
@@ -175,11 +181,17 @@ def _print_changes(console: Console, found: Comparison) -> None:
         say(console, f"{title}.", style="bold")
         return
     columns = ("state", "A", "B", "B - A (95%)", "policy A", "policy B")
-    table = _table(console, title, *columns)
-    for row in rows:
-        cells = f"{row.a.effect:+.2f}", f"{row.b.effect:+.2f}", _difference(row)
-        table.add_row(escape(row.state), *cells, *_actions(row))
-    console.print(table)
+    cells = [
+        [
+            row.state,
+            f"{row.a.effect:+.2f}",
+            f"{row.b.effect:+.2f}",
+            _difference(row),
+            *_actions(row),
+        ]
+        for row in rows
+    ]
+    _print_table(console, title, columns, cells)
 
 
 def _effect(side: EffectOf) -> str:
@@ -192,7 +204,7 @@ def _difference(row: ComparedState) -> str:
 
 
 def _actions(row: ComparedState) -> tuple[str, str]:
-    return escape(_short(row.a.action)), escape(_short(row.b.action))
+    return _short(row.a.action), _short(row.b.action)
 
 
 def _short(words: str) -> str:
@@ -209,13 +221,14 @@ def _print_disagreeing(console: Console, found: Comparison) -> None:
         say(console, f"{title}{more}.", style="bold")
         return
     columns = ("state", "rank A", "B", "policy A", "policy B", "effect A", "B", "reach A", "B")
-    table = _table(console, f"{title}; those that matter most, by the better rank", *columns)
+    cells = []
     for row in rows:
-        ranks = [str(side.rank) if side.rank else "-" for side in (row.a, row.b)]
-        effects = [_effect(side) for side in (row.a, row.b)]
-        cells = *_actions(row), *effects, *(reached_words(one.reached) for one in (row.a, row.b))
-        table.add_row(escape(row.state), *ranks, *cells)
-    console.print(table)
+        sides = row.a, row.b
+        ranks = [str(side.rank) if side.rank else "-" for side in sides]
+        reached = [reached_words(side.reached) for side in sides]
+        cells.append([row.state, *ranks, *_actions(row), *map(_effect, sides), *reached])
+    title = f"{title}; those that matter most, by the better rank"
+    _print_table(console, title, columns, cells)
 
 
 def headline(found: Comparison) -> str:

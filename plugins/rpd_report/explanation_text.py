@@ -25,6 +25,8 @@ _VERDICTS = {
 
 _OTHERS = 50
 """Characters of a row of neighbours besides the state."""
+_RULE = 4
+"""Lines of a state: no condition of a rule is left out."""
 
 
 def print_explanation(console: Console, found: Explanation) -> None:
@@ -189,7 +191,8 @@ def _print_neighbours(console: Console, found: Explanation) -> None:
         return
     around = (*found.above, found.decision, *found.below)
     table = _table("", ("", "state"), ("loss", "95%", "return without it"))
-    states = shortened_states([one.state for one in around], max(console.width - _OTHERS, 20))
+    room = max(console.width - _OTHERS, 20)
+    states = shortened_states([one.state for one in around], room, _RULE)
     for one, state in zip(around, states, strict=True):
         ends = f"{few(one.loss_low)} to {few(one.loss_high)}"
         numbers = loss_words(one), ends, few(one.return_without)

@@ -15,7 +15,7 @@ from rpd_core.pruning.curves import RANDOM, ShownCurve, shown_curves
 from rpd_core.results.pictures import Pictures, data_uri, read_pictures
 from rpd_core.results.records import FrontPoint, Summary
 from rpd_core.results.run import Run
-from rpd_core.results.sentences import advice_on, headline
+from rpd_core.results.sentences import advice_on, headline, noun_for
 from rpd_core.results.words import few, percent
 from rpd_core.store.codec import to_plain
 from rpd_core.store.files import write_whole
@@ -176,8 +176,8 @@ def _policy_parts(summary: Summary) -> dict[str, Any]:
     return {
         "chosen": policy,
         "figures": list(sentences.figures(summary, policy)),
-        "confirmed": sentences.confirmed(policy),
-        "baselines": list(sentences.baselines(policy)),
+        "sure": list(sentences.sure(summary)),
+        "baselines": list(sentences.baselines(policy, noun_for(summary))),
         "front": [_front_words(one) for one in policy.front] if policy.met else (),
     }
 
@@ -200,9 +200,8 @@ def _meaning(summary: Summary) -> str:
         return ""
     settings = summary.configuration.get("suite", {}).get("settings", {})
     default_action = str(settings.get("default_action", "unknown"))
-    return sentences.meaning(
-        summary.policy, sentences.in_words(installed(), "default-action", default_action)
-    )
+    told = sentences.in_words(installed(), "default-action", default_action)
+    return sentences.meaning(summary.policy, noun_for(summary), told)
 
 
 def _curve_parts(read: _Read) -> dict[str, Any]:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from rpd_core.errors import counted
 from rpd_core.plugin.registry import Registry
 from rpd_core.results.records import Baseline, Decision, Policy, Summary
-from rpd_core.results.sentences import growth_words, list_notes
+from rpd_core.results.sentences import (
+    few_digits,
+    growth_words,
+    is_proven,
+    list_notes,
+    mutated_words,
+    noun_for,
+    suite_words,
+    sureness_words,
+    tried_in_vain,
+    what_would_help,
+)
 from rpd_core.results.words import few, percent, reached_words
 from rpd_report.decisions import Listed
-
-OUTCOMES = {"met": "confirmed", "missed": "not confirmed", "undecided": "left open"}
-"""What became of a pruned policy on fresh episodes."""
-_LONG_NUMBER = re.compile(r"\d+\.\d{7,}")
 
 
 def title_of(summary: Summary) -> str:
@@ -28,10 +34,10 @@ def _without_folders(spec: str) -> str:
     return f"{name}:{value.replace(chr(92), '/').rpartition('/')[2]}" if colon else spec
 
 
-def meaning(policy: Policy, default_action: str) -> str:
+def meaning(policy: Policy, noun: str, default_action: str) -> str:
     """Return what a smallest policy is, for readers who have never met one."""
     return (
-        f"In {counted(policy.kept, 'state')} it does what the policy does, in all others the "
+        f"In {counted(policy.kept, noun)} it does what the policy does, in all others the "
         f"default action ({default_action}) acts instead."
     )
 
@@ -71,7 +77,7 @@ def about(summary: Summary, registry: Registry) -> Iterator[tuple[str, str]]:
     yield "shares of the return are measured from", reference
     told_apart = (in_words(registry, "abstraction", one) for one in abstractions)
     yield "states told apart by", " + ".join(told_apart)
-    yield "an episode passes if", _without_digits(summary.condition)
+    yield "an episode passes if", few_digits(summary.condition)
     yield "mutation rate", f"{suite.mutation_rate:g}"
     yield "mutant episodes", f"{suite.episodes} ({suite.steps} steps in {suite.states} states)"
     yield "seed", str(summary.seed)
@@ -79,14 +85,10 @@ def about(summary: Summary, registry: Registry) -> Iterator[tuple[str, str]]:
     yield "analysis", summary.analysis
 
 
-def _without_digits(condition: str) -> str:
-    """Return a condition whose bounds have the digits that people read: 12.99...73 is 13."""
-    return _LONG_NUMBER.sub(lambda found: f"{float(found[0]):.6g}", condition)
-
-
 def figures(summary: Summary, policy: Policy) -> Iterator[tuple[str, str]]:
     """Yield the figures of the smallest policy, each with what it is."""
-    yield str(policy.kept), f"of {summary.suite.states} states decide ({policy.states:.1%})"
+    states = counted(summary.suite.states, noun_for(summary))
+    yield str(policy.kept), f"of {states} decide ({policy.states:.1%})"
     yield percent(policy.steps), "of the steps are in them"
     yield (
         percent(policy.overrides),
@@ -106,33 +108,21 @@ def figures(summary: Summary, policy: Policy) -> Iterator[tuple[str, str]]:
     yield few(policy.worst_tenth), "mean return of the worst tenth of its episodes"
 
 
-def confirmed(policy: Policy) -> str:
-    """Return on what the figures of the smallest policy stand."""
-    outcome = OUTCOMES.get(policy.outcome, policy.outcome)
-    text = (
-        f"{outcome[:1].upper()}{outcome[1:]} on {policy.episodes} fresh episodes that had "
-        f"no part in choosing it; found by {policy.measure}."
+def sure(summary: Summary) -> Iterator[str]:
+    """Yield how sure the answer is, and what else was tried."""
+    yield from filter(
+        None,
+        (sureness_words(summary), tried_in_vain(summary.policy, full=True), suite_words(summary)),
     )
-    if policy.distinct < policy.episodes:
-        text += f" Only {policy.distinct} of these episodes differ; bounds count each once."
-    if policy.rules_alone is not None:
-        text += (
-            " As rules alone, each state with its commonest action in place of the policy: "
-            f"{percent(policy.rules_alone)} of the return."
-        )
-    if policy.failed:
-        tried = (f"{one.kept} states by {one.measure}" for one in policy.failed)
-        text += f" Tried before and not confirmed: {', '.join(tried)}."
-    return text
 
 
-def baselines(policy: Policy) -> Iterator[tuple[str, Baseline | None, str]]:
+def baselines(policy: Policy, noun: str) -> Iterator[tuple[str, Baseline | None, str]]:
     """Yield what else would do for the same target: what it is, its figures, what is said else."""
     found = policy.baselines
-    yield "random states", found.random, "no size reached the target"
-    yield "states where the default differs most often", found.differ, "not measured, or not met"
+    yield f"random {noun}s", found.random, "no size reached the target"
+    yield f"{noun}s where the default differs most often", found.differ, "not measured, or not met"
     yield (
-        "states where the policy prefers its action most",
+        f"{noun}s where the policy prefers its action most",
         found.default_gap,
         "not measured, or not met",
     )
@@ -183,29 +173,21 @@ def _of_episodes(share: float) -> str:
 
 def decisions_about(summary: Summary) -> str:
     """Return what the decisions are, or that none is proven."""
-    rows, policy = summary.decisions, summary.policy
-    if not rows or policy is None:
+    rows = summary.decisions
+    if not is_proven(summary):
         return (
-            "Nothing is proven: no pruned policy was confirmed to keep "
-            f"{float(next(iter(summary.targets), 0.9)):.0%} of the return, so that no decision "
-            "is listed here."
+            "Nothing is proven, so that no decision is listed as important. "
+            f"{what_would_help(summary)}"
         )
-    needed = sum(one.needed for one in rows)
     return (
         f"{counted(len(rows), 'decision')} of the smallest policy, by what is lost without each of "
-        f"them alone; {needed} of them needed (at most one in twenty such statements is expected "
-        "to be false). Losses are means over all episodes, on episodes that chose neither the "
-        "policy nor the decisions."
+        "them alone: a mean over all episodes."
     )
 
 
 def effects_about(summary: Summary) -> str:
     """Return what the list of a mutated policy is."""
-    facts, rate = summary.list, summary.suite.mutation_rate
-    about = (
-        f"The paper's list: what acting by default in a state does to a policy that is mutated at "
-        f"rate {rate:g} everywhere else."
-    )
+    facts, about = summary.list, mutated_words(summary.suite.mutation_rate)
     if not facts.listed:
         return (
             f"{about} No state has {facts.evidence} episodes in each arm and a default action that "

@@ -166,10 +166,10 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "random_rankings": 1, "condition": "return>=100", "finish": (), "workers": 1,
         "target": (0.5,),
     }  # fmt: skip
-    rpd.run("cartpole", "cartpole:good", out=path / "old", abstraction="tree", **small)
+    rpd.run("cartpole", "cartpole:good", out=path / "old", abstraction="rules", **small)
     sizes = {name: small[name] for name in ("workers", "finish")}
     rpd.run(policy="cartpole:weak", like=path / "old", out=path / "new", **sizes)
-    rpd.run("cartpole", "cartpole:weak", out=path / "own", abstraction="tree", **small)
+    rpd.run("cartpole", "cartpole:weak", out=path / "own", abstraction="rules", **small)
     return path
 
 
@@ -177,7 +177,7 @@ def test_a_newer_policy_is_compared_over_the_rules_that_the_older_run_learned(
     learned: Path,
 ) -> None:
     told = refusal("compare", learned / "old", learned / "own")
-    assert "tree has learned other states in each" in told
+    assert "rules has learned other states in each" in told
     assert "rpd run --like" in told
     found = rpd.compare(learned / "old", learned / "new")
     assert found.common > 2

@@ -214,7 +214,10 @@ def test_a_run_in_a_notebook_shows_its_headline_and_its_decisions(of_objects: rp
 
 
 def test_a_notebook_shows_no_decision_that_is_not_proven(of_objects: rpd.Run) -> None:
-    summary = dataclasses.replace(of_objects.summary, decisions=())
+    unproven = dataclasses.replace(of_objects.summary.policy, met=False, outcome="undecided")
+    summary = dataclasses.replace(
+        of_objects.summary, decisions=(), policy=unproven, policies={"0.9": unproven}
+    )
     page = answer_as_html(summary, Path("run"))
     assert "Nothing is proven" in page
     assert "<table" not in page
@@ -291,7 +294,7 @@ def test_an_environment_that_may_never_end_gets_its_cap() -> None:
 
 
 def test_a_name_that_rpd_makes_for_an_analysis_can_be_given_back() -> None:
-    long = "auto_test_episodes-10_random_rankings-1_confirm_margin-0.01_confirm_tries-1"
+    long = "auto_test_episodes-10_random_rankings-1_confirm_episodes-20_confirm_tries-1_x"
     assert len(long) > 80
     assert check_name(long) == long
     for bad in ("", "-a", "a.", "a/b", "é", "a" * 151):
