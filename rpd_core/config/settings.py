@@ -493,6 +493,6 @@ def _split(value: object, kind: type[str] | type[float] = str) -> Any:
             return tuple(kind(one) for one in parts)
         except ValueError:
             raise ConfigError(f"{value!r} are not numbers parted by commas: try 0.9,0.5") from None
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
         return (value,)
     return tuple(value) if isinstance(value, list) else value

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 TWINS = 100
 """Twins of each decision, about."""
+_FEWEST = 20.0
+"""Twins of each decision that are played whatever they cost: fewer show nothing."""
 _OUTSIDE = 0.025
 """Chance that the truth lies beyond either end of an interval."""
 _HALVINGS = 12
@@ -101,7 +103,7 @@ def measure_losses(
 def _speaking(reach: FloatArray, episodes: int, affordable: float) -> IntArray:
     """Return how many episodes of the block speak about each decision: its first ones."""
     twins = min(float(TWINS), affordable / max(len(reach), 1))
-    wanted = np.ceil(max(twins, 2.0) / np.maximum(reach, 1.0 / episodes))
+    wanted = np.ceil(max(twins, _FEWEST) / np.maximum(reach, 1.0 / episodes))
     return np.clip(wanted, min(2, episodes), episodes).astype(np.int64)
 
 

@@ -102,7 +102,8 @@ def find_smallest(
             losses = _losses_of(trials, chosen, effort.paired, allowed)
             alone = _as_rules(trials, chosen, losses)
             found[fraction] = Smallest(chosen, losses, effort, alone)
-            before = Start("smaller target", chosen.tried.candidate.kept)
+            one = chosen.tried.candidate
+            before = Start(one.measure, one.kept)
     return found
 
 

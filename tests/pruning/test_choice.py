@@ -97,7 +97,7 @@ def test_the_smallest_policy_of_each_target_is_minimised_and_confirmed(tmp_path:
     half, most = found[0.5], found[0.9]
     assert half is not None
     assert most is not None
-    assert half.chosen.tried.candidate.measure == "smaller target", "it goes on from the first"
+    assert half.chosen.tried.candidate.measure == "tarantula", "it goes on from the first"
     assert most.chosen.tried.candidate.measure == "tarantula"
     for one in (half, most):
         assert one.chosen.tried.confirmation.outcome == "met"

@@ -31,7 +31,6 @@ def test_the_measure_that_is_named_gives_the_policy(headline: Any, tmp_path: Pat
     assert policy.measure == name
     assert run.asked.settings.headline == name
     assert name in run.asked.settings.measures
-    assert list(run.summary.deletion) == ["impact:shrunken"], "it follows the list"
 
 
 def test_without_a_name_no_baseline_is_taken(tmp_path: Path) -> None:
@@ -39,7 +38,7 @@ def test_without_a_name_no_baseline_is_taken(tmp_path: Path) -> None:
     assert run.asked.settings.headline == "best"
     for policy in run.summary.policies.values():
         assert policy is not None
-        assert policy.measure in ("tarantula", "ochiai", "zoltar", "wong2")
+        assert not {"random", "freqvis", "differ"} & {*policy.measure.split(" + ")}
 
 
 def test_kept_states_lie_with_the_analysis_and_are_those_of_the_policy(tmp_path: Path) -> None:
@@ -49,8 +48,9 @@ def test_kept_states_lie_with_the_analysis_and_are_those_of_the_policy(tmp_path:
         assert kept is not None
         assert policy is not None
         assert len(kept.keys) == policy.kept
-        top = run.ranking(policy.measure).columns["key"][: policy.untrimmed].tolist()
-        assert set(kept.keys) <= set(top)
+        assert kept.path[-1] == kept.keys
+        assert all(set(kept.keys) <= set(one) for one in kept.path)
+        assert [len(one) for one in kept.path] == [one.decisions for one in policy.front]
     with pytest.raises(ConfigError, match=r"no threshold of 0\.7: there are 0\.9, 0\.5"):
         run.policy(0.7)
 

@@ -18,7 +18,7 @@ from rpd_core.pruning.curves import Curve
 from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.pruning.records import PrunedPoint
 from rpd_core.pruning.references import References, measure_references
-from rpd_core.pruning.sweep import Pruning, Sweep
+from rpd_core.pruning.sweep import Sweep
 from rpd_core.results.summary import _thresholds
 from rpd_core.store.session import Session
 
@@ -48,10 +48,9 @@ def test_states_that_no_suite_saw_follow_the_flag(
     session = line_session(tmp_path, unvisited=unvisited, shares=(0.0, 1.0))
     cells = state_keys(canonical(np.arange(3.0)[:, None]))
     rankings = {"tarantula": Ranking("tarantula", np.arange(3), np.zeros(3), cells)}
-    pruning = sweep.prune(Evaluations(session), rankings, references(session))
-    assert pruning.curves["tarantula"].mean_return.tolist() == returns
-    assert [len(curve.returns) for curve in pruning.random_curves] == [2, 2]
-    assert pruning.original_coverage == 0.5
+    swept = sweep.sweep(Evaluations(session), rankings, references(session))
+    assert swept.curves["tarantula"].mean_return.tolist() == returns
+    assert [len(curve.returns) for curve in swept.random_curves] == [2, 2]
 
 
 def test_references_are_the_policy_the_default_and_random_play(tmp_path: Path) -> None:
@@ -97,7 +96,7 @@ def curve(share: float) -> Curve:
 
 def test_the_best_random_ranking_is_taken_of_as_many_as_the_portfolio_has_measures() -> None:
     randoms = [curve(share) for share in (1.0, 0.8, 0.6, 0.8, 0.2, 0.0)]
-    found = _thresholds(Pruning(Sweep({}, randoms), 1.0, {}), 1.0)
+    found = _thresholds(Sweep({}, randoms), 1.0)
     best, mean = found["random_best"], found["random"]
     assert best is not None
     assert mean is not None
