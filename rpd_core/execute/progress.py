@@ -123,7 +123,7 @@ class NotebookBars:
 
 RUNS = "runs"
 """The stage of a grid, which is made of whole runs."""
-_OPEN = ("minimising",)
+_OPEN = ("growing", "minimising")
 """Stages of which nobody knows beforehand how long they are."""
 _NOT_YET = 0.99
 """Share of the work that is shown at most while there is still some."""
@@ -145,6 +145,8 @@ class Stage:
     """When something was finished last."""
     before: int = 0
     """Episodes of the same stage that were finished before it began anew."""
+    since: float = 0.0
+    """When it began for the first time."""
 
     @property
     def counts_episodes(self) -> bool:
@@ -190,9 +192,9 @@ class Pace:
         """Note that a stage begins or that some of it is finished."""
         now, stage = self.clock(), self.stages.get(name)
         if stage is None or total != stage.total or done < stage.done:
-            before = 0 if stage is None else stage.before
+            before, since = (0, now) if stage is None else (stage.before, stage.since)
             again = 0 if stage is None or done >= stage.done else stage.done
-            stage = Stage(name, total, done, done, now, now, before + again)
+            stage = Stage(name, total, done, done, now, now, before + again, since)
             self.stages[name] = stage
         elif done > stage.done:
             stage.done, stage.changed = done, now
@@ -220,7 +222,7 @@ class Pace:
         """Return the share of all work that is done, never less than before; None: not known."""
         if not self.plan:
             return None
-        done = sum(map(self._finished, self.stages))
+        done = sum(map(self._finished, {name for name, _ in self.plan}))
         present, later = self._to_come()
         share = done / max(done + present + later, 1)
         self._share = max(self._share, min(share, _NOT_YET))
@@ -239,11 +241,11 @@ class Pace:
 
     def left_of_all(self) -> float | None:
         """Return the seconds until everything is done; None where nothing is known yet."""
-        each = self._usual()
-        if not self.plan or each is None:
+        each, stage = self._usual(), self._present
+        unknown = stage is not None and stage.is_open and stage.name not in dict(self.plan)
+        if not self.plan or each is None or unknown:
             return None
         present, later = self._to_come()
-        stage = self._present
         own = None if stage is None or stage.is_open else self.left(stage)
         return later * each + (present * each if own is None else own)
 
@@ -257,7 +259,8 @@ class Pace:
 
     def elapsed(self, stage: Stage) -> float:
         """Return the seconds since a stage began, or that it took."""
-        return (stage.changed if stage.finished else self.clock()) - stage.began
+        began = stage.since if stage.is_open else stage.began
+        return (stage.changed if stage.finished else self.clock()) - began
 
     def left(self, stage: Stage) -> float | None:
         """Return the seconds until a stage is done; None where nothing is known yet.

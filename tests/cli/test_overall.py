@@ -78,3 +78,16 @@ def test_later_targets_are_still_to_come(pace: Pace) -> None:
     assert pace.share() == 700 / 900
     pace.tell("minimising", 30, 30)
     assert pace.share() == 730 / 900
+
+
+def test_a_stage_that_nobody_planned_is_no_progress_of_all(pace: Pace, clock: Clock) -> None:
+    pace.expected = 1.0
+    pace.tell("growing", 0, 150)
+    clock.now = 10.0
+    pace.tell("growing", 150, 150)
+    clock.now = 30.0
+    stage = pace.tell("growing", 0, 900)
+    assert (stage.counted, pace.elapsed(stage)) == ("150 episodes", 30.0)
+    assert (pace.share(), pace.left_of_all()) == (0.0, None)
+    pace.tell("suite", 0, 100)
+    assert pace.share() == 0.0
