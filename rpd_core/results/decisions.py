@@ -14,12 +14,12 @@ from rpd_core.analysis.suite import Reach, StoredEpisodes
 from rpd_core.errors import ConfigError, nearest
 from rpd_core.play.names import Names
 from rpd_core.plugin.protocols import States
-from rpd_core.pruning.losses import Losses
 from rpd_core.results.records import TOO_FEW, Decision, ListFacts, RankedDecision
 from rpd_core.results.words import default_words, policy_words
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray, IntArray, KeyArray
+    from rpd_core.pruning.losses import Losses
 
 _HARDLY = 0.01
 """Share of the unmutated episodes below which a state counts as hardly ever reached."""
