@@ -204,9 +204,9 @@ class Comparison:
     notes: tuple[str, ...]
     """What a reader must know, a sentence each."""
 
-    def needed(self, need: Need) -> tuple[ComparedDecision, ...]:
+    def needed(self, need: Need | str) -> tuple[ComparedDecision, ...]:
         """Return the decisions that one of them needs, or both."""
-        return tuple(one for one in self.needs if one.need is need)
+        return tuple(one for one in self.needs if one.need == need)
 
     def agreement_in_first(self, share: float = 0.1, measure: str | None = None) -> Agreement:
         """Return the agreement in the first states by a measure; none: by the first one."""

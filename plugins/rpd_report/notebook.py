@@ -12,10 +12,11 @@ from rpd_core.plugin.specs import shortened
 from rpd_core.results.records import Decision, RankedDecision, Summary
 from rpd_core.results.sentences import headline
 from rpd_report.sentences import decisions_about
-from rpd_report.tables import ShownTable, decision_table, effect_table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from rpd_report.tables import ShownTable
 
 _SHOWN = 10
 """Decisions in the answer."""
@@ -74,6 +75,8 @@ def unfinished_as_html(path: Path, done: int, asked: int) -> str:
 
 def decisions_as_html(rows: Sequence[Decision] | Sequence[RankedDecision]) -> str:
     """Return decisions, or states of the list of a mutated policy, as a table with intervals."""
+    from rpd_report.tables import decision_table, effect_table  # imports NumPy; few look
+
     listed = [row for row in rows if isinstance(row, RankedDecision)]
     if listed:
         return _as_html(effect_table(listed))

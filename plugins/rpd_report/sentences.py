@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rpd_core.errors import counted
 from rpd_core.plugin.registry import Registry
@@ -20,7 +21,9 @@ from rpd_core.results.sentences import (
     what_would_help,
 )
 from rpd_core.results.words import few, percent, reached_words
-from rpd_report.decisions import Listed
+
+if TYPE_CHECKING:
+    from rpd_report.decisions import Listed
 
 
 def title_of(summary: Summary) -> str:

@@ -294,7 +294,7 @@ def test_an_environment_that_may_never_end_gets_its_cap() -> None:
 
 
 def test_a_name_that_rpd_makes_for_an_analysis_can_be_given_back() -> None:
-    long = "auto_test_episodes-10_random_rankings-1_confirm_episodes-20_confirm_tries-1_x"
+    long = "auto_test_episodes-10_random_rankings-1_confirm_episodes-20_confirm_tries-1_reference-0"
     assert len(long) > 80
     assert check_name(long) == long
     for bad in ("", "-a", "a.", "a/b", "é", "a" * 151):
