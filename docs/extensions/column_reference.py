@@ -1,4 +1,4 @@
-"""Fill the tables of stored columns from where these are declared."""
+"""Fill the tables of stored columns and records from where these are declared."""
 
 from __future__ import annotations
 
@@ -9,20 +9,25 @@ from typing import Any
 from rpd_core.plugin.descriptions import describe_target
 from rpd_core.plugin.protocols import suite
 from rpd_core.plugin.protocols.suite import Column, columns_of
+from rpd_core.results import records
 
-MARK = re.compile(r"<!-- (columns|fields) of (\w+) -->")
+MARK = re.compile(r"<!-- (columns|fields|record) of (\w+) -->")
 PAGES = ("reference/run-directory", "reference/hooks")
 
 
 def filled_columns(text: str) -> str:
     """Return a page with a table in place of each mark.
 
-    `columns of` a record are those of its files, `fields of` it are the arrays in memory.
+    `columns of` a record are those of its files, `fields of` it are the arrays in memory, and
+    `record of` is what a summary holds.
     """
     return MARK.sub(lambda mark: "\n".join(_lines(mark[1], mark[2])), text)
 
 
 def _lines(what: str, record: str) -> Iterator[str]:
+    if what == "record":
+        yield from _record_lines(record)
+        return
     kind = getattr(suite, record)
     described = describe_target(f"{suite.__name__}:{record}").parameters
     meanings = {one.name: " ".join(one.help.split()) for one in described}
@@ -35,6 +40,13 @@ def _lines(what: str, record: str) -> Iterator[str]:
     yield from ("| field | shape, dtype | meaning |", "|---|---|---|")
     for name, meaning in meanings.items():
         yield f"| `{name}` | {_held(record.lower(), columns.get(name))} | {_sentence(meaning)} |"
+
+
+def _record_lines(record: str) -> Iterator[str]:
+    yield from ("| field | content |", "|---|---|")
+    for one in describe_target(f"{records.__name__}:{record}").parameters:
+        assert one.help, f"{record}.{one.name} has no docstring"
+        yield f"| `{one.name}` | {_sentence(' '.join(one.help.split()))} |"
 
 
 def _sentence(meaning: str) -> str:

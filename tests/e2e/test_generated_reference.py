@@ -55,7 +55,7 @@ def test_every_section_that_a_person_wrote_is_about_a_command():
 
 
 def test_the_default_of_an_option_is_shown():
-    assert "| `--fraction X` | Fraction of the return that it is to keep. Default: 0.9. |" in FILLED
+    assert "| `--top N` | Decisions to show. Default: 10. |" in FILLED
 
 
 @BOTH_WAYS

@@ -50,7 +50,7 @@ def test_the_notebook_runs_and_shows_its_answers(
         answer = shown(cells[name])
         assert "<strong>" in answer
         assert answer.count("<tr>") > 3, name
-    assert shown(cells["rule.top(3)"]).count("<svg") == 3
+    assert shown(cells["rule.effects(3)"]).count("<svg") == 3
     assert shown(cells["cartpole"]) == shown(cells["again"])
     streams = [one for cell in code_cells(notebook) for one in cell.outputs if "text" in one]
     assert [one["text"] for one in streams if one["name"] == "stderr"] == []
