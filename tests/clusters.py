@@ -36,7 +36,6 @@ SMALL: dict[str, Any] = {
     "shares": (0.0, 0.5, 1.0),
     "unmutated_episodes": 40,
     "confirm_episodes": 40,
-    "rounds": 0,
     "random_rankings": 1,
     "finish": (),
     "progress": False,

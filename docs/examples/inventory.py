@@ -1,4 +1,4 @@
-"""An inventory: order 0 to 4 cases a day, demand by chance, a peak on Fridays, two days of delivery.
+"""An inventory: order 0 to 4 cases a day, random demand, a peak on Fridays, delivery in two days.
 
 A noisy task whose policy everybody understands: order up to a level that depends on the weekday.
 

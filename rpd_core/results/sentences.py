@@ -48,7 +48,7 @@ _ELSEWHERE = {
     True: "where the policy decides as before: judge by the share of steps, not of states; more "
     "--episodes help.",
 }
-_RULES = ("rules", "tree")
+_RULES = ("rules",)
 """Abstractions whose states are rules."""
 
 

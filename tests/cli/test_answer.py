@@ -44,7 +44,7 @@ def test_where_the_policy_decides_elsewhere_the_headline_says_so() -> None:
     assert told.startswith("1 of 40 states (2.5%) and all that the suite never saw are enough: ")
 
 
-@pytest.mark.parametrize("abstraction", ["rules", "rules:target=0.9", "tree:8", "minigrid-rules"])
+@pytest.mark.parametrize("abstraction", ["rules", "rules:target=0.9", "minigrid-rules"])
 def test_states_that_are_rules_are_called_so(abstraction: str) -> None:
     told = headline(configured(answer(policy(rules_alone=0.29)), abstraction))
     assert told == (

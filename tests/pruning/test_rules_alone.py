@@ -30,7 +30,8 @@ def table(keys: Any, **columns: Any) -> States:
         ("choices", "default_choices", "action_sum", "action_squares", "default_sum",
          "default_squares"), nothing,
     )  # fmt: skip
-    zeros = dict.fromkeys(("first_episode", "first_step", "value_gap", "entropy", "default_gap"), np.zeros(count))
+    single = ("first_episode", "first_step", "value_gap", "entropy", "default_gap")
+    zeros = dict.fromkeys(single, np.zeros(count))
     given = {"value": np.zeros((count, 1)), "visits": np.ones(count), **empty, **zeros, **columns}
     return States(key=np.array(keys, dtype=np.uint64), **given)
 

@@ -17,7 +17,7 @@ from rpd_core.errors import ConfigError, RpdError
 from rpd_core.plugin.protocols import Component
 
 USUAL = {"test_episodes": 20, "random_rankings": 4, "shares": (1.0,)}
-USUAL |= {"confirm_episodes": 60, "rounds": None, "chunk": 400, "confirm_tries": 8}
+USUAL |= {"confirm_episodes": 60, "chunk": 400, "confirm_tries": 8}
 
 
 @pytest.fixture(scope="module")
@@ -156,8 +156,8 @@ def test_a_measure_that_is_not_installed_any_more_is_named_with_what_to_do(tmp_p
     with having(plugin("worlds", "1.0")):
         line = refusal("prune", path, "--objective", "states")
         assert f"The latest analysis of {str(path)!r} used it: install the plugin" in line
-        assert line.endswith("or name others with --measure, --list-by and --headline")
-        others = ("--measure", "ochiai", "--list-by", "effect", "--headline", "best")
+        assert line.endswith("or name others with --measure and --headline")
+        others = ("--measure", "ochiai", "--headline", "best")
         assert rpd_command("prune", path, "--workers", "1", *others).exit_code == 0
         for command in (("rank",), ("explain", "1")):
             line = refusal(command[0], path, *command[1:], "--analysis", "lifted")

@@ -66,7 +66,6 @@ SETTINGS: dict[str, Any] = {
     "random_rankings": 4,
     "unmutated_episodes": 50,
     "confirm_episodes": 50,
-    "rounds": 0,
 }
 
 
@@ -154,7 +153,7 @@ def test_a_new_measure_costs_no_episode(finished: rpd.Run) -> None:
 
 
 def test_the_top_decisions_are_in_words(finished: rpd.Run) -> None:
-    rows = finished.top(3, "tarantula")
+    rows = finished.effects(3, "tarantula")
     assert [row.rank for row in rows] == [1, 2, 3]
     assert all("x0" in row.state for row in rows)
     assert [row.key for row in rows] == finished.ranking("tarantula").columns["key"][:3].tolist()
@@ -273,8 +272,8 @@ def test_what_cannot_be_asked_is_refused_in_our_own_words(finished: rpd.Run) -> 
     with pytest.raises(RpdError, match="was not pruned"):
         finished.threshold(0.9, "nosuch")
     with pytest.raises(RpdError, match="no measure is called 'nosuch'"):
-        finished.top(measure="nosuch")
-    assert len(finished.top(2, "wong2:reading=mutation")) == 2
+        finished.effects(measure="nosuch")
+    assert len(finished.effects(2, "wong2:reading=mutation")) == 2
     with pytest.raises(RpdError, match="workers must be a whole number"):
         rpd.run(make_bridge, goes_on, workers=0)
     with pytest.raises(RpdError, match="environment must be a spec string"):

@@ -42,7 +42,7 @@ def test_a_suite_doubles_until_the_first_decisions_have_a_verdict(stable: rpd.Ru
     assert len(growth.looks) > 1
     assert growth.looks == look_sizes(60, growth.looks[-1])
     assert stable.summary.suite.episodes == growth.looks[-1] == stable.progress[1]
-    verdicts = [row.verdict for row in stable.summary.decisions[:4]]
+    verdicts = [row.verdict for row in stable.summary.ranking[:4]]
     assert "undecided" not in verdicts
     words = growth_words(growth)
     assert words.startswith(f"Stable after {len(growth.looks)} looks (at 60, 120")
@@ -61,9 +61,9 @@ def test_the_look_before_the_last_left_something_open(stable: rpd.Run, tmp_path:
 
 
 def test_reading_gives_the_verdicts_of_the_looks(stable: rpd.Run) -> None:
-    count = len(stable.summary.decisions)
-    stored = [(row.key, row.verdict) for row in stable.summary.decisions]
-    again = rpd.open_run(stable.path).top(count)
+    count = len(stable.summary.ranking)
+    stored = [(row.key, row.verdict) for row in stable.summary.ranking]
+    again = rpd.open_run(stable.path).effects(count, "impact:shrunken")
     assert [(row.key, row.verdict) for row in again] == stored
 
 
@@ -121,7 +121,7 @@ def test_a_condition_that_learns_does_so_at_the_first_look(tmp_path: Path) -> No
 def test_confidence_without_growth_is_the_level_of_one_look(tmp_path: Path) -> None:
     sure = finish(tmp_path / "run", corridor(confidence=0.999999))
     unsure = finish(tmp_path / "run", corridor(confidence=0.5))
-    count = [sum(row.verdict != "undecided" for row in run.summary.decisions)
+    count = [sum(row.verdict != "undecided" for row in run.summary.ranking)
              for run in (sure, unsure)]  # fmt: skip
     assert count[0] < count[1]
     assert str(unsure.name).partition("_confide")[1]

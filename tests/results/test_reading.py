@@ -88,7 +88,7 @@ def test_every_state_has_its_words_wherever_it_is_read(bare: Path) -> None:
     states = run.summary.suite.states
     ranked = json.loads(rpd_command("rank", bare, "--all", "--top", "1000", "--json").stdout)
     keys = [row["key"] for row in ranked["rankings"]["impact:shrunken"]]
-    rows = [row for row in run.top(1000, "freqvis") if row.key in keys]
+    rows = [row for row in run.effects(1000, "freqvis") if row.key in keys]
     assert len(keys) == states
     assert 3 < len(rows) < states, "those without evidence are set aside"
     assert len({row.state for row in rows}) == len(rows), "different states have different words"
@@ -159,14 +159,13 @@ def test_a_ranking_of_an_incomplete_suite_says_first_what_it_stands_on(half: Pat
 def test_a_list_is_headed_by_what_it_is_about_and_says_whether_it_comes_back(half: Path) -> None:
     asked = ("rank", half, "--condition", "return>=2.5", "--evidence", "2")
     told = " ".join(rpd_command(*asked).stdout.split())
-    assert told.startswith(
-        "worlds.Goes on worlds.Corridor states by identity; default action constant:0; "
-        "mutation rate 0.3; passed means return>=2.5; seed 0 Decisions by impact:shrunken"
-    )
+    assert told.startswith("Effects in a policy that acts by default in 30% of its states")
+    assert "worlds.Goes on worlds.Corridor" in told
+    assert "passed means return>=2.5" in told
     found = json.loads(rpd_command(*asked, "--json").stdout)["stability"]["impact:shrunken"]
     assert 0 < found["top10"] <= 1
     assert (
-        f"Does it come back? In random halves of the suite the first ten have {found['top10']:.0%}"
+        f"Is the list stable? In random halves of the suite the first ten have {found['top10']:.0%}"
         in told
     )
     assert "* matters, ? undecided. Of " in told
@@ -182,7 +181,7 @@ def test_a_list_of_what_is_reached_says_what_it_leaves_out(tmp_path: Path) -> No
     run = ready(tmp_path / "run")
     told = " ".join(rpd_command("rank", run.path, "--reached", "--evidence", "1").stdout.split())
     assert "Left out: 5 decisions that the unmutated policy never reaches." in told
-    assert "Does it come back? In random halves of the suite" in told
+    assert "Is the list stable? In random halves of the suite" in told
 
 
 def test_without_unmutated_episodes_nothing_is_said_to_be_unreached(tmp_path: Path) -> None:
@@ -372,7 +371,7 @@ def test_something_else_in_a_place_of_ours_is_one_line(
 
 def read_all(path: Path, analysis: str | None = None) -> None:
     run = rpd.open_run(path, analysis)
-    _ = run.progress, run.summary, run.top(), run.curves
+    _ = run.progress, run.summary, run.top(), run.effects(), run.curves
 
 
 def test_a_link_to_a_neighbour_with_a_longer_name_leads_out_of_the_run(tmp_path: Path) -> None:
@@ -414,7 +413,7 @@ def test_no_code_runs_that_only_a_file_names(tmp_path: Path, monkeypatch: Any) -
         assert old in stored[name]
         (folder / name).write_text(stored[name].replace(old, new))
         with pytest.raises(RpdError, match="may run code that came with it: refused"):
-            rpd.open_run(tmp_path / "run").top(10_000)
+            rpd.open_run(tmp_path / "run").effects(10_000)
         (folder / name).write_text(stored[name])
     assert not marker.exists()
     assert rpd.open_run(tmp_path / "run").top()

@@ -36,7 +36,7 @@ from rpd_gym.cartpole import CartPole
 @pytest.fixture(scope="module")
 def poles(tmp_path_factory: pytest.TempPathFactory) -> rpd.Run:
     asked = Request(
-        "cartpole", abstraction=("tree:leaves=12",), episodes=400, test_episodes=20,
+        "cartpole", abstraction=("rules:leaves=12",), episodes=400, test_episodes=20,
         confirm_episodes=40, unmutated_episodes=40, random_rankings=2, confirm_tries=4,
         minimise_steps=40_000,
     )  # fmt: skip

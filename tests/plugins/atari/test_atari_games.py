@@ -23,7 +23,6 @@ def run_end_to_end(game: str, folder: Path, steps: int) -> None:
         random_rankings=1,
         unmutated_episodes=4,
         confirm_episodes=4,
-        rounds=0,
         lanes=4,
         finish=(),
     )

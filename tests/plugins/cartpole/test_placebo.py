@@ -27,7 +27,6 @@ def placebo(tmp_path_factory: pytest.TempPathFactory) -> rpd.Run:
         random_rankings=4,
         unmutated_episodes=50,
         confirm_episodes=50,
-        rounds=0,
         out=Path(tmp_path_factory.mktemp("runs")) / "placebo",
     )
 
