@@ -17,11 +17,11 @@ def _command(name: str, target: str, summary: str, group: str) -> Component:
 @hookimpl
 def rpd_commands() -> list[Component]:
     return [
-        _command("run", "run:run_command", "Analyse a policy: episodes, ranking, answer", ANALYSE),
+        _command("run", "run:run_command", "Find the decisions that a policy needs", ANALYSE),
         _command("prune", "prune:prune_command", "Ask something else of a stored suite", ANALYSE),
         _command("suite", "suite:suite_command", "Play mutant episodes and nothing else", ANALYSE),
         _command("show", "show:show_command", "Print the answer of a run again", LOOK),
-        _command("rank", "rank:rank_command", "List decisions by any measure", LOOK),
+        _command("rank", "rank:rank_command", "List effects among mutants by any measure", LOOK),
         _command("replay", "replay:replay_command", "Play a stored episode step by step", LOOK),
         _command("runs", "runs:runs_command", "List runs and what differs between them", RUNS),
         _command("merge", "merge:merge_command", "Join parts of a suite built elsewhere", RUNS),

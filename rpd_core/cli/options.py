@@ -256,7 +256,8 @@ def _option(name: str, setting: Setting) -> Any:
     if setting.kind:
         return Annotated[option_type, spec_option(flag, setting.kind, setting.help, setting.group)]
     words = "|".join(typing.get_args(kind) if typing.get_origin(kind) is typing.Literal else ())
-    metavar = words or ("X|" + "|".join(setting.words) if setting.words else "NAMES")
+    listed = "X,..." if setting.listed is float else "NAMES"
+    metavar = words or ("X|" + "|".join(setting.words) if setting.words else listed)
     return Annotated[
         option_type,
         typer.Option(flag, help=setting.help, metavar=metavar, rich_help_panel=setting.group),

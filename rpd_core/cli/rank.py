@@ -48,7 +48,7 @@ def rank_command(
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """List the decisions of a stored suite by a measure; plays nothing."""
+    """List effects in the mutated policy, as in the paper, by any measure; plays nothing."""
     check_typed_early(options.given({"measures": measure, "condition": condition}))
     from rpd_core.cli.text import print_question, say
     from rpd_core.config.resolve import choose

@@ -63,7 +63,7 @@ def run_command(
     as_json: options.Json = False,
     **settings: Any,
 ) -> None:
-    """Rank a policy's decisions and prove the ranking by pruning the policy."""
+    """Find the few decisions that a policy needs, prove that they are enough, and weigh each."""
     finish = options.taken_finish(settings)
     typed = options.given({"env": env, "policy": policy, **settings})
     asked = {"out": out, "analysis": analysis, "like": like, "finish": finish}

@@ -311,19 +311,20 @@ class Settings:
         "analysis", check=_finite_or_none,
     )  # fmt: skip
     target: tuple[float, ...] = _setting(
-        "Shares of the return that smallest policies are to keep, the first one the answer.",
-        "analysis", default=TARGETS, check=_targets, listed=float,
+        "Shares of the return that smallest policies are to keep; default 0.9,0.5, the first one "
+        "the answer.",
+        "analysis", default=TARGETS, check=_targets, listed=float, heading=USED,
     )  # fmt: skip
     minimise_steps: int | None = _setting(
         "Steps that minimising may take; default: as many as suite and sweep took.",
         "answer", default=None, check=_count_or_none,
     )  # fmt: skip
     headline: Any = _setting(
-        "Measure that gives the pruned policy, or best (default): the one that makes it smallest.",
+        "Measure whose pruned policies are made smaller, or best (default): the smallest.",
         "answer", default=BEST, kind="measure", words=(BEST,),
     )  # fmt: skip
     objective: Literal["states", "steps", "both"] = _setting(
-        "What the pruned policy is to need little of: states, steps or both (default).",
+        "What the smallest policy is to need little of: states, steps or both (default).",
         "answer", default="both", check=_one_of("states", "steps", "both"),
     )  # fmt: skip
     confirm_episodes: int = _setting(
@@ -331,7 +332,7 @@ class Settings:
         "answer", check=_two_or_more,
     )  # fmt: skip
     confirm_tries: int = _setting(
-        "Pruned policies that are tried at most, the last one the largest; default 8.",
+        "Pruned policies that are tried for a target, at most; default 8.",
         "answer", default=8, check=_count,
     )  # fmt: skip
     confirm_margin: float = _setting(
@@ -340,7 +341,7 @@ class Settings:
     )  # fmt: skip
 
     confidence: float = _setting(
-        "Verdicts: at most 1 minus this of them are expected to be false; default 0.95.",
+        "Of 'needed' and of verdicts at most 1 minus this are expected to be false; default 0.95.",
         "answer", default=0.95, check=_rate_like(0.95),
     )  # fmt: skip
     quick: bool = _setting(

@@ -95,21 +95,21 @@ def policy_sentences(summary: Summary, fraction: float, policy: Policy | None) -
 
 def _enough(summary: Summary, fraction: float, policy: Policy) -> str:
     """Return how few states are enough, and for what."""
-    noun = noun_for(summary)
-    elsewhere = " and all that the suite never saw" * _policy_decides_elsewhere(summary)
-    many = policy.kept != 1 or bool(elsewhere)
-    of_all = f"{policy.kept} of {counted(summary.suite.states, noun)}"
-    enough = f"{of_all} ({_share(policy.states)}){elsewhere} {'are' if many else 'is'} enough"
-    kept = f"({_at_least(policy)}"
-    alone = policy.rules_alone
+    noun, fixed = noun_for(summary), "with one fixed action"
+    also = " and all that the suite never saw" * _policy_decides_elsewhere(summary)
+    few_states = f"{policy.kept} of {counted(summary.suite.states, noun)} ({_share(policy.states)})"
+    kept, alone = f"({_at_least(policy)}", policy.rules_alone
     if alone is not None and alone >= fraction:
-        them = "with one fixed action each they keep" if many else "with one fixed action it keeps"
+        told = f"are enough, even without the network: {fixed} each they keep"
+        if policy.kept == 1:
+            told = f"is enough, even without the network: {fixed} it keeps"
         return (
-            f"{enough}, even without the network: {them} {percent(alone)} of the return, with the "
-            f"policy deciding there {percent(policy.share)} {kept})."
+            f"{few_states} {told} {percent(alone)} of the return, with the policy deciding "
+            f"there{' and elsewhere' * bool(also)} {percent(policy.share)} {kept})."
         )
+    enough = f"{few_states}{also} {'is' if policy.kept == 1 and not also else 'are'} enough"
     if alone is not None:
-        told = "as rules alone" if noun == "rule" else "with one action for each"
+        told = "as rules alone" if noun == "rule" else f"{fixed} each"
         kept += f"; {told}, without the network, {percent(alone)}"
     share = f"{percent(policy.share)} of the return"
     return f"{enough}: deciding only there, the policy keeps {share} {kept})."

@@ -52,13 +52,15 @@ def shown() -> str:
 
 @pytest.mark.parametrize("name", [name for name, one in declared().items() if one.flag != "-"])
 def test_the_command_line_has_every_setting_with_its_help(name: str, shown: str) -> None:
-    row = rf" {flag(name)} \S+ {re.escape(declared()[name].help)}"
+    row = rf" {flag(name)} (\S+ )?{re.escape(declared()[name].help)}"
     assert re.search(row, " ".join(shown.split()))
 
 
 def test_settings_that_are_not_for_the_command_line_are_not_there(shown: str) -> None:
     hidden = {name for name, one in declared().items() if one.flag == "-"}
-    assert hidden == {"lanes", "chunk", "shares", "random_rankings", "first_episodes"}
+    assert hidden == {
+        "lanes", "chunk", "shares", "random_rankings", "first_episodes", "list_by",
+    }  # fmt: skip
     assert not [name for name in hidden if f"--{name.replace('_', '-')}" in shown]
 
 
@@ -137,3 +139,13 @@ def test_one_line_more_is_a_setting_more_everywhere() -> None:
 def test_a_run_without_an_environment_is_one_line() -> None:
     with pytest.raises(ConfigError, match="no environment given: name one"):
         rpd.run(policy="cartpole:good")
+
+
+def test_a_quick_look_makes_less_of_what_was_not_given(registry: Registry) -> None:
+    usual = resolve(Request(worlds.Corridor(), worlds.Goes()), registry).config.settings
+    asked = Request(worlds.Corridor(), worlds.Goes(), quick=True, test_episodes=70)
+    quick = resolve(asked, registry).config.settings
+    assert quick.episodes == -(-usual.episodes // 4)
+    assert (quick.test_episodes, quick.target, quick.unvisited) == (70, (0.9,), "policy")
+    assert quick.confirm_episodes == usual.confirm_episodes
+    assert not usual.quick
