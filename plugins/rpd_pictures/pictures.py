@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 _DRAWN = 50
 """Decisions that get a picture, those that are worth most."""
-_FILMED = 3
+_FILMED = 2
 """Decisions that get a pair of clips: of those that are needed, the first."""
 
 

@@ -240,7 +240,7 @@ def test_the_command_writes_a_film_and_tells_what_it_shows(strange: Path, tmp_pa
 def test_pictures_are_taken_by_command_at_any_later_time(strange: Path) -> None:
     told = rpd_command("draw", strange, "pictures", "--workers", "1")
     assert told.exit_code == 0, told.output
-    assert "4 pictures of states and 3 pairs of clips are in" in told.stdout
+    assert "4 pictures of states and 2 pairs of clips are in" in told.stdout
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_clips_are_of_the_first_decisions_that_are_needed(run: rpd.Run) -> None:
     assert pictures is not None
     needed = [one.key for one in run.decisions if one.needed]
     assert needed
-    assert [pair.key for pair in pictures.clips] == needed[:3]
+    assert [pair.key for pair in pictures.clips] == needed[:2]
     for pair in pictures.clips:
         paths = pictures.folder / pair.policy, pictures.folder / pair.default
         policy, default = map(frames_of, paths)
@@ -228,7 +228,7 @@ def test_words_stand_in_where_nothing_is_drawn(tmp_path: Path) -> None:
     pictures = read_pictures(done.path, str(done.name))
     assert pictures is not None
     assert pictures.states == {}
-    assert len(pictures.clips) == 3
+    assert len(pictures.clips) == 2
     assert "draws no pictures (NotImplementedError: no screen)" in pictures.missing
     assert pictures.missing.endswith("states are shown in words")
     assert verify(done.directory).faults == ()
