@@ -28,8 +28,8 @@ _FEWEST = 20.0
 """Twins of each decision that are played whatever they cost: fewer show nothing."""
 _OUTSIDE = 0.025
 """Chance that the truth lies beyond either end of an interval."""
-_HALVINGS = 12
-"""An end is known to a part in 2**12 of its distance: nobody reads more digits."""
+_HALVINGS = 6
+"""An end is known to a part in 64 of its distance, on the safe side: nobody reads more digits."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,12 @@ def measure_losses(
     than `most` steps.
     """
     block = yield from blocks.play(kept, episodes)
-    counts = _speaking(reach, episodes, most / float(block.episodes.length.mean()))
-    plan = _Plan.of(block.visits, kept, counts) if blocks.paired else _Plan.fresh(counts, episodes)
+    affordable = most / float(block.episodes.length.mean())
+    counts = _speaking(reach, episodes, affordable)
+    if blocks.paired:
+        plan = _Plan.of(block.visits, kept, counts)
+    else:
+        plan = _Plan.fresh(len(kept), _twins_each(len(kept), affordable), episodes)
     units = np.arange(len(kept))
     twins = None
     if len(plan.episode):
@@ -102,9 +106,14 @@ def measure_losses(
 
 def _speaking(reach: FloatArray, episodes: int, affordable: float) -> IntArray:
     """Return how many episodes of the block speak about each decision: its first ones."""
-    twins = min(float(TWINS), affordable / max(len(reach), 1))
-    wanted = np.ceil(max(twins, _FEWEST) / np.maximum(reach, 1.0 / episodes))
+    twins = _twins_each(len(reach), affordable)
+    wanted = np.ceil(twins / np.maximum(reach, 1.0 / episodes))
     return np.clip(wanted, min(2, episodes), episodes).astype(np.int64)
+
+
+def _twins_each(decisions: int, affordable: float) -> int:
+    """Return how many twins each decision gets, about."""
+    return int(max(min(TWINS, affordable / max(decisions, 1)), _FEWEST))
 
 
 @dataclass(frozen=True)
@@ -124,9 +133,9 @@ class _Plan:
         return cls(episode[speaks][order], unit[speaks][order])
 
     @classmethod
-    def fresh(cls, counts: IntArray, episodes: int) -> _Plan:
+    def fresh(cls, decisions: int, twins: int, episodes: int) -> _Plan:
         """Return further episodes for each decision, which pair with none of the block."""
-        unit = np.repeat(np.arange(len(counts)), np.minimum(counts, TWINS))
+        unit = np.repeat(np.arange(decisions), twins)
         return cls(episodes + np.arange(len(unit)), unit)
 
 

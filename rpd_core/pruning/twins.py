@@ -301,15 +301,24 @@ def _paired_losses(
     before, after = block.episodes.total_return[found.episode[rows]], played.total_return
     blocks.broken += int((before[len(chosen) :] != after[len(chosen) :]).sum())
     before, after = before[: len(chosen)], after[: len(chosen)]
-    correlation = _correlation(before, after)
-    if blocks.broken or (correlation is not None and correlation <= 0):
-        blocks.paired = False  # from the next look on: pairing adds noise, or pairs nothing
     own = take_episodes(block.episodes, found.episode[chosen])
     twin = take_episodes(played, np.arange(len(chosen)))
     unit, visiting = found.unit[chosen], count / len(block.episodes)
     mean, error = _moments(before - after, unit, visiting, len(block.episodes))
+    if blocks.broken or _adds_noise(error, block.episodes.total_return, len(chosen)):
+        blocks.paired = False  # from the next look on
     saved = _saved_steps(block.episodes, own, twin, unit, visiting)
-    return _Losses(mean, error, saved, len(rows), correlation)
+    return _Losses(mean, error, saved, len(rows), _correlation(before, after))
+
+
+def _adds_noise(error: FloatArray, returns: FloatArray, pairs: int) -> bool:
+    """Return whether losses would be surer if twins were fresh episodes, as many as the block has.
+
+    Episodes that do not change count: that these cost nothing is most of what pairing gains.
+    """
+    if pairs < _ENOUGH_PAIRS or not len(error):
+        return False
+    return bool(np.mean(error**2) > 2 * returns.var() / len(returns))
 
 
 def _saved_steps(

@@ -43,11 +43,25 @@ def stored_request(
         if one.kind and values.get(name) not in one.words
     }
     kept = values.keys() - typed.keys()
+    for name in [one for one in kinds if one in kept and _is_gone(one, values[one])]:
+        del values[name], kinds[name]  # nobody can name another: the usual one takes its place
     _refuse_unknown({name: values[name] for name in kinds if name in kept}, directory)
     for name, kind in {"env": "environment", "policy": "policy", **kinds}.items():
         if name in values and name not in typed and not trust:
             values[name] = _checked(kind, values[name], named_by)
     return {**values, **typed}
+
+
+def _is_gone(name: str, value: object) -> bool:
+    """Return whether a setting without an option names a component that nobody offers any more."""
+    setting = declared()[name]
+    if setting.flag != "-":
+        return False
+    try:
+        installed().find(setting.kind, installed().name_in(setting.kind, value))
+    except SpecError:
+        return True
+    return False
 
 
 def _refuse_unknown(values: Values, directory: RunDirectory) -> None:

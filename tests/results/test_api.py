@@ -61,6 +61,7 @@ SETTINGS: dict[str, Any] = {
     "chunk": 100,
     "lanes": 100,
     "test_episodes": 10,
+    "abstraction": ("auto",),
     "default_action": "constant:0",
     "shares": [0, 0.25, 0.5, 0.75, 1],
     "random_rankings": 4,
