@@ -52,7 +52,7 @@ def stored_request(
     return {**values, **typed}
 
 
-def _is_gone(name: str, value: object) -> bool:
+def _is_gone(name: str, value: Any) -> bool:
     """Return whether a setting without an option names a component that nobody offers any more."""
     setting = declared()[name]
     if setting.flag != "-":

@@ -129,7 +129,7 @@ def test_rpd_starts_and_reads_without_unix_and_says_what_it_cannot(tmp_path: Pat
     for words, part in (
         (("--help",), "list-plugins"),
         (("list-plugins",), "cartpole"),
-        (("show", run), "mutation rate 0.3"),
+        (("show", run), "15 states"),
     ):
         result = without_unix(*words)
         assert (result.returncode, result.stderr) == (0, ""), (words, result.stderr)

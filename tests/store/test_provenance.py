@@ -29,6 +29,11 @@ def records(path: Path) -> list[dict[str, Any]]:
     return [json.loads(one.read_text()) for one in sorted(path.rglob("part-*.json"))]
 
 
+def of_versions(notes: list[str]) -> list[str]:
+    """Return notes but for the one on a measure that the policy has nothing for."""
+    return [one for one in notes if "default-gap" not in one]
+
+
 def test_each_part_names_the_distribution_of_every_component(tmp_path: Path) -> None:
     with having(ONE):
         finish(tmp_path, request())
@@ -72,7 +77,7 @@ def test_continuing_under_other_versions_is_noted_once_and_kept(tmp_path: Path) 
     notes: list[str] = []
     with having(TWO):
         run = finish(tmp_path, request(episodes=60), note=notes.append)
-    assert notes == [
+    assert of_versions(notes) == [
         "this run continues under other versions than it began with (strange-worlds: 1.0 -> 2.0): "
         "results may differ between its parts"
     ]
@@ -96,7 +101,7 @@ def test_running_again_under_other_versions_plays_and_rewrites_nothing(tmp_path:
     notes: list[str] = []
     with having(TWO):
         again = finish(tmp_path, request(), note=notes.append)
-    assert notes == []
+    assert of_versions(notes) == []
     assert contents(tmp_path, "part-*") == before
     assert {one.origin.distributions["strange-worlds"] for one in again.summary.played} == {"1.0"}
 
@@ -126,7 +131,7 @@ def test_random_play_does_not_look_like_another_version(tmp_path: Path) -> None:
     notes: list[str] = []
     with having(environment, policy):
         run = finish(tmp_path, request(reference=None), note=notes.append)
-    assert notes == []
+    assert of_versions(notes) == []
     assert {"strange-b" in one.origin.distributions for one in run.summary.played} == {True, False}
     assert "other versions" not in rpd_command("show", tmp_path).stdout
 

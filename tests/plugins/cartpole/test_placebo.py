@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rpd
-from rpd_core.config.configuration import THRESHOLDS
+
 from rpd_core.pruning.stored_sweep import stored_table
 
 
