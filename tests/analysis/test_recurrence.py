@@ -115,5 +115,5 @@ def test_where_nothing_is_listed_there_is_nothing_to_come_back(analysis: Analysi
 def test_a_run_says_where_it_cannot_be_told(tmp_path: Path) -> None:
     run = finish(tmp_path / "run", corridor(list_by="random:seed=3", evidence=2))
     assert run.summary.stability is None
-    told = " ".join(rpd_command("show", run.path).stdout.split())
-    assert "Does it come back? That cannot be told of random:3: its scores" in told
+    told = " ".join(rpd_command("rank", run.path).stdout.split())
+    assert "Is the list stable? That cannot be told of random:3: its scores" in told

@@ -49,7 +49,7 @@ def test_intervals_are_part_of_each_decision(run: rpd.Run) -> None:
     """Whatever the list is sorted by, the interval shown is that of the effect."""
     columns = run.ranking("lower").columns
     place = {int(key): row for row, key in enumerate(columns["key"])}
-    by_lower, by_other = run.top(1000, "lower"), run.top(1000, "tarantula")
+    by_lower, by_other = run.effects(1000, "lower"), run.effects(1000, "tarantula")
     assert len(by_lower) > 3
     assert [row.score for row in by_lower] == [columns["score"][place[r.key]] for r in by_lower]
     intervals = {row.key: (row.low, row.effect, row.high) for row in by_other}
@@ -59,7 +59,7 @@ def test_intervals_are_part_of_each_decision(run: rpd.Run) -> None:
 
 def test_the_command_line_shows_the_score(run: rpd.Run) -> None:
     shown = rpd_command("rank", run.path, "--measure", "lower").stdout
-    first = run.top(1, "lower")[0]
+    first = run.effects(1, "lower")[0]
     assert "Decisions by lower" in shown
     assert f" {first.score:.3g} " in shown
     assert f" {first.effect:+.2f}" in shown
@@ -107,7 +107,7 @@ def test_a_plain_function_ranks(run: rpd.Run) -> None:
     np.testing.assert_array_equal(table.columns["score"], failures)
     assert (np.diff(failures) <= 0).all()
     assert table.name == f"python:{__name__}:by_failures"
-    assert run.top(2, by_failures)[0].score == failures[0]
+    assert run.effects(2, by_failures)[0].score == failures[0]
 
 
 def test_functions_of_one_name_are_not_mixed_up(run: rpd.Run) -> None:

@@ -274,7 +274,7 @@ def test_an_environment_registered_by_someone_else_works() -> None:
     gymnasium.register("own/Walk-v3", entry_point="own_worlds:Walk", max_episode_steps=7)
     task = GymEnvironment("own/Walk-v3").task()
     assert task.max_steps == 7
-    assert task.abstraction == ("auto",)
+    assert task.abstraction == ("rules",)
     assert task.reference is None
 
 
