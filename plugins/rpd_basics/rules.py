@@ -13,7 +13,7 @@ from rpd_basics.batches import Array, Batch, as_vectors, check_finite, rows_of, 
 from rpd_basics.rule_growth import Growth
 from rpd_basics.rule_words import Column, Questions, rule_in_words
 from rpd_basics.tree_growth import Actions, grow
-from rpd_basics.tree_nodes import MOST_LEAVES, Box, Nodes, Tree, Walk, nodes_of, tree_of
+from rpd_basics.tree_nodes import MOST_LEAVES, Box, Nodes, Tree, Walk, leaves_of, nodes_of, tree_of
 from rpd_core.errors import FitError, SpecError
 from rpd_core.plugin.protocols import Bound, FitSample, Ground, learned
 
@@ -47,6 +47,8 @@ class Rules:
     """Numbers below this go to the next node; learned."""
     others: tuple[int, ...] = learned(())
     """Node for all others; learned."""
+    kept: tuple[int, ...] = learned(())
+    """Leaves in which the policy had to decide, by their numbers; learned."""
 
     learns_from_mutants: ClassVar[bool] = True
     wants_vectors: ClassVar[bool] = True
@@ -70,6 +72,9 @@ class Rules:
             if not good or not all(_is_place(at, length) for at in pair):
                 raise SpecError(f"rules: entries {pair!r:.40} of {length} are no angle")
         self._nodes.check(len(self.columns))
+        leaves, kept = self.entries.count(-1), self.kept
+        if type(kept) is not tuple or not all(_is_place(leaf, leaves) for leaf in kept):
+            raise SpecError(f"rules: of {leaves} leaves these cannot be kept: {kept!r:.40}")
 
     def fit(self, sample: FitSample) -> Rules:
         """Learn what the policy does, as a small tree."""
@@ -87,7 +92,9 @@ class Rules:
     def grow(self, ground: Ground) -> Rules:
         """Cut the rules down to where the policy has to decide."""
         growth = Growth(ground, self._questions, self.target, self._with_tree)
-        return self._with_tree(growth.run(tree_of(self._nodes)))
+        tree = growth.run(tree_of(self._nodes))
+        kept = [number for number, leaf in enumerate(leaves_of(tree)) if leaf.kept]
+        return self._with_tree(tree, kept=tuple(kept))
 
     def _with_tree(self, tree: Tree, **asked: Any) -> Rules:
         nodes = nodes_of(tree)
@@ -120,6 +127,10 @@ class Rules:
     def show(self, value: Array) -> str:
         """Return the rule in words."""
         return rule_in_words(self._boxes[int(value[0])], self._questions.columns)
+
+    def start(self) -> Array:
+        """Return the rules that were needed when they were grown."""
+        return np.array(self.kept, dtype=np.int16).reshape(-1, 1)
 
     def bounds(self, value: Array) -> tuple[Bound, ...]:
         """Return the rule in numbers."""

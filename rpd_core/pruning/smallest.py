@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rpd_core.analysis.ranking import Ranking
-from rpd_core.chance import Phase
+from rpd_core.chance import Phase, canonical, state_keys
 from rpd_core.play.preference import asks_policy
+from rpd_core.plugin.protocols.optional import KnowsStart
 from rpd_core.pruning.choice import (
     TARGET_PARTS,
     Choosing,
@@ -130,6 +131,7 @@ def _choose(
     starts = [
         *starts_for(points, rankings, settings.objective),
         *starts_for(strong, rankings, settings.objective)[-1:],
+        *_learned_start(choosing.trials),
     ]
     if before is not None:
         starts = [before]
@@ -137,6 +139,16 @@ def _choose(
     others = [start_of([point], rankings) for point in points]
     others = [one for one in others if np.sort(one.kept).tobytes() not in used]
     return choosing.choose(starts, others)
+
+
+def _learned_start(trials: Trials) -> list[Start]:
+    """Return where the abstraction says that the policy has to decide, if it does."""
+    last: Any = trials.evaluations.session.recipe.links[-1]
+    rows = np.asarray(last.start()) if isinstance(last, KnowsStart) else np.zeros((0, 1))
+    if not len(rows):
+        return []
+    keys = np.unique(state_keys(canonical(rows)))
+    return [Start("as learned", keys[np.isin(keys, trials.keys)])]
 
 
 def _losses_of(trials: Trials, chosen: Chosen, paired: bool, budget: int) -> Losses | None:

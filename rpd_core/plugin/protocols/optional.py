@@ -117,6 +117,17 @@ class LearnsByPlaying(Protocol):
 
 
 @runtime_checkable
+class KnowsStart(Protocol):
+    """An abstraction that has learned in which of its states the policy has to decide."""
+
+    def start(self) -> Array:
+        """Return these states, one row each; none where it is not known.
+
+        Where it is the last of a chain, minimising begins with them, too.
+        """
+
+
+@runtime_checkable
 class LearnsFromEpisodes(Protocol):
     """A condition that chooses something, for example a cut, from the stored suite."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import worlds
 from growing import SmallGround
 
+import rpd
 from rpd_basics.rules import Rules
 from rpd_basics.tree_nodes import Leaf, Split, Tree, simplified
 from rpd_core.config.identity import stored_fields
@@ -59,6 +61,8 @@ def test_the_policy_is_left_where_it_must_decide_and_nowhere_else(seed: int) -> 
     assert isinstance(fitted, LearnsByPlaying)
     grown = fitted.grow(ground)
     assert shown(grown) == ["place < 4", "4 <= place < 6", "place >= 6"]
+    assert grown.start().tolist() == [[1]]
+    assert fitted.start().tolist() == []
     last = ground.found[-1]
     assert last.values[last.kept].tolist() == [[1]]
     assert last.loss[last.kept].tolist() == [1.0]
@@ -76,7 +80,8 @@ def test_what_was_grown_is_the_same_again_and_survives_json() -> None:
 
 def test_where_the_default_does_as_well_the_first_tree_stays() -> None:
     fitted, ground = road(default_action="constant:1")  # who always brakes arrives, too
-    assert fitted.grow(ground) == fitted
+    grown = fitted.grow(ground)
+    assert shown(grown) == shown(fitted)
     assert not ground.found[0].kept.any()
 
 
@@ -100,3 +105,14 @@ def test_where_the_default_does_as_well_the_first_tree_stays() -> None:
 )
 def test_a_split_that_tells_nothing_apart_is_undone(tree: Tree, simple: Tree) -> None:
     assert simplified(tree) == simple
+
+
+def test_a_run_grows_its_rules_and_answers_with_the_true_one(tmp_path: Path) -> None:
+    small = {"episodes": 200, "confirm_episodes": 100, "finish": (), "progress": False}
+    run = rpd.run(worlds.Road(), worlds.Brakes(), out=tmp_path / "run", workers=1, **small)
+    (decision,) = run.decisions
+    assert decision.state == "4 <= place < 6"
+    assert (decision.return_without, decision.needed) == (0.0, True)
+    policy = run.policy(0.9)
+    assert (policy.kept, policy.share) == (1, 1.0)
+    assert policy.steps == policy.overrides == pytest.approx(8 / 40)

@@ -222,6 +222,8 @@ def test_a_learned_tree_works_without_scikit_learn() -> None:
         ({"angles": [[0, 1]]}, r"entries \(0, 1\) of 1 are no angle"),
         ({"angles": [[0]]}, r"entries \(0,\) of 1 are no angle"),
         ({"angles": 7}, "not a list of entries"),
+        ({"kept": [3]}, r"of 3 leaves these cannot be kept: \(3,\)"),
+        ({"kept": "all"}, "of 3 leaves these cannot be kept: 'all'"),
         ({"target": 1.0}, r"target must lie in \(0, 1\), got 1"),
         ({"leaves": 10**9}, "leaves must lie in 2..10000"),
     ],
