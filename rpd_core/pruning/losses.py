@@ -152,7 +152,11 @@ def _losses_of(
     rows = np.flatnonzero(np.isin(visits.key, kept))
     place = np.searchsorted(kept, visits.key[rows])
     total, many = float(own.length.sum()), len(kept)
-    samples = [_sample(one, own, counts, plan, twins, blocks.paired) for one in range(many)]
+    reached = np.bincount(place, minlength=many) / len(own)
+    samples = [
+        _sample(one, own, counts, plan, twins if reached[one] else None, blocks.paired)
+        for one in range(many)  # what no episode visits loses nothing, paired or not
+    ]
     columns = np.array([one.row() for one in samples]).reshape(many, 7)
     chance = columns[:, 6]
     loss, low, high, without, without_low, without_high = columns.T[:6]
@@ -169,7 +173,7 @@ def _losses_of(
         cut_short=np.array([one.cut_short for one in samples], dtype=bool),
         steps=np.bincount(place, visits.count[rows], many) / total,
         overrides=np.bincount(place, visits.overrides[rows], many) / total,
-        reached=np.bincount(place, minlength=many) / len(own),
+        reached=reached,
         twins=np.bincount(plan.unit, minlength=many),
         return_mean=float(own.total_return.mean()),
         episodes=len(own),

@@ -219,7 +219,7 @@ class Decision:
     """Share in the sum of all losses."""
     needed: bool = column("needed", lambda needed: "needed" if needed else "not shown")
     """Whether its loss is above 0, with at most one in twenty such statements expected false."""
-    overrides: float = column("overrides", percent)
+    overrides: float = column("overrides", reached_words)
     """Share of all steps at which the policy differs from the default action there."""
     steps: float
     """Share of all steps spent there."""
