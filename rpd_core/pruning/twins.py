@@ -305,20 +305,21 @@ def _paired_losses(
     twin = take_episodes(played, np.arange(len(chosen)))
     unit, visiting = found.unit[chosen], count / len(block.episodes)
     mean, error = _moments(before - after, unit, visiting, len(block.episodes))
-    if blocks.broken or _adds_noise(error, block.episodes.total_return, len(chosen)):
+    if blocks.broken or _adds_noise(error, block.episodes.total_return, after):
         blocks.paired = False  # from the next look on
     saved = _saved_steps(block.episodes, own, twin, unit, visiting)
     return _Losses(mean, error, saved, len(rows), _correlation(before, after))
 
 
-def _adds_noise(error: FloatArray, returns: FloatArray, pairs: int) -> bool:
-    """Return whether losses would be surer if twins were fresh episodes, as many as the block has.
+def _adds_noise(error: FloatArray, returns: FloatArray, twins: FloatArray) -> bool:
+    """Return whether losses would be surer if as many twins were fresh episodes.
 
     Episodes that do not change count: that these cost nothing is most of what pairing gains.
     """
-    if pairs < _ENOUGH_PAIRS or not len(error):
+    if len(twins) < _ENOUGH_PAIRS:
         return False
-    return bool(np.mean(error**2) > 2 * returns.var() / len(returns))
+    fresh = twins.var() * len(error) / len(twins) + returns.var() / len(returns)
+    return bool(np.mean(error**2) > fresh)
 
 
 def _saved_steps(

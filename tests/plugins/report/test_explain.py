@@ -168,7 +168,7 @@ def test_the_command_says_what_is_lost_without_it_and_json_is_the_same(run: Run)
         f"{lost.return_without:.3g}"
     ) in words
     assert f"a loss of at least {lost.loss:.3g} ({lost.loss_low:.3g} to " in words
-    assert f"{lost.share:.0%} of all losses, by 40 twins. It is needed." in words
+    assert f"{lost.share:.0%} of all losses, by {lost.twins} twins. It is needed." in words
     assert "Some episodes ran into the limit of steps without it." in words
     assert "The smallest policy reaches it in 100% of its episodes, the whole policy in" in words
     cells = ["mutated", *(f"{n:g}" for n in list(vars(found.cells).values())[:2])]
