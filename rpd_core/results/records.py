@@ -267,9 +267,6 @@ class Policy:
     """Whether it is confirmed: `outcome` is `met`."""
     episodes: int
     """Number of its fresh episodes."""
-    distinct: int
-    """How many of the whole policy's episodes on the same seeds differ: few starts, few episodes;
-    bounds count each once."""
     outcome: GoalOutcome
     """`met`, `missed`, or `undecided` where all episodes that may be played settle nothing."""
     share: float

@@ -41,8 +41,6 @@ _OFTEN = 0.8
 """Share of passing episodes below which the whole policy itself fails often."""
 _NOISE = 0.05
 """Difference of pass rates below which mutation does nothing that the condition sees."""
-_FEW_EPISODES = 0.9
-"""Share of distinct episodes below which it is told how few there are."""
 _ELSEWHERE = {
     False: "where it acts by default; more --episodes or --unvisited policy may help.",
     True: "where the policy decides as before: judge by the share of steps, not of states; more "
@@ -261,8 +259,6 @@ def sureness_words(summary: Summary) -> str:
     if policy is None or not policy.met:
         return ""
     fresh = f"{counted(policy.episodes, 'fresh episode')}"
-    if policy.distinct < _FEW_EPISODES * policy.episodes:
-        fresh += f", only {policy.distinct} of them distinct and each counted once"
     tries = "at the first try" if policy.tries == 1 else f"after {policy.tries} tries"
     told = [f"Confirmed on {fresh}, {tries}."]
     if decisions:

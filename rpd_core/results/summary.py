@@ -209,7 +209,6 @@ def policy_of(found: Smallest | None, told: Told, first: bool) -> Policy | None:
         target=target_return(chosen.fraction, float(played.original.mean()), played.reference),
         met=confirmation.outcome == "met",
         episodes=len(episodes),
-        distinct=len(played.pruned),
         outcome=confirmation.outcome,
         share=shown.estimate,
         share_low=_known(shown.low),

@@ -130,11 +130,6 @@ def test_the_two_minima_of_the_portfolio_are_two_policies() -> None:
     [
         ({}, "Confirmed on 1600 fresh episodes, at the first try. "),
         ({"tries": 2}, "Confirmed on 1600 fresh episodes, after 2 tries. "),
-        (
-            {"distinct": 30},
-            "Confirmed on 1600 fresh episodes, only 30 of them distinct and each counted once, at "
-            "the first try. ",
-        ),
     ],
 )
 def test_how_sure_it_is_counts_episodes_tries_and_twins(changes: dict[str, int], told: str) -> None:
