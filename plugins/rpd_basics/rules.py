@@ -128,7 +128,7 @@ class Rules:
         """Return the rule in words."""
         return rule_in_words(self._boxes[int(value[0])], self._questions.columns)
 
-    def start(self) -> Array:
+    def start_states(self) -> Array:
         """Return the rules that were needed when they were grown."""
         return np.array(self.kept, dtype=np.int16).reshape(-1, 1)
 

@@ -144,7 +144,7 @@ def _choose(
 def _learned_start(trials: Trials) -> list[Start]:
     """Return where the abstraction says that the policy has to decide, if it does."""
     last: Any = trials.evaluations.session.recipe.links[-1]
-    rows = np.asarray(last.start()) if isinstance(last, KnowsStart) else np.zeros((0, 1))
+    rows = np.asarray(last.start_states()) if isinstance(last, KnowsStart) else np.zeros((0, 1))
     if not len(rows):
         return []
     keys = np.unique(state_keys(canonical(rows)))

@@ -214,7 +214,7 @@ def _show(run: Path) -> None:
 def _rank(run: Path) -> None:
     opened = open_run(run)
     found = opened.analysed("return>=200", typed=True)
-    rows = opened.top(5, "tarantula") if opened.name else ()
+    rows = opened.effects(5, "tarantula") if opened.name else ()
     if rows:
         _printed(lambda console: print_list(console, found.condition_text, rows, scores=True))
     opened.ranking("ochiai").to_arrow()

@@ -29,7 +29,7 @@ def files() -> tuple[dict[str, bytes], bytes]:
     with tempfile.TemporaryDirectory(prefix="rpd-fuzz-run-") as folder:
         out, exported = Path(folder) / "run", Path(folder) / "a.rpd"
         asked = {"episodes": 120, "chunk": 60, "test_episodes": 3, "random_rankings": 2}
-        asked |= {"unmutated_episodes": 20, "confirm_episodes": 20}
+        asked |= {"unmutated_episodes": 20, "confirm_episodes": 60, "confirm_margin": 0.2}
         asked |= {"shares": (0.0, 0.5, 1.0), "abstraction": ("round:0",)}
         finished, _ = carry_out(Call("cartpole", out=out, finish=(), **asked))
         export_pruned(finished, exported)

@@ -120,7 +120,7 @@ class LearnsByPlaying(Protocol):
 class KnowsStart(Protocol):
     """An abstraction that has learned in which of its states the policy has to decide."""
 
-    def start(self) -> Array:
+    def start_states(self) -> Array:
         """Return these states, one row each; none where it is not known.
 
         Where it is the last of a chain, minimising begins with them, too.

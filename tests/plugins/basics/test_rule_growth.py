@@ -61,8 +61,8 @@ def test_the_policy_is_left_where_it_must_decide_and_nowhere_else(seed: int) -> 
     assert isinstance(fitted, LearnsByPlaying)
     grown = fitted.grow(ground)
     assert shown(grown) == ["place < 4", "4 <= place < 6", "place >= 6"]
-    assert grown.start().tolist() == [[1]]
-    assert fitted.start().tolist() == []
+    assert grown.start_states().tolist() == [[1]]
+    assert fitted.start_states().tolist() == []
     last = ground.found[-1]
     assert last.values[last.kept].tolist() == [[1]]
     assert last.loss[last.kept].tolist() == [1.0]
