@@ -216,7 +216,7 @@ def _rank(run: Path) -> None:
     found = opened.analysed("return>=200", typed=True)
     rows = opened.effects(5, "tarantula") if opened.name else ()
     if rows:
-        _printed(lambda console: print_list(console, found.condition_text, rows, scores=True))
+        _printed(lambda console: print_list(console, found.condition_text, rows))
     opened.ranking("ochiai").to_arrow()
 
 
