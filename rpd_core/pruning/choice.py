@@ -5,24 +5,26 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from rpd_core.analysis.ranking import Ranking
 from rpd_core.chance import Phase
-from rpd_core.config.settings import BASELINES, BEST, Settings
+from rpd_core.config.settings import BEST, Settings
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.confirm import Confirmation, Goal, Paired, confirm, kept_share
 from rpd_core.pruning.curves import Curve, reaching
-from rpd_core.pruning.minimise import Aim, Pace, Step, Way, minimise
+from rpd_core.pruning.minimise import Aim, Descent, Pace, Step, Way
 from rpd_core.pruning.records import PrunedPoint
 from rpd_core.pruning.references import References
 from rpd_core.pruning.trials import Candidate, Trials
-from rpd_core.pruning.twins import Blocks, play_together
+from rpd_core.pruning.twins import Asking, Blocks, play_together
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import BoolArray, FloatArray, KeyArray
+
+T = TypeVar("T")
 
 STAGE = "minimising"
 """What is shown while decisions are dropped."""
@@ -32,10 +34,14 @@ _START_PARTS = 10**4
 """Blocks that one start may use."""
 _LANES = 512
 """Lanes that blocks of some hundred episodes fill; more would be idle."""
-_RACE = 0.5
-"""Part of the budget that is spent on finding the best starts."""
-_FINISHERS = 1
-"""Starts that are minimised to the end; others only where none of these is confirmed."""
+_RACERS = 2
+"""Starts that race, of those that meet the target: the smallest after they are begun."""
+_RACE = 0.4
+"""Part of the budget that they spend on it."""
+_TWINS = 15
+"""Twins of each decision in a look."""
+_FURTHER = 1.2
+"""How much further back than by what was missed."""
 _WAYS = 2
 """Policies along a way that are tried, where its last one is not confirmed."""
 _FALLBACKS = 6
@@ -104,10 +110,11 @@ def candidates_for(
 
 
 def headline_measures(names: Mapping[str, Curve], headline: str) -> list[str]:
-    """Return the measures whose pruned policies are candidates: no baseline unless it is named."""
-    if headline != BEST:
-        return [headline]
-    return [name for name in names if name.partition(":")[0] not in BASELINES]
+    """Return the measures whose pruned policies are candidates: all, unless one is named.
+
+    Where a start comes from does not matter, so those that look at no outcomes are among them.
+    """
+    return [headline] if headline != BEST else list(names)
 
 
 def size(one: PrunedPoint, objective: str) -> tuple[float, float]:
@@ -142,22 +149,24 @@ def _undominated(shares: FloatArray) -> BoolArray:
 
 
 def starts_for(
-    points: Sequence[PrunedPoint], rankings: Mapping[str, Ranking], objective: str
+    points: Sequence[PrunedPoint],
+    strong: Sequence[PrunedPoint],
+    rankings: Mapping[str, Ranking],
+    objective: str,
 ) -> list[Start]:
-    """Return what to minimise: the best candidate, and unions of it with others.
+    """Return what to minimise: the best candidate, and those with more to spare and few steps.
 
-    A union gives twins more to choose from than either of its parts: what one ranking misses, or
-    keeps at a high price in steps, another may have.
+    Dropping soon takes states away, but hardly steps: what a start spends of these stays. `strong`
+    are candidates that keep more than the target asks for. A union gives twins more to choose from
+    than either of its parts.
     """
-    if not points:
-        return []
     best = _best_of_each(points, objective)
-    frugal = _best_of_each(points, "states" if objective == "states" else "steps")
-    groups = (best[:1], [best[0], frugal[0]], frugal[:3])
+    frugal = _best_of_each(strong, "states" if objective == "states" else "steps")
     found: dict[bytes, Start] = {}
-    for group in groups:
-        one = start_of(group, rankings)
-        found.setdefault(np.sort(one.kept).tobytes(), one)
+    for group in (best[:1], frugal[:1]):
+        if group:
+            one = start_of(group, rankings)
+            found.setdefault(np.sort(one.kept).tobytes(), one)
     return list(found.values())
 
 
@@ -209,7 +218,7 @@ class Choosing:
     def choose(self, starts: Sequence[Start], others: Sequence[Start]) -> Chosen | None:
         """Minimise starts, confirm the smallest; take others up where none meets the target."""
         for group in (starts, *([one] for one in others[:_FALLBACKS])):
-            for start, way in self._finish(self._race(group)):
+            for start, way in self._minimised(group):
                 for step in self._walk_back(way):
                     done = self._try(start, step)
                     if done.confirmation.outcome == "met":
@@ -218,43 +227,37 @@ class Choosing:
                         return self._nearest(way, starts)
         return self._nearest(None, starts) if self.tried else None
 
-    def _race(self, starts: Sequence[Start]) -> list[_Runner]:
-        """Minimise each start a little; return those that met the target, the smallest first."""
-        episodes = self.settings.confirm_episodes
-        pace = Pace(max(episodes // 4, 2), max(episodes // 2, 2), 16)
-        room = _RACE * self.left / max(len(starts), 1)
-        runners = [_Runner(one, self._more_blocks()) for one in starts]
-        ways = play_together(
-            self.trials.evaluations,
-            STAGE,
-            [minimise(one.blocks, one.start.kept, self.aim, pace, room) for one in runners],
-        )
-        for one, way in zip(runners, ways, strict=True):
-            one.way = way
-        able = [one for one in runners if one.last.return_mean >= self.aim.target]
-        return sorted(able, key=lambda one: self.aim.size(one.last))
+    def _minimised(self, starts: Sequence[Start]) -> Iterator[tuple[Start, Way]]:
+        """Yield the ways of starts that meet the target, the smallest first.
 
-    def _finish(self, runners: Sequence[_Runner]) -> Iterator[tuple[Start, Way]]:
-        """Yield the ways of the best starts to their ends, the smallest first, then the others'."""
-        for group in (runners[:_FINISHERS], runners[_FINISHERS:]):
-            ways = self._to_the_end(group)
-            order = sorted(range(len(group)), key=lambda at: self.aim.size(ways[at].last))
-            yield from ((group[at].start, ways[at]) for at in order)
+        All are begun, the best of these race, and the winner goes on to the end; the others follow
+        where it is not confirmed.
+        """
+        runners = [_Runner(one, self._descent(one)) for one in starts]
+        self._play([one.descent.begin() for one in runners])
+        able = [one for one in runners if one.step.return_mean >= self.aim.target]
+        able.sort(key=lambda one: self.aim.size(one.step))
+        racing = able[:_RACERS]
+        if len(racing) > 1:
+            room = _RACE * self.left / len(racing)
+            self._play([one.descent.go(room) for one in racing])
+            racing.sort(key=self._standing)
+        for place, one in enumerate([*racing, *able[_RACERS:]]):
+            way = self._play([one.descent.go(self.left)])[0]
+            if way.met or place == 0:
+                yield one.start, way
 
-    def _to_the_end(self, runners: Sequence[_Runner]) -> list[Way]:
-        """Minimise what the race left, looking closely; each way goes on from there."""
+    def _standing(self, runner: _Runner) -> tuple[float, ...]:
+        """Return by what runners are in order: those that meet the target first, by size."""
+        return runner.step.return_mean < self.aim.target, *self.aim.size(runner.step)
+
+    def _play(self, works: Sequence[Asking[T]]) -> list[T]:
+        return play_together(self.trials.evaluations, STAGE, works)
+
+    def _descent(self, start: Start) -> Descent:
         episodes = self.settings.confirm_episodes
-        pace = Pace(max(3 * episodes // 4, 2), max(3 * episodes // 2, 2), 30)
-        room = self.left / max(len(runners), 1)
-        return play_together(
-            self.trials.evaluations,
-            STAGE,
-            [
-                minimise(one.blocks, one.start.kept, self.aim, pace, room, one.way.path)
-                for one in runners
-                if one.way is not None
-            ],
-        )
+        pace = Pace(max(3 * episodes // 4, 2), max(3 * episodes // 2, 2), _TWINS)
+        return Descent(self._more_blocks(), start.kept, self.aim, pace)
 
     def _more_blocks(self) -> Blocks:
         """Return blocks of episodes that no other start uses."""
@@ -263,11 +266,17 @@ class Choosing:
         return self.blocks[-1]
 
     def _walk_back(self, way: Way) -> Iterator[Step]:
-        """Yield the smallest policy of a way, and some before it that are estimated to do."""
-        enough = [one for one in way.path if one.return_mean >= self.aim.target]
-        seen = [*way.path[-1:], *enough[::-1]]
-        unique = list({one.kept.tobytes(): one for one in reversed(seen)}.values())[::-1]
-        yield from unique[: _WAYS + 1]
+        """Yield the smallest policy of a way; where it misses, one before it by as much better."""
+        step: Step | None = way.last
+        for _ in range(_WAYS + 1):
+            if step is None:
+                return
+            yield step
+            done = self.tried[Candidate("", step.kept, 0.0, 0.0).identity]
+            short = max(self.aim.target - float(done.episodes.total_return.mean()), 0.0)
+            wanted, size = step.return_mean + _FURTHER * short, len(step.kept)
+            larger = [one for one in way.path if len(one.kept) > size]
+            step = next((one for one in larger[::-1] if one.return_mean >= wanted), None)
 
     def _try(self, start: Start, step: Step) -> Tried:
         states = len(step.kept) / len(self.trials.keys)
@@ -293,15 +302,12 @@ class _Runner:
     """A start that is minimised beside others."""
 
     start: Start
-    blocks: Blocks
-    way: Way | None = None
-    """How far it has come."""
+    descent: Descent
 
     @property
-    def last(self) -> Step:
-        """The smallest policy of its way that is known."""
-        assert self.way is not None
-        return self.way.last
+    def step(self) -> Step:
+        """How far it has come."""
+        return self.descent.present.step
 
 
 def blocks_for(

@@ -8,28 +8,36 @@ Where there are many decisions, neighbours in rank are dropped together first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rpd_core.plugin.protocols import Episodes
-from rpd_core.pruning.twins import Asking, Blocks, Look, look_at
+from rpd_core.pruning.estimates import Estimate, PooledLosses
+from rpd_core.pruning.twins import Asking, Blocks, Look, Played, weigh
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray, IntArray, KeyArray
 
 MOST_UNITS = 300
 """Units of a look; more decisions than this are given to the default in blocks by rank."""
-SLACK_USED = 0.3
+SLACK_USED = 0.5
 """Part of what may still be lost that one round of dropping uses."""
-CUTS = 2
-"""Smaller policies that are checked together: with all that the slack allows gone, half of it..."""
-_TWINS = 12
-"""Twins of a look at most, in units of its episodes."""
-_BACKS = 4
-"""How often a policy that turns out to miss the target makes way for the one before it."""
+NOISE = 0.02
+"""By what part a policy may grow without counting as larger: twins tell it no better."""
+_A_LOOK = 0.1
+"""Part of the steps that are left that the twins of one look may take."""
+_DOUBT = 0.5
+"""Standard errors by which losses are taken for larger than they seem."""
+_CLEAR = 2.0
+"""Standard errors below the target at which a policy clearly misses it."""
+_TRIMMED = 0.3
+"""What episodes of a start are worth for it without what they do not visit; others may."""
+_BACKS = 6
+"""How often a single decision may turn out to be missed before that is enough."""
+_INTERACTION = 0.5
+"""Part of what was lost one by one that may be lost on top of it together."""
 _NO_LIMIT = 2**62
 
 
@@ -38,9 +46,9 @@ class Pace:
     """How closely decisions are looked at."""
 
     episodes: int
-    """Of the first block."""
+    """Of each block."""
     most: int
-    """Of the last ones: where nothing more can go, twice as many look again."""
+    """Of the looks at one policy: it is settled when these say so."""
     twins: int
     """Twins of each unit."""
 
@@ -55,21 +63,20 @@ class Step:
     """Share of steps at which the policy decides."""
     overrides: float
     """Share of steps at which it decides and differs from the default."""
-    return_mean: float
-    episodes: int
-    """Of that look."""
+    known: Estimate
+    """What it returns."""
+
+    @property
+    def return_mean(self) -> float:
+        """What it is estimated to return."""
+        return self.known.mean
 
 
-def step_of(kept: KeyArray, episodes: Episodes) -> Step:
-    """Return what a pruned policy did in some episodes."""
+def step_of(kept: KeyArray, episodes: Episodes, known: Estimate) -> Step:
+    """Return what a pruned policy did in some episodes, and what is known of its return."""
     total = float(episodes.length.sum())
-    return Step(
-        kept,
-        float(episodes.policy_steps.sum()) / total,
-        float(episodes.overrides.sum()) / total,
-        float(episodes.total_return.mean()),
-        len(episodes),
-    )
+    policy, overrides = float(episodes.policy_steps.sum()), float(episodes.overrides.sum())
+    return Step(kept, policy / total, overrides / total, known)
 
 
 @dataclass(frozen=True)
@@ -101,91 +108,121 @@ class Aim:
     objective: str
     """`states`, `steps` or `both`."""
 
-    def weights(self, look: Look) -> Iterator[FloatArray]:
-        """Yield what dropping each unit saves: by the steps it takes, and by those that twins save.
+    def weights(self, look: Look, step: Step) -> FloatArray:
+        """Return what dropping each unit saves; not above 0 where what is left would be larger.
 
-        The first sees what is heavy now, the second what is heavy without it.
+        Steps are weighed by those that a unit takes and by those that its twins save: the first
+        sees what is heavy now, the second what is heavy without it.
         """
-        states = np.bincount(look.units, look.visited, len(look.loss)) / self.states
+        states = np.bincount(look.units, minlength=len(look.loss)) / max(len(step.kept), 1)
         if self.objective == "states":
-            yield states
-            return
-        less = states if self.objective == "both" else 1e-3 * states
-        yield look.unit_steps + less
-        yield np.maximum(look.saved + less, 0.1 * less)
+            return states
+        states = states if self.objective == "both" else 1e-3 * states
+        whole = max(step.steps, 1e-9)
+        steps = (look.unit_steps + np.maximum(look.saved, 0.0)) / 2
+        larger = states + look.saved / whole < -NOISE
+        return np.where(larger, 0.0, states + steps / whole)
 
     def size(self, step: Step) -> tuple[float, float]:
-        """Return what is made small, and what decides between equals."""
+        """Return what is made small, and what decides between equals.
+
+        Of both, a tenth less of the one counts as much as a tenth less of the other.
+        """
         states = len(step.kept) / self.states
-        if self.objective == "states":
-            return states, step.steps
-        return (step.steps, states) if self.objective == "steps" else (states + step.steps, states)
+        if self.objective == "both":
+            return states * step.steps, states
+        return (states, step.steps) if self.objective == "states" else (step.steps, states)
 
 
 def minimise(
-    blocks: Blocks,
-    start: KeyArray,
-    aim: Aim,
-    pace: Pace,
-    budget: float = np.inf,
-    before: Sequence[Step] = (),
+    blocks: Blocks, start: KeyArray, aim: Aim, pace: Pace, budget: float = np.inf
 ) -> Asking[Way]:
     """Drop decisions of a pruned policy, as long as the target is met and steps are left.
 
     `start` are its kept states by rank, most important first. A start that misses the target is
-    returned as it is: it cannot be saved by dropping. `before` is the way so far, if it goes on.
+    returned as it is: it cannot be saved by dropping.
     """
-    return _Descent(blocks, start, aim, pace, budget, before).go()
+    descent = Descent(blocks, start, aim, pace)
+    yield from descent.begin()
+    return (yield from descent.go(budget))
 
 
-class _Descent:
-    """Minimising in the course of being played."""
+class Descent:
+    """A pruned policy on its way to be small: begun, and taken on as far as there are steps."""
 
-    def __init__(
-        self,
-        blocks: Blocks,
-        start: KeyArray,
-        aim: Aim,
-        pace: Pace,
-        budget: float,
-        before: Sequence[Step],
-    ) -> None:
+    def __init__(self, blocks: Blocks, start: KeyArray, aim: Aim, pace: Pace) -> None:
         self.blocks, self.aim, self.pace = blocks, aim, pace
-        self.end = blocks.steps + budget
         self.rank = {int(key): place for place, key in enumerate(start.tolist())}
-        self.path: list[KeyArray] = [one.kept for one in before] or [np.sort(start)]
-        self.seen = {one.kept.tobytes(): one for one in before}
-        self.count, self.limit, self.backs = pace.episodes, _NO_LIMIT, 0
+        self.path = [_Stand(Step(np.sort(start), 1.0, 1.0, Estimate()))]
+        self.limit, self.backs, self.end = _NO_LIMIT, 0, np.inf
 
-    def go(self) -> Asking[Way]:
-        """Look, drop, check, until nothing more can go."""
-        look = yield from self._look()
-        while True:
-            slack = look.mean - self.aim.target
-            found = settled = False
-            if slack >= 0:
-                if not look.visited.all():
-                    self._replace(look.kept[look.visited])
-                found = yield from self._drop(look, slack)
-                settled = not found and _is_settled(look, slack)
-            going = found or (not settled and (self._closer() or (slack < 0 and self._back())))
-            if not going:
-                return self._way(look, settled)
-            if not self._affords(2 * self.count):
-                return self._way(look, False)
-            look = yield from self._look()
+    @property
+    def present(self) -> _Stand:
+        """The policy that is looked at."""
+        return self.path[-1]
 
-    def _look(self) -> Asking[Look]:
-        """Look at the present policy."""
-        kept = self.path[-1]
-        units = self._units(kept)
-        twins = min(self.pace.twins, max(_TWINS * self.count // max(len(kept), 1), 2))
-        left = self.end - self.blocks.steps - self.count * self._usual_length()
-        look = yield from look_at(self.blocks, kept, units, self.count, twins, left)
-        self.seen[look.kept.tobytes()] = Step(
-            look.kept, look.policy_steps, look.overrides, look.mean, len(look.returns)
-        )
-        return look
+    @property
+    def slack(self) -> float:
+        """What it returns beyond the target, as far as is known."""
+        return self.present.step.return_mean - self.aim.target
+
+    def begin(self) -> Asking[Step]:
+        """Play the start, and leave what nobody visits: that is its first step."""
+        block = yield from self._play(self.pace.most)
+        first = self.present.step
+        visited = np.isin(first.kept, block.visits.key)
+        if not visited.all():
+            known = Estimate(first.return_mean, _TRIMMED * first.known.episodes)
+            self.path = [_Stand(replace(first, kept=first.kept[visited], known=known))]
+        return self.present.step
+
+    def go(self, budget: float) -> Asking[Way]:
+        """Look and drop until nothing more can go; take back what turns out to be missed."""
+        self.end = self.blocks.steps + budget
+        while self._affords(2 * self.pace.episodes):
+            block = yield from self._play(self.pace.episodes)
+            if self.slack < 0:
+                known = self._is_known() or self._misses(block)
+                if known and not self._back():
+                    break
+                continue
+            if self.limit == _NO_LIMIT or self.present.look is None:
+                yield from self._weigh(block)
+            gone = self._spared(self.present.guess)
+            if not len(gone) and self._is_known():  # what held of larger policies may not any more
+                gone = self._spared(self.present.own)
+                if not len(gone):
+                    return self._way(True)
+            if len(gone):
+                self._drop(gone)
+            else:
+                self.limit = _NO_LIMIT
+        return self._way(False)
+
+    def _play(self, count: int) -> Asking[Played]:
+        """Play the present policy, and add what is seen to what is known of it."""
+        present = self.present
+        block = yield from self.blocks.play(present.step.kept, count)
+        known = present.step.known.joined(block.episodes.total_return)
+        present.step = step_of(present.step.kept, block.episodes, known)
+        present.looked += len(block.episodes)
+        return block
+
+    def _weigh(self, block: Played) -> Asking[None]:
+        """Play twins of a block, for a part of the steps that are left."""
+        kept = self.present.step.kept
+        most = _A_LOOK * (self.end - self.blocks.steps)
+        look = yield from weigh(self.blocks, block, kept, self._units(kept), self.pace.twins, most)
+        self.present.add(look)
+
+    def _is_known(self) -> bool:
+        """Return whether enough episodes speak of the present policy."""
+        return self.present.looked >= self.pace.most
+
+    def _misses(self, block: Played) -> bool:
+        """Return whether the present policy clearly misses the target."""
+        error = block.episodes.total_return.std() / np.sqrt(self.present.step.known.episodes)
+        return bool(self.slack < -_CLEAR * error)
 
     def _affords(self, episodes: int) -> bool:
         """Return whether there are steps left for some more episodes."""
@@ -203,81 +240,83 @@ class _Descent:
         place[np.argsort(ranks)] = np.arange(len(kept))
         return place * MOST_UNITS // len(kept)
 
-    def _closer(self) -> bool:
-        """Look with twice as many episodes from now on; False where that is not to be."""
-        if self.count >= self.pace.most:
-            return False
-        self.count = min(2 * self.count, self.pace.most)
+    def _spared(self, losses: PooledLosses) -> IntArray:
+        """Return the units that the slack allows to drop together, at least one if any may go."""
+        look = losses.pooled(self.present.seen)
+        order = _order(look, self.aim.weights(look, self.present.step))
+        lost = np.cumsum(np.maximum(look.loss[order], 0.0))
+        lost += _DOUBT * np.sqrt(np.cumsum(look.error[order] ** 2))
+        many = min(int((lost <= SLACK_USED * self.slack).sum()), self.limit)
+        return order[:many] if many else order[look.loss[order] <= self.slack][:1]
+
+    def _drop(self, gone: IntArray) -> None:
+        """Go on without some units; what comes next tells whether that was right."""
+        present = self.present
+        look = present.guess.pooled(present.seen)
+        lost = float(np.maximum(look.loss[gone], 0.0).sum())
+        error = float(np.sqrt((look.error[gone] ** 2).sum())) + _INTERACTION * lost
+        known = present.step.known.less(lost, error, float(look.returns.var()))
+        kept = look.kept[~np.isin(look.units, gone)]
+        after = replace(present.step, kept=kept, known=known)
+        self.path.append(_Stand(after, present.guess.inherited()))
         self.limit = _NO_LIMIT
-        return True
 
     def _back(self) -> bool:
-        """Go back to the policy before, of which less is dropped; False: there is none."""
+        """Go back to the policy before, of which less is dropped; False: no more of that."""
         if len(self.path) < 2 or self.backs >= _BACKS:
             return False
-        self.backs += 1
-        last = self.path.pop()
-        self.limit = max((len(self.path[-1]) - len(last)) // 2, 1)
+        missed = self.path.pop()
+        went = np.setdiff1d(self.present.step.kept, missed.step.kept)
+        self.limit = max(len(went) // 2, 1)
+        if len(went) == 1:
+            self.backs += 1
+            loss = self.present.step.return_mean - missed.step.return_mean
+            self.present.missed(int(went[0]), loss, missed.looked)
         return True
 
-    def _replace(self, kept: KeyArray) -> None:
-        """Go on without states that are never visited: on these episodes nothing else changes."""
-        before = self.seen[self.path[-1].tobytes()]
-        self.path[-1] = kept
-        self.seen[kept.tobytes()] = replace(before, kept=kept)
+    def _way(self, done: bool) -> Way:
+        """Return the way so far; it is settled if the last policy was seen decision by decision."""
+        present = self.present
+        look = None if present.look is None else present.own.pooled(present.look)
+        settled = done and look is not None and len(look.loss) == len(look.kept)
+        return Way(tuple(one.step for one in self.path), self.slack >= 0, look, settled)
 
-    def _drop(self, look: Look, slack: float) -> Asking[bool]:
-        """Drop what the slack allows, or the part of it that fresh episodes bear out.
 
-        Of several ways to drop that meet the target, the one that leaves the smallest is taken.
-        """
-        cuts = self._cuts(look, slack)
-        if not cuts or not self._affords(len(cuts) * self.count):
-            return False
-        sets = [look.kept[look.visited & ~np.isin(look.units, gone)] for gone in cuts]
-        played = yield from self.blocks.play_each(sets, self.count)
-        tried = [step_of(kept, episodes) for kept, episodes in zip(sets, played, strict=True)]
-        present = self.aim.size(self.seen[self.path[-1].tobytes()])
-        enough = [one for one in tried if one.return_mean >= self.aim.target]
-        best = min(enough, key=self.aim.size, default=None)
-        most, least = (choose(map(len, cuts)) for choose in (max, min))
-        if best is None or self.aim.size(best) >= present:
-            self.limit = max(least // 2, 1)
-            return most > 1  # look again, and drop less
-        self.seen[best.kept.tobytes()] = best
-        self.path.append(best.kept)
-        dropped = len(look.kept) - len(best.kept)
-        self.limit = 2 * dropped if dropped < most else _NO_LIMIT
-        return True
+@dataclass
+class _Stand:
+    """A policy on the way, and what is known of its decisions."""
 
-    def _cuts(self, look: Look, slack: float) -> list[IntArray]:
-        """Return units that may be dropped together, several ways."""
-        found: dict[bytes, IntArray] = {}
-        for weights in self.aim.weights(look):
-            order = _order(look, weights)
-            lost = np.cumsum(np.maximum(look.loss[order], 0.0))
-            many = min(int((lost <= SLACK_USED * slack).sum()), self.limit)
-            cuts = [order[: many >> halved] for halved in range(CUTS) if many >> halved]
-            if many <= 1:
-                cuts = [np.array([one]) for one in order.tolist() if look.loss[one] <= slack]
-            for one in cuts[: max(CUTS, 2)]:
-                found.setdefault(np.sort(one).tobytes(), one)
-        return list(found.values())
+    step: Step
+    guess: PooledLosses = field(default_factory=PooledLosses)
+    """What larger policies say about its decisions, too."""
+    own: PooledLosses = field(default_factory=PooledLosses)
+    """What it says itself."""
+    looked: int = 0
+    """Episodes that were played of it."""
+    look: Look | None = None
+    """The last look at it."""
 
-    def _way(self, look: Look | None, settled: bool) -> Way:
-        steps = tuple(self.seen[kept.tobytes()] for kept in self.path)
-        return Way(steps, steps[-1].return_mean >= self.aim.target, look, settled)
+    @property
+    def seen(self) -> Look:
+        """That look."""
+        assert self.look is not None
+        return self.look
+
+    def add(self, look: Look) -> None:
+        """Add what a look says."""
+        self.look = look
+        self.guess.add(look)
+        self.own.add(look)
+
+    def missed(self, key: int, loss: float, episodes: int) -> None:
+        """Remember what was lost when a decision was dropped."""
+        self.guess.missed(key, loss, episodes)
+        self.own.missed(key, loss, episodes)
 
 
 def _order(look: Look, weights: FloatArray) -> IntArray:
-    """Return the units that are visited, what costs least for what it saves first."""
+    """Return the units that may go, what costs least for what it saves first."""
     cost = np.maximum(look.loss + look.error, 0.0)
     rate = cost / np.maximum(weights, 1e-12)
     order = np.lexsort((np.arange(len(rate)), rate))
-    return np.asarray(order[look.unit_visited[order]])
-
-
-def _is_settled(look: Look, slack: float) -> bool:
-    """Return whether every single removal is estimated to miss the target."""
-    alone = len(look.loss) == len(look.kept)
-    return alone and bool((look.loss[look.unit_visited] > slack).all())
+    return np.asarray(order[weights[order] > 0])

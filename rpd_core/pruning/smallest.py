@@ -34,7 +34,7 @@ from rpd_core.pruning.twins import Blocks, play_together
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray, KeyArray
 
-SPARE = 0.5
+SPARE = 0.8
 """Part of what may be lost that a start does not lose: dropping needs something to spend."""
 _LATER = 0.25
 """Part of the steps that targets after the first may take: they go on from its policy."""
@@ -129,8 +129,7 @@ def _choose(
     spared = choosing.references.target(fraction)
     strong = candidates_for(settings, swept.curves, spared)
     starts = [
-        *starts_for(points, rankings, settings.objective),
-        *starts_for(strong, rankings, settings.objective)[-1:],
+        *starts_for(points, strong, rankings, settings.objective),
         *_learned_start(choosing.trials),
     ]
     if before is not None:

@@ -30,6 +30,8 @@ T = TypeVar("T")
 
 CONTROLS = 4
 """Twins of a look in which no action differs: they must equal their episodes."""
+_FEWEST = 2
+"""Twins of each unit at least, where as many visit it."""
 _ENOUGH_PAIRS = 30
 """Twins from which on their correlation says something."""
 
@@ -105,6 +107,14 @@ class Blocks:
     """Their number."""
     broken: int = 0
     """Twins that differ from their episodes though no action does."""
+    twins: int = 0
+    """Twins among these episodes."""
+    twin_steps: int = 0
+    """Their steps."""
+
+    def twin_length(self, episodes: Episodes) -> float:
+        """Return how long twins are: as those so far, or as the longest of some episodes."""
+        return self.twin_steps / self.twins if self.twins else float(episodes.length.max())
 
     def play(self, kept: KeyArray | None, count: int) -> Asking[Played]:
         """Play a pruned policy on the next block of episodes, and tell who visits what.
@@ -138,7 +148,12 @@ class Blocks:
             removed=tuple(removed.tolist()),
             visits=False,
         )
-        return (yield from self._played(f"{block.name}-twins", asked))
+        found = yield from self._played(f"{block.name}-twins", asked)
+        self.twins, self.twin_steps = (
+            self.twins + len(found),
+            self.twin_steps + int(found.length.sum()),
+        )
+        return found
 
     def _next_block(self) -> str:
         self.used, self.count = self.used + 1, self.count + 1
@@ -183,10 +198,6 @@ class Look:
     """Per kept state, its share of all steps."""
     state_overrides: FloatArray
     """Per kept state, the share of all steps at which the policy differs from the default there."""
-    policy_steps: float
-    """Share of steps at which the policy decides."""
-    overrides: float
-    """Share of steps at which it decides and differs from the default."""
     loss: FloatArray
     """Per unit."""
     error: FloatArray
@@ -225,12 +236,24 @@ def look_at(
     Where twins would take more than `most` steps, fewer are played, but one of each unit.
     """
     block = yield from blocks.play(kept, count)
+    return (yield from weigh(blocks, block, kept, units, twins, most))
+
+
+def weigh(
+    blocks: Blocks,
+    block: Played,
+    kept: KeyArray,
+    units: IntArray,
+    twins: int,
+    most: float = np.inf,
+) -> Asking[Look]:
+    """Play twins of a block, and return what it says about each unit."""
     episodes, visits = block.episodes, block.visits
     own = np.flatnonzero(np.isin(visits.key, kept))
     place = np.searchsorted(kept, visits.key[own])
     many = int(units.max(initial=-1)) + 1
-    affordable = most / (float(episodes.length.mean()) * max(many, 1))
-    twins = max(int(min(twins, affordable)), 1)
+    affordable = most / (blocks.twin_length(episodes) * max(many, 1))
+    twins = max(int(min(twins, affordable)), _FEWEST)
     if blocks.paired:
         found = _changes(visits, own, units[place])
         losses = yield from _paired_losses(blocks, block, units, found, twins)
@@ -244,8 +267,6 @@ def look_at(
         visited=np.bincount(place, minlength=len(kept)) > 0,
         state_steps=np.bincount(place, visits.count[own], len(kept)) / total,
         state_overrides=np.bincount(place, visits.overrides[own], len(kept)) / total,
-        policy_steps=float(episodes.policy_steps.sum()) / total,
-        overrides=float(episodes.overrides.sum()) / total,
         loss=losses.mean,
         error=losses.error,
         saved=losses.saved,
@@ -343,17 +364,26 @@ def _moments(
 ) -> tuple[FloatArray, FloatArray]:
     """Return mean and standard error of the loss of each unit.
 
-    A unit's few differences are taken to vary as all do, as if one more had been seen.
+    A unit's few differences are taken to vary as all do, as if one more had been seen; one that no
+    episode visits, as if one did.
     """
     many = len(visiting)
     count = np.bincount(unit, minlength=many)
     mean = np.bincount(unit, difference, many) / np.maximum(count, 1)
     rest = (difference - mean[unit]) ** 2
-    usual = float(rest.sum()) / max(len(rest) - int((count > 0).sum()), 1)
+    units = int((count > 0).sum())
+    further = len(rest) - units
+    usual = float(rest.sum()) / further if further >= units > 0 else _variance(difference)
     variance = (np.bincount(unit, rest, many) + usual) / np.maximum(count, 1)
     spread = visiting**2 * variance / np.maximum(count, 1)
     chance = mean**2 * visiting * (1 - visiting) / episodes
-    return visiting * mean, np.sqrt(spread + chance)
+    unseen = float(np.mean(difference**2)) / episodes**2 if len(difference) else 0.0
+    return visiting * mean, np.sqrt(spread + chance + np.where(count > 0, 0.0, unseen))
+
+
+def _variance(values: FloatArray) -> float:
+    """Return a variance, 0 of nothing."""
+    return float(values.var()) if len(values) else 0.0
 
 
 def _unpaired_losses(blocks: Blocks, block: Played, units: IntArray, twins: int) -> Asking[_Losses]:

@@ -312,7 +312,7 @@ def _front(chosen: Chosen, told: Told) -> tuple[FrontPoint, ...]:
     return tuple(
         FrontPoint(
             len(one.kept), len(one.kept) / told.states, one.steps, one.overrides, one.return_mean,
-            told.references.share(one.return_mean), one.episodes,
+            told.references.share(one.return_mean), round(one.known.episodes),
         )
         for one in path
     )  # fmt: skip

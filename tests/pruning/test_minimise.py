@@ -54,7 +54,7 @@ def test_the_loss_of_a_decision_is_what_its_twins_return_less(tmp_path: Path) ->
     assert look.loss.tolist() == [LOST[key] for key in look.kept.tolist()]
     assert look.error.tolist() == [0.0] * 6
     assert look.state_steps.tolist() == [1 / 6] * 6 == look.state_overrides.tolist()
-    assert (look.policy_steps, look.overrides, look.twins) == (1.0, 1.0, 6 * 4)
+    assert look.twins == 6 * 4
 
 
 def test_a_decision_saves_the_steps_that_its_twins_do_not_ask_for(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_a_run_that_is_broken_off_while_minimising_ends_with_the_same_bytes(tmp_
     def interrupt(stage: str, done: int, total: int) -> None:
         nonlocal looks
         looks += stage == "minimising" and done == total
-        if looks == 5:
+        if looks == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
