@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 MOST_UNITS = 300
 """Units of a look; more decisions than this are given to the default in blocks by rank."""
-SLACK_USED = 0.5
+SLACK_USED = 0.4
 """Part of what may still be lost that one round of dropping uses."""
 NOISE = 0.02
 """By what part a policy may grow without counting as larger: twins tell it no better."""
-_A_LOOK = 0.1
+_A_LOOK = 0.25
 """Part of the steps that are left that the twins of one look may take."""
-_DOUBT = 0.5
+_DOUBT = 1.0
 """Standard errors by which losses are taken for larger than they seem."""
 _CLEAR = 2.0
 """Standard errors below the target at which a policy clearly misses it."""
