@@ -146,19 +146,17 @@ def _tidied(name: str, value: object) -> Any:
 def carry_out(
     call: Call,
     setup: Setup | None = None,
-    grow: bool = True,
     before: Callable[[Session], None] | None = None,
     profiler: Profiler | None = None,
 ) -> tuple[Run, dict[str, Path]]:
     """Do a whole run; return it, and the files to look at by the command that made them.
 
-    A suite that is to be stable grows, unless nothing but what is stored may be asked. `before` is
-    called when the run is open, and may end it.
+    `before` is called when the run is open, and may end it.
     """
     with session_for(call, setup, profiler) as session:
         if before is not None:
             before(session)
-        answer = pipeline.run(session, call.analysis, grow)
+        answer = pipeline.run(session, call.analysis)
         finished = Run(session.directory.path, answer.analysis, session.setup)
         return finished, _finish_run(session, finished, call.finish)
 

@@ -9,15 +9,7 @@ from typing import Any
 import numpy as np
 
 from rpd_core.analysis.analysis import Analysis, analyse, keep_condition
-from rpd_core.analysis.decisions import (
-    Decisions,
-    Looks,
-    decide,
-    judge_in_looks,
-    look_sizes,
-    open_ranks,
-    rules_of,
-)
+from rpd_core.analysis.decisions import Decisions, decide, rules_of
 from rpd_core.analysis.recurrence import Recurrence
 from rpd_core.analysis.spectrum import tally
 from rpd_core.analysis.suite import StoredEpisodes, stored_reach
@@ -46,17 +38,14 @@ from rpd_core.store.prepared import fit_item, keep_prepared, prepared_chain
 from rpd_core.store.session import Session, play_parts
 
 
-def run(session: Session, name: str | None = None, grow: bool = True) -> Summary:
-    """Do it all; whatever the directory already holds is not done again.
-
-    Where the suite is to be stable and may not `grow`, what is stored has to do.
-    """
+def run(session: Session, name: str | None = None) -> Summary:
+    """Do it all; whatever the directory already holds is not done again."""
     if name is not None:
         session.directory.refuse_taken(name, session.setup.config)
     session.remember_origins(session.directory.suite())
     prepare_run(session)
     evaluations = Evaluations(session)
-    analysis, references = rank_suite(session, evaluations, grow)
+    analysis, references = rank_suite(session, evaluations)
     for why in analysis.left_out.values():
         session.note(f"{why.partition(': ')[0]}: it is left out")
     swept = sweep(evaluations, analysis.rankings, references)
@@ -93,18 +82,16 @@ def _origins(directory: RunDirectory, evaluations: Evaluations) -> Iterator[Orig
         yield from (record.origin for record in directory.evaluation(folder).records())
 
 
-def rank_suite(
-    session: Session, evaluations: Evaluations, grow: bool
-) -> tuple[Analysis, References]:
+def rank_suite(session: Session, evaluations: Evaluations) -> tuple[Analysis, References]:
     """Rank the states of the suite, played where it is missing, and measure what to compare to."""
     if _suite_is_there(session):  # a question that it cannot answer is refused before playing
-        analysis = _analyse_suite(session, grow)
+        analysis = _analyse_suite(session)
         with session.directory.asking(session.setup.config):
             references = measure_references(session, evaluations)
     else:  # and a policy that is no good before the long work
         with session.directory.asking(session.setup.config):
             references = measure_references(session, evaluations)
-        analysis = _analyse_suite(session, grow)
+        analysis = _analyse_suite(session)
     keep_condition(session.directory, session.setup.config.settings.condition, analysis)
     return analysis, references
 
@@ -113,8 +100,7 @@ def _judge_decisions(session: Session, analysis: Analysis) -> Decisions:
     """Judge the states of a suite, in the order of the list."""
     settings = session.setup.config.settings
     rules, ranking = rules_of(settings), analysis.rankings[settings.list_by]
-    verdicts = judge_in_looks(analysis, rules, settings.first_episodes)
-    return decide(analysis.counted, ranking, stored_reach(session.directory), rules, verdicts)
+    return decide(analysis.counted, ranking, stored_reach(session.directory), rules)
 
 
 def _suite_is_there(session: Session) -> bool:
@@ -123,11 +109,9 @@ def _suite_is_there(session: Session) -> bool:
     return not own and not directory.suite().gaps(settings.episodes, settings.chunk)
 
 
-def _analyse_suite(session: Session, grow: bool) -> Analysis:
+def _analyse_suite(session: Session) -> Analysis:
     """Play the mutant episodes that are missing and rank their states."""
     build_parts(session)
-    if session.setup.config.settings.until == "stable":
-        _grow_until_stable(session, grow)
     setup = session.setup
     settings = setup.config.settings
     with session.stage("ranking"):
@@ -135,30 +119,6 @@ def _analyse_suite(session: Session, grow: bool) -> Analysis:
             session.directory, setup.condition, settings.condition, setup.measures,
             settings.episodes, {*STANDARD_MEASURES} - {settings.headline, settings.list_by},
         )  # fmt: skip
-
-
-def _grow_until_stable(session: Session, grow: bool) -> None:
-    """Double the suite until the first decisions of its list have a verdict, or it is too large.
-
-    Each look stands on the first episodes of the stored suite, so that a run that was broken off
-    takes the same looks again.
-    """
-    setup, directory = session.setup, session.directory
-    settings = setup.config.settings
-    most = settings.most_episodes
-    if not grow:
-        most = min(most, directory.suite().count())
-    measure = {settings.list_by: setup.measures[settings.list_by]}
-    looks, reach = Looks(rules_of(settings)), stored_reach(directory)
-    for size in look_sizes(settings.episodes, most):
-        session.ask_for(size)
-        build_parts(session)
-        found = analyse(directory, setup.condition, settings.condition, measure, size)
-        keep_condition(directory, settings.condition, found)  # every look has the same condition
-        ranking, verdicts = found.rankings[settings.list_by], looks.add(found.counted)
-        judged = decide(found.counted, ranking, reach, looks.rules, verdicts)
-        if not open_ranks(judged, settings.top):
-            return
 
 
 def prepare_run(session: Session) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rpd_core.analysis.decisions import decide, judge_in_looks, rules_of
+from rpd_core.analysis.decisions import decide, rules_of
 from rpd_core.analysis.suite import StoredEpisodes, stored_reach
 from rpd_core.config.trust import refuse_code
 from rpd_core.errors import RpdError, counted, one_line
@@ -97,10 +97,8 @@ def _so_far(run: Run, done: int, asked: int) -> tuple[tuple[RankedDecision, ...]
         named_by = repr(str(run.path))
         remedy = "Finish the run"
         recipe = refuse_code("measure", settings.list_by, installed(), named_by, remedy)
-        rules = rules_of(settings)
-        verdicts = judge_in_looks(found, rules, settings.first_episodes, asked)
         ranking = found.rank_by(settings.list_by, recipe)
-        judged = decide(found.counted, ranking, stored_reach(run.directory), rules, verdicts)
+        judged = decide(found.counted, ranking, stored_reach(run.directory), rules_of(settings))
         names = run.directory.names()
         rows = ranked_rows(judged, judged.listed()[:_SHOWN], found.stored, names)
         facts = list_facts(judged, settings.evidence, settings.margin, names.note)

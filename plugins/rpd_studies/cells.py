@@ -171,7 +171,7 @@ def sweep_suite(
         directory.keep_question(session.setup.config)
         measure_references(session, evaluations)
     began = time.perf_counter()
-    analysis, references = pipeline.rank_suite(session, evaluations, grow=False)
+    analysis, references = pipeline.rank_suite(session, evaluations)
     seconds = time.perf_counter() - began if fresh else None
     left_out = dict(analysis.left_out)
     for name, measure in (others or {}).items():

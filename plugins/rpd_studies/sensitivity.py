@@ -195,7 +195,6 @@ def _of_size(setup: Setup, size: int) -> Setup:
         setup.config.settings,
         episodes=size,
         until="episodes",
-        first_episodes=None,
         max_episodes=None,
     )
     config = dataclasses.replace(setup.config, settings=settings)

@@ -123,13 +123,13 @@ def _played_share(settings: Settings) -> float:
 def work_left(
     settings: Settings, directory: RunDirectory, parts: PartRange | None = None
 ) -> Remaining:
-    """Return the episodes of a run that its directory does not hold; a suite may grow to its most.
+    """Return the episodes of a run that its directory does not hold.
 
     Of the pruned ones nothing is known before the rankings are. Of a range of parts, only these
     count.
     """
     whole = _whole_work(settings)
-    wanted = range(settings.most_episodes) if parts is None else parts.episodes(settings)
+    wanted = range(settings.episodes) if parts is None else parts.episodes(settings)
     if directory.read_json("run.json") is None:
         return dataclasses.replace(whole, suite=len(wanted))
     gaps = directory.suite().each_gap(wanted.stop, wanted.stop, wanted.start)
@@ -204,7 +204,7 @@ def scaled(setup: Setup, probed: Probed, work: Remaining, workers: int) -> Cost:
         work.pruned,
         probed.seconds / count * in_a_row,
         (size * work.suite + _bytes(stored["episodes"]) * work.pruned) / count / 2**20,
-        held * settings.most_episodes / 2**20,
+        held * settings.episodes / 2**20,
     )
 
 

@@ -80,7 +80,7 @@ def asked_again(
     with shared.progress_bars() as progress:
         typed = {**of_the_latest(run), **typed}
         call = call_for(typed, stored_config(run), work, progress, {**asked, "out": run})
-        return play_call(call, grow=False)
+        return play_call(call)
 
 
 def of_the_latest(run: Path) -> dict[str, int]:
@@ -88,8 +88,8 @@ def of_the_latest(run: Path) -> dict[str, int]:
     from rpd_core.store.directory import RunDirectory
 
     directory = RunDirectory(run)
-    name, question = directory.latest(), directory.question()
+    name = directory.latest()
     complete = directory.suite().count() >= directory.stored().settings.episodes
-    if complete or name is None or (question is not None and question.until == "stable"):
+    if complete or name is None:
         return {}
     return {"episodes": directory.analysis(name).episodes}

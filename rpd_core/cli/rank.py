@@ -158,16 +158,14 @@ def _made_lists(
     reach: Reach,
 ) -> dict[str, _List]:
     """Return the list by each ranking, and what it holds."""
-    from rpd_core.analysis.decisions import decide, judge_in_looks
+    from rpd_core.analysis.decisions import decide
     from rpd_core.results.decisions import list_facts, ranked_rows
 
     names, stored = opened.directory.names(), opened.kept() if opened.name else None
     kept = None if stored is None else stored.array
-    planned = opened.asked.episodes if opened.name else None
-    verdicts = judge_in_looks(found, rules, opened.setting("first_episodes"), planned)
     lists = {}
     for ranking in rankings:
-        judged = decide(found.counted, ranking, reach, rules, verdicts)
+        judged = decide(found.counted, ranking, reach, rules)
         whole = judged.listed(shown.everything, shown.only_reached)
         unreached = len(judged.listed(shown.everything)) - len(whole)
         facts = list_facts(judged, rules.evidence, rules.margin, names.note)

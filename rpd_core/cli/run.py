@@ -119,10 +119,7 @@ def _based_on(config: Path, trust: bool, typed: dict[str, Any]) -> dict[str, Any
 
 
 def play_call(
-    call: Call,
-    grow: bool = True,
-    ask: Display | None = None,
-    profiler: Profiler | None = None,
+    call: Call, ask: Display | None = None, profiler: Profiler | None = None
 ) -> tuple[Run, dict[str, Path]]:
     """Do a whole run; when interrupted, show how to go on.
 
@@ -138,7 +135,7 @@ def play_call(
 
     setup = api.resolve_call(call)
     with shared.resumable(api.directory_for(call, setup).path):
-        return api.carry_out(call, setup, grow, before, profiler)
+        return api.carry_out(call, setup, before, profiler)
 
 
 def _plan(session: Session, call: Call) -> None:

@@ -74,7 +74,7 @@ QUICK: dict[str, Callable[[Any], Any]] = {
 }
 """What a quick look makes of the usual settings; those that are given stay as they are."""
 DOUBLINGS = 4
-"""How often a suite doubles until it is stable, unless more or fewer episodes are allowed."""
+"""How often losses are weighed on twice as many episodes, unless more or fewer are allowed."""
 AUTO = "auto"
 """The mutation rate that a pilot is to find."""
 LARGEST = 10**12
@@ -349,27 +349,23 @@ class Settings:
         "growth", default=False, check=_yes_or_no, added=True, heading=USED,
     )  # fmt: skip
     until: Literal["episodes", "stable"] = _setting(
-        "Play --episodes (default), or double them until the first --top are settled: 'stable'.",
+        "Weigh decisions once (episodes), or on ever more until --top are settled: 'stable'.",
         "growth", default="episodes", check=_one_of("episodes", "stable"),
     )  # fmt: skip
     top: int = _setting(
         "Decisions that are to be settled; default 10.", "growth", default=10, check=_count
     )
     max_episodes: int | None = _setting(
-        "Episodes at which a suite stops growing; default: 16 times the first size.",
+        "Episodes at which that doubling ends; default: 16 times the first.",
         "growth", default=None, check=_count_or_none,
     )  # fmt: skip
-    first_episodes: int | None = _setting(
-        "Episodes of the first look.", "growth", default=None, flag="-", check=_count_or_none
-    )
 
     @property
     def most_episodes(self) -> int:
-        """Episodes that the suite may have."""
+        """Episodes that the losses of decisions may come from."""
         if self.until != "stable":
-            return self.episodes
-        first = self.first_episodes or self.episodes
-        return self.max_episodes or first * 2**DOUBLINGS
+            return self.confirm_episodes
+        return self.max_episodes or self.confirm_episodes * 2**DOUBLINGS
 
     def given(self) -> Values:
         """Return the settings that were given."""
@@ -417,16 +413,7 @@ def recommended(task: Task, given: Settings) -> Values:
             if given.quick is True and name in QUICK:
                 value = QUICK[name](value)
         values[name] = value if setting.listed is None else _split(value, setting.listed)
-    return _with_first_look(values)
-
-
-def _with_first_look(values: Values) -> Values:
-    """Fill in where a suite that grows begins, whatever it has grown to since."""
-    first = None
-    if values["until"] == "stable":
-        first = values["first_episodes"] or values["episodes"]
-        values["episodes"] = first
-    return {**values, "first_episodes": first}
+    return values
 
 
 def check(settings: Settings) -> None:
@@ -439,10 +426,10 @@ def check(settings: Settings) -> None:
             f"{settings.episodes} episodes at mutation rate {settings.mutation_rate:g} mutate "
             "almost nothing: ask for more episodes"
         )
-    if settings.until == "stable" and settings.most_episodes < settings.episodes:
+    if settings.most_episodes < settings.confirm_episodes:
         raise ConfigError(
-            f"max_episodes must be at least the {settings.episodes} episodes that a suite begins "
-            f"with, got {settings.max_episodes}"
+            f"max_episodes must be at least the {settings.confirm_episodes} episodes that "
+            f"decisions are weighed on first, got {settings.max_episodes}"
         )
     for name in ("top", "max_episodes"):
         if settings.until != "stable" and getattr(settings, name) != declared()[name].default:

@@ -60,6 +60,8 @@ class Tried:
     """The same of the policy as it is."""
     part: int = 0
     """Which of the sets of fresh episodes they are of."""
+    distinct: int = 0
+    """How many of its fresh episodes differ."""
 
 
 @dataclass(frozen=True)
@@ -343,4 +345,5 @@ def try_out(
 
     confirmation = confirm(goal, number, play)
     pruned, original = played
-    return Tried(candidate, confirmation, pruned, original, trials.part)
+    distinct = trials.distinct(candidate, confirmation.looks)
+    return Tried(candidate, confirmation, pruned, original, trials.part, distinct)

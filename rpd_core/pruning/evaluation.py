@@ -104,7 +104,7 @@ class Evaluations:
         """Return the states that some episodes of a set visited, where that was recorded."""
         return np.unique(self.visits(name, first, last).key)
 
-    def visits(self, name: str, first: int, last: int) -> Visits:
+    def visits(self, name: str, first: int = 0, last: int = 2**62) -> Visits:
         """Return who visited what in some episodes of a set, where that was recorded."""
         stored = self._with_visits(name)
         visits = concat_visits(

@@ -7,6 +7,7 @@ dependence is positive.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,8 @@ _FEWEST = 20.0
 """Twins of each decision that are played whatever they cost: fewer show nothing."""
 _OUTSIDE = 0.025
 """Chance that the truth lies beyond either end of an interval."""
+_FIRST = 10
+"""Decisions whose order people look at."""
 _HALVINGS = 6
 """An end is known to a part in 64 of its distance, on the safe side: nobody reads more digits."""
 
@@ -73,12 +76,22 @@ class Losses:
     """Of the returns of episodes and twins; None: it cannot be told."""
     block: str
     """The set of episodes, in which what was chosen is stored, too."""
+    recurring: float | None
+    """Share of the first ten by loss that two halves of the episodes have in common."""
+    looks: tuple[int, ...] = ()
+    """Episodes of each look, where these were doubled until the first losses were settled."""
 
     @property
     def shares(self) -> FloatArray:
         """Share of each in the sum of all losses; 0 for one that loses nothing."""
         lost = np.maximum(self.loss, 0.0)
         return lost / max(float(lost.sum()), 1e-300)
+
+    def open_ranks(self, top: int, harmless: float) -> tuple[int, ...]:
+        """Return which of the first ranks are neither needed nor surely lose less than so much."""
+        first = np.lexsort((self.keys, -self.loss))[:top]
+        unsettled = ~self.needed & (self.high >= harmless)
+        return tuple((np.flatnonzero(unsettled[first]) + 1).tolist())
 
 
 def measure_losses(
@@ -180,7 +193,17 @@ def _losses_of(
         paired=blocks.paired,
         correlation=_correlation(own, plan, twins) if blocks.paired else None,
         block=block.name,
+        recurring=_recurring(samples),
     )
+
+
+def _recurring(samples: Sequence[_Sample]) -> float | None:
+    """Return how much of the first ten by loss two halves of the episodes share; None: all are."""
+    if len(samples) <= _FIRST:
+        return None
+    lost = np.array([[one.lost(half) for half in (0, 1)] for one in samples])
+    first = [set(np.argsort(-column, kind="stable")[:_FIRST].tolist()) for column in lost.T]
+    return len(first[0] & first[1]) / _FIRST
 
 
 def _correlation(own: Episodes, plan: _Plan, twins: Episodes | None) -> float | None:
@@ -202,6 +225,10 @@ class _Sample:
     """Returns without it; of the same episodes where they are paired."""
     paired: bool
     cut_short: bool
+
+    def lost(self, half: int) -> float:
+        """Return the loss in every other episode."""
+        return float(self.before[half::2].mean() - self.after[half::2].mean())
 
     def row(self) -> tuple[float, ...]:
         """Return loss and return without it, each with an interval, and the chance of the loss."""

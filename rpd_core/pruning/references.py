@@ -44,6 +44,10 @@ class References:
         """Return the return that counts as `fraction` of the original's."""
         return target_return(fraction, self.original_mean, self.reference)
 
+    def worth(self, share: float) -> float:
+        """Return how much return a share of the original's is, measured from the reference."""
+        return share * (self.original_mean - self.reference)
+
     def share(self, returned: float) -> float:
         """Return which share of the original's return this is, measured from the reference."""
         return (returned - self.reference) / (self.original_mean - self.reference)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rpd_core.analysis.ranking import Ranking
 from rpd_core.chance import Phase, canonical, state_keys
+from rpd_core.config.settings import Settings
 from rpd_core.play.preference import asks_policy
 from rpd_core.plugin.protocols.optional import KnowsStart
 from rpd_core.pruning.choice import (
@@ -100,7 +101,7 @@ def find_smallest(
         found[fraction] = None
         if chosen is not None:
             effort = _effort(choosing.blocks, allowed)
-            losses = _losses_of(trials, chosen, effort.paired, allowed)
+            losses = _losses_of(trials, chosen, effort.paired, allowed, references)
             alone = _as_rules(trials, chosen, losses)
             found[fraction] = Smallest(chosen, losses, effort, alone)
             one = chosen.tried.candidate
@@ -150,8 +151,13 @@ def _learned_start(trials: Trials) -> list[Start]:
     return [Start("as learned", keys[np.isin(keys, trials.keys)])]
 
 
-def _losses_of(trials: Trials, chosen: Chosen, paired: bool, budget: int) -> Losses | None:
-    """Measure what the decisions of a confirmed policy are worth, on a block of their own."""
+def _losses_of(
+    trials: Trials, chosen: Chosen, paired: bool, budget: int, references: References
+) -> Losses | None:
+    """Measure what the decisions of a confirmed policy are worth, on blocks of their own.
+
+    Where they are to be settled, each look has a block of its own, twice as large as the last.
+    """
     if chosen.tried.confirmation.outcome != "met":
         return None
     settings = trials.evaluations.session.setup.config.settings
@@ -159,10 +165,32 @@ def _losses_of(trials: Trials, chosen: Chosen, paired: bool, budget: int) -> Los
     blocks = blocks_for(trials, trials.part * TARGET_PARTS, Phase.LOSS, stage)
     blocks.paired = paired
     reach = _reach(trials, chosen.tried.candidate.identity, kept)
-    work = measure_losses(
-        blocks, kept, reach, settings.confirm_episodes, _FOR_LOSSES * budget, settings.confidence
-    )
-    return play_together(trials.evaluations, stage, [work])[0]
+    sizes = look_sizes(settings.confirm_episodes, settings.most_episodes)
+    for number, episodes in enumerate(sizes, start=1):
+        most = _FOR_LOSSES * budget * episodes / sizes[0]
+        confidence = settings.confidence if len(sizes) == 1 else look_level(number, settings)
+        work = measure_losses(blocks, kept, reach, episodes, most, confidence)
+        losses = play_together(trials.evaluations, stage, [work])[0]
+        if not losses.open_ranks(settings.top, references.worth(settings.margin)):
+            break
+    taken = sizes[:number] if settings.until == "stable" else ()
+    return replace(losses, looks=taken)
+
+
+def look_sizes(first: int, last: int) -> tuple[int, ...]:
+    """Return sizes that double from `first` to `last`."""
+    sizes = [min(first, last)]
+    while sizes[-1] < last:
+        sizes.append(min(2 * sizes[-1], last))
+    return tuple(sizes)
+
+
+def look_level(number: int, settings: Settings) -> float:
+    """Return the confidence of a look, the first one of number 1.
+
+    Over any number of looks the shares of false claims add up to what is allowed.
+    """
+    return 1 - (1 - settings.confidence) / 2.0**number
 
 
 def _as_rules(trials: Trials, chosen: Chosen, losses: Losses | None) -> RulesAlone | None:

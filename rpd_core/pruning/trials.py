@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from rpd_core.analysis.suite import concat_episodes
-from rpd_core.chance import Phase
+from rpd_core.chance import Phase, combine
 from rpd_core.config.identity import short_digest
 from rpd_core.play.chunks import Evaluation
 from rpd_core.plugin.protocols import Episodes
@@ -72,6 +75,12 @@ class Trials:
 
         return joined(candidate.identity), joined("original")
 
+    def distinct(self, candidate: Candidate, looks: int) -> int:
+        """Return how many of the fresh episodes of a candidate differ."""
+        parts = range(self.first_part, self.first_part + looks)
+        names = [confirm_name(candidate.identity, part) for part in parts]
+        return distinct_episodes(self.evaluations, names)
+
     def asked(self, candidate: Candidate, look: int) -> dict[str, Evaluation]:
         """Describe the fresh episodes of a candidate, all up to the given look, by name."""
         return {
@@ -95,6 +104,20 @@ class Trials:
 def confirm_name(identity: str, part: int) -> str:
     """Return what the fresh episodes of a set of states are called; each look is a part."""
     return f"confirm-{part}-{identity}"
+
+
+def distinct_episodes(evaluations: Evaluations, names: Sequence[str]) -> int:
+    """Return how many episodes of some sets differ: in what they visit, how often and when."""
+    found: list[KeyArray] = []
+    for name in names:
+        visits = evaluations.visits(name)
+        numbers, place = np.unique(visits.episode, return_inverse=True)
+        when, often = visits.first_step.astype(np.uint64), visits.count.astype(np.uint64)
+        words = combine(combine(visits.key, when), often)
+        prints = np.zeros(len(numbers), dtype=np.uint64)
+        np.add.at(prints, place, words)
+        found.append(prints)
+    return len(np.unique(np.concatenate(found)))
 
 
 def step_share(episodes: Episodes) -> float:

@@ -185,6 +185,8 @@ class Minimising:
     """Twins that differed from their episodes though no action did; 0 in a repeatable world."""
     correlation: float | None
     """Of the returns of episodes and twins that losses stand on; null: it cannot be told."""
+    recurring: float | None
+    """Share of the first ten by loss that two halves of the episodes have in common."""
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -287,6 +289,8 @@ class Policy:
     """The same of the whole policy."""
     worst_tenth: float
     """Mean return of the worst tenth of its episodes."""
+    distinct: int
+    """Different ones among these episodes, by the states they visit and what they return."""
     rules_alone: float | None
     """Share of the return with each state's commonest action in place of the policy; null: not
     measured."""
@@ -437,16 +441,16 @@ class ListFacts:
 
 @dataclass(frozen=True)
 class Growth:
-    """How a suite grew until the first decisions of its list had a verdict."""
+    """On how many episodes decisions were weighed until the first of them were settled."""
 
     looks: tuple[int, ...]
-    """Episodes that the suite had at each look."""
+    """Episodes of each look."""
     top: int
-    """Decisions that were to have a verdict."""
+    """Decisions that were to be settled: needed, or with a loss below the margin."""
     stable: bool
-    """Whether they have."""
+    """Whether they are."""
     open_ranks: tuple[int, ...]
-    """Which of them have none."""
+    """Which of them are not."""
     max_episodes: int
     """Episodes that were allowed."""
 
@@ -497,7 +501,7 @@ class Summary:
     stability: Stability | None
     """Whether the list comes back; null: nothing is listed, or single episodes do not make it."""
     growth: Growth | None
-    """How the suite grew; null where its size was given."""
+    """How long decisions were weighed; null where the number of episodes was given."""
     configuration: Mapping[str, Any]
     """`suite` and `analysis`: every setting, resolved."""
     played: tuple[Played, ...]

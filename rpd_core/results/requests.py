@@ -34,8 +34,6 @@ def stored_request(
     if "policy" not in typed:
         values["policy"] = _found_again(stored.policy, directory, installed())
     values |= {**stored.settings.given(), **(asked.given() if asked is not None else {})}
-    if "episodes" in typed:
-        values.pop("first_episodes", None)  # a suite that grows begins with what was typed
     named_by = repr(str(directory.path))
     kinds = {
         name: one.kind

@@ -220,7 +220,7 @@ class Run:
 
     def decided(self, measure: object = None) -> Decisions:
         """Judge every state; the list is sorted by a measure, or by the analysis's own."""
-        from rpd_core.analysis.decisions import decide, judge_in_looks, rules_of
+        from rpd_core.analysis.decisions import decide, rules_of
         from rpd_core.analysis.suite import stored_reach
 
         settings = self.asked.settings
@@ -228,9 +228,7 @@ class Run:
             self.ranked_as_stored(settings.list_by) if measure is None else self.ranked(measure)
         )
         reach = stored_reach(self.directory)
-        rules = rules_of(settings)
-        verdicts = judge_in_looks(self.analysis, rules, settings.first_episodes)
-        return decide(self.analysis.counted, ranking, reach, rules, verdicts)
+        return decide(self.analysis.counted, ranking, reach, rules_of(settings))
 
     @property
     def target(self) -> float:

@@ -69,7 +69,7 @@ def _size_of(run: Path) -> int:
     return total
 
 
-_UNSAID = ("chunk", "shares", "first_episodes")
+_UNSAID = ("chunk", "shares")
 """Settings that nobody types."""
 
 

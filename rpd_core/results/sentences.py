@@ -46,6 +46,8 @@ _ELSEWHERE = {
     True: "where the policy decides as before: judge by the share of steps, not of states; more "
     "--episodes help.",
 }
+_ALIKE = 0.5
+"""Share of different episodes below which many are the same again."""
 _RULES = ("rules",)
 """Abstractions whose states are rules."""
 
@@ -261,6 +263,8 @@ def sureness_words(summary: Summary) -> str:
     fresh = f"{counted(policy.episodes, 'fresh episode')}"
     tries = "at the first try" if policy.tries == 1 else f"after {policy.tries} tries"
     told = [f"Confirmed on {fresh}, {tries}."]
+    if policy.distinct < _ALIKE * policy.episodes:
+        told.append(f"Only {policy.distinct} of them differ: it holds for these beginnings.")
     if decisions:
         needed = sum(one.needed for one in decisions)
         twins = sum(one.twins for one in decisions)
@@ -275,6 +279,9 @@ def sureness_words(summary: Summary) -> str:
             if policy.minimising.settled
             else "A smaller policy may do."
         )
+    if policy.minimising is not None and policy.minimising.recurring is not None:
+        halves = percent(policy.minimising.recurring)
+        told.append(f"Two halves of the episodes have {halves} of the first ten in common.")
     return " ".join(told)
 
 
@@ -284,21 +291,19 @@ def _unpaired(policy: Policy) -> str:
 
 
 def growth_words(growth: Growth | None) -> str:
-    """Return how far a suite grew, and whether that was enough."""
+    """Return on how many episodes decisions were weighed, and whether that was enough."""
     if growth is None:
         return ""
     sizes = ", ".join(map(str, growth.looks))
     looks = f"{len(growth.looks)} looks" if len(growth.looks) > 1 else "one look"
     taken = f"after {looks} (at {sizes} episodes)"
     if growth.stable:
-        return f"Stable {taken}: each of the first {growth.top} decisions is settled."
+        return f"Settled {taken}: each of the first {growth.top} decisions is needed or harmless."
     many = len(growth.open_ranks) > 1
     ranks = f"{'ranks' if many else 'rank'} {', '.join(map(str, growth.open_ranks))}"
-    reached = growth.looks[-1] >= growth.max_episodes
-    remedy = "raise --max-episodes" if reached else "rpd run --until stable would go on"
     return (
-        f"Not stable {taken}: {ranks} of the first {growth.top} decisions "
-        f"{'are' if many else 'is'} open; {remedy}."
+        f"Not settled {taken}: {ranks} of the first {growth.top} decisions "
+        f"{'are' if many else 'is'} open; raise --max-episodes."
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rpd_core.analysis.analysis import Analysis, weigh
-from rpd_core.analysis.decisions import Decisions, look_sizes, open_ranks
+from rpd_core.analysis.decisions import Decisions
 from rpd_core.analysis.ranking import Ranking
 from rpd_core.analysis.recurrence import Recurrence
 from rpd_core.analysis.spectrum import Tally, identified
@@ -113,7 +113,7 @@ def summarise(
         list=list_facts(judged, settings.evidence, settings.margin, told.names.note),
         ranking=_with_ranks(listed, recurrence.ranks(rows)),
         stability=recurrence.stability(),
-        growth=_growth(settings, judged),
+        growth=_growth(settings, answer, references),
         configuration={"suite": config.suite_json(), "analysis": config.analysis_json()},
         played=_played(origins),
         seed=settings.seed,
@@ -135,13 +135,13 @@ def _pass_rates(told: Told) -> PassRates:
     )
 
 
-def _growth(settings: Settings, judged: Decisions) -> Growth | None:
-    """Return the looks that were taken, and what they left open."""
-    if settings.first_episodes is None:
+def _growth(settings: Settings, answer: Smallest | None, references: References) -> Growth | None:
+    """Return the looks that were taken until the first losses were settled, and what they left."""
+    losses = None if answer is None else answer.losses
+    if losses is None or not losses.looks:
         return None
-    sizes = look_sizes(settings.first_episodes, judged.counted.episodes)
-    ranks = open_ranks(judged, settings.top)
-    return Growth(sizes, settings.top, not ranks, ranks, settings.most_episodes)
+    ranks = losses.open_ranks(settings.top, references.worth(settings.margin))
+    return Growth(losses.looks, settings.top, not ranks, ranks, settings.most_episodes)
 
 
 def _with_ranks(
@@ -219,6 +219,7 @@ def policy_of(found: Smallest | None, told: Told, first: bool) -> Policy | None:
         pass_rate=told.pass_rate(episodes),
         pass_rate_whole=told.pass_rate(original),
         worst_tenth=_worst_tenth(returns),
+        distinct=tried.distinct,
         rules_alone=_rules_alone(found),
         coverage=float(episodes.info[RANKED_STEPS].sum() / episodes.length.sum()),
         tries=len(chosen.failed) + 1,
@@ -333,6 +334,7 @@ def _minimising(found: Smallest) -> Minimising | None:
         paired=effort.paired,
         broken=effort.broken,
         correlation=None if losses is None else losses.correlation,
+        recurring=None if losses is None else losses.recurring,
     )
 
 

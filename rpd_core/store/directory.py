@@ -33,7 +33,7 @@ _OURS = re.compile(rf"\.lock|\.owner|pilot\.json|{OBJECTS}|\..+\.\d+\.tmp")
 """What an interrupted start may leave behind before there is a run.json."""
 _SUITE_TABLES = ("states", "visits", "episodes")
 _LARGEST_JSON = 2**28
-_UNSAID = ("condition", "shares", "first_episodes")
+_UNSAID = ("condition", "shares")
 """Settings that do not add to the name of an analysis."""
 _QUESTION = "analyses/question.json"
 """What was asked last."""
@@ -138,10 +138,6 @@ class RunDirectory:
         self.check(config)
         asked = {"schema": SCHEMA_VERSION, **config.suite_json()}
         asked["process"] = PROCESS if config.live else ""
-        if config.settings.until == "stable" and self._holds_work():  # it may have grown before
-            held = min(self.stored().settings.episodes, self.suite().count())
-            grown = max(config.settings.episodes, held)
-            asked["settings"] = {**asked["settings"], "episodes": grown}
         if self.read_json("run.json") != asked:
             self.write_json("run.json", asked)
 
@@ -171,7 +167,7 @@ class RunDirectory:
     def surplus(self, config: Configuration) -> str:
         """Return what to say where more episodes are stored than asked for; else nothing."""
         settings = config.settings
-        if self.read_json("run.json") is None or settings.until == "stable":
+        if self.read_json("run.json") is None:
             return ""
         held = self.suite().count()
         if held <= settings.episodes:
@@ -343,9 +339,7 @@ class RunDirectory:
         asked = config.analysis_json()
         words = [file_stem(asked["condition"])]
         for key, value in asked.items():
-            if key not in ("condition", "shares", "first_episodes") and value != recommended.get(
-                key
-            ):
+            if key not in _UNSAID and value != recommended.get(key):
                 words.append(file_stem(f"{key}-{_in_words(value, recommended.get(key))}"))
         name, episodes = "_".join(words)[:100], config.settings.episodes
         longer = f"{name}_episodes-{episodes}"  # the same question to a suite that has grown
@@ -356,20 +350,18 @@ class RunDirectory:
 
     def refuse_taken(self, name: str, config: Configuration) -> None:
         """Refuse a name that an analysis with another question has."""
-        grows = config.settings.until == "stable"  # how far it does is not known before
-        episodes = None if grows else config.settings.episodes
-        if not self._is_free(name, config.analysis_json(), episodes):
+        if not self._is_free(name, config.analysis_json(), config.settings.episodes):
             raise ConfigError(
                 f"{str(self.path)!r} has an analysis {name!r} that asks something else: choose "
                 "another --analysis"
             )
 
-    def _is_free(self, name: str, asked: Mapping[str, object], episodes: int | None) -> bool:
+    def _is_free(self, name: str, asked: Mapping[str, object], episodes: int) -> bool:
         """Return whether no analysis has a name, or one that asks the same of as many episodes."""
         held = self.read_json(f"analyses/{name}/analysis.json")
         if held is None:
             return True
-        return held.get("settings") == asked and episodes in (None, held.get("episodes"))
+        return held.get("settings") == asked and episodes == held.get("episodes")
 
 
 def _in_words(value: object, usual: Any) -> str:

@@ -72,14 +72,6 @@ class Session:
         chain = dataclasses.replace(self.setup.abstraction, links=recipe.links)
         self.setup = dataclasses.replace(self.setup, abstraction=chain)
 
-    def ask_for(self, episodes: int) -> None:
-        """Go on with a suite of this size."""
-        config = self.setup.config
-        settings = dataclasses.replace(config.settings, episodes=episodes)
-        config = dataclasses.replace(config, settings=settings)
-        self.setup = dataclasses.replace(self.setup, config=config)
-        self.directory.create(config)
-
     def stage(self, name: str) -> AbstractContextManager[None]:
         """Time what is done meanwhile, where somebody wants to know."""
         return nullcontext() if self.profiler is None else self.profiler.stage(name)

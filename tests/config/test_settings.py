@@ -59,7 +59,7 @@ def test_the_command_line_has_every_setting_with_its_help(name: str, shown: str)
 def test_settings_that_are_not_for_the_command_line_are_not_there(shown: str) -> None:
     hidden = {name for name, one in declared().items() if one.flag == "-"}
     assert hidden == {
-        "lanes", "chunk", "shares", "random_rankings", "first_episodes", "list_by",
+        "lanes", "chunk", "shares", "random_rankings", "list_by",
     }  # fmt: skip
     assert not [name for name in hidden if f"--{name.replace('_', '-')}" in shown]
 
