@@ -36,6 +36,8 @@ _LANES = 512
 """Lanes that blocks of some hundred episodes fill; more would be idle."""
 _RACERS = 2
 """Starts that race, of those that meet the target: the smallest after they are begun."""
+_HOPEFUL = 1.5
+"""How many times as large as the best of them one that races may be."""
 _RACE = 0.4
 """Part of the budget that they spend on it."""
 _TWINS = 15
@@ -239,15 +241,19 @@ class Choosing:
         self._play([one.descent.begin() for one in runners])
         able = [one for one in runners if one.step.return_mean >= self.aim.target]
         able.sort(key=lambda one: self.aim.size(one.step))
-        racing = able[:_RACERS]
+        racing = [one for one in able[:_RACERS] if self._may_win(one, able[0])]
         if len(racing) > 1:
             room = _RACE * self.left / len(racing)
             self._play([one.descent.go(room) for one in racing])
             racing.sort(key=self._standing)
-        for place, one in enumerate([*racing, *able[_RACERS:]]):
+        for place, one in enumerate([*racing, *able[len(racing) :]]):
             way = self._play([one.descent.go(self.left)])[0]
             if way.met or place == 0:
                 yield one.start, way
+
+    def _may_win(self, runner: _Runner, best: _Runner) -> bool:
+        """Return whether a start is not so much larger than the best that racing is in vain."""
+        return self.aim.size(runner.step)[0] <= _HOPEFUL * self.aim.size(best.step)[0]
 
     def _standing(self, runner: _Runner) -> tuple[float, ...]:
         """Return by what runners are in order: those that meet the target first, by size."""

@@ -65,13 +65,14 @@ def tilted_chance(values: FloatArray, variance: float = 0.0, count: float | None
     if values.mean() <= 0:
         return 0.5
     count, mean = len(values) if count is None else count, float(values.mean())
-    tilt = _solve(lambda at: _cumulant(values, at)[1], 0.0, -1 / float(np.abs(values).max()))
+    tilt = _solve(lambda at: _cumulant(values, at)[1:], 0.0, -1 / float(np.abs(values).max()))
     base = _cumulant(values, tilt)[0]
     saddle = -tilt
     if variance:
 
-        def beyond(at: float) -> float:
-            return _cumulant(values, tilt + at)[1] + count * variance * at - mean
+        def beyond(at: float) -> tuple[float, float]:
+            _, middle, spread = _cumulant(values, tilt + at)
+            return middle + count * variance * at - mean, spread + count * variance
 
         saddle = _solve(beyond, -tilt, -tilt / 2)
     value, _, spread = _cumulant(values, tilt + saddle)
@@ -94,24 +95,28 @@ def _cumulant(values: FloatArray, at: float) -> tuple[float, float, float]:
     return top + float(np.log(total / len(values))), mean, spread
 
 
-def _solve(rising: Callable[[float], float], above: float, step: float) -> float:
-    """Return where a rising function is 0, below a place at which it is positive."""
-    below = above + step if step < 0 else above - step
+def _solve(rising: Callable[[float], tuple[float, float]], above: float, step: float) -> float:
+    """Return where a rising function, told with its slope, is 0, below where it is positive.
+
+    Newton's steps, and halves of what is left where these would leave it.
+    """
+    low, high = above + step if step < 0 else above - step, above
     for _ in range(_ROUNDS):
-        if rising(below) <= 0:
+        value, slope = rising(low)
+        if value <= 0:
             break
-        below -= 2 * (above - below)
-    low, high, left, right = below, above, rising(below), rising(above)
+        low, high = low - 2 * (above - low), low
+    at = low
     for _ in range(_ROUNDS):
-        if high - low <= 1e-10 * max(abs(low), abs(high)) or left == 0:
+        move = value / slope if slope > 0 else np.inf
+        if value == 0 or abs(move) <= 1e-10 * max(abs(low), abs(high)):
             break
-        middle = low - left * (high - low) / (right - left)
-        found = rising(middle)
-        if found <= 0:
-            low, left, right = middle, found, right / 2  # the Illinois rule: never stuck at one end
-        else:
-            high, right, left = middle, found, left / 2
-    return (low + high) / 2
+        at = at - move if low < at - move < high else (low + high) / 2
+        value, slope = rising(at)
+        low, high = (at, high) if value <= 0 else (low, at)
+        if high - low <= 1e-10 * max(abs(low), abs(high)):
+            break
+    return at
 
 
 def furthest(
