@@ -13,17 +13,18 @@ from rpd_core.chance import Phase, episode_keys
 from rpd_core.errors import EpisodeError
 from rpd_core.play.deciders import Coin, TopStates
 from rpd_core.play.entry_names import names_of
-from rpd_core.play.loop import Plan, Player, Step, joined
+from rpd_core.play.loop import Plan, Player, Record, Step, joined
 from rpd_core.play.names import Names
 from rpd_core.play.players import player_for
 from rpd_core.play.recipe import Recipe
 from rpd_core.play.recorder import play_suite, recorder_for
+from rpd_core.play.tracer import Tracer
 from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
-from rpd_core.plugin.protocols.suite import RANKED_STEPS
+from rpd_core.plugin.protocols.suite import RANKED_STEPS, Trace
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import IntArray, KeyArray
+    from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray, KeyArray
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,8 @@ class Evaluation:
     test_episodes: int
     visits: bool = False
     """Whether it is stored which states each episode visited, and what was chosen there."""
+    traced: bool = False
+    """Whether every step is stored, too."""
     chosen: tuple[int, ...] | None = None
     """Which of the test episodes are played, in order; None: all. There are `test_episodes`."""
     units: tuple[int, ...] = ()
@@ -145,6 +148,8 @@ class _PlayedEvaluation:
     """Where the evaluation asks for them."""
     states: States | None = None
     """Likewise: what the policy and the default action chose in each."""
+    trace: Trace | None = None
+    """Its steps, where the evaluation asks for them."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +178,7 @@ def perform_evaluations(chunks: Sequence[EvaluationChunk]) -> PlayedEvaluations:
     opened = player_for(chunks[0].evaluation.recipe)
     shared = _Shared(chunks, opened.player)
     try:
-        played = opened.player.play_together(shared.plans, shared.keep, shared.record)
+        played = opened.player.play_together(shared.plans, shared.keep, shared.record, shared.watch)
     except EpisodeError as error:
         if error.position is not None:
             error.add(f", {shared.actor(error.position)}")
@@ -195,14 +200,25 @@ class _Shared:
             for place, chunk in enumerate(chunks)
             if chunk.evaluation.visits
         }
+        self.tracers = {
+            place: Tracer(player.facts.action_space)
+            for place, chunk in enumerate(chunks)
+            if chunk.evaluation.traced
+        }
 
     def record(self, step: Step) -> None:
         """Record a step for the chunks that want it."""
         self.keep.record(step)
-        for place, recorder in self.recorders.items():
+        listeners: list[tuple[int, Record]] = [*self.recorders.items(), *self.tracers.items()]
+        for place, listen in listeners:
             end = self.ends[place]
             mine = (step.position < end) & (step.position >= end - len(self.plans[place]))
-            recorder(replace(step, active=step.active & mine))
+            listen(replace(step, active=step.active & mine))
+
+    def watch(self, rewards: FloatArray, over: BoolArray) -> None:
+        """Record what a step gave."""
+        for tracer in self.tracers.values():
+            tracer.watch(rewards)
 
     def actor(self, position: int) -> str:
         """Return who acts in an episode."""
@@ -215,12 +231,13 @@ class _Shared:
         whole, ranked_steps = joined(self.plans), np.split(self.keep.ranked_steps, self.ends[:-1])
         for place, (episodes, ranked) in enumerate(zip(played, ranked_steps, strict=True)):
             counted = replace(episodes, info={**episodes.info, RANKED_STEPS: ranked})
-            recorder = self.recorders.get(place)
+            recorder, tracer = self.recorders.get(place), self.tracers.get(place)
+            trace = None if tracer is None else tracer.trace(whole)
             if recorder is None:
-                yield _PlayedEvaluation(counted)
+                yield _PlayedEvaluation(counted, trace=trace)
             else:
                 suite = recorder.suite(counted, whole, self.keep)
-                yield _PlayedEvaluation(counted, suite.visits, suite.states)
+                yield _PlayedEvaluation(counted, suite.visits, suite.states, trace)
 
 
 def _top_states(chunks: Sequence[EvaluationChunk]) -> TopStates:

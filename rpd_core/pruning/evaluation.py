@@ -81,7 +81,7 @@ class Evaluations:
         folders = {name: _folder_name(name, one, base) for name, one in asked.items()}
         self.folders |= folders
         stored = {
-            name: session.directory.evaluation(folder, asked[name].visits)
+            name: session.directory.evaluation(folder, asked[name].visits, asked[name].traced)
             for name, folder in folders.items()
         }
         for parts in stored.values():
@@ -156,6 +156,8 @@ def _to_tables(missing: Sequence[_Missing], answer: PlayedEvaluations) -> list[d
         if chunk.visits is not None and chunk.states is not None:
             found[-1]["visits"] = table_of(chunk.visits)
             found[-1]["states"] = table_of(chunk.states, StateWords([""] * len(chunk.states)))
+        if chunk.trace is not None:
+            found[-1]["trace"] = table_of(chunk.trace)
     return found
 
 
@@ -175,6 +177,7 @@ def _folder_name(name: str, asked: Evaluation, base: str) -> str:
         *([] if asked.chosen is None else [asked.chosen]),
         *([asked.units, asked.removed] if asked.removed else []),
         *([asked.variant] if asked.variant else []),
+        *(["trace"] if asked.traced else []),
     ]  # fmt: skip
     return f"{file_stem(name)}-{short_digest(what)}"
 

@@ -104,6 +104,8 @@ def find_smallest(
             losses = _losses_of(trials, chosen, effort.paired, allowed, references)
             alone = _as_rules(trials, chosen, losses)
             found[fraction] = Smallest(chosen, losses, effort, alone)
+            if number == 0 and losses is not None:
+                trials.trace(chosen.tried.candidate)
             one = chosen.tried.candidate
             before = Start(one.measure, one.kept)
     return found

@@ -22,6 +22,11 @@ from rpd_core.pruning.twins import ranking_of
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import KeyArray
 
+TRACED = 40
+"""Episodes that are stored step by step."""
+TRACE_SMALLEST, TRACE_WHOLE = "trace-smallest", "trace-whole"
+"""What those of the smallest policy are called, and the same of the policy as it is."""
+
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
@@ -89,6 +94,18 @@ class Trials:
             )
             for each in range(look + 1)
         }
+
+    def trace(self, candidate: Candidate) -> None:
+        """Play the first fresh episodes of a candidate and of the original again, step by step."""
+        few = min(TRACED, BLOCKS[0] * self.episodes)
+        asked = {TRACE_SMALLEST: self._ask(candidate.kept, 0), TRACE_WHOLE: self._ask(None, 0)}
+        self.evaluations.play(
+            "traces",
+            {
+                name: dataclasses.replace(one, test_episodes=few, traced=True)
+                for name, one in asked.items()
+            },
+        )
 
     def _ask(self, kept: KeyArray | None, look: int) -> Evaluation:
         """Describe the fresh episodes that a look adds; None: of the policy as it is."""

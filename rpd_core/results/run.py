@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rpd_core.results.kept import KeptStates
     from rpd_core.results.replay import Replay
     from rpd_core.results.tables import RankingTable
+    from rpd_core.results.traces import Traces
 
 # What is numerical is imported where it is used: most readers want the stored summary alone.
 
@@ -252,6 +253,16 @@ class Run:
 
         fraction = self.target if fraction is None else fraction
         return read_kept(self.directory, self._finished(), fraction)
+
+    @cached_property
+    def traces(self) -> Traces | None:
+        """Some fresh episodes of the smallest and of the whole policy, step by step.
+
+        None: no smallest policy is confirmed, or the run is older than traces.
+        """
+        from rpd_core.results.traces import read_traces
+
+        return read_traces(self)
 
     def threshold(self, fraction: float = 0.9, name: str = "portfolio") -> Threshold | None:
         """Return what kept this fraction of the return in the sweep; None: never reached."""

@@ -240,17 +240,18 @@ class RunDirectory:
         prepared = self.read_json("prepared.json") or {}
         return short_digest([self.configuration().identity(), prepared.get("digest", "")])
 
-    def evaluation(self, name: str, visits: bool | None = None) -> Parts:
+    def evaluation(self, name: str, visits: bool | None = None, trace: bool | None = None) -> Parts:
         """Return episodes of pruned policies; their name ends in a digest of what they are.
 
         `visits` tells whether it is stored, too, which states they visited and what was chosen
-        there; None: as it is found.
+        there, and `trace` whether every step is; None: as it is found.
         """
         path = self.path / "pruning" / name
+        wanted = {"episodes": True, "visits": visits, "states": visits, "trace": trace}
         tables = [
             table
-            for table in _SUITE_TABLES
-            if table == "episodes" or (visits if visits is not None else (path / table).is_dir())
+            for table in (*_SUITE_TABLES, "trace")
+            if (asked if (asked := wanted[table]) is not None else (path / table).is_dir())
         ]
         return Parts(path, tables, name.rpartition("-")[2], self.path)
 

@@ -22,6 +22,7 @@ from rpd_core.plugin.protocols.suite import (
     Column,
     PrunedColumns,
     StateWords,
+    Trace,
     columns_of,
 )
 
@@ -39,6 +40,7 @@ _TABLES: Mapping[str, tuple[type, ...]] = {
     "episodes": (Episodes,),
     "visits": (Visits,),
     "states": (States, StateWords),
+    "trace": (Trace,),
 }
 """What every file of a table holds."""
 _TYPES: Mapping[str, pa.DataType] = {
@@ -353,10 +355,20 @@ def _check_states(table: pa.Table, first: int, last: int) -> None:
     _demand(bool((key[1:] > key[:-1]).all()), "states are not in order of their keys")
 
 
+def _check_trace(table: pa.Table, first: int, last: int) -> None:
+    episode, step = _plain(table["episode"]), _plain(table["step"])
+    _demand(bool(((episode >= first) & (episode <= last)).all()), "steps are of other episodes")
+    begins = np.diff(episode, prepend=-1) > 0
+    follows = (np.diff(episode, prepend=-1) == 0) & (np.diff(step, prepend=0) == 1)
+    in_order = (begins & (step == 0)) | follows
+    _demand(bool(in_order.all()), "steps are not in order")
+
+
 _ORDERS: Mapping[str, Callable[[pa.Table, int, int], None]] = {
     "episodes": _check_episodes,
     "visits": _check_visits,
     "states": _check_states,
+    "trace": _check_trace,
 }
 
 

@@ -15,7 +15,13 @@ from rpd_core.pilot import Pilot
 from rpd_core.play.names import Names
 from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Episodes, Spectrum, States, Visits
-from rpd_core.plugin.protocols.suite import SCHEMA_VERSION, PrunedColumns, StateWords, columns_of
+from rpd_core.plugin.protocols.suite import (
+    SCHEMA_VERSION,
+    PrunedColumns,
+    StateWords,
+    Trace,
+    columns_of,
+)
 from rpd_core.pruning.records import PrunedPoint
 from rpd_core.results import records as results
 from rpd_core.results.pictures import ClipPair, PictureIndex
@@ -79,6 +85,7 @@ def test_every_stored_setting_is_named_where_it_is_stored(record, scopes):
         ("## episodes", [Episodes]),
         ("## visits", [Visits]),
         ("## states", [States, StateWords]),
+        ("## trace", [Trace]),
         ("## Pruned episodes", [PrunedColumns]),
     ],
 )

@@ -69,6 +69,7 @@ _RETURN = Column("float64", finite=True, wrong="a return is no number")
 _SUM = Column("float64", adds_up=True)
 _CHOICES = Column("int64", each="actions", adds_up=True)
 _SUMS = Column("float64", each="entries", adds_up=True)
+_NUMBERS = Column("float64", each="entries")
 
 
 @dataclass(frozen=True)
@@ -222,6 +223,37 @@ class States:
 
     def __len__(self) -> int:
         return len(self.key)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One row per step of episodes that are kept step by step, ordered by episode, then by step."""
+
+    episode: IntArray = field(metadata=_stored(_WHOLE))
+    """Index of the episode."""
+    step: IntArray = field(
+        metadata=_stored(Column("int32", least=0, wrong="a step has a number below 0"))
+    )
+    """Number of the step, from 0; the last ones of a very long episode are left out."""
+    key: KeyArray = field(metadata=_stored(_KEY))
+    """Key of the state."""
+    kept: BoolArray = field(metadata=_stored(_FLAG))
+    """Whether the policy decided; else the default action did."""
+    override: BoolArray = field(metadata=_stored(_FLAG))
+    """Whether the two differed beyond the tolerance of the action space, whoever decided."""
+    reward: FloatArray = field(
+        metadata=_stored(Column("float64", finite=True, wrong="a reward is no number"))
+    )
+    """What the step gave."""
+    policy: FloatArray = field(metadata=_stored(_NUMBERS))
+    """What the policy chose; a discrete action counts from 0."""
+    default: FloatArray = field(metadata=_stored(_NUMBERS))
+    """What the default action was; likewise."""
+    observation: FloatArray = field(metadata=_stored(_NUMBERS))
+    """What the policy saw, where that is a vector of a few numbers; else no columns."""
+
+    def __len__(self) -> int:
+        return len(self.episode)
 
 
 @dataclass(frozen=True)

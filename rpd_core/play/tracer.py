@@ -1,0 +1,74 @@
+"""From steps to a trace: what a few episodes did, step by step, for whoever shows them later."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from gymnasium.spaces import Discrete
+
+from rpd_core.play.loop import Plan, Step
+from rpd_core.play.recorder import grouped
+from rpd_core.plugin.protocols.suite import Trace
+
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import Array, Batch, FloatArray, IntArray
+
+LONGEST = 3000
+"""Steps of an episode that are kept; those behind them are left out."""
+WIDEST = 64
+"""Entries of a vector observation that is kept; nothing is kept of a longer one, or a picture."""
+
+
+class Tracer:
+    """Collects every step of some episodes."""
+
+    def __init__(self, action_space: object) -> None:
+        self.start = int(action_space.start) if isinstance(action_space, Discrete) else 0
+        self.columns: dict[str, list[Array]] = {}
+        self._lanes: IntArray = np.zeros(0, dtype=np.int64)
+        """Lanes whose present step is kept."""
+
+    def __call__(self, step: Step) -> None:
+        self._lanes = lanes = np.flatnonzero(step.active & (step.number < LONGEST))
+        row = {
+            "position": step.position,
+            "step": step.number,
+            "key": step.keys,
+            "kept": step.kept,
+            "override": step.overrides,
+            "policy": _rows(step.choice.actions) - self.start,
+            "default": _rows(step.default) - self.start,
+            "observation": _vectors(step.observations, len(step.keys)),
+        }
+        self._add({name: column.take(lanes, axis=0) for name, column in row.items()})
+
+    def watch(self, rewards: FloatArray) -> None:
+        """Add what the steps gave."""
+        self._add({"reward": rewards[self._lanes]})
+        self._lanes = self._lanes[:0]
+
+    def _add(self, row: dict[str, Array]) -> None:
+        for name, column in row.items():
+            self.columns.setdefault(name, []).append(column)
+
+    def trace(self, plan: Plan) -> Trace:
+        """Return the steps, those of an episode together and in their order."""
+        columns = {name: np.concatenate(parts) for name, parts in self.columns.items()}
+        position = columns.pop("position")
+        order, _ = grouped(position)
+        taken = {name: column[order] for name, column in columns.items()}
+        return Trace(episode=plan.index[position[order]], **taken)
+
+
+def _rows(actions: Array) -> FloatArray:
+    return np.asarray(actions.reshape(len(actions), -1), dtype=np.float64)
+
+
+def _vectors(observations: Batch, lanes: int) -> Array:
+    """Return observations that are short vectors; of others, rows without entries."""
+    if isinstance(observations, dict) or observations.dtype.kind not in "biuf":
+        return np.zeros((lanes, 0), dtype=np.float32)
+    if observations.ndim > 2 or observations[0].size > WIDEST:
+        return np.zeros((lanes, 0), dtype=np.float32)
+    return observations.reshape(lanes, -1).astype(np.float32)

@@ -1,0 +1,82 @@
+"""Episodes that a run keeps step by step: of its smallest policy, and the same of the whole one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rpd_core.analysis.suite import concat_episodes, merge_states
+from rpd_core.errors import StoreError
+from rpd_core.plugin.protocols import Episodes, States
+from rpd_core.plugin.protocols.suite import Trace, columns_of
+from rpd_core.pruning.trials import TRACE_SMALLEST, TRACE_WHOLE
+from rpd_core.store.tables import read_episodes, read_table
+
+if TYPE_CHECKING:
+    from rpd_core.results.run import Run
+    from rpd_core.store.parts import Parts
+
+
+@dataclass(frozen=True)
+class TracedEpisodes:
+    """Some episodes, all their steps, and the states that these are in."""
+
+    episodes: Episodes
+    trace: Trace
+    states: States
+
+    def __len__(self) -> int:
+        return len(self.episodes)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        places = np.searchsorted(self.trace.episode, np.arange(len(self) + 1))
+        return [int(place) for place in places]
+
+    def steps(self, episode: int) -> Trace:
+        """Return the steps of one episode."""
+        some = slice(self._starts[episode], self._starts[episode + 1])
+        return Trace(**{name: getattr(self.trace, name)[some] for name in columns_of(Trace)})
+
+
+@dataclass(frozen=True)
+class Traces:
+    """The same fresh episodes twice."""
+
+    smallest: TracedEpisodes
+    """The smallest policy's."""
+    whole: TracedEpisodes
+    """The whole policy's; episode by episode the same random draws."""
+
+
+def read_traces(run: Run) -> Traces | None:
+    """Read what a run keeps step by step; None: nothing, as nothing was confirmed."""
+    folders = run.asked.evaluations
+    if TRACE_SMALLEST not in folders or TRACE_WHOLE not in folders:
+        return None
+    directory = run.directory
+    smallest, whole = (
+        _read(directory.evaluation(folders[name], visits=True, trace=True))
+        for name in (TRACE_SMALLEST, TRACE_WHOLE)
+    )
+    if not np.array_equal(smallest.episodes.seed, whole.episodes.seed):
+        raise StoreError(f"{str(run.path)!r}: its traces are not of the same episodes")
+    return Traces(smallest, whole)
+
+
+def _read(parts: Parts) -> TracedEpisodes:
+    read = [parts.read(*each, ("episodes", "states", "trace")) for each in parts.disjoint()]
+    if not read:
+        raise StoreError(f"{str(parts.path)!r} holds no episodes: run rpd prune again")
+    traces = [read_table(Trace, one["trace"]) for one in read]
+    columns = {
+        name: np.concatenate([getattr(one, name) for one in traces]) for name in columns_of(Trace)
+    }
+    return TracedEpisodes(
+        concat_episodes([read_episodes(one["episodes"]) for one in read]),
+        Trace(**columns),
+        merge_states([read_table(States, one["states"]) for one in read]),
+    )
