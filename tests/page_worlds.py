@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import markupsafe
-import numpy as np
 
 from rpd_core.plugin.protocols import (
-    Axis,
-    Block,
+    Card,
     Component,
+    Drawing,
     Image,
-    Layer,
     PanelFacts,
     PanelView,
-    Paragraph,
-    Plane,
+    Polygon,
+    Text,
 )
 
 HOSTILE = "\"'><img src=x onerror=window.pwned=1></script><script>window.pwned=1</script>&lt;{{1}}"
 PICTURE = bytes.fromhex("524946461a000000574542505650384c0d0000002f00000010071011118888fe0700")
+SQUARE = ((0.0, 0.0), (9.0, 0.0), (9.0, 9.0), (0.0, 9.0))
 
 
 def panel(name: str, target: str) -> tuple[str, Component]:
@@ -34,59 +33,36 @@ def panel(name: str, target: str) -> tuple[str, Component]:
 
 @dataclass(frozen=True)
 class Good:
-    """Draws one block of each kind, all with hostile names."""
-
-    title: ClassVar[str] = f"Third party {HOSTILE}"
+    """Fills every place, all with hostile names."""
 
     def applies(self, about: PanelFacts) -> bool:
         return True
 
-    def draw(self, view: PanelView) -> Sequence[Block]:
-        place = np.arange(len(view.keys), dtype=np.float64)
-        script = b"<script>window.pwned = 1</script>"
-        svg = b"<svg xmlns='http://www.w3.org/2000/svg'>" + script + b"</svg>"
-        return [
-            Paragraph(f"Words {HOSTILE}"),
-            Image(svg, "image/svg+xml", f"Alt {HOSTILE}", f"Caption {HOSTILE}"),
-            Plane(
-                (Axis(f"across {HOSTILE}", place, HOSTILE), Axis("up", place % 3)),
-                (Layer(f"layer {HOSTILE}", view.scores), Layer("steps", view.visits, "sum")),
-            ),
-        ]
+    def hero(self, view: PanelView) -> Sequence[Drawing]:
+        shapes = (Polygon(SQUARE, "loss:0.5"), Text((1, 8), f"Text {HOSTILE}"))
+        named = Drawing(9, 9, shapes, f"Label {HOSTILE}", f"Caption {HOSTILE}", f"Menu {HOSTILE}")
+        return [named, Drawing(9, 9, shapes, "Another")]
+
+    def frames(self, view: PanelView) -> Mapping[int, Image]:
+        return {0: Image(PICTURE, "image/webp", f"Alt {HOSTILE}")}
+
+    def cards(self, view: PanelView) -> Sequence[Card]:
+        return [Card(f"Third party {HOSTILE}", f"Text {HOSTILE}", (view.decisions[0].key,))]
 
 
 @dataclass(frozen=True)
 class Raises(Good):
     """Raises while it draws."""
 
-    title: ClassVar[str] = "Never seen"
-
-    def draw(self, view: PanelView) -> Sequence[Block]:
+    def hero(self, view: PanelView) -> Sequence[Drawing]:
         raise KeyError(HOSTILE)
 
 
 @dataclass(frozen=True)
-class Plots(Good):
-    """Draws a figure for papers."""
-
-    def plot(self, view: PanelView, figure: Any) -> bool:
-        figure.subplots().set_title(f"{len(view.keys)} states")
-        return True
-
-
-@dataclass(frozen=True)
-class PlotsNot(Good):
-    """Raises when it is to draw a figure."""
-
-    def plot(self, view: PanelView, figure: Any) -> bool:
-        raise KeyError("no map")
-
-
-@dataclass(frozen=True)
 class Markup(Good):
-    """Hands in markup where blocks are wanted."""
+    """Hands in markup where drawings are wanted."""
 
-    def draw(self, view: PanelView) -> Any:
+    def hero(self, view: PanelView) -> Any:
         return ["<b>bold</b>"]
 
 
@@ -102,68 +78,65 @@ class Unsure(Good):
 class Untrue(Good):
     """Calls something a picture that is none."""
 
-    def draw(self, view: PanelView) -> Sequence[Block]:
-        return [Image(b"<html>", "image/png", "a picture")]
+    def frames(self, view: PanelView) -> Mapping[int, Image]:
+        return {0: Image(b"<html>", "image/png", "a picture")}
 
 
 @dataclass(frozen=True)
 class Disguised(Good):
     """Hands in texts that say they are markup, and need no escaping."""
 
-    title: ClassVar[str] = markupsafe.Markup(f"Title {HOSTILE}")
-
-    def draw(self, view: PanelView) -> Sequence[Block]:
-        says, place = markupsafe.Markup(HOSTILE), np.arange(len(view.keys), dtype=np.float64)
-        return [
-            Paragraph(says),
-            Image(PICTURE, "image/webp", says, says),
-            Plane((Axis(says, place, says), Axis(says, place)), (Layer(says, place),)),
-        ]
-
-
-@dataclass(frozen=True)
-class Between(Good):
-    """Shows an axis between two others."""
-
-    def draw(self, view: PanelView) -> Sequence[Block]:
-        place = np.zeros(len(view.keys))
-        axes = (Axis("a", place), Axis("b", place))
-        return [Plane(axes, (Layer("c", place),), x=0.5)]  # type: ignore[arg-type]
+    def hero(self, view: PanelView) -> Sequence[Drawing]:
+        says = markupsafe.Markup(HOSTILE)
+        return [Drawing(9, 9, (Text((1, 1), says),), says, says, says)]
 
 
 @dataclass(frozen=True)
 class Vast(Good):
-    """Shows numbers whose sum is not one."""
+    """Draws beyond all paper."""
 
-    def draw(self, view: PanelView) -> Sequence[Block]:
-        place = np.full(len(view.keys), 1.7e308)
-        axes = (Axis("a", np.zeros(len(place))), Axis("b", np.zeros(len(place))))
-        return [Plane(axes, (Layer("c", place, "sum"),))]
+    def hero(self, view: PanelView) -> Sequence[Drawing]:
+        return [Drawing(9, 9, (Polygon(((0.0, 1.7e308), *SQUARE[1:]), "ink"),), "vast")]
 
 
-class Endless(list[Block]):
+@dataclass(frozen=True)
+class Gaudy(Good):
+    """Names a colour that ends the attribute."""
+
+    def hero(self, view: PanelView) -> Sequence[Drawing]:
+        return [Drawing(9, 9, (Polygon(SQUARE, 'red" onload="x'),), "gaudy")]
+
+
+@dataclass(frozen=True)
+class Stranger(Good):
+    """Makes a card for a decision that is none."""
+
+    def cards(self, view: PanelView) -> Sequence[Card]:
+        return [Card("a", "b", (1,))]
+
+
+@dataclass(frozen=True)
+class Empty:
+    """Fills no place."""
+
+    def applies(self, about: PanelFacts) -> bool:
+        return True
+
+
+class Endless(list[Drawing]):
     """A short list that never ends."""
 
-    def __iter__(self) -> Iterator[Block]:
+    def __iter__(self) -> Iterator[Drawing]:
         while True:
-            yield Paragraph("again")
+            yield Drawing(9, 9, (), "again")
 
 
 @dataclass(frozen=True)
 class Forever(Good):
-    """Draws blocks without end."""
+    """Hands in drawings without end."""
 
-    def draw(self, view: PanelView) -> Sequence[Block]:
+    def hero(self, view: PanelView) -> Sequence[Drawing]:
         return Endless()
-
-
-@dataclass(frozen=True)
-class Wallpaper(Good):
-    """Draws more planes than anybody looks at."""
-
-    def draw(self, view: PanelView) -> Sequence[Block]:
-        place = np.zeros(len(view.keys))
-        return [Plane((Axis("a", place), Axis("b", place)), (Layer("c", place),))] * 21
 
 
 def store_pictures(run: Path, analysis: str, keys: Sequence[int]) -> None:

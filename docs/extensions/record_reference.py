@@ -25,7 +25,6 @@ ROWS = {
     "StepResult": "lanes", "PolicyInput": "lanes", "Choice": "lanes", "Moment": "lanes",
     "FitSample": "steps", "Episodes": "episodes", "Visits": "visits", "States": "states",
     "Spectrum": "states", "Returns": "states", "Evidence": "states", "Scores": "states",
-    "PanelView": "states", "Axis": "states", "Layer": "states",
 }  # fmt: skip
 """What the arrays of a record have a row for, where a field says nothing else."""
 DTYPES = {"FloatArray": "float64", "IntArray": "int64", "BoolArray": "bool", "KeyArray": "uint64"}

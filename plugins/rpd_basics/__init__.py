@@ -81,6 +81,6 @@ def rpd_executors() -> list[Component]:
 @hookimpl
 def rpd_panels() -> list[Component]:
     return [
-        Safe("vectors", "rpd_basics.panels:Vectors", "States over any two of their entries"),
-        Safe("pictures", "rpd_basics.panels:PictureGallery", "The first states as pictures"),
+        Safe("vectors", "rpd_basics.panels:Vectors", "Losses over two variables"),
+        Safe("filmstrip", "rpd_basics.panels:Filmstrip", "The typical episode in pictures"),
     ]

@@ -1,113 +1,133 @@
-"""Panels for any environment: states as points of a plane, and as pictures."""
+"""Panels for any environment: maps over two variables, filmstrips, situations."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rpd_basics.panel_axes import axes_of, ranked_pairs
+from rpd_basics.panel_cards import grouped_cards, single_cards
+from rpd_basics.panel_map import map_drawing
 from rpd_core.plugin.protocols import (
-    Axis,
-    Block,
-    Entry,
+    Card,
+    Drawing,
     Image,
-    Layer,
     PanelFacts,
     PanelView,
-    Paragraph,
-    Plane,
+    Picture,
+    Polygon,
+    Text,
 )
+from rpd_core.plugin.protocols.drawing import Shape
 
-_MOST_ENTRIES = 40
-"""Entries of a state beyond which pairs of them say nothing."""
+_MAPS = 6
+"""Pairs of variables in the menu."""
 
 
 @dataclass(frozen=True)
 class Vectors:
-    """States over any two of their entries: where the important ones lie, and the frequent ones."""
+    """Losses over two variables, and situations told by them, where states are vectors."""
 
-    title: ClassVar[str] = "Where the important states lie"
     fallback: ClassVar[bool] = True
 
     def applies(self, about: PanelFacts) -> bool:
-        """Return whether states are vectors of a few numbers."""
-        return len(about.shape) == 1 and 2 <= about.shape[0] <= _MOST_ENTRIES
+        """Return whether states are vectors of a few numbers, or observations are."""
+        return bool(about.observed) or (len(about.shape) == 1 and len(about.entries) > 1)
 
-    def draw(self, view: PanelView) -> Sequence[Block]:
-        """Draw score and frequency over two entries that differ between states."""
-        axes = _axes_of(np.asarray(view.values, dtype=np.float64), view.about.entries)
+    def hero(self, view: PanelView) -> Sequence[Drawing]:
+        """Draw the pair between which losses vary most; the next ones are in the menu."""
+        axes = axes_of(view)
         if len(axes) < 2:
             return []
-        return [
-            Paragraph(
-                "Every cell holds the states with these two entries, whatever their others are. "
-                f"On the left the largest score by {view.measure}, on the right the steps of the "
-                "suite that were spent there."
-            ),
-            Plane(axes, _layers_of(view)),
-        ]
+        losses = view.losses(view.traces.smallest.trace)
+        return [map_drawing(view, *pair, losses) for pair in ranked_pairs(axes, losses)[:_MAPS]]
 
-
-def _axes_of(values: NDArray[Any], entries: tuple[Entry, ...]) -> tuple[Axis, ...]:
-    """Return the entries that are not the same in all states, by their names where they have any.
-
-    An entry that is the number of a bin is shown as that number.
-    """
-    found = []
-    for column in range(values.shape[1]):
-        numbers = values[:, column]
-        if not len(numbers) or np.ptp(numbers) == 0:
-            continue
-        entry = entries[column] if column < len(entries) else Entry(f"entry {column}")
-        if entry.edges:
-            found.append(Axis(f"{entry.name} (bin)", numbers))
-        else:
-            found.append(Axis(entry.name, numbers * entry.factor, entry.unit))
-    return tuple(found)
-
-
-def _layers_of(view: PanelView) -> tuple[Layer, ...]:
-    """Return importance and frequency."""
-    return (
-        Layer(f"score by {view.measure}", view.scores, "max"),
-        Layer("steps in the suite", view.visits.astype(np.float64), "sum"),
-    )
+    def cards(self, view: PanelView) -> Sequence[Card]:
+        """Return a card for each rule, or for each group of states."""
+        if len(view.decisions) <= 8 or any(one.bounds for one in view.decisions):
+            return single_cards(view)
+        return grouped_cards(view)
 
 
 @dataclass(frozen=True)
-class PictureGallery:
-    """The most important states as pictures."""
+class Filmstrip:
+    """The typical episode in pictures, with the losses above them, and decisions as cards."""
 
-    count: int = 24
-    """Pictures that are shown."""
+    count: int = 8
+    """Pictures in the strip."""
 
-    title: ClassVar[str] = "The most important states"
+    fallback: ClassVar[bool] = True
 
     def applies(self, about: PanelFacts) -> bool:
-        """Return whether pictures are stored with the run."""
-        return about.pictures
+        """Return always true: somebody has to."""
+        return True
 
-    def draw(self, view: PanelView) -> Sequence[Block]:
-        """Show the first states of the list that have a picture."""
-        place = dict(zip(view.keys.tolist(), view.ranks.tolist(), strict=True))
-        first = sorted((place.get(key, 0), key) for key in view.pictures)
-        return [
-            Image(
-                view.pictures[key],
-                "image/webp",
-                alt=f"State of rank {rank}: {_short(view.words.get(key, '')) or 'not in words'}",
-                caption=f"{rank}. {_short(view.words.get(key, ''))}".strip(),
-            )
-            for rank, key in first
-            if rank
-        ][: self.count]
+    def hero(self, view: PanelView) -> Sequence[Drawing]:
+        """Draw the frames of the steps that matter most, in their order."""
+        trace = view.traces.smallest.steps(view.traces.typical)
+        losses = view.losses(trace)
+        shown = sorted(sorted(view.frames, key=lambda step: (-losses[step], step))[: self.count])
+        if not shown:
+            return []
+        return [strip_drawing(view.frames, shown, losses.tolist(), view.largest)]
+
+    def cards(self, view: PanelView) -> Sequence[Card]:
+        """Return a card for each of the decisions that are worth most."""
+        return single_cards(view)
 
 
-def _short(words: str, longest: int = 60) -> str:
-    """Return the beginning of some words; nothing where they are a map in several lines."""
-    if "\n" in words:
-        return ""
-    return words if len(words) <= longest else f"{words[: longest - 1]}…"
+_ACROSS = 460.0
+_COLUMNS = 4
+_GAP = 8.0
+_BAR = 34.0
+
+
+def strip_drawing(
+    frames: Mapping[int, Image], steps: Sequence[int], losses: Sequence[float], largest: float
+) -> Drawing:
+    """Draw frames in rows, each below a bar of the loss at its step."""
+    columns = min(_COLUMNS, len(steps))
+    wide = (_ACROSS - _GAP * (columns - 1)) / columns
+    high = wide * _shape_of(frames[steps[0]])
+    row_high = _BAR + high + 22
+    rows = -(-len(steps) // columns)
+    shapes: list[Shape] = []
+    places: dict[int, tuple[float, float]] = {}
+    for place, step in enumerate(steps):
+        left, top = (place % columns) * (wide + _GAP), (place // columns) * row_high
+        places[step] = left + wide / 2, top + _BAR + high / 2
+        shapes += _cell(frames[step], step, losses[step] / largest, left, top, wide, high)
+    track = tuple(places[min(steps, key=lambda one: abs(one - at))] for at in range(len(losses)))
+    return Drawing(
+        _ACROSS,
+        rows * row_high,
+        tuple(shapes),
+        f"{len(steps)} frames of a typical episode: steps {', '.join(map(str, steps))}",
+        "The steps at which most would be lost, in their order; the bar above each says how much.",
+        "filmstrip",
+        track,
+    )
+
+
+def _cell(
+    image: Image, step: int, share: float, left: float, top: float, wide: float, high: float
+) -> Iterator[Shape]:
+    bar = max(share * (_BAR - 8), 1.5)
+    y = top + _BAR - 2 - bar
+    corners = ((left, y), (left + wide, y), (left + wide, y + bar), (left, y + bar))
+    yield Polygon(corners, f"loss:{min(share, 1.0):.3f}")
+    yield Picture((left, top + _BAR), wide, high, image)
+    yield Text((left, top + _BAR + high + 13), f"step {step}", 11, "start", "soft")
+
+
+def _shape_of(image: Image) -> float:
+    """Return the height of an image by its width."""
+    import io
+
+    from PIL import Image as Pillow  # only where a panel draws
+
+    with Pillow.open(io.BytesIO(image.data)) as opened:
+        return float(np.clip(opened.height / max(opened.width, 1), 0.2, 3.0))

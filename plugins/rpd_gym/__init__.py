@@ -41,8 +41,3 @@ def rpd_policy_loaders() -> list[Component]:
             "The CartPole policies that ship with rpd: good, weak",
         )
     ]
-
-
-@hookimpl
-def rpd_panels() -> list[Component]:
-    return [Safe("cartpole", "rpd_gym.panels:CartPolePlane", "CartPole's states in the plane")]

@@ -15,8 +15,16 @@ if TYPE_CHECKING:
         check_recipe,
         check_registration,
     )
+    from rpd_kit.panels import example_view
 
-__all__ = ["Imagined", "Report", "check_component", "check_recipe", "check_registration"]
+__all__ = [
+    "Imagined",
+    "Report",
+    "check_component",
+    "check_recipe",
+    "check_registration",
+    "example_view",
+]
 
 
 @hookimpl
@@ -41,5 +49,6 @@ def rpd_commands() -> list[Component]:
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        return getattr(importlib.import_module("rpd_kit.kit"), name)  # it imports NumPy
+        module = "rpd_kit.panels" if name == "example_view" else "rpd_kit.kit"
+        return getattr(importlib.import_module(module), name)  # it imports NumPy
     raise AttributeError(f"module 'rpd_kit' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Checks of panels: that they say when they apply, and draw what the page can show."""
+"""Checks of panels: that they say when they apply, and hand in what the page can show."""
 
 from __future__ import annotations
 
@@ -11,73 +11,84 @@ import numpy as np
 
 from rpd_core.chance import state_keys
 from rpd_core.errors import ComponentError, one_line
-from rpd_core.plugin.protocols import Entry, Panel, PanelFacts, PanelView, Plotter
+from rpd_core.play.entry_names import observed_entries
+from rpd_core.plugin.protocols import (
+    CardPanel,
+    Entry,
+    Episodes,
+    FramePanel,
+    HeroPanel,
+    Image,
+    Panel,
+    PanelDecision,
+    PanelFacts,
+    PanelView,
+    States,
+    Trace,
+    TracedEpisodes,
+    Traces,
+)
 from rpd_kit.faults import Unchecked
 from rpd_kit.scenes import Scene, parts_of
-from rpd_report.blocks import Room, checked_blocks
+from rpd_pictures.checks import checked_cards, checked_frames, checked_hero
 
 _STATES = 12
+_EPISODES, _STEPS = 3, 10
 _PICTURE = bytes.fromhex("524946461a000000574542505650384c0d0000002f00000010071011118888fe0700")
 """The smallest picture in WebP."""
+_PLACES = (
+    ("hero", HeroPanel, checked_hero),
+    ("frames", FramePanel, checked_frames),
+    ("cards", CardPanel, checked_cards),
+)
 
 
 def check_panel(panel: Panel, scenes: Sequence[Scene]) -> Iterator[str]:
     """Check it on states of every scene, with and without stored pictures."""
-    title = getattr(panel, "title", None)
-    if not isinstance(title, str) or not title.strip():
-        yield f"its title must be text, got {title!r}"
-    drawn = 0
+    if not isinstance(panel, HeroPanel | FramePanel | CardPanel):
+        yield "it has neither hero() nor frames() nor cards()"
+        return
+    asked = 0
     for view in _views(scenes):
         applies: object = panel.applies(view.about)
         if not isinstance(applies, bool):
             yield f"its applies() must return true or false, got {applies!r:.60}"
             return
         if applies:
-            drawn += 1
-            yield from _check_drawing(panel, view)
-    if not drawn:
+            asked += 1
+            yield from _check_places(panel, view)
+    if not asked:
         yield Unchecked(
-            "applies to none of the kit's runs, so its drawing was not checked: give it an "
-            "environment, or call its draw() in a test of your own"
+            "applies to none of the kit's runs, so what it shows was not checked: give it an "
+            "environment, or call its methods in a test of your own"
         )
 
 
-def _check_drawing(panel: Panel, view: PanelView) -> Iterator[str]:
-    before = copy.deepcopy(view)
+def _check_places(panel: Panel, view: PanelView) -> Iterator[str]:
     where = f"{view.about.environment}, states of shape {view.about.shape}"
-    try:
-        first = list(checked_blocks(panel.draw(view), Room()))
-        second = list(checked_blocks(panel.draw(view), Room()))
-    except ComponentError as error:
-        yield f"{one_line(error)} ({where})"
-        return
-    except Exception as error:  # a stranger's panel may raise anything
-        yield f"its draw() raised {one_line(error)} ({where})"
-        return
-    if isinstance(panel, Plotter):
-        yield from _check_plot(panel, view, where)
-    if not _same(first, second):
-        yield f"its draw() gave something else when asked twice ({where})"
-    if not _same(before, view):
-        yield f"its draw() changed the view that it was given ({where})"
-
-
-def _check_plot(panel: Plotter, view: PanelView, where: str) -> Iterator[str]:
-    from rpd_pictures.figures.style import new_figure  # few panels draw figures
-
-    try:
-        drew: object = panel.plot(view, new_figure(4, 3))
-    except Exception as error:  # a stranger's panel may raise anything
-        yield f"its plot() raised {one_line(error)} ({where})"
-        return
-    if not isinstance(drew, bool):
-        yield f"its plot() must return true or false, got {drew!r:.60} ({where})"
+    places: Sequence[tuple[str, type, Any]] = _PLACES
+    for place, kind, check in places:
+        if not isinstance(panel, kind):
+            continue
+        before = copy.deepcopy(view)
+        try:
+            both = [check(getattr(panel, place)(view), view) for _ in range(2)]
+        except ComponentError as error:
+            yield f"{one_line(error)} ({where})"
+            continue
+        except Exception as error:  # a stranger's panel may raise anything
+            yield f"its {place}() raised {one_line(error)} ({where})"
+            continue
+        if not _same(*both):
+            yield f"its {place}() gave something else when asked twice ({where})"
+        if not _same(before, view):
+            yield f"its {place}() changed the view that it was given ({where})"
 
 
 def _same(one: Any, other: Any) -> bool:
     """Return whether two things are equal, arrays inside them included."""
     if isinstance(one, np.ndarray):
-        return np.array_equal(one, other)
+        return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
     if dataclasses.is_dataclass(one):
         names = [field.name for field in dataclasses.fields(one)]
         return type(one) is type(other) and all(
@@ -96,27 +107,67 @@ def _views(scenes: Sequence[Scene]) -> Iterator[PanelView]:
         entries = tuple(Entry(name) for name in facts.entry_names)
         about = PanelFacts(
             environment=facts.description, task=facts.description, abstraction=("kit",),
-            entries=entries, shape=tuple(values.shape[1:]),
+            entries=entries, shape=tuple(values.shape[1:]), actions=tuple(facts.action_names),
+            observed=observed_entries(facts), default_action="repeat",
         )  # fmt: skip
-        yield _view(about, values)
-        yield _view(dataclasses.replace(about, pictures=True), values)
+        yield example_view(values, about)
+        seen = dataclasses.replace(about, pictures=True, frames=True)
+        yield example_view(values, seen)
 
 
-def _view(about: PanelFacts, values: Any) -> PanelView:
+def example_view(values: Any, about: PanelFacts) -> PanelView:
+    """Return a view of made-up episodes through some states, for tests of panels.
+
+    `values` are abstract states, one row each. Three episodes go through them in turn; the policy
+    decides in every second state, the first of which is worth most.
+    """
+    values = np.asarray(values)
     flat = values.reshape(len(values), -1)
     order = np.argsort(state_keys(flat))
     keys, values = state_keys(flat)[order], values[order]
-    count = len(keys)
-    first = {int(key): f"state {place}" for place, key in enumerate(keys[:5])}
+    kept = keys[::2]
+    decisions = tuple(
+        PanelDecision(int(key), f"state {place}", "left", "right", 8.0 / 2**place,
+                      10.0 - 8.0 / 2**place, place < 4, 0.05)
+        for place, key in enumerate(kept)
+    )  # fmt: skip
+    both = [_traced(keys, values, decided) for decided in (kept, keys)]
+    first = [int(key) for key in kept[:5]]
     return PanelView(
-        about=about,
-        measure="kit",
-        keys=keys,
-        values=values,
-        visits=np.arange(1, count + 1),
-        scores=np.linspace(-0.2, 1.0, count),
-        effects=np.linspace(-0.1, 0.9, count),
-        ranks=np.arange(count, 0, -1) % count,
-        words=first,
-        pictures=dict.fromkeys(first, _PICTURE) if about.pictures else {},
+        about,
+        decisions,
+        Traces(both[0], both[1], 1),
+        dict.fromkeys(first, _PICTURE) if about.pictures else {},
+        {step: Image(_PICTURE, "image/webp", f"Step {step}") for step in (0, 4)}
+        if about.frames
+        else {},
     )
+
+
+def _traced(keys: Any, values: Any, kept: Any) -> TracedEpisodes:
+    count, many = _EPISODES * _STEPS, len(keys)
+    state = np.arange(count) % many
+    numbers, ones = np.zeros(many), np.ones(_EPISODES, dtype=np.int64)
+    wide = values.reshape(many, -1)
+    decided = np.isin(keys[state], kept)
+    trace = Trace(
+        episode=np.repeat(np.arange(_EPISODES), _STEPS),
+        step=np.tile(np.arange(_STEPS), _EPISODES),
+        key=keys[state],
+        kept=decided,
+        override=np.arange(count) % 3 > 0,
+        reward=np.ones(count),
+        policy=(np.arange(count) % 2)[:, None].astype(np.float64),
+        default=np.zeros((count, 1)),
+        observation=wide[state].astype(np.float64) if wide.shape[1] <= 64 else np.zeros((count, 0)),
+    )
+    episodes = Episodes(
+        np.arange(_EPISODES), np.arange(_EPISODES), np.full(_EPISODES, 10.0), _STEPS * ones,
+        0 * ones, 5 * ones, 3 * ones,
+    )  # fmt: skip
+    none, whole = np.zeros((many, 0)), np.zeros(many, dtype=np.int64)
+    states = States(
+        keys, values, whole, whole, whole + 1, none.astype(np.int64), none.astype(np.int64), none,
+        none, none, none, numbers, numbers, numbers,
+    )  # fmt: skip
+    return TracedEpisodes(episodes, trace, states)

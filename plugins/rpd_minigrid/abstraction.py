@@ -36,11 +36,11 @@ class MiniGridView:
 
     def draw(self, value: Array) -> NDArray[np.uint8]:
         """Draw the view in coloured squares, the agent at the bottom, facing up."""
-        return draw_view(_view_of(value))
+        return draw_view(view_of(value))
 
     def show(self, value: Array) -> str:
         """Describe what is ahead and around, then map the view, farthest row first."""
-        image, direction = _view_of(value), int(value[-1])
+        image, direction = view_of(value), int(value[-1])
         size = len(image)
         carried = _cell_name(image[size // 2, size - 1])
         parts = [f"facing {DIRECTIONS[direction]}", _straight_ahead(image)]
@@ -60,7 +60,7 @@ def seen_by(values: Batch) -> tuple[Array, Array]:
     return values["image"], values["direction"]
 
 
-def _view_of(value: Array) -> Array:
+def view_of(value: Array) -> Array:
     """Return the view in an abstract state, (size, size, 3), columns first."""
     size = math.isqrt(len(value) // 3)
     return np.asarray(value[:-1]).reshape(size, size, 3)
@@ -75,14 +75,20 @@ def _cell_name(cell: Array) -> str:
     return f"{COLOURS[colour % 6]} {word}" if word in ("key", "ball", "box") else word
 
 
-def _straight_ahead(image: Array) -> str:
-    """Describe what is first in the agent's way."""
+def straight_ahead(image: Array) -> tuple[str, int]:
+    """Return what is first in the agent's way, and how many steps off; nothing: the way is free."""
     size = len(image)
     for steps in range(1, size):
         name = _cell_name(image[size // 2, size - 1 - steps])
         if name not in ("empty", "floor"):
-            return f"{name} {steps} ahead"
-    return "free ahead"
+            return name, steps
+    return "", 0
+
+
+def _straight_ahead(image: Array) -> str:
+    """Describe what is first in the agent's way."""
+    name, steps = straight_ahead(image)
+    return f"{name} {steps} ahead" if name else "free ahead"
 
 
 def _landmarks(image: Array) -> list[str]:

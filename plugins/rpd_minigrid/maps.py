@@ -1,72 +1,84 @@
-"""A layout as a drawing in SVG, its cells cut into the four directions."""
+"""An episode on its map: arrows that point where the agent faces, large where it matters."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
-from rpd_minigrid.layouts import Layout, Place
+from rpd_core.plugin.protocols import Circle, Drawing, Line, Polygon, Text
+from rpd_core.plugin.protocols.drawing import Point, Shape
+from rpd_minigrid.paths import Path, Place
 
-CELL = 40
-_CORNERS = (
-    ((40, 0), (40, 40)), ((40, 40), (0, 40)), ((0, 40), (0, 0)), ((0, 0), (40, 0)),
-)  # fmt: skip
-"""The two corners of each direction's triangle; the third is the middle of the cell."""
-_FILLS = {"wall": "#7b828a", "lava": "#ff9a3c", "goal": "#3fae5a", "door": "#b08a4a"}
-_UNSEEN = "#c9ced4"
-_BLUE, _WHITE, _RED = (33, 102, 172), (247, 247, 247), (178, 24, 43)
+CELL = 40.0
+_FILLS = {"wall": "wall", "lava": "#ff9a3c", "goal": "goal"}
+_THINGS = {"door": "#b08a4a", "key": "#d9a400", "ball": "#4f7cd0", "box": "#8f6fc0"}
 
 
-def draw_map(
-    layout: Layout,
-    importance: Mapping[int, float],
-    shown: Collection[Place] | None,
-    path: Sequence[Place],
-) -> str:
-    """Draw a layout; `shown` are the places that are coloured, none: all in reach."""
-    wide, high = layout.width * CELL, layout.height * CELL
-    parts = [f'<rect width="{wide}" height="{high}" fill="#ffffff"/>']
-    for y, row in enumerate(layout.kinds):
+def map_drawing(path: Path, losses: Sequence[float], kept: Sequence[bool], title: str,
+                name: str, largest: float) -> Drawing:  # fmt: skip
+    """Draw an episode; losses and who decides are those of its steps."""
+    wide, high = len(path.kinds[0]) * CELL, len(path.kinds) * CELL
+    middles = _spread(path.places)
+    shapes = [*_floor(path.kinds), Line(tuple(middles), "soft", 1.4)]
+    order = sorted(range(len(losses)), key=lambda at: (losses[at], at))
+    for at in order:
+        share = losses[at] / largest
+        shapes.append(_arrow(middles[at], path.places[at][2], share, kept[at]))
+    shapes.append(Circle(middles[-1], 3.5, "paper", "ink", 1.5))
+    shapes.append(Text((6, high + 16), title, 13, bold=True))
+    worst = max(range(len(losses)), key=lambda at: losses[at], default=0)
+    x, y, facing = path.places[worst]
+    where = f"column {x}, row {y}, facing {('right', 'down', 'left', 'up')[facing]}"
+    label = f"{title}: {len(losses)} steps on the map; most would be lost in {where}"
+    return Drawing(wide, high + 24, tuple(shapes), label, name=name, track=tuple(middles[:-1]))
+
+
+def _floor(kinds: Sequence[Sequence[str]]) -> Iterator[Shape]:
+    for y, row in enumerate(kinds):
         for x, kind in enumerate(row):
-            parts.append(f'<rect x="{x * CELL}" y="{y * CELL}" width="{CELL}" '
-                         f'height="{CELL}" fill="{fill_of(kind)}" stroke="#dfe3e7"/>')  # fmt: skip
-    for place, key in sorted(layout.keys.items()):
-        if shown is None or place in shown:
-            parts.append(_triangle(place, importance.get(key)))
-    parts.append(_line(path))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" '
-        f'height="{high}">{"".join(parts)}</svg>'
-    )
+            fill = _FILLS.get(kind, "card")
+            yield _square(x * CELL, y * CELL, CELL, fill, "line")
+    for y, row in enumerate(kinds):
+        for x, kind in enumerate(row):
+            if kind in _THINGS:
+                size = CELL * (0.84 if kind == "door" else 0.42)
+                margin = (CELL - size) / 2
+                yield _square(x * CELL + margin, y * CELL + margin, size, _THINGS[kind], "none")
+                at = (x + 0.5) * CELL, (y + 0.5) * CELL + 4
+                yield Text(at, kind, 10, "middle", "#14171c")
 
 
-def fill_of(kind: str) -> str:
-    """Return the colour of a cell by what is in it."""
-    return _FILLS.get(kind, "#ffffff" if not kind else "#a7b7c7")
+def _square(x: float, y: float, size: float, fill: str, stroke: str) -> Polygon:
+    corners = ((x, y), (x + size, y), (x + size, y + size), (x, y + size))
+    return Polygon(corners, fill, stroke, 0.8)
 
 
-def triangle(place: Place, importance: float | None) -> tuple[list[tuple[int, int]], str]:
-    """Return the corners of a direction's triangle, and its colour."""
-    x, y, direction = place
-    left, top = x * CELL, y * CELL
-    corners = [(left + dx, top + dy) for dx, dy in _CORNERS[direction]]
-    corners.append((left + CELL // 2, top + CELL // 2))
-    return corners, _UNSEEN if importance is None else _colour(importance)
+def _spread(places: Sequence[Place]) -> list[Point]:
+    """Return where each step is drawn: those in the same cell a little apart."""
+    seen: Counter[tuple[int, int]] = Counter()
+    points = []
+    for x, y, _ in places:
+        again = seen[x, y]
+        seen[x, y] += 1
+        away, angle = (0.0, 0.0) if not again else (min(5.0 + again, 12.0), again * 2.4)
+        points.append(
+            ((x + 0.5) * CELL + away * math.cos(angle), (y + 0.5) * CELL + away * math.sin(angle))
+        )
+    return points
 
 
-def _triangle(place: Place, importance: float | None) -> str:
-    corners, fill = triangle(place, importance)
-    points = " ".join(f"{px},{py}" for px, py in corners)
-    return f'<polygon points="{points}" fill="{fill}" stroke="#666" stroke-width=".6"/>'
-
-
-def _colour(share: float) -> str:
-    """Return blue for the least, white for the middle, red for the most important."""
-    one, other, at = (_BLUE, _WHITE, 2 * share) if share < 0.5 else (_WHITE, _RED, 2 * share - 1)
-    mixed = (round(a + (b - a) * at) for a, b in zip(one, other, strict=True))
-    return "#" + "".join(f"{level:02x}" for level in mixed)
-
-
-def _line(path: Sequence[Place]) -> str:
-    middles = [(x * CELL + CELL // 2, y * CELL + CELL // 2) for x, y, _ in path]
-    points = " ".join(f"{x},{y}" for x, y in dict.fromkeys(middles))
-    return f'<polyline points="{points}" fill="none" stroke="#111" stroke-width="2"/>'
+def _arrow(at: Point, direction: int, share: float, kept: bool) -> Polygon:
+    """Return an arrow head: blue where the default acts, brown by what would be lost."""
+    size = 6.0 + 9.0 * math.sqrt(max(share, 0.0))
+    angle = direction * math.pi / 2
+    corners = ((size, 0.0), (-size * 0.8, size * 0.75), (-size * 0.35, 0.0),
+               (-size * 0.8, -size * 0.75))  # fmt: skip
+    points = tuple(
+        (at[0] + x * math.cos(angle) - y * math.sin(angle),
+         at[1] + x * math.sin(angle) + y * math.cos(angle))
+        for x, y in corners
+    )  # fmt: skip
+    if share > 0:
+        return Polygon(points, f"loss:{min(share, 1.0):.3f}", "ink", 0.8)
+    return Polygon(points, "soft" if kept else "default")

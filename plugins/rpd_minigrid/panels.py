@@ -1,119 +1,68 @@
-"""What only MiniGrid can show: a map with the four directions in each cell."""
+"""What only MiniGrid can show: an episode on its map, and what is ahead where it matters."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rpd_core.plugin.protocols import Block, Image, PanelFacts, PanelView, Paragraph, Scene
-from rpd_minigrid.layouts import Layout, Place, find_path, read_layout
-from rpd_minigrid.maps import draw_map
+from rpd_core.plugin.protocols import Card, Drawing, PanelFacts, PanelView, Scene, TracedEpisodes
+from rpd_minigrid.maps import map_drawing
+from rpd_minigrid.paths import Path, walk
+from rpd_minigrid.situations import situation_cards
 
-_FILE = "map-{}.json"
-_MAPS = 2
-_COLOURS = "from blue, least important, to red, most important,"
+_FILE = "paths.json"
+_CAPTION = (
+    "The same episode twice. Arrows point where the agent faces; size and colour: what is lost "
+    "when the default action acts there. Blue: the default acts."
+)
 
 
 @dataclass(frozen=True)
 class MiniGridMap:
-    """Maps of layouts in which every cell shows how important its four directions are."""
-
-    title: ClassVar[str] = "Maps of MiniGrid"
+    """A typical episode on its map, and beside it the same episode of the whole policy."""
 
     def applies(self, about: PanelFacts) -> bool:
-        """Return whether states are what the agent sees, unchanged."""
-        name = about.environment.partition(":")[0]
-        return name == "minigrid" and about.abstraction == ("minigrid",)
+        """Return whether the run is about MiniGrid."""
+        return about.environment.partition(":")[0] == "minigrid"
 
     def gather(self, scene: Scene) -> Mapping[str, bytes]:
-        """Keep the layouts of the policy's first episode and of the first decision's."""
-        episodes = ["original:0", *(scene.seen(key)[0] for key in scene.first[:1])]
-        found = {}
-        for number, episode in enumerate(dict.fromkeys(episodes)):
-            layout = read_layout(scene.about.environment, scene.seed(episode), scene.keys)
-            steps = [(step.key, int(step.observation["direction"]))
-                     for step in scene.replay(episode)]  # fmt: skip
-            plain = {**layout.plain(), "episode": episode, "path": find_path(layout, steps)}
-            found[_FILE.format(number)] = json.dumps(plain).encode()
-        return found
+        """Keep the layout of the typical episode, and where it went with both policies."""
+        if scene.traces is None:
+            return {}
+        episode, environment = scene.traces.typical, scene.about.environment
+        both = {"smallest": scene.traces.smallest, "whole": scene.traces.whole}
+        paths = {
+            name: walk(environment, int(one.episodes.seed[episode]), _actions(one, episode))
+            for name, one in both.items()
+        }
+        plain = {"episode": episode, **{name: path.plain() for name, path in paths.items()}}
+        return {_FILE: json.dumps(plain).encode()}
 
-    def draw(self, view: PanelView) -> Sequence[Block]:
-        """Draw every gathered layout twice: the states on the path, and all that can be reached."""
-        importance = _importance(view)
-        drawn = [block for number in range(_MAPS) for block in _maps(view, number, importance)]
-        if not drawn:
+    def hero(self, view: PanelView) -> Sequence[Drawing]:
+        """Draw both on the map."""
+        stored = json.loads(view.files[_FILE]) if _FILE in view.files else {}
+        episode = view.traces.typical
+        if stored.get("episode") != episode:
             return []
-        about = (
-            "Each cell is cut into four: the triangle on the right stands for the agent that faces "
-            f"right, and so on. Colours give the place of the state by {view.measure} among all "
-            "states of the suite: blue is least important, red most. Grey states were never seen."
-        )
-        return [Paragraph(about), *drawn]
+        titles = {"smallest": "smallest policy", "whole": "whole policy"}
+        drawn = []
+        for name, title in titles.items():
+            trace = getattr(view.traces, name).steps(episode)
+            path, losses = Path.from_plain(stored[name]), view.losses(trace).tolist()
+            kept = trace.kept.tolist()
+            drawn.append(map_drawing(path, losses, kept, title, "map", view.largest))
+        drawn[0] = replace(drawn[0], caption=_CAPTION)
+        return drawn
 
-    def plot(self, view: PanelView, figure: Any) -> bool:
-        """Draw the same maps on a figure of matplotlib, one layout per row."""
-        from rpd_minigrid.figures import paint_map  # needs matplotlib
-
-        gathered = [found for number in range(_MAPS) if (found := _gathered(view, number))]
-        if not gathered:
-            return False
-        importance = _importance(view)
-        figure.set_size_inches(6.4, 3.3 * len(gathered))
-        rows = figure.subplots(len(gathered), 2, squeeze=False)
-        for row, (layout, path, episode) in zip(rows, gathered, strict=True):
-            for axes, (what, shown) in zip(row, _shown(path), strict=True):
-                paint_map(axes, layout, importance, shown, path)
-                axes.set_title(f"{episode}: {what}", loc="left")
-        figure.supxlabel(f"{_COLOURS} by {view.measure}; grey was never seen", fontsize=8)
-        return True
+    def cards(self, view: PanelView) -> Sequence[Card]:
+        """Return situations by what is ahead, where states are what the agent sees."""
+        return situation_cards(view) if view.about.abstraction == ("minigrid",) else []
 
 
-def _importance(view: PanelView) -> dict[int, float]:
-    """Return the place of each state among all, from 0 to 1 for the most important."""
-    order = np.lexsort((view.keys, view.scores))
-    places = np.empty(len(order))
-    places[order] = np.linspace(0.0, 1.0, len(order))
-    return dict(zip(view.keys.tolist(), places.tolist(), strict=True))
-
-
-def _maps(view: PanelView, number: int, importance: Mapping[int, float]) -> Iterator[Image]:
-    gathered = _gathered(view, number)
-    if gathered is None:
-        return
-    layout, path, episode = gathered
-    for what, shown in _shown(path):
-        svg = draw_map(layout, importance, shown, path)
-        hottest = _hottest(layout, importance, shown)
-        alt = f"Map of the layout of episode {episode}, {what}; {hottest}"
-        yield Image(svg.encode(), "image/svg+xml", alt, f"Episode {episode}: {what}")
-
-
-def _gathered(view: PanelView, number: int) -> tuple[Layout, list[Place], str] | None:
-    """Return a layout that is stored with the run, the path in it and the name of its episode."""
-    content = view.files.get(_FILE.format(number))
-    if content is None:
-        return None
-    plain: dict[str, Any] = json.loads(content)
-    path = [tuple(one) for one in plain["path"]]
-    return Layout.from_plain(plain), path, str(plain["episode"])
-
-
-def _shown(path: Sequence[Place]) -> tuple[tuple[str, set[Place] | None], ...]:
-    return ("states on its path", set(path)), ("all states in reach", None)
-
-
-def _hottest(
-    layout: Layout, importance: Mapping[int, float], shown: set[tuple[int, ...]] | None
-) -> str:
-    """Return in words where the most important state of a map is."""
-    places = [place for place in layout.keys if shown is None or place in shown]
-    known = [place for place in places if layout.keys[place] in importance]
-    if not known:
-        return "none of them was seen in the suite"
-    x, y, direction = max(known, key=lambda place: (importance[layout.keys[place]], place))
-    facing = ("right", "down", "left", "up")[direction]
-    return f"the most important is in column {x}, row {y}, facing {facing}"
+def _actions(traced: TracedEpisodes, episode: int) -> list[int]:
+    trace = traced.steps(episode)
+    done = np.where(trace.kept, trace.policy[:, 0], trace.default[:, 0])
+    return [int(action) for action in done]

@@ -45,7 +45,7 @@ def draw_command(
         int | None, _figure_option("--count", "Of decisions: how many; default 15.")
     ] = None,
     pair: Annotated[
-        str | None, _figure_option("--pair", "Of map: two entries of a state, X,Y.")
+        str | None, _figure_option("--pair", "Of map: two of its variables, X,Y.")
     ] = None,
     episode: Annotated[
         str | None,

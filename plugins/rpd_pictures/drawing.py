@@ -14,10 +14,12 @@ from rpd_core.store.files import write_whole
 from rpd_pictures.figures.balance import balance_data, draw_balance
 from rpd_pictures.figures.curves import curves_data, draw_curves
 from rpd_pictures.figures.decisions import draw_decisions
-from rpd_pictures.figures.map import draw_map
 from rpd_pictures.figures.scores import draw_scores
 from rpd_pictures.figures.style import rendered
+from rpd_pictures.page_drawings import page_drawing
+from rpd_pictures.paint import painted
 from rpd_pictures.subjects import subject_of, target_file
+from rpd_pictures.svg import svg_file
 
 if TYPE_CHECKING:
     from rpd_core.results.pictures import Pictures
@@ -40,9 +42,11 @@ FIGURES: dict[str, Callable[..., Figure]] = {
     "curves": _curves,
     "scores": _scores,
     "decisions": draw_decisions,
-    "map": draw_map,
     "balance": lambda run: draw_balance(balance_data(run)),
 }
+
+PAGE = ("map", "timeline", "barcode", "proof")
+"""Pictures of the page."""
 
 
 def draw(
@@ -58,6 +62,13 @@ def draw(
         figure = FIGURES[name](run, **options)
         if path is not None:
             write_whole(path, rendered(figure, path.suffix.lower().lstrip(".")))
+        return figure
+    if name in PAGE:
+        drawing = page_drawing(run, name, **options)
+        figure = painted(drawing)
+        if path is not None:
+            kind = path.suffix.lower().lstrip(".")
+            write_whole(path, svg_file(drawing) if kind == "svg" else rendered(figure, kind))
         return figure
     if subject.suffixes:
         from rpd_pictures.film import Wanted, draw_film  # it plays

@@ -14,6 +14,7 @@ from rpd_core.errors import RpdError
 from rpd_core.execute.items import run_items
 from rpd_core.play.replay import drawing_of, viewing_late
 from rpd_core.plugin.protocols import Gatherer, WorkItem
+from rpd_core.pruning.confirm import LOOKS
 from rpd_core.results.pictures import (
     FOLDER,
     SCHEMA,
@@ -29,7 +30,8 @@ from rpd_core.store.files import file_stem, refuse_outside, write_whole
 from rpd_core.store.session import Session
 from rpd_pictures.clips import ClipJob, Clips, perform_clips
 from rpd_pictures.files import thumbnail
-from rpd_pictures.panels import gatherers, panel_facts
+from rpd_pictures.frames import FrameJob, Frames, perform_frames, steps_to_draw
+from rpd_pictures.panels import gatherers, panel_facts, panel_view
 from rpd_pictures.portraits import (
     PortraitJob,
     Portraits,
@@ -38,6 +40,7 @@ from rpd_pictures.portraits import (
     perform_portraits,
 )
 from rpd_pictures.scene import Scene, gathered_by
+from rpd_pictures.timeline import Steps
 from rpd_pictures.twins import Choice, LossEpisodes, Smallest
 
 if TYPE_CHECKING:
@@ -56,6 +59,8 @@ class _Made:
     states: dict[int, bytes] = field(default_factory=dict)
     clips: Clips = field(default_factory=lambda: Clips(()))
     panels: Mapping[str, Mapping[str, bytes]] = field(default_factory=dict)
+    frames: dict[int, bytes] = field(default_factory=dict)
+    episode: int = 0
     problem: str = ""
 
 
@@ -74,7 +79,7 @@ def take_pictures(
     held = None if again else _held(run, name)
     if held is None or held.made_from != made_from:
         made = _make(session, run, rows)
-        about = panel_facts(run, False, run.analysis.counted.states.value.shape[1:])
+        about = panel_facts(run)
         asked = gatherers(session.registry, about) if panels is None else panels
         with viewing_late(session.recipe) as view:
             scene = Scene(run, view, [row.key for row in rows], about)
@@ -114,21 +119,26 @@ def _made_from(session: Session, run: Run, rows: Sequence[Decision]) -> str:
 
 def _make(session: Session, run: Run, rows: Sequence[Decision]) -> _Made:
     """Play what the pictures need, as items of work."""
-    made = _Made()
+    made = _Made(episode=0 if run.traces is None else run.traces.typical)
     if not rows:
         return made
     policy, played = Smallest.of(run), LossEpisodes.read(run)
-    items = _portrait_items(session, policy, played, rows)
+    items = [
+        *_portrait_items(session, policy, played, rows),
+        *_frame_items(session, run, policy),
+    ]
     choices = [played.choice(row) for row in rows if row.needed][:_FILMED]
     if choices:
         items.append(_clip_item(session, policy, choices, run.directory.names().actions))
     done = 0
     session.progress("pictures", done, len(items))
 
-    def keep(item: WorkItem, answer: Portraits | Clips) -> None:
+    def keep(item: WorkItem, answer: Portraits | Clips | Frames) -> None:
         nonlocal done
         if isinstance(answer, Clips):
             made.clips = answer
+        elif isinstance(answer, Frames):
+            made.frames = answer.frames
         else:
             made.states |= answer.pictures
         made.problem = made.problem or answer.problem
@@ -166,6 +176,20 @@ def _portrait_items(
         )
         for number, chunk in enumerate(by_episodes(affordable(first), settings.lanes))
     ]
+
+
+def _frame_items(session: Session, run: Run, policy: Smallest) -> list[WorkItem]:
+    """Return the work of drawing the typical episode, where episodes are traced."""
+    traces, kept = run.traces, run.kept()
+    if traces is None or kept is None:
+        return []
+    recipe = session.recipe
+    steps = Steps.of(panel_view(run, traces, None), traces.typical)
+    wanted = steps_to_draw(steps.losses)
+    keys = tuple(int(steps.trace.key[at]) for at in wanted)
+    job = FrameJob(recipe, policy, traces.typical, kept.part * LOOKS, wanted, keys)
+    files, seed = session.files(recipe), session.setup.config.settings.seed
+    return [WorkItem(f"{seed}/frames", perform_frames, job, "frames", files)]
 
 
 def _clip_item(
@@ -221,11 +245,16 @@ def _store(session: Session, name: str, made: _Made, missing: str, made_from: st
     for panel, files in sorted(made.panels.items()):
         panels[panel] = {one: f"panels/{file_stem(panel)}/{one}" for one in sorted(files)}
         contents |= {panels[panel][one]: data for one, data in files.items()}
+    frames = {str(step): f"frames/{step}.webp" for step in sorted(made.frames)}
+    contents |= {frames[str(step)]: data for step, data in made.frames.items()}
     for file, data in contents.items():
         write_whole(folder / file, data, root)
-    for old in (*folder.glob("states/*"), *folder.glob("clips/*"), *folder.glob("panels/*/*")):
+    kinds = ("states/*", "clips/*", "frames/*", "panels/*/*")
+    for old in (file for kind in kinds for file in folder.glob(kind)):
         if str(old.relative_to(folder)) not in contents:
             old.unlink()
     states = {str(key): f"states/{key}.webp" for key in sorted(made.states)}
-    index = PictureIndex(SCHEMA, states, tuple(clips), panels, missing, made_from)
+    index = PictureIndex(
+        SCHEMA, states, tuple(clips), panels, missing, made_from, frames, made.episode
+    )
     directory.write_json(f"{FOLDER}/{name}/index.json", index)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpd_core.chance import canonical, environment_seeds, state_keys
+from rpd_core.chance import canonical, state_keys
 from rpd_core.errors import one_line
 from rpd_core.play.loop import Plan, Step
 from rpd_core.play.replay import Viewer, picture_fault
-from rpd_core.plugin.protocols import Gatherer, PanelFacts, SceneStep
+from rpd_core.plugin.protocols import Gatherer, PanelFacts, SceneStep, Traces
 from rpd_core.results.replay import find_episode
 from rpd_core.results.run import Run
 from rpd_core.store.files import file_stem
@@ -40,18 +40,13 @@ class Scene:
         """Policy and environment; opened when they are first asked for."""
         return self._view()
 
-    def seen(self, key: int) -> tuple[str, int]:
-        """Return the name of the first episode that visited a state, and the step."""
-        states = self.run.analysis.counted.states
-        row = int(np.searchsorted(states.key, np.uint64(key)))
-        return f"suite:{int(states.first_episode[row])}", int(states.first_step[row])
-
-    def seed(self, episode: str) -> int:
-        """Return what the environment is reset with at the start of an episode."""
-        return int(environment_seeds(find_episode(self.run, episode).identity)[0])
+    @property
+    def traces(self) -> Traces | None:
+        """Episodes step by step; None where no smallest policy is confirmed."""
+        return self.run.traces
 
     def replay(self, episode: str) -> Sequence[SceneStep]:
-        """Play an episode again, for example `suite:17` or `original:0`."""
+        """Play an episode again, for example `suite:17`; `pruned:3` is the fourth traced one."""
         asked, steps = find_episode(self.run, episode), list[SceneStep]()
         plan = Plan(np.zeros(1, dtype=np.int64), asked.identity)
 

@@ -33,7 +33,10 @@ SUBJECTS = {
     ),
     "scores": _Subject("scores by rank, a panel per measure", ("measure",)),
     "decisions": _Subject("the first decisions: losses with 95 % intervals", ("count",)),
-    "map": _Subject("a map, or a plane of two entries of states: effect, frequency", ("pair",)),
+    "map": _Subject("where it matters: the page's map, or losses over two variables", ("pair",)),
+    "timeline": _Subject("when it matters: a typical episode, a bar for each step"),
+    "barcode": _Subject("the same of forty episodes, one row each"),
+    "proof": _Subject("how we know: return against overrides, with the confirmed policy"),
     "balance": _Subject("returns of the mutant episodes, passed and failed; the pilot's rates"),
     "film": _Subject(
         "an episode beside another policy, or with and without a decision",

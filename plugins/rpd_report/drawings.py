@@ -1,18 +1,14 @@
-"""Curves, intervals and planes as small drawings in SVG."""
+"""Curves and intervals as small drawings in SVG."""
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from markupsafe import Markup, escape
 
-from rpd_core.plugin.protocols import Layer
 from rpd_core.pruning.curves import ShownCurve
-from rpd_report.blocks import Bins, ShownPlane
 
 _COLOURS = (
     "#0072b2", "#d55e00", "#009e73", "#b0457f", "#a97800", "#2f8fc6", "#8c564b", "#6f57b8",
@@ -164,67 +160,3 @@ def interval_drawing(scale: Scale, low: float, estimate: float, high: float) -> 
         f'<path class="zero" d="M{zero} 0V16"/><path class="whisker" d="M{ends[0]} 8H{ends[1]}'
         f'M{ends[0]} 4V12M{ends[1]} 4V12"/><circle cx="{scale.at(estimate)}" cy="8" r="3.5"/></svg>'
     )
-
-
-# ----------------------------------------------------------------------------- planes
-
-_LEVELS = ("#00224e", "#35456c", "#666970", "#948e77", "#c8b866", "#fee838")
-"""Dark is low, bright is high."""
-_ACROSS, _UP, _MARGIN = 420, 280, 46
-
-
-def plane_drawings(plane: ShownPlane) -> list[Markup]:
-    """Draw every layer over the two axes of a plane."""
-    return [_layer_drawing(plane.x, plane.y, layer) for layer in plane.layers]
-
-
-def _layer_drawing(x: Bins, y: Bins, layer: Layer) -> Markup:
-    cells = _combined(x, y, layer)
-    if not cells:
-        return Markup("")
-    columns, rows = max(at for at, _ in cells) + 1, max(at for _, at in cells) + 1
-    wide, high = (_ACROSS - _MARGIN) / columns, (_UP - _MARGIN) / rows
-    levels = _levels(np.array(list(cells.values())), layer.combine == "sum")
-    paths: dict[int, list[str]] = defaultdict(list)
-    for (column, row), level in zip(cells, levels.tolist(), strict=True):
-        left, top = _MARGIN + column * wide, (rows - 1 - row) * high
-        paths[level].append(f"M{left:.1f} {top:.1f}h{wide:.1f}v{high:.1f}h-{wide:.1f}z")
-    drawn = "".join(
-        f'<path fill="{_LEVELS[level]}" d="{"".join(parts)}"/>'
-        for level, parts in sorted(paths.items())
-    )
-    label = f"{layer.name} over {x.name} and {y.name}; bright is high"
-    return Markup(
-        f'<svg viewBox="0 0 {_ACROSS} {_UP}" role="img" aria-label="{escape(label)}">{drawn}'
-        f'<text x="{(_ACROSS + _MARGIN) / 2:.0f}" y="{_UP - 8}" text-anchor="middle">'
-        f"{escape(_range(x, columns))}</text>"
-        f'<text transform="translate(14 {(_UP - _MARGIN) / 2:.0f}) rotate(-90)" '
-        f'text-anchor="middle">{escape(_range(y, rows))}</text></svg>'
-    )
-
-
-def _range(axis: Bins, count: int) -> str:
-    half = axis.width / 2
-    first, last = axis.start + half, axis.start + axis.width * count - half
-    return f"{axis.name}: {first:.3g} to {last:.3g}{axis.unit}"
-
-
-def _combined(x: Bins, y: Bins, layer: Layer) -> dict[tuple[int, int], float]:
-    """Return what is shown in each place that holds states."""
-    found: dict[tuple[int, int], list[float]] = defaultdict(list)
-    for column, row, value in zip(x.at.tolist(), y.at.tolist(), layer.values, strict=True):
-        found[column, row].append(float(value))
-    return {place: _one_of(many, layer.combine) for place, many in sorted(found.items())}
-
-
-def _one_of(many: list[float], combine: str) -> float:
-    if combine == "max":
-        return max(many)
-    return sum(many) if combine == "sum" else sum(many) / len(many)
-
-
-def _levels(values: np.ndarray, logarithmic: bool) -> np.ndarray:
-    if logarithmic:
-        values = np.log10(np.maximum(values, max(float(values.max()) / 1e4, 1e-12)))
-    low, span = float(values.min()), float(np.ptp(values)) or 1.0
-    return np.minimum(((values - low) / span * len(_LEVELS)).astype(np.int64), len(_LEVELS) - 1)

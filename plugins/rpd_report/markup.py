@@ -6,16 +6,19 @@ import base64
 import hashlib
 import json
 import math
+import re
 import zlib
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from rpd_core.results.words import most_often, signed
+from rpd_core.results.words import few, most_often, percent, signed
+from rpd_pictures.colours import DARK, LIGHT
 
 _LONGEST = 4000
 """Characters of a text from outside that are shown."""
@@ -26,17 +29,22 @@ _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", 
 """Signs that could end a script, and how JSON writes them."""
 
 
-def render(content: dict[str, Any]) -> bytes:
-    """Return the page; only the script that it carries may run in it, and nothing is loaded."""
+def render(content: dict[str, Any], run: Path) -> bytes:
+    """Return the page; only the script that it carries may run in it, and nothing is loaded.
+
+    Nothing in it tells where the run, or anything else, lies on the disk.
+    """
     script = _piece("page.js")
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src 'unsafe-inline'; "
         "img-src data: blob:; media-src data: blob:; base-uri 'none'; form-action 'none'"
     )
-    text = _environment().from_string(_piece("page.html")).render(
+    made = _environment()
+    made.finalize = partial(_shown, _hidden_names(run))
+    text = made.from_string(_piece("page.html")).render(
         **content,
         policy=Markup(policy),  # quotes in it are those of the policy
-        style=Markup(_piece("page.css")),
+        style=Markup(f"{_colours()}{_piece('page.css')}"),
         script=Markup(script),
     )  # fmt: skip
     return text.encode("utf-8", errors="replace")
@@ -52,20 +60,43 @@ def _piece(name: str) -> str:
     return (files("rpd_report") / "template" / name).read_text(encoding="utf-8")
 
 
-@cache
+def _colours() -> str:
+    """Return the colours of drawings, on light and on dark paper."""
+    light, dark = (
+        "".join(f"--{name}:{colour};" for name, colour in table.items()) for table in (LIGHT, DARK)
+    )
+    return f":root{{{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
+
+
+def _hidden_names(run: Path) -> tuple[str, ...]:
+    """Return how the place of a run may be written."""
+    return tuple(dict.fromkeys(str(one) for one in (run.absolute(), run.resolve())))
+
+
 def _environment() -> Environment:
     made = Environment(
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     made.filters["signed"] = signed
+    made.filters["percent"] = percent
+    made.filters["few"] = few
+    made.filters["bold"] = _bold
     made.filters["parts"] = _parts
     made.filters["long"] = _is_long
     made.filters["most_often"] = most_often
     return made
+
+
+def _bold(text: str) -> Markup:
+    """Return a sentence of ours in which what stands between two pairs of stars is bold."""
+    parts = text.split("**")
+    return Markup("").join(
+        Markup("<b>{}</b>").format(part) if place % 2 else escape(part)
+        for place, part in enumerate(parts)
+    )
 
 
 def _is_long(state: str) -> bool:
@@ -79,14 +110,33 @@ def _parts(state: str) -> tuple[str, str]:
     return (words, f"[{drawn}") if bracket and drawn.endswith("]") else (state, "")
 
 
-def _shown(value: Any) -> Any:
-    """Return what an expression writes: texts from outside in printable signs, and not too long."""
+def _shown(hidden: Sequence[str], value: Any) -> Any:
+    """Return what an expression writes: texts from outside in printable signs, and not too long.
+
+    Paths in them are written without their folders.
+    """
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
+    if not value.startswith("data:image/"):
+        value = without_paths(value, hidden)
     text = value if len(value) <= _LONGEST or value.startswith("data:image/") else (
         f"{value[:_LONGEST]}…"
     )  # fmt: skip
     return "".join(sign if sign.isprintable() or sign == "\n" else "\ufffd" for sign in text)
+
+
+_PATH = re.compile(
+    r"(?:(?<=^)|(?<=[\s:=,'\"(]))(?:[A-Za-z]:\\|~?/)(?:[\w.@+ -]+[/\\])+(?=[\w.@+-])"
+)
+"""The folders of an absolute path."""
+
+
+def without_paths(text: str, hidden: Sequence[str] = ()) -> str:
+    """Return a text in which no absolute path is left; `hidden` are places that are called RUN."""
+    for name in hidden:
+        if len(name) > 1:
+            text = text.replace(name, "RUN")
+    return _PATH.sub("", text)
 
 
 # ------------------------------------------------------------------- data in the page

@@ -3,44 +3,46 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rpd_core.errors import ConfigError, RpdError, one_line
-from rpd_core.plugin.protocols import Image, Paragraph
 from rpd_core.plugin.registry import installed
 from rpd_core.pruning.curves import RANDOM, ShownCurve, shown_curves
-from rpd_core.results.pictures import Pictures, data_uri, read_pictures
 from rpd_core.results.records import FrontPoint, Summary
 from rpd_core.results.run import Run
-from rpd_core.results.sentences import advice_on, headline, noun_for
+from rpd_core.results.sentences import (
+    advice_on,
+    headline,
+    noun_for,
+    suite_words,
+    sureness_words,
+    tried_in_vain,
+    what_would_help,
+)
 from rpd_core.results.words import few, percent
 from rpd_core.store.codec import to_plain
 from rpd_core.store.files import write_whole
-from rpd_pictures.panels import Gathered, panel_view
 from rpd_report import sentences
-from rpd_report.blocks import ShownPlane
 from rpd_report.decisions import MOST_ROWS, Listed, read_list
-from rpd_report.drawings import DASHES, colours_of, curve_drawing, plane_drawings
-from rpd_report.gallery import Gallery, open_gallery
-from rpd_report.markup import inline_json, render
-from rpd_report.panels import ShownPanel, draw_panels
+from rpd_report.drawings import DASHES, colours_of, curve_drawing
+from rpd_report.markup import inline_json, render, without_paths
 from rpd_report.progress import begun_run
 from rpd_report.tables import ShownTable, decision_table, effect_table
+from rpd_report.top import Top, read_top
 from rpd_report.validation import Validation, read_validation
 
 FILE = "report.html"
-LARGEST = 5_000_000
+LARGEST = 3_000_000
 """Bytes of a page that can still be mailed."""
 _BASELINES = ("freqvis", "differ", "default-gap")
 """Rankings that know nothing of outcomes."""
 _STATIC = 25
 """Rows that stand in the page before any script runs."""
-_ROOMS = (1.0, 0.5, 0.25, 0.05)
-"""Shares of the usual room for rows and pictures, tried until the page is small enough."""
-_BLANK = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
+_ROOMS = (1.0, 0.25, 0.05)
+"""Shares of the usual room for rows, tried until the page is small enough."""
 
 
 def write_page(run: Run, out: Path | None = None) -> Path:
@@ -56,10 +58,10 @@ def write_page(run: Run, out: Path | None = None) -> Path:
 def build_page(run: Run) -> bytes:
     """Return the page of a run, which is small enough to be mailed."""
     if run.name is None:
-        return render({**_nothing(), **_unfinished(run)})
-    content = b""
+        return render({**_nothing(), **_unfinished(run)}, run.path)
+    top, content = read_top(run), b""
     for room in _ROOMS:
-        content = render(_finished(run, room))
+        content = render(_finished(run, top, room), run.path)
         if len(content) <= LARGEST:
             break
     return content
@@ -67,32 +69,31 @@ def build_page(run: Run) -> bytes:
 
 @dataclass(frozen=True)
 class _Read:
-    """What was read of a finished analysis."""
+    """What was read of a finished analysis, for the folds."""
 
     summary: Summary
     lines: tuple[ShownCurve, ...]
     listed: Listed
-    gallery: Gallery
-    panels: tuple[ShownPanel, ...]
     validation: Validation | None
     notes: tuple[str, ...]
     """What could not be read, and why."""
 
 
-def _finished(run: Run, room: float) -> dict[str, Any]:
+def _finished(run: Run, top: Top, room: float) -> dict[str, Any]:
     read = _read(run, room)
     parts = {
         **_nothing(),
-        **_summary_parts(read),
+        "top": top,
+        **_summary_parts(read, top),
         **_curve_parts(read),
         **_list_parts(read),
-        **_panel_parts(read),
         **_repeat_parts(read),
     }
     data = {
         "front": parts["front"],
-        "pictures": {f"{key:016x}": data_uri(one) for key, one in read.gallery.states.items()},
-        "clips": [[clip.policy, clip.default] for clip in read.gallery.clips],
+        "clips": [] if top.film is None else [top.film.policy, top.film.default],
+        "frames": top.frames,
+        "steps": top.steps,
     }
     return {**parts, "data": inline_json(data)}
 
@@ -100,11 +101,10 @@ def _finished(run: Run, room: float) -> dict[str, Any]:
 def _nothing() -> dict[str, Any]:
     """Return a page without content; every part of the template has its value."""
     return {
-        "summary": None, "chosen": None, "lines": (), "tables": {}, "clips": (), "panels": (),
-        "advice": (), "facts": (), "versions": (), "figures": (), "baselines": (), "front": (),
-        "decisions_about": "", "effects_about": "", "effects_notes": (), "pictures_note": "",
-        "pictures": {}, "validation": None, "meaning": "", "data": inline_json({}),
-        "blank": _BLANK, "static": _STATIC,
+        "summary": None, "chosen": None, "top": None, "lines": (), "tables": {}, "advice": (),
+        "facts": (), "versions": (), "baselines": (), "front": (), "effects_about": "",
+        "effects_notes": (), "validation": None, "kicker": "", "tried": (), "sure": (),
+        "data": inline_json({}), "static": _STATIC,
     }  # fmt: skip
 
 
@@ -112,20 +112,14 @@ def _nothing() -> dict[str, Any]:
 
 
 def _read(run: Run, room: float) -> _Read:
-    summary, notes = run.summary, []
+    notes = []
     try:
         lines = curves_in_order(run)
     except RpdError as error:  # a sweep that is damaged leaves the rest of the page as it is
         lines = ()
         notes.append(f"The pruning curves cannot be shown: {one_line(error)}")
     listed = read_list(run, int(MOST_ROWS * room))
-    try:
-        pictures = read_pictures(run.path, str(run.name))
-        gallery = open_gallery(pictures, summary.decisions, run.path, room)
-    except RpdError as error:
-        pictures, gallery = None, Gallery(note=f"The pictures cannot be read: {one_line(error)}")
-    panels = _panels(run, listed, gallery, pictures, room)
-    return _Read(summary, lines, listed, gallery, panels, read_validation(run), tuple(notes))
+    return _Read(run.summary, lines, listed, read_validation(run), tuple(notes))
 
 
 def curves_in_order(run: Run) -> tuple[ShownCurve, ...]:
@@ -139,47 +133,40 @@ def curves_in_order(run: Run) -> tuple[ShownCurve, ...]:
     return tuple(found[name] for name in sorted(found, key=place))
 
 
-def _panels(
-    run: Run, listed: Listed, gallery: Gallery, pictures: Pictures | None, room: float
-) -> tuple[ShownPanel, ...]:
-    if listed.judged is None:  # the states are not at hand
-        return ()
-    view = panel_view(run, listed.judged, listed.rows, gallery.states)
-    gathered = Gathered(run, pictures.panels if pictures is not None else {})
-    return draw_panels(installed(), view, gathered, room)
-
-
 # ------------------------------------------------------------------------ parts
 
 
-def _summary_parts(read: _Read) -> dict[str, Any]:
+def _summary_parts(read: _Read, top: Top) -> dict[str, Any]:
     summary = read.summary
+    policy = summary.policy
+    proven = policy is not None and policy.met
+    notes = [*advice_on(summary), *dict.fromkeys((*top.notes, *read.notes))]
     return {
         "summary": summary,
-        "title": sentences.title_of(summary),
+        "page_title": sentences.title_of(summary),
+        "title": top.title,
+        "kicker": sentences.kicker(summary, installed()),
         "headline": headline(summary),
-        **_policy_parts(summary),
-        "meaning": _meaning(summary),
+        "chosen": policy,
+        "proven": proven,
+        "tried": () if proven else _tried(summary),
+        "sure": [line for line in (sureness_words(summary), suite_words(summary)) if line],
+        "baselines": (
+            list(sentences.baselines(policy, noun_for(summary))) if policy is not None else ()
+        ),
+        "front": [_front_words(one) for one in policy.front] if policy and proven else (),
         "facts": list(sentences.about(summary, installed())),
-        "advice": [*advice_on(summary), *read.notes],
+        "advice": notes,
         "health": list(sentences.health(summary)),
         "validation": read.validation,
         "validation_lines": read.validation.sentences if read.validation else (),
     }
 
 
-def _policy_parts(summary: Summary) -> dict[str, Any]:
-    """Return what is said of the smallest policy, or of what came nearest to it."""
-    policy = summary.policy
-    if policy is None:
-        return {}
-    return {
-        "chosen": policy,
-        "figures": list(sentences.figures(summary, policy)),
-        "sure": list(sentences.sure(summary)),
-        "baselines": list(sentences.baselines(policy, noun_for(summary))),
-        "front": [_front_words(one) for one in policy.front] if policy.met else (),
-    }
+def _tried(summary: Summary) -> list[str]:
+    """Return what was tried where nothing is proven, and what to do."""
+    told = (tried_in_vain(summary.policy, full=True), suite_words(summary))
+    return [*filter(None, told), what_would_help(summary)]
 
 
 def _front_words(point: FrontPoint) -> dict[str, Any]:
@@ -193,15 +180,6 @@ def _front_words(point: FrontPoint) -> dict[str, Any]:
         "return": few(point.return_mean),
         "episodes": point.episodes,
     }
-
-
-def _meaning(summary: Summary) -> str:
-    if summary.policy is None:
-        return ""
-    settings = summary.configuration.get("suite", {}).get("settings", {})
-    default_action = str(settings.get("default_action", "unknown"))
-    told = sentences.in_words(installed(), "default-action", default_action)
-    return sentences.meaning(summary.policy, noun_for(summary), told)
 
 
 def _curve_parts(read: _Read) -> dict[str, Any]:
@@ -232,61 +210,38 @@ def _episodes_behind(lines: Sequence[ShownCurve]) -> dict[str, Any]:
 
 
 def _list_parts(read: _Read) -> dict[str, Any]:
-    summary, listed, states = read.summary, read.listed, read.gallery.states
+    summary, listed = read.summary, read.listed
     tables = decision_table(summary.decisions), effect_table(listed.rows)
-    first = [row.key for row in summary.decisions[:_STATIC]]
-    first += [clip.decision.key for clip in read.gallery.clips]
     return {
         "tables": {one.name: one for one in tables if one.keys},
-        "pictures": {key: data_uri(states[key]) for key in first if key in states},
-        "decisions_about": sentences.decisions_about(summary),
         "effects_about": sentences.effects_about(summary),
         "effects_notes": [
             *sentences.notes_on_effects(summary),
             *sentences.table_notes(listed),
         ],
-        "pictures_note": read.gallery.note if summary.decisions else "",
-        "clips": read.gallery.clips,
     }
-
-
-def _panel_parts(read: _Read) -> dict[str, Any]:
-    shown = [
-        {"title": panel.title, "name": panel.name, "fault": panel.fault,
-         "groups": list(_groups(panel.blocks))}
-        for panel in read.panels
-    ]  # fmt: skip
-    return {"panels": shown}
-
-
-def _groups(blocks: Sequence[Any]) -> Iterable[dict[str, Any]]:
-    """Yield what a panel shows, images that follow one another together."""
-    images: list[dict[str, str]] = []
-    for block in [*blocks, None]:
-        if isinstance(block, Image):
-            src = data_uri(block.data, block.media_type)
-            images.append({"src": src, "alt": block.alt, "caption": block.caption})
-            continue
-        if images:
-            yield {"kind": "images", "block": None, "images": images}
-            images = []
-        if isinstance(block, Paragraph):
-            yield {"kind": "text", "block": block}
-        elif isinstance(block, ShownPlane):
-            yield {"kind": "plane", "block": block, "drawings": plane_drawings(block)}
 
 
 def _repeat_parts(read: _Read) -> dict[str, Any]:
     summary = read.summary
     return {
-        "commands": sentences.commands(summary.analysis),
+        "commands": sentences.commands(),
         "versions": list(sentences.versions(summary)),
         "configuration": _configuration(summary.configuration),
     }
 
 
 def _configuration(value: Any) -> str:
-    return json.dumps(to_plain(value), indent=2, ensure_ascii=False)
+    """Return a configuration as JSON, in which files have no folders."""
+
+    def plain(one: Any) -> Any:
+        if isinstance(one, str):
+            return without_paths(sentences.without_folders(one) if "/" in one else one)
+        if isinstance(one, dict):
+            return {name: plain(inner) for name, inner in one.items()}
+        return [plain(inner) for inner in one] if isinstance(one, list) else one
+
+    return json.dumps(plain(to_plain(value)), indent=2, ensure_ascii=False)
 
 
 def _unfinished(run: Run) -> dict[str, Any]:
@@ -294,6 +249,7 @@ def _unfinished(run: Run) -> dict[str, Any]:
     begun = begun_run(run)
     table: ShownTable = effect_table(begun.rows)
     return {
+        "page_title": begun.title,
         "title": begun.title,
         "unfinished": begun.standing,
         "facts": begun.facts,

@@ -14,6 +14,7 @@ from rpd_core.results.decisions import list_facts, ranked_rows
 from rpd_core.results.records import RankedDecision
 from rpd_core.results.run import Run
 from rpd_core.results.sentences import list_notes
+from rpd_report.sentences import without_folders
 
 _SHOWN = 25
 """Decisions that are shown."""
@@ -45,7 +46,7 @@ def begun_run(run: Run) -> _Begun:
     rows, about_list = _so_far(run, done, asked)
     again = "rpd run --config RUN/run.json --out RUN"
     return _Begun(
-        title=f"{stored.policy} on {stored.env}",
+        title=f"{without_folders(stored.policy)} on {stored.env}",
         standing=(
             f"Not finished: {done} of {asked} mutant episodes are stored; the {stage} is not "
             f"complete. Continue with: {again}"
@@ -61,7 +62,7 @@ def _settings(run: Run) -> Iterator[tuple[str, str]]:
     stored, asked = run.directory.stored(), run.directory.question()
     settings = stored.settings.given()
     yield "task", stored.env
-    yield "policy", stored.policy
+    yield "policy", without_folders(stored.policy)
     yield "default action", str(settings.get("default_action"))
     yield "states told apart by", " + ".join(map(str, settings.get("abstraction", ())))
     if asked is not None:

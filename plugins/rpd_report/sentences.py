@@ -2,56 +2,124 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rpd_core.errors import counted
+from rpd_core.plugin.protocols import Card
 from rpd_core.plugin.registry import Registry
 from rpd_core.results.records import Baseline, Decision, Policy, Summary
 from rpd_core.results.sentences import (
     few_digits,
     growth_words,
+    headline,
     is_proven,
+    is_quick,
     list_notes,
     mutated_words,
     noun_for,
-    suite_words,
-    sureness_words,
-    tried_in_vain,
     what_would_help,
 )
 from rpd_core.results.words import few, percent, reached_words
 
 if TYPE_CHECKING:
+    from rpd_pictures.timeline import Steps
     from rpd_report.decisions import Listed
 
 
 def title_of(summary: Summary) -> str:
     """Return what the page is called."""
-    return f"{_without_folders(summary.policy_spec)} on {summary.env}"
+    return f"{without_folders(summary.policy_spec)} on {summary.env}"
 
 
-def _without_folders(spec: str) -> str:
-    """Return a spec without the folders of a file in it, which mean nothing to other people."""
-    name, colon, value = spec.partition(":")
-    return f"{name}:{value.replace(chr(92), '/').rpartition('/')[2]}" if colon else spec
+def without_folders(spec: str) -> str:
+    """Return a spec without the folders of files in it, which mean nothing to other people."""
+    return _FOLDERS.sub("", spec)
 
 
-def meaning(policy: Policy, noun: str, default_action: str) -> str:
-    """Return what a smallest policy is, for readers who have never met one."""
-    return (
-        f"In {counted(policy.kept, noun)} it does what the policy does, in all others the "
-        f"default action ({default_action}) acts instead."
+_FOLDERS = re.compile(r"(?:^|(?<=[:=,+]))(?:[A-Za-z]:)?[^:=,+]*[/\\](?=[^:=,+/\\])")
+"""Folders in front of the name of a file, in a spec."""
+
+
+def kicker(summary: Summary, registry: Registry) -> str:
+    """Return task, policy and default action, in small print."""
+    settings = summary.configuration.get("suite", {}).get("settings", {})
+    default = str(settings.get("default_action", "unknown"))
+    summary_of = summary_words(registry, "default-action", default)
+    told = f"“{_begun_small(summary_of)}”" if summary_of else default
+    return f"{summary.env} · {without_folders(summary.policy_spec)} · compared with {told}"
+
+
+def title(summary: Summary, steps: Steps | None) -> str:
+    """Return the sentence that the page begins with."""
+    policy = summary.policy
+    if policy is None or not policy.met:
+        return "No smaller policy is proven yet."
+    if policy.kept == 0 and not policy.overrides:
+        return "The default action alone is enough."
+    if steps is None:
+        return f"{percent(policy.overrides)} of the steps decide."
+    of_steps = f"{steps.deciding} of {steps.length} steps"
+    if noun_for(summary) == "rule":
+        rules = f"{small_number(policy.kept)} {'rule' if policy.kept == 1 else 'rules'}"
+        decide = "decides" if policy.kept == 1 else "decide"
+        return f"{rules[0].upper()}{rules[1:]} {decide} a typical episode, at {of_steps}."
+    return f"{of_steps} decide a typical episode."
+
+
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+def small_number(count: int) -> str:
+    """Return a number as a word where it is small."""
+    return _NUMBERS[count] if count < len(_NUMBERS) else str(count)
+
+
+def lead(summary: Summary, cards: Sequence[Card]) -> Iterator[str]:
+    """Yield what follows it: how much is kept, how sure that is, and where most would be lost."""
+    policy = summary.policy
+    if policy is None or not policy.met:
+        yield headline(summary)
+        return
+    quick = "A quick look: deciding" if is_quick(summary) else "Deciding"
+    states = counted(summary.suite.states, noun_for(summary))
+    where = f"in {policy.kept} of {states}" if policy.kept else "nowhere"
+    bound = (
+        "no lower bound"
+        if policy.share_bound is None
+        else f"at least {percent(policy.share_bound)}, {policy.confidence:.0%} sure"
     )
+    yield (
+        f"{quick} only {where}, the policy keeps **{percent(policy.share)} of its return** "
+        f"({bound}; {policy.episodes} fresh episodes). {percent(policy.pass_rate)} of its episodes "
+        f"pass {few_digits(summary.condition)} (whole policy: {percent(policy.pass_rate_whole)})."
+    )
+    if cards and summary.decisions:
+        known = {row.key: row for row in summary.decisions}
+        worst = max((known[key] for key in cards[0].keys), key=lambda row: row.loss)
+        title = cards[0].title.partition("  [")[0]
+        yield (
+            f"Most is lost here: {title}. If the default acts {_there(cards[0])}, the return "
+            f"falls from {few(worst.return_without + worst.loss)} to {few(worst.return_without)}."
+        )
+
+
+def _there(card: Card) -> str:
+    return "there" if len(card.keys) == 1 else "in just one of these decisions"
+
+
+def summary_words(registry: Registry, kind: str, spec: str) -> str:
+    """Return what the plugin of a spec says about it, where that is installed."""
+    name = spec.partition(":")[0].partition(",")[0]
+    named = [one for one in registry.of_kind(kind) if one.component.name == name]
+    return named[0].component.summary if named else ""
 
 
 def in_words(registry: Registry, kind: str, spec: str) -> str:
     """Return a spec with what its plugin says about it, where that is installed."""
-    name = spec.partition(":")[0].partition(",")[0]
-    named = [one for one in registry.of_kind(kind) if one.component.name == name]
-    if not named or not named[0].component.summary:
-        return spec
-    return f"{spec} – {_begun_small(named[0].component.summary)}"
+    told = summary_words(registry, kind, spec)
+    return f"{spec} – {_begun_small(told)}" if told else spec
 
 
 def _begun_small(text: str) -> str:
@@ -66,7 +134,7 @@ def about(summary: Summary, registry: Registry) -> Iterator[tuple[str, str]]:
     default_action = str(settings.get("default_action", "unknown"))
     abstractions = map(str, settings.get("abstraction", ()))
     yield "task", summary.env
-    yield "policy", summary.policy_spec
+    yield "policy", without_folders(summary.policy_spec)
     yield (
         "return of the policy",
         (
@@ -85,38 +153,6 @@ def about(summary: Summary, registry: Registry) -> Iterator[tuple[str, str]]:
     yield "mutant episodes", f"{suite.episodes} ({suite.steps} steps in {suite.states} states)"
     yield "seed", str(summary.seed)
     yield "list of decisions by", in_words(registry, "measure", summary.list.measure)
-    yield "analysis", summary.analysis
-
-
-def figures(summary: Summary, policy: Policy) -> Iterator[tuple[str, str]]:
-    """Yield the figures of the smallest policy, each with what it is."""
-    states = counted(summary.suite.states, noun_for(summary))
-    yield str(policy.kept), f"of {states} decide ({policy.states:.1%})"
-    yield percent(policy.steps), "of the steps are in them"
-    yield (
-        percent(policy.overrides),
-        f"of the steps differ from the default action (whole policy: "
-        f"{percent(policy.overrides_whole)})",
-    )
-    bound = percent(policy.share_bound)
-    yield (
-        percent(policy.share),
-        f"of the return is kept: {few(policy.return_mean)}"
-        + ("" if policy.share_bound is None else f"; at least {bound} with 95% confidence"),
-    )
-    yield (
-        percent(policy.pass_rate),
-        f"of its episodes pass (whole policy: {percent(policy.pass_rate_whole)})",
-    )
-    yield few(policy.worst_tenth), "mean return of the worst tenth of its episodes"
-
-
-def sure(summary: Summary) -> Iterator[str]:
-    """Yield how sure the answer is, and what else was tried."""
-    yield from filter(
-        None,
-        (sureness_words(summary), tried_in_vain(summary.policy, full=True), suite_words(summary)),
-    )
 
 
 def baselines(policy: Policy, noun: str) -> Iterator[tuple[str, Baseline | None, str]]:
@@ -246,16 +282,16 @@ def health(summary: Summary) -> Iterator[tuple[str, str]]:
     stable = summary.stability
     if stable is None and summary.list.listed:
         yield (
-            "is the list of effects stable in another half of the episodes?",
+            "Is the list stable?",
             f"not known: scores by {summary.list.measure} are not made from single episodes",
         )
     if stable is not None:
         fifty = f", the first fifty {stable.top50:.0%}" if summary.list.listed > 50 else ""
         yield (
-            "is the list of effects stable in another half of the episodes?",
+            "Is the list stable?",
             (
-                f"the first ten have {stable.top10:.0%} in common{fifty}; order alike to "
-                f"{stable.rank_biased:.0%} (rank-biased overlap)"
+                f"in random halves of the suite the first ten have {stable.top10:.0%} in "
+                f"common{fifty}; order alike to {stable.rank_biased:.0%} (rank-biased overlap)"
             ),
         )
     tied = {name: ties for name, ties in summary.ties.items() if ties.groups}
@@ -267,14 +303,13 @@ def health(summary: Summary) -> Iterator[tuple[str, str]]:
         )
 
 
-def commands(analysis: str | None) -> list[str]:
+def commands() -> list[str]:
     """Return what plays, shows and extends the run again."""
-    chosen = f" --analysis {analysis}" if analysis else ""
     return [
         "rpd run --config RUN/run.json --out AGAIN",
-        f"rpd show RUN --full{chosen}",
-        f"rpd explain RUN 1{chosen}",
-        f"rpd report RUN{chosen}",
+        "rpd show RUN --full",
+        "rpd explain RUN 1",
+        "rpd report RUN",
     ]
 
 

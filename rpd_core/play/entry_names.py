@@ -148,7 +148,17 @@ def names_of(facts: Facts, links: Sequence[Abstraction]) -> Names:
     entries = Chain(links).name_entries(observed_entries(facts))
     relations = _related_names(links, facts.action_space)
     note = relations_note(links) if relations else ""
-    return Names(facts.description, actions, tuple(facts.entry_names), entries, relations, note)
+    observed = observed_entries(facts)
+    angles = tuple(entry for entry in facts.entries if entry.angle_of and observed)
+    return Names(
+        facts.description,
+        actions,
+        tuple(facts.entry_names),
+        entries,
+        relations,
+        note,
+        (*observed, *angles),
+    )
 
 
 def _numbers(space: object) -> tuple[str, ...]:

@@ -20,6 +20,8 @@ class Names:
     """Actions relative to the state, where choices are counted so."""
     note: str = ""
     """What these mean, in a sentence."""
+    observed: tuple[Entry, ...] = ()
+    """The entries of an observation that is a vector, with their units, and angles behind them."""
 
     @property
     def choices(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from gymnasium.spaces import Discrete
 from rpd_core.play.loop import Plan, Step
 from rpd_core.play.recorder import grouped
 from rpd_core.plugin.protocols.suite import Trace
+from rpd_core.plugin.wording import order_of_parts
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, Batch, FloatArray, IntArray
@@ -66,9 +67,13 @@ def _rows(actions: Array) -> FloatArray:
 
 
 def _vectors(observations: Batch, lanes: int) -> Array:
-    """Return observations that are short vectors; of others, rows without entries."""
-    if isinstance(observations, dict) or observations.dtype.kind not in "biuf":
+    """Return observations that are short vectors; of others, rows without entries.
+
+    The parts of a dict are joined in the order in which abstractions join them.
+    """
+    held = observations if isinstance(observations, dict) else {"": observations}
+    parts = [held[name] for name in sorted(held, key=order_of_parts)]
+    numbers = all(part.dtype.kind in "biuf" and part.ndim <= 2 for part in parts)
+    if not numbers or not 0 < sum(part[0].size for part in parts) <= WIDEST:
         return np.zeros((lanes, 0), dtype=np.float32)
-    if observations.ndim > 2 or observations[0].size > WIDEST:
-        return np.zeros((lanes, 0), dtype=np.float32)
-    return observations.reshape(lanes, -1).astype(np.float32)
+    return np.concatenate([part.reshape(lanes, -1).astype(np.float32) for part in parts], axis=1)

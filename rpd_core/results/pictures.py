@@ -63,6 +63,10 @@ class Pictures:
     """What panels gathered while the environment was at hand: by panel, then by name."""
     missing: str
     """What there is no picture of, and why; empty if nothing is missing."""
+    frames: Mapping[int, Path] = field(default_factory=dict)
+    """Frames of one traced episode of the smallest policy, by step."""
+    episode: int = 0
+    """Which one."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,10 @@ class PictureIndex:
     """What there is no picture of, and why."""
     made_from: str = ""
     """Digest of the decisions and the suite that the pictures show."""
+    frames: Mapping[str, str] = field(default_factory=dict)
+    """Files of frames of one traced episode of the smallest policy, by step."""
+    episode: int = 0
+    """Which one."""
 
     def files(self) -> Iterator[str]:
         """Yield every file that the index names."""
@@ -89,6 +97,7 @@ class PictureIndex:
             yield from (pair.policy, pair.default)
         for names in self.panels.values():
             yield from names.values()
+        yield from self.frames.values()
 
 
 def picture_folder(run_dir: Path, analysis: str) -> Path:
@@ -113,7 +122,7 @@ def read_index(run_dir: Path, analysis: str) -> PictureIndex | None:
             f"{named} has {entries} entries, at most {_MOST_ENTRIES} can be: delete the file"
         )
     index = from_plain(PictureIndex, found, named)
-    wrong = [key for key in index.states if not _is_key(key)]
+    wrong = [key for key in (*index.states, *index.frames) if not _is_key(key)]
     if wrong:
         raise StoreError(f"{named}: {wrong[0]!r:.60} is not the key of a state; delete the file")
     return index
@@ -122,7 +131,7 @@ def read_index(run_dir: Path, analysis: str) -> PictureIndex | None:
 def _entries(found: Mapping[str, object]) -> int:
     """Count what an index names, before anything is made of it."""
     panels = found.get("panels")
-    parts = [found.get("states"), found.get("clips"), panels]
+    parts = [found.get("states"), found.get("clips"), found.get("frames"), panels]
     parts += panels.values() if isinstance(panels, dict) else ()
     return sum(len(part) for part in parts if isinstance(part, Sized))
 
@@ -152,6 +161,8 @@ def read_pictures(run_dir: Path, analysis: str) -> Pictures | None:
             for panel, files in index.panels.items()
         },
         index.missing,
+        {int(step): there[name] for step, name in index.frames.items() if name in there},
+        index.episode,
     )
 
 

@@ -23,12 +23,11 @@ if TYPE_CHECKING:
     from rpd_core.analysis.decisions import Decisions
     from rpd_core.analysis.ranking import Ranking
     from rpd_core.config.resolve import Setup
-    from rpd_core.plugin.protocols import KeyArray, Suite
+    from rpd_core.plugin.protocols import KeyArray, Suite, Traces
     from rpd_core.pruning.curves import Curve
     from rpd_core.results.kept import KeptStates
     from rpd_core.results.replay import Replay
     from rpd_core.results.tables import RankingTable
-    from rpd_core.results.traces import Traces
 
 # What is numerical is imported where it is used: most readers want the stored summary alone.
 

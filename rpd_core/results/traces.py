@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rpd_core.analysis.suite import concat_episodes, merge_states
 from rpd_core.errors import StoreError
-from rpd_core.plugin.protocols import Episodes, States
+from rpd_core.plugin.protocols import Episodes, States, TracedEpisodes, Traces
 from rpd_core.plugin.protocols.suite import Trace, columns_of
 from rpd_core.pruning.trials import TRACE_SMALLEST, TRACE_WHOLE
 from rpd_core.store.tables import read_episodes, read_table
@@ -18,38 +16,6 @@ from rpd_core.store.tables import read_episodes, read_table
 if TYPE_CHECKING:
     from rpd_core.results.run import Run
     from rpd_core.store.parts import Parts
-
-
-@dataclass(frozen=True)
-class TracedEpisodes:
-    """Some episodes, all their steps, and the states that these are in."""
-
-    episodes: Episodes
-    trace: Trace
-    states: States
-
-    def __len__(self) -> int:
-        return len(self.episodes)
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        places = np.searchsorted(self.trace.episode, np.arange(len(self) + 1))
-        return [int(place) for place in places]
-
-    def steps(self, episode: int) -> Trace:
-        """Return the steps of one episode."""
-        some = slice(self._starts[episode], self._starts[episode + 1])
-        return Trace(**{name: getattr(self.trace, name)[some] for name in columns_of(Trace)})
-
-
-@dataclass(frozen=True)
-class Traces:
-    """The same fresh episodes twice."""
-
-    smallest: TracedEpisodes
-    """The smallest policy's."""
-    whole: TracedEpisodes
-    """The whole policy's; episode by episode the same random draws."""
 
 
 def read_traces(run: Run) -> Traces | None:
@@ -64,7 +30,7 @@ def read_traces(run: Run) -> Traces | None:
     )
     if not np.array_equal(smallest.episodes.seed, whole.episodes.seed):
         raise StoreError(f"{str(run.path)!r}: its traces are not of the same episodes")
-    return Traces(smallest, whole)
+    return Traces(smallest, whole, _typical(smallest.episodes))
 
 
 def _read(parts: Parts) -> TracedEpisodes:
@@ -80,3 +46,16 @@ def _read(parts: Parts) -> TracedEpisodes:
         Trace(**columns),
         merge_states([read_table(States, one["states"]) for one in read]),
     )
+
+
+def _typical(episodes: Episodes) -> int:
+    """Return the episode that is nearest to the middle of all, in ranks; of equal ones the first.
+
+    Its return counts most: an episode that fails, where most pass, is not typical.
+    """
+    away = np.zeros(len(episodes))
+    for column, weight in ((episodes.total_return, 2.0), (episodes.length, 1.0),
+                           (episodes.overrides, 1.0)):  # fmt: skip
+        spread = max(float(np.abs(column - np.median(column)).mean()), 1e-9)
+        away += weight * np.abs(column - np.median(column)) / spread
+    return int(away.argmin())

@@ -43,12 +43,11 @@ GIVEN = [
     ("condition", "ended:truncated", None),
     ("condition", "info:is_success", None),
     ("measure", "tarantula:mutation", None),
-    ("panel", "cartpole", "cartpole"),
 ]
 """Components that need parameters or an environment, with one."""
 FILES = {"atari-zoo", "pruned", "sb3", "torchscript"}
 """Policies that need a file; the tests of each make one and check it."""
-GATHERING = {"atari", "minigrid"}
+GATHERING = {"minigrid"}
 """Panels of one environment that gather; the tests of each draw them."""
 
 

@@ -4,32 +4,25 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-import numpy as np
 import pytest
 
-from rpd_core.plugin.protocols import Axis, Image, Layer, Paragraph, Plane
-from rpd_kit import check_recipe
+from rpd_core.plugin.protocols import Card, Drawing, Image, PanelFacts, Polygon
+from rpd_kit import check_recipe, example_view
 
 COUNTER = itertools.count()
 
 
 @dataclass(frozen=True)
 class Plain:
-    """Without fault: says how many states there are."""
-
-    title: ClassVar[Any] = "Plain"
+    """Without fault: says how many decisions there are."""
 
     def applies(self, about: Any) -> Any:
         return True
 
-    def draw(self, view: Any) -> Any:
-        return [Paragraph(f"{len(view.keys)} states")]
-
-
-class Untitled(Plain):
-    title: ClassVar[Any] = ""
+    def hero(self, view: Any) -> Any:
+        return [Drawing(9, 9, (), f"{len(view.decisions)} decisions")]
 
 
 class Vague(Plain):
@@ -38,50 +31,50 @@ class Vague(Plain):
 
 
 class Raises(Plain):
-    def draw(self, view: Any) -> Any:
+    def hero(self, view: Any) -> Any:
         raise KeyError("nothing")
 
 
 class Markup(Plain):
-    def draw(self, view: Any) -> Any:
+    def hero(self, view: Any) -> Any:
         return "<b>bold</b>"
 
 
 class Fickle(Plain):
-    def draw(self, view: Any) -> Any:
-        return [Paragraph(str(next(COUNTER)))]
+    def hero(self, view: Any) -> Any:
+        return [Drawing(9, 9, (), str(next(COUNTER)))]
 
 
 class Writes(Plain):
-    def draw(self, view: Any) -> Any:
-        view.visits[:] = 0
-        return [Paragraph("done")]
+    def hero(self, view: Any) -> Any:
+        view.traces.smallest.trace.reward[:] += 1
+        return [Drawing(9, 9, (), "done")]
 
 
 class Mute(Plain):
-    def draw(self, view: Any) -> Any:
-        return [Image(b"GIF89a", "image/gif", "")]
+    def frames(self, view: Any) -> Any:
+        return {0: Image(b"GIF89a", "image/gif", "")}
 
 
-class Uneven(Plain):
-    def draw(self, view: Any) -> Any:
-        axes = (Axis("a", np.zeros(3)), Axis("b", np.zeros(3)))
-        return [Plane(axes, (Layer("c", np.zeros(2)),))]
+class Colourful(Plain):
+    def hero(self, view: Any) -> Any:
+        return [Drawing(9, 9, (Polygon(((0, 0), (1, 0), (1, 1)), "reddish"),), "red")]
 
 
-class PlotsNot(Plain):
-    def plot(self, view: Any, figure: Any) -> Any:
-        raise KeyError("no map")
-
-
-class PlotsMaybe(Plain):
-    def plot(self, view: Any, figure: Any) -> Any:
-        return None
+class Stranger(Plain):
+    def cards(self, view: Any) -> Any:
+        return [Card("nobody", "knows it", (1,))]
 
 
 class Never(Plain):
     def applies(self, about: Any) -> Any:
         return False
+
+
+@dataclass(frozen=True)
+class Empty:
+    def applies(self, about: Any) -> Any:
+        return True
 
 
 def test_a_panel_without_fault_passes() -> None:
@@ -91,20 +84,34 @@ def test_a_panel_without_fault_passes() -> None:
 @pytest.mark.parametrize(
     ("panel", "fault"),
     [
-        (Untitled, "its title must be text"),
         (Vague, "its applies() must return true or false"),
-        (Raises, "its draw() raised KeyError"),
-        (Markup, "draw() must return a sequence of blocks"),
+        (Raises, "its hero() raised KeyError"),
+        (Markup, "hero() must return drawings"),
         (Fickle, "gave something else when asked twice"),
         (Writes, "changed the view"),
         (Mute, "an image has no alt text"),
-        (Uneven, "different numbers of states"),
-        (PlotsNot, "its plot() raised KeyError"),
-        (PlotsMaybe, "its plot() must return true or false, got None"),
+        (Colourful, "'reddish' is no colour"),
+        (Stranger, "a card stands for [1], no decision"),
         (Never, "applies to none of the kit's runs"),
+        (Empty, "it has neither hero() nor frames() nor cards()"),
     ],
 )
 def test_the_kit_finds_the_fault(panel: Any, fault: str) -> None:
     faults = check_recipe("panel", panel())
     assert faults
     assert all(fault in line for line in faults)
+
+
+def test_an_example_has_decisions_by_loss_and_losses_where_the_policy_overrides() -> None:
+    view = example_view([[0.0], [1.0], [2.0], [3.0]], PanelFacts("mine", shape=(1,)))
+    assert [one.loss for one in view.decisions] == [8.0, 4.0]
+    trace = view.traces.smallest.steps(0)
+    worth = {one.key: one.loss for one in view.decisions}
+    wanted = [
+        worth.get(key, 0.0) if kept and override else 0.0
+        for key, kept, override in zip(
+            trace.key.tolist(), trace.kept.tolist(), trace.override.tolist(), strict=True
+        )
+    ]
+    assert view.losses(trace).tolist() == wanted
+    assert {0.0, 4.0, 8.0} == {*wanted}

@@ -52,6 +52,7 @@
     const sorted = { key: "rank", down: false };
     let order = [];
     let page = 0;
+    let only = null;
 
     function interval(row) {
       const [begin, end] = rows.scale;
@@ -59,20 +60,21 @@
         + Math.min(Math.max(((value ?? instead) - begin) / (end - begin || 1), 0), 1) * 112;
       const [low, middle, high] = rows.ends[row];
       const [from, to, zero] = [at(low, begin), at(high, end), at(0)].map((one) => one.toFixed(1));
+      const cut = [];
+      if (low !== null && low < begin) cut.push(drawing("path", { class: "cut", d: "M0 8L6 4V12Z" }));
+      if (high !== null && high > end) cut.push(drawing("path", { class: "cut", d: "M120 8L114 4V12Z" }));
       const svg = drawing("svg", { class: "interval", viewBox: "0 0 120 16", "aria-hidden": "true" });
       svg.append(
         drawing("path", { class: "zero", d: `M${zero} 0V16` }),
         drawing("path", { class: "whisker", d: `M${from} 8H${to}M${from} 4V12M${to} 4V12` }),
         drawing("circle", { cx: at(middle, 0).toFixed(1), cy: 8, r: 3.5 }),
+        ...cut,
       );
       return svg;
     }
 
-    function stateCell(row, words) {
-      const long = !words.includes("\n") && words.split("  [")[0].length > 50;
-      const inside = make("div", { class: long ? "state long" : "state" });
-      const picture = data.pictures[rows.keys[row]];
-      if (picture) inside.append(make("img", { src: picture, alt: "" }));
+    function stateCell(words) {
+      const inside = make("div", { class: "state" });
       inside.append(stateWords(words));
       return inside;
     }
@@ -86,7 +88,7 @@
       const element = make(heads ? "th" : "td",
         { role: heads ? "rowheader" : "cell", class: `${kind}c-${column.name}`, "data-label": label });
       if (heads) element.setAttribute("scope", "row");
-      if (column.name === "state") element.append(stateCell(row, words));
+      if (column.name === "state") element.append(stateCell(words));
       else if (column.name === rows.drawn) {
         const figures = make("span", { class: "n" }, `${words} `);
         figures.append(make("small", {}, `(${rows.said[row]})`));
@@ -120,7 +122,8 @@
       const wanted = part("filter").value;
       const chosenBy = columns.get(rows.chosenBy);
       order = rows.keys.map((_, row) => row).filter((row) =>
-        (!words || haystack[row].includes(words)) && (!wanted || text(chosenBy, row) === wanted));
+        (!words || haystack[row].includes(words)) && (!wanted || text(chosenBy, row) === wanted)
+        && (only === null || only.has(text(columns.get("rank"), row))));
       const column = columns.get(sorted.key);
       const value = (row) => (column.numbers === null ? text(column, row) : column.numbers[row]);
       const way = sorted.down ? -1 : 1;
@@ -153,7 +156,28 @@
       button.addEventListener("click", () => sortBy(header));
     }
     place.querySelector("th[data-key=rank]").setAttribute("aria-sort", "ascending");
-    part("search").addEventListener("input", arrange);
+    for (const link of name === "decisions" ? document.querySelectorAll("[data-rows]") : []) {
+      link.addEventListener("click", () => {
+        only = new Set(link.dataset.rows.split(","));
+        part("search").value = "";
+        part("filter").value = "";
+        place.closest("details").open = true;
+        arrange();
+      });
+    }
+    part("csv").addEventListener("click", () => {
+      const quoted = (value) => `"${String(value).replaceAll('"', '""')}"`;
+      const lines = [rows.columns.map((one) => quoted(one.heading)).concat(quoted("95 %")).join(",")];
+      for (const row of order) {
+        lines.push(rows.columns.map((one) => quoted(text(one, row)))
+          .concat(quoted(rows.said[row])).join(","));
+      }
+      const file = new Blob([lines.join("\r\n")], { type: "text/csv" });
+      const link = make("a", { href: URL.createObjectURL(file), download: `${name}.csv` });
+      link.click();
+      URL.revokeObjectURL(link.href);
+    });
+    part("search").addEventListener("input", () => { only = null; arrange(); });
     part("filter").addEventListener("change", arrange);
     for (const [what, way] of [["before", -1], ["after", 1]]) {
       part(what).addEventListener("click", () => { page += way; show(); });
@@ -188,30 +212,70 @@
     move();
   }
 
-  // ------------------------------------------------------------------- clips
+  // ---------------------------------------------------------------- timeline
 
-  function startClips() {
-    for (const button of document.querySelectorAll("[data-play]")) {
-      const number = button.dataset.play;
-      const images = ["policy", "default"].map((side) =>
-        document.querySelector(`[data-clip="${number}-${side}"]`));
-      const stills = images.map((image) => image.src);
-      const clips = data.clips[Number(number)];
-      button.addEventListener("click", () => {
-        const playing = button.textContent === "Stop";
-        images.forEach((image, side) => {
-          image.src = playing ? stills[side] : clips[side];
-          image.classList.toggle("still-picture", playing);
-        });
-        button.textContent = playing ? "Play both" : "Stop";
-      });
+  const points = (svg) => (svg.dataset.track || "").split(" ").filter(Boolean)
+    .map((one) => one.split(",").map(Number));
+
+  function startTimeline() {
+    const slider = byId("step");
+    if (slider === null) return;
+    const line = document.querySelector("#timeline svg");
+    const tracked = [...document.querySelectorAll("svg[data-track]")].map((svg) =>
+      ({ marker: svg.querySelector(".marker"), places: points(svg) }));
+    const own = points(line);
+    const framed = Object.keys(data.frames).map(Number);
+    const frame = byId("frame");
+    const last = data.steps.at.length - 1;
+    function move(step) {
+      slider.value = step;
+      for (const { marker, places } of tracked) {
+        const place = places[step];
+        marker.setAttribute("visibility", place ? "visible" : "hidden");
+        if (place) { marker.setAttribute("cx", place[0]); marker.setAttribute("cy", place[1]); }
+      }
+      const words = data.steps.texts[data.steps.at[step]];
+      byId("told").textContent = `Step ${step}: ${words}.`;
+      slider.setAttribute("aria-valuetext", `step ${step}: ${words}`);
+      if (framed.length) {
+        const near = framed.reduce((one, other) =>
+          (Math.abs(other - step) < Math.abs(one - step) ? other : one));
+        frame.src = data.frames[near];
+        frame.alt = `What step ${near} looks like`;
+        frame.hidden = false;
+      }
     }
+    function point(event) {
+      const box = line.getBoundingClientRect();
+      const x = (event.clientX - box.left) * line.viewBox.baseVal.width / box.width;
+      let near = 0;
+      own.forEach((place, step) => {
+        if (Math.abs(place[0] - x) < Math.abs(own[near][0] - x)) near = step;
+      });
+      move(near);
+    }
+    line.addEventListener("pointermove", point);
+    line.addEventListener("pointerdown", point);
+    slider.addEventListener("input", () => move(Number(slider.value)));
+    byId("step-before").addEventListener("click", () => move(Math.max(Number(slider.value) - 1, 0)));
+    byId("step-after").addEventListener("click", () => move(Math.min(Number(slider.value) + 1, last)));
+    byId("scrub").hidden = false;
+  }
+
+  function startHero() {
+    const menu = byId("hero-menu");
+    if (menu === null) return;
+    menu.addEventListener("change", () => {
+      for (const one of document.querySelectorAll("[data-hero]")) {
+        one.hidden = one.dataset.hero !== menu.value;
+      }
+    });
   }
 
   function startPrinting() {
     const closed = [];
     window.addEventListener("beforeprint", () => {
-      for (const part of document.querySelectorAll("details[data-print]:not([open])")) {
+      for (const part of document.querySelectorAll("details:not([open])")) {
         part.open = true;
         closed.push(part);
       }
@@ -220,7 +284,8 @@
   }
 
   async function start() {
-    startClips();
+    startTimeline();
+    startHero();
     startPrinting();
     startCurves();
     startSlider();

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rpd_core.plugin.protocols.abstraction import Bound, Entry, FitSample, Ground
     from rpd_core.plugin.protocols.arrays import Array, Batch
     from rpd_core.plugin.protocols.environment import Facts
-    from rpd_core.plugin.protocols.panel import PanelView, Scene
+    from rpd_core.plugin.protocols.panel import Scene
     from rpd_core.plugin.protocols.suite import Episodes
 
 
@@ -172,12 +172,4 @@ class Gatherer(Protocol):
     """A panel that needs more than is stored: it gathers that while the environment is at hand."""
 
     def gather(self, scene: Scene) -> Mapping[str, bytes]:
-        """Return files by name, which are stored with the run and handed to `draw`."""
-
-
-@runtime_checkable
-class Plotter(Protocol):
-    """A panel that draws a figure for papers, too: `rpd draw RUN map` asks for it."""
-
-    def plot(self, view: PanelView, figure: Any) -> bool:
-        """Draw on an empty matplotlib figure; return whether there was anything to draw."""
+        """Return files by name, which are stored with the run and stand in `view.files`."""

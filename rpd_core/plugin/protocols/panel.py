@@ -1,14 +1,22 @@
-"""Panels: what only one environment, or one kind of state, can show of a run."""
+"""Panels: what only one environment, or one kind of state, can show of a run.
+
+The page has three places that a panel may fill: the hero, the picture beside the timeline; the
+frames of the timeline; and the cards, which say in which situations the policy matters. Panels
+hand in records, never markup.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from rpd_core.plugin.protocols.drawing import Drawing, Image
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols.abstraction import Entry
-    from rpd_core.plugin.protocols.arrays import Array, Batch, FloatArray, IntArray, KeyArray
+    from rpd_core.plugin.protocols.abstraction import Bound, Entry
+    from rpd_core.plugin.protocols.arrays import Array, Batch, FloatArray, KeyArray
+    from rpd_core.plugin.protocols.suite import Episodes, States, Trace
 
 
 @dataclass(frozen=True)
@@ -25,116 +33,183 @@ class PanelFacts:
     """What the entries of an abstract state are called; none where they are not known."""
     shape: tuple[int, ...] = ()
     """Shape of an abstract state."""
+    observed: tuple[Entry, ...] = ()
+    """The entries of a vector observation, and behind them angles that two of them make."""
+    actions: tuple[str, ...] = ()
+    """Names of the actions."""
+    default_action: str = ""
+    """Spec string of the default action."""
     pictures: bool = False
-    """Whether pictures of states are stored with the run."""
+    """Whether pictures of decisions are stored with the run."""
+    frames: bool = False
+    """Whether frames of the typical episode are."""
     files: tuple[str, ...] = ()
     """Names of the files that the panel's own `gather` left with the run."""
 
 
 @dataclass(frozen=True)
+class PanelDecision:
+    """A decision of the smallest policy."""
+
+    key: int
+    """Key of the state."""
+    state: str
+    """The state, or the rule, in words."""
+    policy: str
+    """What the policy does there, in words."""
+    default: str
+    """What the default action would do."""
+    loss: float
+    """Return lost without it, in the mean over all episodes."""
+    return_without: float
+    """Mean return without it."""
+    needed: bool
+    """Whether its loss is shown to be above 0."""
+    overrides: float
+    """Share of all steps at which the policy differs from the default action there."""
+    bounds: tuple[Bound, ...] = ()
+    """What a rule asks of an observation; none where the state is no rule."""
+
+
+@dataclass(frozen=True)
+class TracedEpisodes:
+    """Some episodes, all their steps, and the states that these are in."""
+
+    episodes: Episodes
+    """One row per episode."""
+    trace: Trace
+    """One row per step."""
+    states: States
+    """One row per state."""
+
+    def __len__(self) -> int:
+        return len(self.episodes)
+
+    def steps(self, episode: int) -> Trace:
+        """Return the steps of one episode."""
+        from rpd_core.plugin.protocols.suite import Trace, columns_of  # for this alone
+
+        first, end = self.trace.episode.searchsorted([episode, episode + 1])
+        return Trace(**{name: getattr(self.trace, name)[first:end] for name in columns_of(Trace)})
+
+
+@dataclass(frozen=True)
+class Traces:
+    """The same fresh episodes twice."""
+
+    smallest: TracedEpisodes
+    """The smallest policy's."""
+    whole: TracedEpisodes
+    """The whole policy's; episode by episode the same random draws."""
+    typical: int
+    """The episode that is shown: of middling length and return, with middling many overrides."""
+
+
+@dataclass(frozen=True)
 class PanelView:
-    """What a panel draws from: the states of a suite, one row each, and what is stored of them."""
+    """What a panel draws from; everything is stored with the run."""
 
     about: PanelFacts
     """What is known of the run."""
-    measure: str
-    """What the scores are by: what the list of a mutated policy is sorted by."""
-    keys: KeyArray
-    """Keys, ascending."""
-    values: Array
-    """`(states, ...)`, dtype of the abstraction: the abstract states."""
-    visits: IntArray
-    """Steps of the suite spent in each."""
-    scores: FloatArray
-    """By the measure."""
-    effects: FloatArray
-    """Risk of failing if mutated minus risk if kept."""
-    ranks: IntArray
-    """Place among the decisions of the smallest policy, by loss, from 1; 0 for other states."""
-    words: Mapping[int, str] = field(default_factory=dict)
-    """By key, these decisions and the first 1000 states of the list, in words."""
+    decisions: tuple[PanelDecision, ...]
+    """Those of the smallest policy, by loss, the largest first."""
+    traces: Traces
+    """Episodes step by step."""
     pictures: Mapping[int, bytes] = field(default_factory=dict)
     """By key, small WebP pictures of the first decisions, where they are stored."""
+    frames: Mapping[int, Image] = field(default_factory=dict)
+    """By step, frames of the typical episode, where they are stored."""
     files: Mapping[str, bytes] = field(default_factory=dict)
     """By name, what the panel's own `gather` left with the run."""
 
+    @property
+    def largest(self) -> float:
+        """The largest loss, never 0: what colours are measured by."""
+        return max([one.loss for one in self.decisions if one.loss > 0], default=1.0)
+
+    def losses(self, trace: Trace) -> FloatArray:
+        """Return the loss behind each step: 0 where the default action does, or would do, it.
+
+        In a trace of the whole policy these are the losses that the smallest one has there.
+        """
+        import numpy as np  # whoever calls this has it
+
+        keys = np.array([one.key for one in self.decisions], dtype=np.uint64)
+        worth = np.array([max(one.loss, 0.0) for one in self.decisions])
+        order = keys.argsort()
+        place = np.minimum(keys[order].searchsorted(trace.key), max(len(keys) - 1, 0))
+        known = keys[order][place] == trace.key if len(keys) else np.zeros(len(trace), bool)
+        found = worth[order][place] if len(keys) else np.zeros(len(trace))
+        return np.asarray(np.where(known & trace.kept & trace.override, found, 0.0))
+
 
 @dataclass(frozen=True)
-class Paragraph:
-    """A few sentences of plain text."""
+class Card:
+    """A situation in which the policy matters."""
 
+    title: str
+    """For example `A wall one cell ahead`."""
     text: str
-    """A few sentences; nothing in it is markup."""
-
-
-@dataclass(frozen=True)
-class Image:
-    """A picture; those that follow one another are shown side by side."""
-
-    data: bytes
-    """The content of an image file."""
-    media_type: str
-    """`image/png`, `image/webp`, `image/jpeg`, `image/gif` or `image/svg+xml`."""
-    alt: str
-    """What it shows, for who cannot see it; never empty."""
-    caption: str = ""
-    """What stands below it."""
-
-
-@dataclass(frozen=True)
-class Axis:
-    """A variable that the states can be laid out by."""
-
-    name: str
-    """For example `pole tilt`."""
-    values: FloatArray
-    """A finite number per state."""
-    unit: str = ""
-    """Written behind numbers, for example `°`."""
-
-
-@dataclass(frozen=True)
-class Layer:
-    """What is coloured where states lie."""
-
-    name: str
-    """For example `score`."""
-    values: FloatArray
-    """A finite number per state."""
-    combine: Literal["mean", "sum", "max"] = "mean"
-    """What is shown where several states lie in one place; sums on a logarithmic scale."""
-
-
-@dataclass(frozen=True)
-class Plane:
-    """Heatmaps side by side, one per layer, over two of the axes."""
-
-    axes: tuple[Axis, ...]
-    """At least two, all over the same states."""
-    layers: tuple[Layer, ...]
-    """At least one, over the same states."""
-    x: int = 0
-    """Position of the axis that is shown from left to right."""
-    y: int = 1
-    """Position of the axis that is shown from bottom to top."""
-
-
-Block = Paragraph | Image | Plane
-"""What a panel is made of. Panels never hand in markup: the page writes it."""
+    """What the policy does there, and what the default action would do."""
+    keys: tuple[int, ...]
+    """The decisions that belong to it."""
+    picture: Image | Drawing | None = None
+    """A typical one; None: the stored picture of the decision that is worth most."""
 
 
 @runtime_checkable
 class Panel(Protocol):
-    """The recipe of a panel. Optional: `gather`, `plot`; `fallback`, a class attribute."""
-
-    title: ClassVar[str]
-    """Its heading in the page."""
+    """The recipe of a panel. It has at least one of `hero`, `frames` and `cards`; `gather` and
+    `fallback`, a class attribute, are optional, too."""
 
     def applies(self, about: PanelFacts) -> bool:
         """Return whether it has something to show of such a run."""
 
-    def draw(self, view: PanelView) -> Sequence[Block]:
-        """Return what it shows, from stored data alone; nothing: it is left out."""
+
+@runtime_checkable
+class HeroPanel(Protocol):
+    """A panel that draws the picture beside the timeline."""
+
+    def hero(self, view: PanelView) -> Sequence[Drawing]:
+        """Return drawings, the first of which is shown at once; none: somebody else may."""
+
+
+@runtime_checkable
+class FramePanel(Protocol):
+    """A panel that knows what single steps look like."""
+
+    def frames(self, view: PanelView) -> Mapping[int, Image]:
+        """Return what some steps of the typical episode look like, by their numbers."""
+
+
+@runtime_checkable
+class CardPanel(Protocol):
+    """A panel that knows situations."""
+
+    def cards(self, view: PanelView) -> Sequence[Card]:
+        """Return up to six situations, those that matter most first."""
+
+
+class Scene(Protocol):
+    """A run with its policy and environment at hand, for panels that gather what they need."""
+
+    @property
+    def about(self) -> PanelFacts:
+        """What is known of the run."""
+
+    @property
+    def traces(self) -> Traces | None:
+        """Episodes step by step; None where no smallest policy is confirmed."""
+
+    @property
+    def first(self) -> Sequence[int]:
+        """Keys of the first decisions of the smallest policy, those that are worth most first."""
+
+    def replay(self, episode: str) -> Sequence[SceneStep]:
+        """Play an episode again: `pruned:3` is the fourth traced one, `suite:17` a mutant."""
+
+    def keys(self, observations: Batch) -> KeyArray:
+        """Return the keys of the abstract states of a batch of observations."""
 
 
 @dataclass(frozen=True)
@@ -153,27 +228,3 @@ class SceneStep:
     """Whether the default action decided."""
     frame: Array | None = None
     """`(height, width, 3)` uint8: the picture before the step; None where it cannot be drawn."""
-
-
-class Scene(Protocol):
-    """A run with its policy and environment at hand, for panels that gather what they need."""
-
-    @property
-    def about(self) -> PanelFacts:
-        """What is known of the run."""
-
-    @property
-    def first(self) -> Sequence[int]:
-        """Keys of the first decisions of the smallest policy, those that are worth most first."""
-
-    def seen(self, key: int) -> tuple[str, int]:
-        """Return the name of the first episode that visited a state, and the step."""
-
-    def seed(self, episode: str) -> int:
-        """Return what the environment is reset with at the start of an episode."""
-
-    def replay(self, episode: str) -> Sequence[SceneStep]:
-        """Play an episode again, for example `suite:17` or `original:0`."""
-
-    def keys(self, observations: Batch) -> KeyArray:
-        """Return the keys of the abstract states of a batch of observations."""

@@ -1,49 +1,120 @@
-"""Panels for any environment."""
+"""Panels for any environment: maps over two variables, situations, filmstrips."""
 
 from __future__ import annotations
 
-from typing import Any
+import dataclasses
+import re
 
 import numpy as np
-from page_worlds import PICTURE
 
-from rpd_basics.panels import PictureGallery, Vectors
-from rpd_core.plugin.protocols import Entry, Image, PanelFacts, PanelView, Plane
+from rpd_basics.panel_axes import axes_of, explained, ranked_pairs, scale_of
+from rpd_basics.panels import Filmstrip, Vectors
+from rpd_core.plugin.protocols import Bound, Entry, PanelFacts, PanelView, Picture, Polygon
+from rpd_kit import example_view
 
-TILT = Entry("tilt", "°", factor=10.0)
+ENTRIES = (Entry("tilt", "°", factor=10.0), Entry("same"), Entry("speed", " m/s"))
+GRID = [[float(x), 7.0, float(y)] for x in range(6) for y in range(4)]
 
 
-def view(values: Any, entries: tuple[Entry, ...] = (), **more: Any) -> PanelView:
-    values = np.asarray(values)
-    count = len(values)
-    return PanelView(
-        about=PanelFacts("any", entries=entries, shape=values.shape[1:]), measure="effect",
-        keys=np.arange(count, dtype=np.uint64), values=values, visits=np.arange(count) + 1,
-        scores=np.arange(count) / 10, effects=np.zeros(count), ranks=np.arange(count), **more,
-    )  # fmt: skip
+def view(**about: object) -> PanelView:
+    facts = PanelFacts("any", entries=ENTRIES, shape=(3,), actions=("left", "right"))
+    return example_view(GRID, dataclasses.replace(facts, **about))  # type: ignore[arg-type]
 
 
 def test_entries_that_differ_are_axes_in_their_own_units() -> None:
-    seen = view(
-        [[1.0, 7.0, 0.5], [2.0, 7.0, 0.1]], (TILT, Entry("same"), Entry("bin", edges=(3.0,)))
+    axes = axes_of(view())
+    assert [axis.title for axis in axes] == ["tilt (°)", "speed (m/s)"]
+    assert {*axes[0].smallest.tolist()} <= {0.0, 10.0, 20.0, 30.0, 40.0, 50.0}
+
+
+def test_an_observation_stands_in_for_states_that_are_numbers_of_bins() -> None:
+    turned = Entry("angle", "°", 180 / np.pi, angle_of=("tilt", "speed"))
+    binned = tuple(dataclasses.replace(entry, edges=(1.0,)) for entry in ENTRIES)
+    axes = axes_of(view(entries=binned, observed=(*ENTRIES, turned)))
+    assert [axis.name for axis in axes] == ["angle"], "in place of its cosine and sine"
+    assert axes[0].entries == (0, 2)
+
+
+def test_the_pair_between_which_losses_vary_most_comes_first() -> None:
+    seen = view(entries=(ENTRIES[0], Entry("noise"), ENTRIES[2]))
+    chance = np.random.default_rng(0)
+    axes = axes_of(seen)
+    noise = dataclasses.replace(axes[0], name="noise", smallest=chance.random(30))
+    losses = (axes[0].smallest > 20) * (axes[1].smallest > 1) * 5.0
+    one, other = ranked_pairs([noise, *axes], losses)[0]
+    assert [one.name, other.name] == ["tilt", "speed"]
+
+
+def test_what_groups_explain_is_the_variance_between_them() -> None:
+    losses = np.array([0.0, 0.0, 4.0, 4.0])
+    assert explained(losses, np.array([0, 0, 1, 1])) == 1.0
+    assert explained(losses, np.array([0, 1, 0, 1])) < 0
+    assert explained(np.zeros(4), np.array([0, 0, 1, 1])) == 0.0
+
+
+def test_a_cell_has_the_tone_of_its_mean_loss_and_no_evidence_is_grey() -> None:
+    seen = view()
+    (drawing,) = Vectors().hero(seen)
+    assert drawing.name == "tilt and speed"
+    fills = [one.fill for one in drawing.shapes if isinstance(one, Polygon)]
+    assert fills[0] == "unknown", "the whole plane, below the cells"
+    x, y = axes_of(seen)
+    cells = scale_of(x).place(x.smallest) * 100 + scale_of(y).place(y.smallest)
+    losses = seen.losses(seen.traces.smallest.trace)
+    means = [losses[cells == cell].mean() for cell in np.unique(cells)]
+    legend = 9
+    assert len(fills) - 1 - legend == len(means)
+    assert fills.count("paper") == sum(mean == 0 for mean in means)
+    assert len(drawing.track) == len(seen.traces.smallest.steps(1))
+
+
+def test_a_rule_is_a_box_in_the_units_of_the_axes() -> None:
+    seen = view(entries=(), observed=ENTRIES)
+    asked = Bound("tilt", (0,), 10.0, 30.0, 10.0)
+    rule = dataclasses.replace(seen.decisions[0], bounds=(asked,))
+    ruled = dataclasses.replace(seen, decisions=(rule, *seen.decisions[1:]))
+    drawings = Vectors().hero(ruled)
+    boxes = [one for one in drawings[0].shapes if isinstance(one, Polygon) and one.stroke == "ink"]
+    assert len(boxes) == 1
+    assert "Boxes: the rules." in drawings[0].caption
+    (left, _), (right, _) = boxes[0].points[:2]
+    wide = 460 - 56 - 10
+    scale = scale_of(axes_of(ruled)[0])
+    share = (right - left + 5) / wide
+    assert abs(share - 20.0 / (scale.width * scale.count)) < 0.01
+    assert Vectors().cards(ruled)[0].title == rule.state
+
+
+def test_states_are_grouped_where_their_losses_differ() -> None:
+    cards = Vectors().cards(view())
+    assert cards == [] or all(len(card.keys) >= 3 for card in cards)
+    seen = view()
+    worth = tuple(
+        dataclasses.replace(one, loss=9.0 if place < 6 else 1.0, needed=True)
+        for place, one in enumerate(seen.decisions)
     )
-    _, plane = Vectors().draw(seen)
-    assert isinstance(plane, Plane)
-    assert [axis.name for axis in plane.axes] == ["tilt", "bin (bin)"]
-    assert plane.axes[0].values.tolist() == [10.0, 20.0]
-    assert plane.axes[0].unit == "°"
-    assert [layer.combine for layer in plane.layers] == ["max", "sum"]
+    cards = Vectors().cards(dataclasses.replace(seen, decisions=worth))
+    assert 2 <= len(cards) <= 4
+    assert sum(len(card.keys) for card in cards) == len(
+        {key for card in cards for key in card.keys}
+    ), "no decision is in two groups"
+    assert all(
+        re.search(r"(Tilt|Speed|tilt|speed) (at least|below|[-0-9])", c.title) for c in cards
+    )
 
 
-def test_states_in_which_one_entry_differs_have_no_plane() -> None:
-    assert Vectors().draw(view([[1.0, 7.0], [2.0, 7.0]])) == []
+def test_states_in_which_one_entry_differs_have_no_map() -> None:
+    flat = example_view(
+        [[1.0, 7.0], [2.0, 7.0]], PanelFacts("any", entries=ENTRIES[:2], shape=(2,))
+    )
+    assert Vectors().hero(flat) == []
     assert not Vectors().applies(PanelFacts("any", shape=(7, 7, 3)))
-    assert not Vectors().applies(PanelFacts("any", shape=(148,)))
 
 
-def test_pictures_stand_by_rank_and_unlisted_states_are_left_out() -> None:
-    seen = view([[1], [2], [3]], pictures={0: PICTURE, 2: PICTURE, 1: PICTURE}, words={1: "one"})
-    shown = PictureGallery(count=2).draw(seen)
-    assert [block.alt for block in shown if isinstance(block, Image)] == [
-        "State of rank 1: one", "State of rank 2: not in words",
-    ]  # fmt: skip
+def test_a_filmstrip_shows_stored_frames_in_their_order() -> None:
+    seen = view(frames=True, pictures=True)
+    (drawing,) = Filmstrip().hero(seen)
+    pictures = [one for one in drawing.shapes if isinstance(one, Picture)]
+    assert [one.at[0] for one in pictures] == sorted(one.at[0] for one in pictures)
+    assert drawing.label == "2 frames of a typical episode: steps 0, 4"
+    assert Filmstrip().hero(view()) == []

@@ -10,7 +10,6 @@ import typing
 from pathlib import Path
 
 import matplotlib as mpl
-import numpy as np
 import pytest
 from commands import refusal, rpd_command
 from matplotlib.figure import Figure
@@ -25,7 +24,6 @@ from rpd_core.pruning.curves import mean_curve, shown_curves
 from rpd_pictures.drawing import FIGURES
 from rpd_pictures.figures.balance import balance_data
 from rpd_pictures.figures.curves import curves_data, draw_curves
-from rpd_pictures.figures.map import _chosen, _in_words, map_data
 from rpd_pictures.figures.style import line_styles, rendered, short_spec
 from rpd_pictures.subjects import SUBJECTS
 
@@ -105,50 +103,29 @@ def test_the_balance_counts_every_episode_once(run: Run) -> None:
     assert run.draw("balance").axes[0].get_xlabel() == "return of a mutant episode"
 
 
-def test_a_map_sums_up_the_states_by_two_entries(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The corridor has one entry: a second one, whether it is even, makes a plane of it."""
-    counted = run.analysis.counted
-    place = counted.states.value[:, 0]
-    states = dataclasses.replace(counted.states, value=np.stack([place, place % 2], axis=1))
-    opened = rpd.open_run(run.path)
-    analysis = dataclasses.replace(
-        run.analysis, counted=dataclasses.replace(counted, states=states)
-    )
-    monkeypatch.setitem(vars(opened), "analysis", analysis)
-    found = map_data(opened, ("1", "entry 0"))
-    assert found.names == ("entry 1", "entry 0")
-    assert found.columns == ("0", "1")
-    assert found.visits.shape == (len(place), 2)
-    assert np.nansum(found.visits) == states.visits.sum()
-    judged = opened.decided().evidence & (counted.differed > 0)
-    assert (~np.isnan(found.effects)).sum() == judged.sum()
-    assert len(opened.draw("map").axes) == 4, "two panels, each with its scale"
-    for pair, told in (((" 1", "1"), "two different entries"), (("1", "x"), "no entry 'x'")):
-        with pytest.raises(ConfigError, match=told):
-            map_data(opened, pair)
+@pytest.mark.parametrize("name", ["timeline", "barcode", "proof"])
+@pytest.mark.parametrize("kind", ["svg", "png", "pdf"])
+def test_a_picture_of_the_page_is_a_file_of_any_kind(
+    run: Run, tmp_path: Path, name: str, kind: str
+) -> None:
+    out = tmp_path / f"{name}.{kind}"
+    rpd.open_run(run.path).draw(name, out)
+    begins = {"svg": b"<svg ", "png": b"\x89PNG", "pdf": b"%PDF"}
+    assert out.read_bytes().startswith(begins[kind])
+    again = tmp_path / f"again.{kind}"
+    rpd.open_run(run.path).draw(name, again)
+    assert again.read_bytes() == out.read_bytes()
 
 
-def test_a_panel_that_draws_figures_draws_the_map(run: Run, tmp_path: Path) -> None:
+def test_the_map_is_what_a_panel_draws(run: Run, tmp_path: Path) -> None:
     """The corridor has no plane, but a panel of a stranger's may draw it."""
-    with having(plugin("rpd-drawn", "1", (panel("drawn", "Plots"),))):
-        figure = rpd.open_run(run.path).draw("map")
-        assert figure.axes[0].get_title() == f"{run.summary.suite.states} states"
+    told = refusal("draw", run.path, "map", "--out", tmp_path / "a.png")
+    assert "has no map to draw" in told
+    with having(plugin("rpd-drawn", "1", (panel("drawn", "Good"),))):
+        rpd.open_run(run.path).draw("map", tmp_path / "a.svg")
+        assert b"Label " in (tmp_path / "a.svg").read_bytes()
         told = refusal("draw", run.path, "map", "--pair", "1,2", "--out", tmp_path / "a.png")
-        assert "are one number each" in told
-    with having(plugin("rpd-drawn", "1", (panel("drawn", "PlotsNot"),))):
-        told = refusal("draw", run.path, "map", "--out", tmp_path / "a.png")
-    assert "the panel 'drawn' could not draw a map: KeyError: 'no map'" in told
-
-
-def test_a_plane_is_made_of_the_entries_with_most_values_and_shows_them_in_units() -> None:
-    entries = tuple(rpd.Entry(name) for name in "abc")
-    values = np.array([[0, 1, 1], [0, 2, 2], [0, 3, 1]])
-    assert _chosen(None, entries, values) == (1, 2)
-    angle = rpd.Entry("angle", "°", factor=10.0, digits=1)
-    assert _in_words(np.array([0.05, 1.0]), angle) == ("0.5", "10.0")
-    assert _in_words(np.array([0, 1, 2]), rpd.Entry("x", edges=(0.5, 2.0))) == (
-        ("≥ -inf", "≥ 0.5", "≥ 2")
-    )
+    assert "there is no map over '1 and 2'" in told
 
 
 # --------------------------------------------------------------------------------- as files
