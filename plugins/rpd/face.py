@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from rpd_report.explanation import Explanation
 
 P = ParamSpec("P")
-FigureName = Literal["curves", "scores", "decisions", "map", "balance"]
+FigureName = Literal[
+    "curves", "scores", "decisions", "map", "timeline", "barcode", "proof", "balance"
+]
 
 
 class Run(StoredRun):

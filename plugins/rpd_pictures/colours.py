@@ -13,7 +13,7 @@ LIGHT: Mapping[str, str] = {
     "wall": "#6b7280",
     "goal": "#79d99a",
     "policy": "#a63603",
-    "default": "#3f74b5",
+    "default": "#2f66a8",
     "unknown": "#d5d9df",
     "loss0": "#fbead6",
     "loss1": "#fddbb5",

@@ -33,7 +33,6 @@ from rpd_core.results.pictures import Pictures, read_picture
 from rpd_core.results.records import Decision
 from rpd_core.results.run import Run
 from rpd_core.store.files import read_whole
-from rpd_core.store.prepared import prepared_chain
 from rpd_pictures.checks import checked_cards, checked_frames, checked_hero, plain_name
 
 _LARGEST_FILE = 2**24
@@ -99,16 +98,22 @@ def _bounds(run: Run) -> dict[int, tuple[Bound, ...]]:
             refuse_code("abstraction", str(text), registry, repr(str(run.path)))
             for text in stored.settings.abstraction
         ]
-        chain = prepared_chain(run.directory, Chain(tuple(links))) or Chain(tuple(links))
+        if len(links) > 1 or not isinstance(links[0], TellsBounds):
+            return {}
+        last: Any = _learned(run, Chain(tuple(links))).links[-1]
     except RpdError:  # of a plugin that is not here, or may not run
-        return {}
-    last: Any = chain.links[-1]
-    if not isinstance(last, TellsBounds) or len(chain.links) > 1:
         return {}
     states = run.analysis.counted.states
     keys = np.array([one.key for one in run.decisions], dtype=np.uint64)
     rows = np.searchsorted(states.key, keys).tolist()
     return {int(key): last.bounds(states.value[at]) for key, at in zip(keys, rows, strict=True)}
+
+
+def _learned(run: Run, chain: Chain) -> Chain:
+    """Return abstractions as a run has fitted them."""
+    from rpd_core.store.prepared import prepared_chain  # it can fit them, too, which is heavy
+
+    return prepared_chain(run.directory, chain) or chain
 
 
 @dataclass(frozen=True)

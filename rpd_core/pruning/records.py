@@ -9,6 +9,12 @@ GoalOutcome = Literal["met", "missed", "undecided"]
 """What fresh episodes say about a share of the return that is to be kept."""
 
 
+TRACED = 40
+"""Episodes that are stored step by step."""
+TRACE_SMALLEST, TRACE_WHOLE = "trace-smallest", "trace-whole"
+"""What those of the smallest policy are called, and the same of the policy as it is."""
+
+
 @dataclass(frozen=True)
 class PrunedPoint:
     """One pruned policy and what it did in the sweep; all figures are of this one policy."""

@@ -17,15 +17,11 @@ from rpd_core.play.chunks import Evaluation
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.confirm import BLOCKS, LOOKS
 from rpd_core.pruning.evaluation import Evaluations, ask
+from rpd_core.pruning.records import TRACE_SMALLEST, TRACE_WHOLE, TRACED
 from rpd_core.pruning.twins import ranking_of
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import KeyArray
-
-TRACED = 40
-"""Episodes that are stored step by step."""
-TRACE_SMALLEST, TRACE_WHOLE = "trace-smallest", "trace-whole"
-"""What those of the smallest policy are called, and the same of the policy as it is."""
 
 
 @dataclass(frozen=True, eq=False)

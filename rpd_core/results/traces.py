@@ -10,7 +10,7 @@ from rpd_core.analysis.suite import concat_episodes, merge_states
 from rpd_core.errors import StoreError
 from rpd_core.plugin.protocols import Episodes, States, TracedEpisodes, Traces
 from rpd_core.plugin.protocols.suite import Trace, columns_of
-from rpd_core.pruning.trials import TRACE_SMALLEST, TRACE_WHOLE
+from rpd_core.pruning.records import TRACE_SMALLEST, TRACE_WHOLE
 from rpd_core.store.tables import read_episodes, read_table
 
 if TYPE_CHECKING:

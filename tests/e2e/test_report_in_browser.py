@@ -56,18 +56,74 @@ def effects(page: Any) -> list[float]:
     return [float(text.split()[0]) for text in column(page, "effect")]
 
 
-def test_the_curves_and_the_plane_are_drawn_on_the_screen_and_for_print(page: Any) -> None:
-    drawings = page.locator(".drawing svg:visible")
-    labels = [drawing.get_attribute("aria-label") for drawing in drawings.all()]
-    assert "Mean return against the share of states, one line per ranking" in labels
-    assert "Mean return against the share of steps, one line per ranking" in labels
-    assert any(" over pole tilt and pole spin" in label for label in labels)
-    page.emulate_media(media="print")
-    assert drawings.count() == len(labels)
+def unfold(page: Any, name: str) -> None:
+    page.locator(f"#{name} > summary").click()
+
+
+def test_hero_timeline_barcode_and_proof_are_seen_at_once(page: Any) -> None:
+    labels = [one.get_attribute("aria-label") for one in page.locator(".drawing svg:visible").all()]
+    assert len(labels) == 4
+    assert labels[0].startswith("Loss without the policy over ")
+    assert labels[1].startswith("Typical episode of ")
+    assert " episodes, one row each" in labels[2]
+    assert labels[3].startswith("Share of the return against ")
+    assert page.locator("details[open]").count() == 0
+
+
+def test_the_slider_of_steps_moves_both_markers_and_says_who_acts(page: Any) -> None:
+    page.locator("#step").focus()
+    page.keyboard.press("End")
+    last = int(page.locator("#step").get_attribute("max"))
+    told = page.locator("#told").inner_text()
+    assert told.startswith(f"Step {last}: ")
+    assert "acts" in told
+    markers = page.locator("svg[data-track]:visible .marker")
+    assert markers.count() == 2
+    places = [one.get_attribute("cx") for one in markers.all()]
+    assert [one.get_attribute("visibility") for one in markers.all()] == ["visible", "visible"]
+    page.locator("#step-before").click()
+    assert page.locator("#told").inner_text().startswith(f"Step {last - 1}: ")
+    assert [one.get_attribute("cx") for one in markers.all()] != places
+
+
+def test_pointing_at_a_bar_shows_its_step(page: Any) -> None:
+    box = page.locator("#timeline svg").bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 40)
+    middle = page.locator("#told").inner_text()
+    page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + 40)
+    assert page.locator("#told").inner_text() != middle
+
+
+def test_the_menu_shows_another_pair_of_variables(page: Any) -> None:
+    first = page.locator("[data-hero='0']")
+    assert first.is_visible()
+    page.locator("#hero-menu").select_option("1")
+    assert not first.is_visible()
+    assert page.locator("[data-hero='1']").is_visible()
+
+
+def test_a_card_leads_to_its_rows(page: Any) -> None:
+    link = page.locator("[data-rows]").first
+    ranks = link.get_attribute("data-rows").split(",")
+    link.click()
+    assert page.locator("#decisions").get_attribute("open") is not None
+    assert sorted(column(page, "rank", "decisions"), key=int) == sorted(ranks, key=int)[:25]
+
+
+def test_the_rows_are_downloaded_as_csv(page: Any, report: Path) -> None:
+    unfold(page, "decisions")
+    with page.expect_download() as waiting:
+        page.locator("#decisions-csv").click()
+    lines = Path(waiting.value.path()).read_text().splitlines()
+    rows = open_run(report.parent).decisions
+    assert waiting.value.suggested_filename == "decisions.csv"
+    assert len(lines) == len(rows) + 1
+    assert rows[0].state in lines[1]
 
 
 def test_the_slider_shows_what_each_policy_on_the_way_did(page: Any, report: Path) -> None:
     front = open_run(report.parent).summary.policy.front
+    unfold(page, "keep")
     slider = page.locator("#keep-number")
     assert page.locator("#keep-count").inner_text() == str(front[-1].decisions)
     slider.focus()
@@ -80,6 +136,7 @@ def test_the_slider_shows_what_each_policy_on_the_way_did(page: Any, report: Pat
 
 def test_the_decisions_of_the_smallest_policy_come_first(page: Any, report: Path) -> None:
     rows = open_run(report.parent).decisions
+    unfold(page, "decisions")
     shown = column(page, "state", "decisions")
     assert shown == [row.state for row in rows[: len(shown)]]
     tables = page.locator("[data-table]")
@@ -90,6 +147,7 @@ def test_the_decisions_of_the_smallest_policy_come_first(page: Any, report: Path
 
 
 def test_the_table_is_sorted_by_its_headings_with_the_keyboard_alone(page: Any) -> None:
+    unfold(page, "method")
     heading = page.locator("#effects-table th[data-key=effect]")
     heading.locator("button").focus()
     page.keyboard.press("Enter")
@@ -104,6 +162,7 @@ def test_the_table_is_sorted_by_its_headings_with_the_keyboard_alone(page: Any) 
 
 
 def test_search_and_filter_leave_what_fits(page: Any) -> None:
+    unfold(page, "method")
     words = column(page, "state")[0]
     page.locator("#effects-search").fill(words.upper())
     assert column(page, "state") == [words]
@@ -116,6 +175,7 @@ def test_search_and_filter_leave_what_fits(page: Any) -> None:
 
 
 def test_a_line_is_hidden_and_shown_again(page: Any) -> None:
+    unfold(page, "method")
     lines = page.locator("[data-curve=tarantula]")
     shown = "line => line.style.display"
     box = page.locator("[data-line=tarantula]")
@@ -126,20 +186,18 @@ def test_a_line_is_hidden_and_shown_again(page: Any) -> None:
     assert [line.evaluate(shown) for line in lines.all()] == ["", ""]
 
 
-def test_both_clips_are_played_and_stopped_together(page: Any) -> None:
-    button = page.locator("[data-play='0']")
-    stills = [image.get_attribute("src") for image in page.locator(".pair img").all()]
-    button.click()
-    assert button.inner_text() == "Stop"
-    button.click()
-    assert [image.get_attribute("src") for image in page.locator(".pair img").all()] == stills
+def test_both_clips_of_the_film_are_there(page: Any) -> None:
+    for image in page.locator(".pair img").all():
+        assert image.get_attribute("src").startswith("data:image/webp")
+        assert image.get_attribute("alt")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_an_accessibility_check_finds_nothing(browser: Any, report: Path, scheme: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     with opened(browser, report, color_scheme=scheme) as found:
-        found.page.locator("summary").first.click()
+        for summary in found.page.locator("summary").all():
+            summary.click()
         result = axe.run(found.page)
         back = found.page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert len(result.response["passes"]) > 20
@@ -149,14 +207,23 @@ def test_an_accessibility_check_finds_nothing(browser: Any, report: Path, scheme
 
 def test_nothing_is_wider_than_a_phone(browser: Any, report: Path) -> None:
     with opened(browser, report, viewport=PHONE, has_touch=True) as found:
+        for summary in found.page.locator("summary").all():
+            summary.click()
         assert found.page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
         assert found.page.locator("#effects-table tbody tr").first.is_visible()
+
+
+def test_a_phone_has_few_screens_before_the_folds(browser: Any, report: Path) -> None:
+    with opened(browser, report, viewport=PHONE, has_touch=True) as found:
+        top = found.page.locator("#more").bounding_box()["y"]
+        assert top < 8 * PHONE["height"]
     assert found.complaints == []
 
 
 def test_a_phone_shows_ten_decisions_at_a_time(browser: Any, report: Path) -> None:
     with opened(browser, report, viewport=PHONE) as found:
         page = found.page
+        unfold(page, "method")
         assert page.locator("#effects-table tbody tr").count() == 10
         page.locator("#effects-after").click()
         assert column(page, "rank")[0] == "11"
@@ -164,27 +231,28 @@ def test_a_phone_shows_ten_decisions_at_a_time(browser: Any, report: Path) -> No
         assert all(0 < card["height"] < 330 for card in cards), "a card fits a small screen"
 
 
-def test_on_paper_decisions_are_a_table_and_what_was_folded_is_open(page: Any) -> None:
+def test_on_paper_every_fold_is_open_and_closed_again_afterwards(page: Any) -> None:
     page.emulate_media(media="print")
     page.set_viewport_size({"width": 700, "height": 1000})  # A4 is narrower than a screen
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details:not([open])").count() == 0
     row = page.locator("#effects-table tbody tr").first
     assert row.evaluate("row => getComputedStyle(row).display") == "table-row"
     assert page.evaluate("document.documentElement.scrollWidth") <= 700
-    folded = page.locator("details[data-print]")
-    assert folded.is_visible() is False
-    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    assert folded.locator("tbody tr").count() > 5
-    assert folded.locator("tbody tr").first.is_visible()
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
-    assert folded.get_attribute("open") is None
+    assert page.locator("details[open]").count() == 0
 
 
 def test_every_control_is_reached_by_the_tab_key(page: Any) -> None:
+    for name in ("decisions", "keep"):
+        unfold(page, name)
+    page.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)")
     reached = set()
     for _ in range(60):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.id || document.activeElement.className"))
-    assert {"skip", "keep-number", "decisions-search", "decisions-filter"} <= reached
+    wanted = {"hero-menu", "step", "step-before", "keep-number", "decisions-search"}
+    assert wanted <= reached
 
 
 def test_without_scripts_the_answer_the_curves_and_the_first_rows_are_there(
@@ -193,7 +261,8 @@ def test_without_scripts_the_answer_the_curves_and_the_first_rows_are_there(
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(report.as_uri())
-    assert page.locator(".drawing svg").first.is_visible()
+    assert page.locator("#timeline svg").is_visible()
+    unfold(page, "method")
     assert page.locator("#effects-table tbody tr").count() == 25
     context.close()
 
@@ -208,7 +277,8 @@ def test_hostile_names_are_shown_as_they_are_and_do_nothing(browser: Any, tmp_pa
         assert page.evaluate("window.pwned") is None
         assert page.locator("[onerror]").count() == 0
         assert page.locator("img[src=x]").count() == 0
-        assert HOSTILE in page.locator("h1").inner_text()
+        assert HOSTILE in page.locator(".kicker").inner_text()
+        unfold(page, "method")
         assert HOSTILE in page.locator("#effects-table tbody .c-state").first.inner_text()
         page.mouse.move(400, 700)
         assert page.evaluate("window.pwned") is None

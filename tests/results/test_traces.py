@@ -16,7 +16,7 @@ from stores import contents, corridor, finish
 import rpd
 from rpd_core.errors import StoreError
 from rpd_core.plugin.protocols.suite import Trace
-from rpd_core.pruning.trials import TRACED
+from rpd_core.pruning.records import TRACED
 from rpd_core.results.verification import verify
 from rpd_core.store.tables import WrongTable, check_table, read_table, table_of
 

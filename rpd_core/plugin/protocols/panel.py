@@ -132,15 +132,14 @@ class PanelView:
 
         In a trace of the whole policy these are the losses that the smallest one has there.
         """
-        import numpy as np  # whoever calls this has it
-
-        keys = np.array([one.key for one in self.decisions], dtype=np.uint64)
-        worth = np.array([max(one.loss, 0.0) for one in self.decisions])
-        order = keys.argsort()
-        place = np.minimum(keys[order].searchsorted(trace.key), max(len(keys) - 1, 0))
-        known = keys[order][place] == trace.key if len(keys) else np.zeros(len(trace), bool)
-        found = worth[order][place] if len(keys) else np.zeros(len(trace))
-        return np.asarray(np.where(known & trace.kept & trace.override, found, 0.0))
+        worth = {one.key: max(one.loss, 0.0) for one in self.decisions}
+        deciding = (trace.kept & trace.override).tolist()
+        keys = trace.key.tolist()
+        found = trace.reward * 0.0  # an array of as many zeros; NumPy is not imported here
+        found[:] = [
+            worth.get(key, 0.0) if here else 0.0 for key, here in zip(keys, deciding, strict=True)
+        ]
+        return found
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ import rpd
 from rpd.face import FigureName, Run
 from rpd_core.errors import ConfigError
 from rpd_core.pruning.curves import mean_curve, shown_curves
-from rpd_pictures.drawing import FIGURES
+from rpd_pictures.drawing import FIGURES, PAGE
 from rpd_pictures.figures.balance import balance_data
 from rpd_pictures.figures.curves import curves_data, draw_curves
 from rpd_pictures.figures.style import line_styles, rendered, short_spec
@@ -187,7 +187,7 @@ def test_every_measure_has_a_line_of_its_own() -> None:
             "was not pruned in this analysis. Did you mean 'ochiai'",
         ),
         (("decisions", "--count", "0"), "count must be a whole number of at least 1, got 0"),
-        (("map",), "are one number each, not vectors"),
+        (("map",), "has no map to draw"),
         (("map", "--pair", "x"), "--pair takes two entries"),
         (("scores", "--analysis", "no"), "has no analysis 'no'"),
     ],
@@ -198,7 +198,7 @@ def test_what_cannot_be_drawn_is_one_line(run: Run, words: tuple[str, ...], told
 
 def test_every_subject_that_plays_nothing_is_a_figure_and_the_face_names_them() -> None:
     figures = [name for name, subject in SUBJECTS.items() if not subject.plays]
-    assert figures == [*FIGURES] == [*typing.get_args(FigureName)]
+    assert {*figures} == {*FIGURES, *PAGE} == {*typing.get_args(FigureName)}
 
 
 def test_a_figure_is_written_only_where_a_file_is_named(run: Run, tmp_path: Path) -> None:

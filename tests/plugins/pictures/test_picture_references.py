@@ -14,12 +14,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from rpd_core.plugin.protocols import PanelFacts
 from rpd_core.pruning.curves import ShownCurve
+from rpd_kit import example_view
 from rpd_pictures.cards import Card, draw_card
 from rpd_pictures.figures.curves import CurvesData, draw_curves
-from rpd_pictures.figures.map import MapData, draw_plane
 from rpd_pictures.figures.style import rendered
 from rpd_pictures.files import side_by_side
+from rpd_pictures.paint import painted
+from rpd_pictures.timeline import timeline_drawing
 
 FOLDER = Path(__file__).parent / "references"
 WIDTH = 160
@@ -37,12 +40,11 @@ def curves(shift: float) -> Image.Image:
     return _opened(rendered(draw_curves(CurvesData("a policy on a task", found, 0.9, None)), "png"))
 
 
-def plane(shift: float) -> Image.Image:
-    effects = np.add.outer(np.arange(4.0), np.arange(6.0)) / 10 - 0.2
-    effects[int(3 - 3 * shift), :] = np.nan
-    visits = np.full((4, 6), 10.0)
-    names = tuple("012345"), tuple("0123")
-    return _opened(rendered(draw_plane(MapData(("x", "y (m)"), *names, effects, visits)), "png"))
+def timeline(shift: float) -> Image.Image:
+    """A made-up episode; a shift makes more of it matter."""
+    values = [[float(at), 0.0] for at in range(12 - round(5 * shift))]
+    view = example_view(values, PanelFacts("any", shape=(2,), actions=("left", "right")))
+    return _opened(rendered(painted(timeline_drawing(view)), "png"))
 
 
 def cards(shift: float) -> Image.Image:
@@ -68,7 +70,7 @@ def _difference(picture: Image.Image, reference: Path) -> float:
     return float(np.abs(np.asarray(seen, float) - np.asarray(stored, float)).mean())
 
 
-@pytest.mark.parametrize("draw", [curves, plane, cards])
+@pytest.mark.parametrize("draw", [curves, timeline, cards])
 def test_a_picture_looks_like_its_reference(draw: Callable[[float], Image.Image]) -> None:
     reference = FOLDER / f"{draw.__name__}.png"
     if os.environ.get("RPD_WRITE_REFERENCES") == "1":

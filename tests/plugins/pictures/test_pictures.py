@@ -361,10 +361,11 @@ class Gathers:
     """A panel that keeps the keys of an episode, and whether they were mutated."""
 
     def gather(self, scene: Scene) -> dict[str, bytes]:
-        name, number = scene.seen(scene.first[0])
-        steps = scene.replay(name)
-        assert steps[number].key == scene.first[0]
-        assert steps[number].frame is not None
+        assert scene.traces is not None
+        steps = scene.replay("pruned:0")
+        traced = scene.traces.smallest.steps(0)
+        assert [step.key for step in steps] == traced.key.tolist()
+        assert steps[0].frame is not None
         observed = np.stack([step.observation for step in steps])
         assert scene.keys(observed).tolist() == [step.key for step in steps]
         return {"fates.txt": " ".join(str(step.mutated) for step in steps).encode()}
