@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, overload
 from rpd_core.results import run as stored
 from rpd_core.results.records import Decision, RankedDecision
 from rpd_core.results.run import Run as StoredRun
-from rpd_report.notebook import Rows, answer_as_html, unfinished_as_html
+from rpd_report.notebook import Rows, answer_as_html, pictures_as_html, unfinished_as_html
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,7 +32,7 @@ class Run(StoredRun):
     def _repr_html_(self) -> str:
         if self.name is None:
             return unfinished_as_html(self.path, *self.progress)
-        return answer_as_html(self.summary, self.path)
+        return answer_as_html(self.summary, self.path, pictures_as_html(self))
 
     @property
     def decisions(self) -> Rows[Decision]:

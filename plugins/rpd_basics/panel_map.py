@@ -94,9 +94,10 @@ class _Sheet:
             self.at(min(right, 1e9), min(high, 1e9)),
         )
         inset = 1.5 + (rank % 3)
-        x0, y0, x1, y1 = x0 + inset, y0 + inset, x1 - inset, y1 - inset
-        if x1 - x0 < 3 or y1 - y0 < 3:
-            return
+        (x0, x1), (y0, y1) = (
+            (low + inset, high - inset) if high - low > 12 else _at_least(low, high)
+            for low, high in ((x0, x1), (y0, y1))
+        )
         yield Polygon(((x0, y0), (x1, y0), (x1, y1), (x0, y1)), "none", "ink", 1.6)
         yield Circle((x0 + 9, y0 + 9), 7.5, "ink")
         yield Text((x0 + 9, y0 + 12.5), str(rank), 10, "middle", "paper", bold=True)
@@ -113,6 +114,12 @@ class _Sheet:
             yield Text(place, _said(value, y), 10.5, "end", "soft")
         yield Text((_LEFT + self.wide / 2, _HEIGHT - 8), x.title, 12, "middle")
         yield Text((12, _TOP + self.high / 2), y.title, 12, "middle", upright=True)
+
+
+def _at_least(low: float, high: float, least: float = 5.0) -> tuple[float, float]:
+    """Return two ends that are far enough apart to be seen."""
+    more = max(least - (high - low), 0.0) / 2
+    return low - more, high + more
 
 
 def _legend(largest: float) -> Iterator[Shape]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from contextlib import suppress
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from rpd_core.errors import RpdError
 from rpd_core.plugin.specs import shortened
 from rpd_core.results.records import Decision, RankedDecision, Summary
 from rpd_core.results.sentences import headline
@@ -16,6 +18,7 @@ from rpd_report.sentences import decisions_about
 if TYPE_CHECKING:
     import pandas as pd
 
+    from rpd_core.results.run import Run as StoredRun
     from rpd_report.tables import ShownTable
 
 _SHOWN = 10
@@ -47,8 +50,8 @@ class Rows(tuple[Row, ...]):
         return pd.DataFrame([dataclasses.asdict(one) for one in self])
 
 
-def answer_as_html(summary: Summary, path: Path) -> str:
-    """Return the headline of an analysis and the first decisions of its smallest policy."""
+def answer_as_html(summary: Summary, path: Path, pictures: str = "") -> str:
+    """Return the headline of an analysis, where and when it matters, and its first decisions."""
     rows = summary.decisions[:_SHOWN]
     about = (
         f"{summary.policy_spec} on {summary.env}; {summary.suite.episodes} mutant episodes in "
@@ -58,11 +61,25 @@ def answer_as_html(summary: Summary, path: Path) -> str:
     parts = [
         f"<p><strong>{escape(headline(summary))}</strong></p>",
         f"<p>{escape(about)}</p>",
+        pictures,
         f"<p>{escape(decisions_about(summary))}</p>",
         decisions_as_html(rows) if rows else "",
         f"<p><small>Everything is in <code>{escape(str(path))}</code></small></p>",
     ]
     return f"<div>{''.join(parts)}</div>"
+
+
+def pictures_as_html(run: StoredRun) -> str:
+    """Return the hero and the timeline of a run; nothing where it has none."""
+    from rpd_pictures.page_drawings import page_drawing  # numerical; few look
+    from rpd_pictures.svg import svg_file
+
+    drawn = []
+    for name in ("map", "timeline"):
+        with suppress(RpdError):  # the run has none, or it is damaged: the words are still there
+            drawn.append(svg_file(page_drawing(run, name)).decode())
+    boxes = "".join(f'<div style="max-width:45rem">{one}</div>' for one in drawn)
+    return f'<div style="background:#fff;color:#000">{boxes}</div>' if drawn else ""
 
 
 def unfinished_as_html(path: Path, done: int, asked: int) -> str:

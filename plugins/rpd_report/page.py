@@ -165,7 +165,7 @@ def _summary_parts(read: _Read, top: Top) -> dict[str, Any]:
 
 def _tried(summary: Summary) -> list[str]:
     """Return what was tried where nothing is proven, and what to do."""
-    told = (tried_in_vain(summary.policy, full=True), suite_words(summary))
+    told = (tried_in_vain(summary.policy), suite_words(summary))
     return [*filter(None, told), what_would_help(summary)]
 
 

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from rpd_core import PanelFacts, Text
 from rpd_core.plugin.kinds import KINDS
+from rpd_kit import check_recipe, example_view
 from rpd_kit.new_plugin_command import lay_out
+from rpd_pictures.checks import checked_hero
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 HOW_TO = DOCS / "how-to"
@@ -64,3 +67,26 @@ def snippets() -> list[tuple[str, str]]:
 def test_a_snippet_is_python_and_imports_public_names_only(page, code):
     ast.parse(code)
     assert INNER.search(code) is None
+
+
+def test_the_panel_of_the_inventory_is_the_one_that_is_shown_and_takes_thirty_lines():
+    code = (DOCS / "examples" / "inventory_panel.py").read_text("utf-8")
+    assert code.strip() in (HOW_TO / "write-a-panel.md").read_text("utf-8")
+    assert len(code.splitlines()) <= 30
+
+
+def test_the_panel_of_the_inventory_draws_a_week(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS / "examples"))
+    from inventory_panel import Week
+
+    states = [[float(day % 3), 4.0, float(day)] for day in range(7)]
+    about = PanelFacts("python:inventory:Inventory", shape=(3,))
+    view = example_view(states, about)
+    assert Week().applies(about)
+    assert check_recipe("panel", Week()) == [
+        "applies to none of the kit's runs, so what it shows was not checked: give it an "
+        "environment, or call its methods in a test of your own"
+    ]
+    (drawing,) = checked_hero(Week().hero(view), view)
+    assert [one.text for one in drawing.shapes if isinstance(one, Text)][:2] == ["Mon", "Tue"]
+    assert len(drawing.track) == 10
