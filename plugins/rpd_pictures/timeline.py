@@ -184,7 +184,7 @@ def barcode_drawing(view: PanelView) -> Drawing:
     episodes = view.traces.smallest.episodes
     order = [int(one) for one in np.lexsort((episodes.index, episodes.length))]
     lengths = np.array([len(view.traces.smallest.steps(one)) for one in order])
-    longest = min(int(lengths.max()), math.ceil(1.5 * float(np.quantile(lengths, 0.9))))
+    longest = min(int(lengths.max()), math.ceil(2.5 * float(np.median(lengths))))
     fold = fold_of(longest)
     wide = (WIDTH - LEFT - RIGHT) / -(-longest // fold)
     rows = [*_stripes(view, order, wide, fold, longest)]
