@@ -85,7 +85,7 @@ def grouped_cards(view: PanelView) -> list[Card]:
     Nothing where states have no named entries.
     """
     entries, decisions = view.about.entries, needed_of(view)
-    values, known = _values(view, decisions)
+    values, known = _values(decisions)
     if len(entries) != values.shape[1] or any(e.edges for e in entries) or len(known) < _SMALLEST:
         return []
     losses = np.array([one.loss for one in known])
@@ -101,18 +101,13 @@ def grouped_cards(view: PanelView) -> list[Card]:
     return [_card(view, [known[row] for row in one.rows], one, entries) for one in groups]
 
 
-def _values(
-    view: PanelView, decisions: Sequence[PanelDecision]
-) -> tuple[FloatArray, list[PanelDecision]]:
-    """Return the values of the decisions that traced episodes visit, and these decisions."""
-    known: dict[int, FloatArray] = {}
-    for traced in (view.traces.whole, view.traces.smallest):
-        flat = traced.states.value.reshape(len(traced.states), -1).astype(np.float64)
-        known |= dict(zip(traced.states.key.tolist(), flat, strict=True))
-    found = [one for one in decisions if one.key in known]
+def _values(decisions: Sequence[PanelDecision]) -> tuple[FloatArray, list[PanelDecision]]:
+    """Return the values of the decisions that have one, and these decisions."""
+    found = [one for one in decisions if one.value is not None]
     if not found:
         return np.zeros((0, 0)), []
-    return np.stack([known[one.key] for one in found]), found
+    rows = [np.asarray(one.value, dtype=np.float64).reshape(-1) for one in found]
+    return np.stack(rows), found
 
 
 def _best_split(

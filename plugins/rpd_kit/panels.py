@@ -128,7 +128,7 @@ def example_view(values: Any, about: PanelFacts) -> PanelView:
     kept = keys[::2]
     decisions = tuple(
         PanelDecision(int(key), f"state {place}", "left", "right", 8.0 / 2**place,
-                      10.0 - 8.0 / 2**place, place < 4, 0.05)
+                      10.0 - 8.0 / 2**place, place < 4, 0.05, (), values[2 * place])
         for place, key in enumerate(kept)
     )  # fmt: skip
     both = [_traced(keys, values, decided) for decided in (kept, keys)]

@@ -30,16 +30,11 @@ _ORDERS = {
 
 def situation_cards(view: PanelView) -> list[Card]:
     """Return the decisions grouped by what is ahead and what the policy does."""
-    values = {
-        int(key): value
-        for traced in (view.traces.whole, view.traces.smallest)
-        for key, value in zip(traced.states.key.tolist(), traced.states.value, strict=True)
-    }
     needed = [one for one in view.decisions if one.needed] or list(view.decisions)
     groups: dict[tuple[str, str], list[PanelDecision]] = defaultdict(list)
     for one in needed:
-        if one.key in values:
-            groups[_ahead(values[one.key]), _kind_of(one.policy)].append(one)
+        if one.value is not None:
+            groups[_ahead(one.value), _kind_of(one.policy)].append(one)
     ranked = sorted(groups.items(), key=lambda pair: -sum(one.loss for one in pair[1]))
     repeats = view.about.default_action.startswith("repeat")
     return [_card(ahead, does, some, repeats) for (ahead, does), some in ranked[:_MOST]]

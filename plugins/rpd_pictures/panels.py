@@ -70,7 +70,10 @@ def panel_view(run: Run, traces: Traces, pictures: Pictures | None) -> PanelView
                 step: Image(data, "image/webp", f"Step {step}") for step, data in found.items()
             }
     about = replace(panel_facts(run), pictures=bool(states), frames=bool(frames))
-    decisions = tuple(_decision(row, bounds.get(row.key, ())) for row in run.decisions)
+    values = _values(run)
+    decisions = tuple(
+        _decision(row, bounds.get(row.key, ()), values.get(row.key)) for row in run.decisions
+    )
     return PanelView(about, decisions, traces, states, frames)
 
 
@@ -83,10 +86,10 @@ def _read(run: Run, paths: Mapping[int, Path | None]) -> dict[int, bytes]:
     return found
 
 
-def _decision(row: Decision, bounds: tuple[Bound, ...]) -> PanelDecision:
+def _decision(row: Decision, bounds: tuple[Bound, ...], value: Any) -> PanelDecision:
     return PanelDecision(
         row.key, row.state, row.policy_action, row.default_action, row.loss, row.return_without,
-        row.needed, row.overrides, bounds,
+        row.needed, row.overrides, bounds, value,
     )  # fmt: skip
 
 
@@ -107,6 +110,21 @@ def _bounds(run: Run) -> dict[int, tuple[Bound, ...]]:
     keys = np.array([one.key for one in run.decisions], dtype=np.uint64)
     rows = np.searchsorted(states.key, keys).tolist()
     return {int(key): last.bounds(states.value[at]) for key, at in zip(keys, rows, strict=True)}
+
+
+def _values(run: Run) -> dict[int, Any]:
+    """Return the decisions as abstract states; nothing where the suite cannot be counted again."""
+    try:
+        states = run.analysis.counted.states
+    except RpdError:  # its condition is not here, or may not run
+        return {}
+    keys = np.array([one.key for one in run.decisions], dtype=np.uint64)
+    rows = np.minimum(np.searchsorted(states.key, keys), len(states) - 1).tolist()
+    return {
+        int(key): states.value[at]
+        for key, at in zip(keys, rows, strict=True)
+        if states.key[at] == key
+    }
 
 
 def _learned(run: Run, chain: Chain) -> Chain:

@@ -69,6 +69,8 @@ class PanelDecision:
     """Share of all steps at which the policy differs from the default action there."""
     bounds: tuple[Bound, ...] = ()
     """What a rule asks of an observation; none where the state is no rule."""
+    value: Array | None = None
+    """`(...)`, dtype of the abstraction: the abstract state; None where it is not at hand."""
 
 
 @dataclass(frozen=True)
