@@ -326,21 +326,25 @@ def _paired_losses(
     twin = take_episodes(played, np.arange(len(chosen)))
     unit, visiting = found.unit[chosen], count / len(block.episodes)
     mean, error = _moments(before - after, unit, visiting, len(block.episodes))
-    if blocks.broken or _adds_noise(error, block.episodes.total_return, after):
+    noisy = _adds_noise(before - after, count / len(block.episodes), block, after)
+    if blocks.broken or noisy:
         blocks.paired = False  # from the next look on
     saved = _saved_steps(block.episodes, own, twin, unit, visiting)
     return _Losses(mean, error, saved, len(rows), _correlation(before, after))
 
 
-def _adds_noise(error: FloatArray, returns: FloatArray, twins: FloatArray) -> bool:
+def _adds_noise(
+    difference: FloatArray, visiting: FloatArray, block: Played, twins: FloatArray
+) -> bool:
     """Return whether losses would be surer if as many twins were fresh episodes.
 
     Episodes that do not change count: that these cost nothing is most of what pairing gains.
     """
     if len(twins) < _ENOUGH_PAIRS:
         return False
-    fresh = twins.var() * len(error) / len(twins) + returns.var() / len(returns)
-    return bool(np.mean(error**2) > fresh)
+    returns, each = block.episodes.total_return, len(visiting) / len(twins)
+    paired = float(np.mean(visiting**2)) * float(difference.var()) * each
+    return paired > float(twins.var()) * each + float(returns.var()) / len(returns)
 
 
 def _saved_steps(

@@ -16,7 +16,8 @@ from rpd_core.results.records import Growth
 from rpd_core.results.sentences import growth_words
 
 STABLE: dict[str, Any] = {
-    "until": "stable", "top": 4, "confirm_episodes": 40, "max_episodes": 320, "confidence": 1 - 1e-7,
+    "until": "stable", "top": 4, "confirm_episodes": 40, "max_episodes": 320,
+    "confidence": 1 - 1e-7,
 }  # fmt: skip
 
 
