@@ -11,7 +11,7 @@ from stores import contents, corridor, finish
 
 import rpd
 from rpd_core.errors import ConfigError
-from rpd_core.pruning.smallest import look_sizes
+from rpd_core.pruning.smallest import look_level, look_sizes
 from rpd_core.results.records import Growth
 from rpd_core.results.sentences import growth_words
 
@@ -63,6 +63,13 @@ def test_the_same_question_again_plays_nothing(stable: rpd.Run) -> None:
     again = finish(stable.path, corridor(**STABLE))
     assert again.name == stable.name
     assert contents(stable.path, "*") == before
+
+
+def test_the_false_claims_of_all_looks_together_are_those_of_one() -> None:
+    settings = corridor(confidence=0.95)
+    spent = [1 - look_level(number, settings) for number in range(1, 40)]
+    assert spent[0] == pytest.approx(0.025)
+    assert sum(spent) <= 0.05
 
 
 def test_sizes_double_up_to_the_largest() -> None:
