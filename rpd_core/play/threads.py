@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+_here = threading.local()
+"""Whether numerics of the current thread of Python have one thread already."""
 
 
 def one_thread() -> None:
@@ -24,10 +27,18 @@ def one_numeric_thread() -> Iterator[None]:
     processes have one thread from their environment; here the number is set and put back, because
     the process may be the user's own.
     """
+    if getattr(_here, "limited", False):  # to look for libraries takes longer than a small network
+        with _one_thread_of_torch():
+            yield
+        return
     from threadpoolctl import threadpool_limits  # the command line sets `one_thread` first of all
 
     with threadpool_limits(1), _one_thread_of_torch():
-        yield
+        _here.limited = True
+        try:
+            yield
+        finally:
+            _here.limited = False
 
 
 @contextmanager
