@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,18 +25,20 @@ from rpd_basics.tree_nodes import (
 )
 from rpd_core.plugin.protocols import FitSample, Ground, Minimised
 
-SPARED = (0.5, 0.75)
-"""Share of what may be lost that is not spent on the first tree; the next where that leads nowhere.
+SPARED = 0.5
+"""Share of what may be lost that is not spent on a first tree.
 
 What meets a target by luck can be made no smaller.
 """
+FEW = 8
+"""Leaves of a second first tree, at most: it predicts overrides, and begins with few rules."""
 LEFT = 0.25
 """Share of what may be lost that is never spent: a run that stands on the rules chooses again."""
 ROUNDS = 3
 """Times that rules are split and peeled, at most."""
 A_RULE = 0.08
 """Share of the policy's overrides that a further rule must save to be worth being told."""
-A_STEP = 0.5
+A_STEP = 1.0
 """What a share of all steps counts beside a share of the policy's overrides."""
 LEAST = 0.03
 """Saving that is worth another round."""
@@ -43,11 +46,15 @@ SPLIT = 6
 """Rules that are split at a time: those that hold most overrides."""
 PIECES = 4
 """Parts that each of them is split into, at most."""
+EDGE = 0.01
+"""Share of a rule's overrides that one side may hold which is cut off unasked."""
+OUTSIDE = 0.1
+"""Share of a rule's steps that a side must hold for that to be worth a condition."""
 PEELS = 24
 """Sides of rules that are peeled at a time, of all of them."""
-PEEL = 0.15
+PEEL = 0.2
 """Share of a rule's steps that one peel takes from one side."""
-LOST = 0.02
+LOST = 0.04
 """Share of the overrides that rules may lose when a split is undone."""
 ROOM = 0.3
 """Share of a peel's steps that a cut may cross to become a shorter number."""
@@ -136,20 +143,20 @@ class Growth:
 
     def run(self, coarse: Tree) -> Tree:
         """Return the grown tree; the coarse one where all of it is needed, or none."""
-        rows = Steps.of(self.ground.sample, self.questions).rows
-        first = _shorter(coarse, rows, NEAR[1])
-        for spared in SPARED:
-            start = self._minimised(first, spared)
-            if not start.found.met or not start.found.kept.any():
-                return coarse
+        steps = Steps.of(self.ground.sample, self.questions)
+        few = self._parts(Leaf(), steps, FEW)
+        firsts = [_shorter(coarse, steps.rows, NEAR[1]), few]
+        starts = [self._minimised(first, SPARED) for first in firsts]
+        able = [one for one in starts if one.found.met and one.found.kept.any()]
+        for start in sorted(able, key=self._cost):
             best = self._improved(start)
             if best is not start:
                 break
-        return self._rounded(best, rows).tree
+        return self._rounded(best, steps.rows).tree if able else coarse
 
     def _improved(self, best: Grown) -> Grown:
         """Split, peel and merge rules in turn as long as that helps."""
-        fruitless, ways = 0, (self._split, self._peel, self._merge)
+        fruitless, ways = 0, (self._split, self._tighten, self._peel, self._merge)
         for improve in ways * ROUNDS:
             tried = improve(best)
             fruitless = fruitless + 1 if tried is best else 0
@@ -176,12 +183,16 @@ class Growth:
         steps = float(found.steps[found.kept].sum())
         return self._weighed(grown.tree, float(found.overrides.sum()), steps)
 
-    def _weighed(self, tree: Tree, overrides: float, steps: float) -> float:
+    @cached_property
+    def whole(self) -> float:
+        """Share of steps at which the whole policy overrides the default."""
         sample = self.ground.sample
         own = slice(None) if sample.mutant is None else ~sample.mutant
-        whole = max(float(differing(sample)[own].mean()), 1e-9)
+        return max(float(differing(sample)[own].mean()), 1e-9)
+
+    def _weighed(self, tree: Tree, overrides: float, steps: float) -> float:
         rules = sum(leaf.kept for leaf in leaves_of(tree))
-        return overrides / whole + A_STEP * steps + A_RULE * rules
+        return overrides / self.whole + A_STEP * steps + A_RULE * rules
 
     def _better(self, best: Grown, tried: Grown) -> Grown:
         saved = self._cost(best) - self._cost(tried)
@@ -200,13 +211,40 @@ class Growth:
         tree = with_leaves(best.tree, iter(parts))
         if tree == best.tree or _depth(tree) > DEEPEST:
             return best
-        return self._better(best, self._minimised(tree))
+        pieces = self._minimised(tree)
+        return self._better(best, self._merge(pieces) if pieces.found.met else pieces)
 
-    def _parts(self, leaf: Leaf, steps: Steps) -> Tree:
+    def _parts(self, leaf: Leaf, steps: Steps, pieces: int = PIECES) -> Tree:
         hidden = np.where(self.questions.open(), steps.rows, 0)
         kinds = Actions(steps.kinds[:, None], continuous=False)
-        parts = _shorter(grow(hidden, kinds, PIECES), steps.rows, NEAR[1])
+        parts = _shorter(grow(hidden, kinds, pieces), steps.rows, NEAR[1])
         return leaf if isinstance(parts, Leaf) else parts
+
+    def _tighten(self, best: Grown) -> Grown:
+        """Cut off where the policy does what the default does: nothing changes without that."""
+        pairs = zip(leaves_of(best.tree), best.steps.by_leaf(best.tree), strict=True)
+        sides = [self._idle(steps) if leaf.kept else [] for leaf, steps in pairs]
+        tree = _peeled(best.tree, sides, kept=False)
+        if not any(sides) or _depth(tree) > DEEPEST:
+            return best
+        return self._better(best, self._minimised(tree))
+
+    def _idle(self, steps: Steps) -> list[Peel]:
+        """Return sides of a rule with hardly an override, those with the most steps first."""
+        found: list[Peel] = []
+        least = max(OUTSIDE * len(steps.rows), SMALLEST_LEAF)
+        while steps.differ.sum() >= SMALLEST_LEAF:
+            sides = [
+                side
+                for entry in np.flatnonzero(self.questions.open()).tolist()
+                for side in _idle_sides(steps, entry)
+            ]
+            outer, peel = max(sides, key=lambda side: int(side[0].sum()))
+            if outer.sum() < least:
+                break
+            found.append(peel)
+            steps = steps.some(~outer)
+        return found
 
     def _peel(self, best: Grown) -> Grown:
         """Give the sides of rules to the default that nobody misses."""
@@ -227,17 +265,26 @@ class Growth:
         return best
 
     def _merge(self, best: Grown) -> Grown:
-        """Undo the split without which there are fewer rules that hold nearly the same steps."""
-        held, _ = _held(best.tree, best.steps)
-        tried: list[tuple[float, int, Tree]] = []
-        for tree in map(simplified, _without_a_split(best.tree)):
-            now, steps = _held(tree, best.steps)
-            if (now & held).sum() >= (1 - LOST) * held.sum():
-                cost = self._weighed(tree, float(now.mean()), float(steps.mean()))
-                tried.append((cost, len(tried), tree))
-        if not tried or min(tried)[0] > self._cost(best) - LEAST:
+        """Undo splits without which there are fewer rules that hold nearly the same steps."""
+        tree, (held, steps) = best.tree, _held(best.tree, best.steps)
+        cost = first = self._weighed(tree, float(held.mean()), float(steps.mean()))
+        going = True
+        while going:
+            fewer = [one for one in map(simplified, _without_a_split(tree)) if one != tree]
+            costs = [self._if_merged(one, best.steps, held) for one in fewer]
+            going = bool(costs) and min(costs) < cost
+            if going:
+                cost, tree = min(costs), fewer[int(np.argmin(costs))]
+        if cost > first - LEAST:
             return best
-        return self._better(best, self._minimised(min(tried)[2]))
+        return self._better(best, self._minimised(tree))
+
+    def _if_merged(self, tree: Tree, steps: Steps, held: Array) -> float:
+        """Return what a tree would cost on some steps; none that loses what others held."""
+        now, decides = _held(tree, steps)
+        if (now & held).sum() < (1 - LOST) * held.sum():
+            return np.inf
+        return self._weighed(tree, float(now.mean()), float(decides.mean()))
 
     def _rounded(self, best: Grown, rows: Array) -> Grown:
         """Write cuts in fewer digits where nothing is lost by it."""
@@ -262,6 +309,18 @@ class Growth:
                     cut = cut_near(column, ~outer if upper else outer, ROOM)
                     found.append((float(steps.differ[outer].mean()), Peel(entry, cut, upper)))
         return [peel for _, peel in sorted(found)]
+
+
+def _idle_sides(steps: Steps, entry: int) -> Iterator[tuple[Array, Peel]]:
+    """Yield the steps on either side of an entry that hold hardly an override, and the peel."""
+    column = steps.rows[:, entry]
+    low, high = np.quantile(column[steps.differ], (EDGE, 1 - EDGE), method="nearest")
+    for upper, outer in ((False, column < low), (True, column > high)):
+        if outer.any():
+            cut = cut_near(column, ~outer if upper else outer)
+            yield (column >= cut) if upper else (column < cut), Peel(entry, cut, upper)
+        else:
+            yield outer, Peel(entry, 0.0, upper)
 
 
 def _needed(found: Minimised) -> set[int]:

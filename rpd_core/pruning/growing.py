@@ -31,10 +31,12 @@ if TYPE_CHECKING:
     from rpd_core.store.session import Session
 
 STAGE = "growing"
-EPISODES = 150
-"""Episodes of the first look at a question; at most twice as many."""
-TWINS = 60
+EPISODES = 100
+"""Episodes of the first look at a question; at most three times as many."""
+TWINS = 30
 """Twins of each state."""
+_QUESTION = 40
+"""Steps that a question may take, in units of those of the first look at the whole policy."""
 _LANES = 512
 """Lanes that such looks fill."""
 _QUESTION_PARTS = 10**4
@@ -82,9 +84,11 @@ class PlayedGround:
         known = np.unique(whole.visits.key)
         kept = known if start is None else np.unique(state_keys(canonical(start)))
         aim = Aim(wanted, max(len(known), 1), "both")
-        pace = Pace(EPISODES, 2 * EPISODES, TWINS)
+        pace = Pace(EPISODES, 3 * EPISODES, TWINS)
         blocks.keys = known
-        way = play_together(self.evaluations, STAGE, [minimise(blocks, kept, aim, pace)])[0]
+        budget = _QUESTION * float(whole.episodes.length.sum())
+        work = minimise(blocks, kept, aim, pace, budget)
+        way = play_together(self.evaluations, STAGE, [work])[0]
         last = play_together(self.evaluations, STAGE, [blocks.play(way.last.kept, EPISODES)])[0]
         gained = (way.last.return_mean - self.reference) / (original - self.reference)
         states = self.evaluations.states(whole.name, last.name)
