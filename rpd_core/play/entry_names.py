@@ -79,8 +79,8 @@ def _names_of_parts(space: object) -> Iterator[str]:
         return
     for path, shape in parts:
         name = f"part {path}" if path.isdecimal() else path
-        places = range(math.prod(shape))
-        yield from (f"{name} {place}" for place in places) if shape else (name,)
+        count = math.prod(shape)
+        yield from (name,) if count == 1 else (f"{name} {place}" for place in range(count))
 
 
 def _parts(space: Any, path: tuple[str, ...] = ()) -> list[tuple[str, tuple[int, ...]]]:

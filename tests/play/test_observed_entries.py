@@ -37,9 +37,15 @@ def test_parts_of_a_dict_are_called_by_their_keys_in_the_order_in_which_they_are
     inner = spaces.Dict({"z": PAIR, "text": spaces.Text(3)})
     space = spaces.Dict({"speed": spaces.Box(0, 1, ()), "arm": inner, "gear": spaces.Discrete(3)})
     assert named_facts(seen(space), ()).entry_names == ("arm.z 0", "arm.z 1", "gear", "speed")
+
     many = spaces.Tuple([spaces.Discrete(2)] * 11)
     assert named_facts(seen(many), ()).entry_names[:3] == ("part 0", "part 1", "part 2")
     assert named_facts(seen(many), ()).entry_names[-1] == "part 10"
+
+
+def test_a_part_with_one_number_needs_no_place() -> None:
+    space = spaces.Dict({"stock": spaces.Box(0, 20, (1,)), "day": spaces.MultiDiscrete([7])})
+    assert named_facts(seen(space), ()).entry_names == ("day", "stock")
 
 
 def test_pictures_and_plain_vectors_get_no_names() -> None:
