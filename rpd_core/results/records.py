@@ -294,6 +294,8 @@ class Policy:
     rules_alone: float | None
     """Share of the return with each state's commonest action in place of the policy; null: not
     measured."""
+    rules_alone_bound: float | None
+    """Lower bound of that which holds with `confidence`, as `share_bound` does."""
     coverage: float
     """Share of its steps in states of the suite."""
     tries: int

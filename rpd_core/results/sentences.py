@@ -86,7 +86,7 @@ def policy_sentences(summary: Summary, fraction: float, policy: Policy | None) -
         f"{few(policy.worst_tenth)}."
     )
     if policy.kept == 0 and not _policy_decides_elsewhere(summary):
-        kept = f"{percent(policy.share)} of the return ({_at_least(policy)})"
+        kept = f"{percent(policy.share)} of the return ({_at_least(policy, policy.share_bound)})"
         return (
             f"The default action alone keeps {kept}: no decision of the policy is needed. {passes}"
         )
@@ -98,13 +98,15 @@ def _enough(summary: Summary, fraction: float, policy: Policy) -> str:
     noun, fixed = noun_for(summary), "with one fixed action"
     also = " and all that the suite never saw" * _policy_decides_elsewhere(summary)
     few_states = f"{policy.kept} of {counted(summary.suite.states, noun)} ({_share(policy.states)})"
-    kept, alone = f"({_at_least(policy)}", policy.rules_alone
-    if alone is not None and alone >= fraction:
+    kept, alone = f"({_at_least(policy, policy.share_bound)}", policy.rules_alone
+    bound = policy.rules_alone_bound
+    if alone is not None and bound is not None and bound >= fraction:
         told = f"are enough, even without the network: {fixed} each they keep"
         if policy.kept == 1:
             told = f"is enough, even without the network: {fixed} it keeps"
         return (
-            f"{few_states} {told} {percent(alone)} of the return, with the policy deciding "
+            f"{few_states} {told} {percent(alone)} of the return "
+            f"({_at_least(policy, bound)}), with the policy deciding "
             f"there{' and elsewhere' * bool(also)} {percent(policy.share)} {kept})."
         )
     enough = f"{few_states}{also} {'is' if policy.kept == 1 and not also else 'are'} enough"
@@ -128,13 +130,9 @@ def _work(policy: Policy) -> str:
     )
 
 
-def _at_least(policy: Policy) -> str:
+def _at_least(policy: Policy, bound: float | None) -> str:
     sure = f"{policy.confidence:.0%} sure"
-    return (
-        "no lower bound"
-        if policy.share_bound is None
-        else (f"at least {percent(policy.share_bound)}, {sure}")
-    )
+    return "no lower bound" if bound is None else f"at least {percent(bound)}, {sure}"
 
 
 def _share(share: float) -> str:
@@ -154,7 +152,7 @@ def _not_proven(summary: Summary, fraction: float, policy: Policy | None) -> str
     of_all = f"{policy.kept} of {counted(summary.suite.states, noun_for(summary))}"
     nearest = (
         f"The nearest decides in {of_all}, {percent(policy.steps)} of the steps, and kept "
-        f"{percent(policy.share)} ({_at_least(policy)})."
+        f"{percent(policy.share)} ({_at_least(policy, policy.share_bound)})."
     )
     return f"Nothing proven yet: {tried} {was} to keep {wanted} on fresh episodes. {nearest}"
 

@@ -24,7 +24,7 @@ from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.plugin.protocols.suite import RANKED_STEPS
 from rpd_core.pruning.choice import Chosen, Tried, size
-from rpd_core.pruning.confirm import CONFIDENCE, kept_share, mean_bounds
+from rpd_core.pruning.confirm import CONFIDENCE, Share, kept_share, mean_bounds
 from rpd_core.pruning.curves import (
     Curve,
     fewest_states,
@@ -195,7 +195,7 @@ def policy_of(found: Smallest | None, told: Told, first: bool) -> Policy | None:
     played, returns = confirmation.played, episodes.total_return
     shown = kept_share(played, (1 - CONFIDENCE) / 2)
     low, high = mean_bounds(returns, (1 - CONFIDENCE) / 2, played.reference)
-    steps = step_share(episodes)
+    steps, alone = step_share(episodes), _rules_alone(found)
     return Policy(
         measure=candidate.measure,
         kept=len(candidate.kept),
@@ -220,7 +220,8 @@ def policy_of(found: Smallest | None, told: Told, first: bool) -> Policy | None:
         pass_rate_whole=told.pass_rate(original),
         worst_tenth=_worst_tenth(returns),
         distinct=tried.distinct,
-        rules_alone=_rules_alone(found),
+        rules_alone=None if alone is None else alone.estimate,
+        rules_alone_bound=None if alone is None else _known(alone.low),
         coverage=float(episodes.info[RANKED_STEPS].sum() / episodes.length.sum()),
         tries=len(chosen.failed) + 1,
         calls_saved=told.calls_saved(steps),
@@ -232,14 +233,17 @@ def policy_of(found: Smallest | None, told: Told, first: bool) -> Policy | None:
     )
 
 
-def _rules_alone(found: Smallest) -> float | None:
-    """Return the share of the return that a policy keeps as rules alone, on the same episodes."""
+def _rules_alone(found: Smallest) -> Share | None:
+    """Return the share of the return that a policy keeps as rules alone, on the same episodes.
+
+    Rules are those of the losses' episodes, so each confirming look is fresh to them, too: their
+    bound is charged as that of the policy is, for every candidate and every look.
+    """
     if found.alone is None:
         return None
-    played = found.chosen.tried.confirmation.played
-    original = float(found.chosen.tried.original.total_return.mean())
-    earned = float(found.alone.episodes.total_return.mean())
-    return (earned - played.reference) / (original - played.reference)
+    confirmation = found.chosen.tried.confirmation
+    played = replace(confirmation.played, pruned=found.alone.episodes.total_return)
+    return kept_share(played, confirmation.level)
 
 
 @dataclass(frozen=True)

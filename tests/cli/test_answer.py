@@ -53,12 +53,19 @@ def test_states_that_are_rules_are_called_so(abstraction: str) -> None:
     )
 
 
-def test_rules_that_play_alone_are_the_headline_where_they_meet_the_target() -> None:
-    told = headline(configured(answer(policy(rules_alone=0.93)), "rules"))
-    assert told == (
+def test_rules_that_play_alone_are_the_headline_where_their_bound_meets_the_target() -> None:
+    alone = policy(rules_alone=0.93, rules_alone_bound=0.9)
+    assert headline(configured(answer(alone), "rules")) == (
         "3 of 40 rules (7.5%) are enough, even without the network: with one fixed action each "
-        "they keep 93% of the return, with the policy deciding there 90% (at least 88%, 95% "
-        f"sure). {WORK}"
+        "they keep 93% of the return (at least 90%, 95% sure), with the policy deciding there 90% "
+        f"(at least 88%, 95% sure). {WORK}"
+    )
+
+
+def test_rules_that_meet_the_target_by_luck_alone_stay_an_aside() -> None:
+    lucky = policy(rules_alone=0.93, rules_alone_bound=0.899)
+    assert "; as rules alone, without the network, 93%). " in headline(
+        configured(answer(lucky), "rules")
     )
 
 

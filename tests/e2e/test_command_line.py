@@ -100,8 +100,8 @@ POINT = {"measure", "kept", "states", "steps", "overrides", "return_mean"}
 """What is said of one pruned policy."""
 POLICY = {
     *POINT, "overrides_whole", "return_low", "return_high", "target", "met", "episodes",
-    "share_bound", "pass_rate", "pass_rate_whole", "worst_tenth", "rules_alone", "baselines",
-    "front",
+    "share_bound", "pass_rate", "pass_rate_whole", "worst_tenth", "rules_alone",
+    "rules_alone_bound", "baselines", "front",
 }  # fmt: skip
 
 

@@ -268,6 +268,14 @@ def test_every_figure_of_a_real_run_belongs_to_its_policy(run: rpd.Run) -> None:
                 )  # fmt: skip
 
 
+def test_rules_of_a_policy_with_one_action_per_state_keep_what_it_keeps(run: rpd.Run) -> None:
+    met = [one for one in run.summary.policies.values() if one is not None and one.met]
+    assert met
+    for policy in met:  # the policy of the corridor always goes
+        assert policy.rules_alone == pytest.approx(policy.share)
+        assert policy.rules_alone_bound == pytest.approx(policy.share_bound)
+
+
 def test_a_list_by_returns_is_split_like_any_other(tmp_path: Path) -> None:
     asked = corridor(episodes=400, list_by="effect-return", measures=("effect-return",), evidence=5)
     stability = finish(tmp_path / "r", asked).summary.stability
