@@ -237,7 +237,7 @@ class Growth:
             sides = [
                 side
                 for entry in np.flatnonzero(self.questions.open()).tolist()
-                for side in _idle_sides(steps, entry)
+                for side in idle_sides(steps, entry)
             ]
             outer, peel = max(sides, key=lambda side: int(side[0].sum()))
             if outer.sum() < least:
@@ -311,7 +311,7 @@ class Growth:
         return [peel for _, peel in sorted(found)]
 
 
-def _idle_sides(steps: Steps, entry: int) -> Iterator[tuple[Array, Peel]]:
+def idle_sides(steps: Steps, entry: int) -> Iterator[tuple[Array, Peel]]:
     """Yield the steps on either side of an entry that hold hardly an override, and the peel."""
     column = steps.rows[:, entry]
     low, high = np.quantile(column[steps.differ], (EDGE, 1 - EDGE), method="nearest")

@@ -13,6 +13,7 @@ import worlds
 from growing import SmallGround
 
 import rpd
+from rpd_basics.rule_growth import Peel, Steps, idle_sides
 from rpd_basics.rules import Rules
 from rpd_basics.tree_nodes import Leaf, Split, Tree, simplified
 from rpd_core.config.identity import stored_fields
@@ -53,6 +54,17 @@ def road(**chosen: Any) -> tuple[Rules, Watched]:
 
 def shown(rules: Rules) -> list[str]:
     return [rules.show(np.array([leaf])) for leaf in range(rules.entries.count(-1))]
+
+
+def test_a_side_without_overrides_is_cut_off_unasked() -> None:
+    """Steps at 0 to 99: the policy overrides the default from 40 to 59, and once at 5."""
+    rows = np.arange(1000.0)[:, None] // 10
+    differ = (rows[:, 0] >= 40) & (rows[:, 0] < 60)
+    differ[50] = True
+    steps = Steps(rows, np.zeros(1000, dtype=np.int64), differ)
+    (lower, below), (upper, above) = idle_sides(steps, 0)
+    assert (below, above) == (Peel(0, 40.0, False), Peel(0, 60.0, True))
+    assert (int(lower.sum()), int(upper.sum())) == (400, 400)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
