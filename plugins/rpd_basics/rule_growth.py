@@ -45,7 +45,9 @@ LEAST = 0.03
 SPLIT = 6
 """Rules that are split at a time: those that hold most overrides."""
 PIECES = 4
-"""Parts that each of them is split into, at most."""
+"""Parts that each of them is split into, at most; more where there are few rules."""
+ALL_PIECES = 24
+"""Parts that few rules are split into, of all of them."""
 EDGE = 0.01
 """Share of a rule's overrides that one side may hold which is cut off unasked."""
 OUTSIDE = 0.1
@@ -204,8 +206,9 @@ class Growth:
         leaves = leaves_of(best.tree)
         held = [leaf.kept * one.differ.sum() for leaf, one in zip(leaves, here, strict=True)]
         first = set(np.argsort(held)[::-1][:SPLIT].tolist())
+        pieces = max(ALL_PIECES // sum(leaf.kept for leaf in leaves), PIECES)
         parts = [
-            self._parts(leaf, one) if leaf.kept and number in first else leaf
+            self._parts(leaf, one, pieces) if leaf.kept and number in first else leaf
             for number, (leaf, one) in enumerate(zip(leaves, here, strict=True))
         ]
         tree = with_leaves(best.tree, iter(parts))
@@ -214,11 +217,17 @@ class Growth:
         pieces = self._minimised(tree)
         return self._better(best, self._merge(pieces) if pieces.found.met else pieces)
 
-    def _parts(self, leaf: Leaf, steps: Steps, pieces: int = PIECES) -> Tree:
+    def _parts(self, leaf: Leaf, steps: Steps, pieces: int) -> Tree:
+        """Split a leaf where policy and default differ; what holds hardly an override is idle."""
         hidden = np.where(self.questions.open(), steps.rows, 0)
         kinds = Actions(steps.kinds[:, None], continuous=False)
         parts = _shorter(grow(hidden, kinds, pieces), steps.rows, NEAR[1])
-        return leaf if isinstance(parts, Leaf) else parts
+        if isinstance(parts, Leaf):
+            return leaf
+        held = np.array([one.differ.sum() for one in steps.by_leaf(parts)])
+        order = np.argsort(held, kind="stable")
+        idle = set(order[np.cumsum(held[order]) <= EDGE * held.sum()].tolist())
+        return with_leaves(parts, (Leaf(number not in idle) for number in range(len(held))))
 
     def _tighten(self, best: Grown) -> Grown:
         """Cut off where the policy does what the default does: nothing changes without that."""
