@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +31,7 @@ SPARED = 0.5
 What meets a target by luck can be made no smaller.
 """
 FEW = 8
-"""Leaves of a second first tree, at most: it predicts overrides, and begins with few rules."""
+"""Leaves of a second first tree, at most: it predicts overrides, and its rules stay coarse."""
 LEFT = 0.25
 """Share of what may be lost that is never spent: a run that stands on the rules chooses again."""
 ROUNDS = 3
@@ -45,9 +45,9 @@ LEAST = 0.03
 SPLIT = 6
 """Rules that are split at a time: those that hold most overrides."""
 PIECES = 4
-"""Parts that each of them is split into, at most; more where there are few rules."""
+"""Parts that each of them is split into, at most."""
 ALL_PIECES = 24
-"""Parts that few rules are split into, of all of them."""
+"""Parts that all of them are split into, if more, when the finer first tree is grown."""
 EDGE = 0.01
 """Share of a rule's overrides that one side may hold which is cut off unasked."""
 OUTSIDE = 0.1
@@ -147,18 +147,22 @@ class Growth:
         """Return the grown tree; the coarse one where all of it is needed, or none."""
         steps = Steps.of(self.ground.sample, self.questions)
         few = self._parts(Leaf(), steps, FEW)
-        firsts = [_shorter(coarse, steps.rows, NEAR[1]), few]
-        starts = [self._minimised(first, SPARED) for first in firsts]
-        able = [one for one in starts if one.found.met and one.found.kept.any()]
-        for start in sorted(able, key=self._cost):
-            best = self._improved(start)
-            if best is not start:
-                break
-        return self._rounded(best, steps.rows).tree if able else coarse
+        firsts = ((_shorter(coarse, steps.rows, NEAR[1]), ALL_PIECES), (few, PIECES))
+        grown = [one for first in firsts for one in self._climbed(*first)]
+        if not grown:
+            return coarse
+        return self._rounded(min(grown, key=self._cost), steps.rows).tree
 
-    def _improved(self, best: Grown) -> Grown:
+    def _climbed(self, first: Tree, pieces: int) -> Iterator[Grown]:
+        """Yield what a first tree grows to, if it meets the target and needs the policy."""
+        best = self._minimised(first, SPARED)
+        if best.found.met and best.found.kept.any():
+            yield self._improved(best, pieces)
+
+    def _improved(self, best: Grown, pieces: int) -> Grown:
         """Split, peel and merge rules in turn as long as that helps."""
-        fruitless, ways = 0, (self._split, self._tighten, self._peel, self._merge)
+        split = partial(self._split, pieces=pieces)
+        fruitless, ways = 0, (split, self._tighten, self._peel, self._merge)
         for improve in ways * ROUNDS:
             tried = improve(best)
             fruitless = fruitless + 1 if tried is best else 0
@@ -200,22 +204,22 @@ class Growth:
         saved = self._cost(best) - self._cost(tried)
         return tried if tried.found.met and saved > LEAST else best
 
-    def _split(self, best: Grown) -> Grown:
+    def _split(self, best: Grown, pieces: int) -> Grown:
         """Split the rules that hold most overrides where policy and default differ."""
         here = best.steps.by_leaf(best.tree)
         leaves = leaves_of(best.tree)
         held = [leaf.kept * one.differ.sum() for leaf, one in zip(leaves, here, strict=True)]
         first = set(np.argsort(held)[::-1][:SPLIT].tolist())
-        pieces = max(ALL_PIECES // sum(leaf.kept for leaf in leaves), PIECES)
+        each = max(pieces // sum(leaf.kept for leaf in leaves), PIECES)
         parts = [
-            self._parts(leaf, one, pieces) if leaf.kept and number in first else leaf
+            self._parts(leaf, one, each) if leaf.kept and number in first else leaf
             for number, (leaf, one) in enumerate(zip(leaves, here, strict=True))
         ]
         tree = with_leaves(best.tree, iter(parts))
         if tree == best.tree or _depth(tree) > DEEPEST:
             return best
-        pieces = self._minimised(tree)
-        return self._better(best, self._merge(pieces) if pieces.found.met else pieces)
+        tried = self._minimised(tree)
+        return self._better(best, self._merge(tried) if tried.found.met else tried)
 
     def _parts(self, leaf: Leaf, steps: Steps, pieces: int) -> Tree:
         """Split a leaf where policy and default differ; what holds hardly an override is idle."""
