@@ -48,12 +48,13 @@ def policy(**changes: Any) -> Policy:
         return_mean=180.8, return_low=178.0, return_high=183.0, target=180.0, met=True,
         episodes=1600, outcome="met", share=0.904, share_low=0.89, share_high=0.92,
         return_bound=176.8, share_bound=0.884, confidence=0.95, pass_rate=0.877,
-        pass_rate_whole=1.0, worst_tenth=30.88, rules_alone=None, rules_alone_bound=None,
-        coverage=1.0, tries=1, calls_saved=0.716, failed=(), front=(front_point(9), front_point(3)),
+        pass_rate_whole=1.0, worst_tenth=30.88, distinct=1600, rules_alone=None,
+        rules_alone_bound=None, coverage=1.0, tries=1, calls_saved=0.716, failed=(),
+        front=(front_point(9), front_point(3)),
         baselines=Baselines(
             Baseline(30, 0.75, 0.79, 0.61, 0.95, 400), None, None, None, "not measured"
         ),
-        minimising=Minimising(("ochiai",), 5, 900, 9000, 10000, True, True, 0, 0.5),
+        minimising=Minimising(("ochiai",), 5, 900, 9000, 10000, True, True, 0, 0.5, None),
     )  # fmt: skip
     return replace(made, **changes)
 

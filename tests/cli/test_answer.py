@@ -12,11 +12,10 @@ from rich.console import Console
 
 from rpd_core.cli.decisions import loss_bar
 from rpd_core.cli.screen import SHOWN, print_answer
-from rpd_core.results.records import Baseline, Baselines, Growth, PassRates, Summary
+from rpd_core.results.records import Baseline, Baselines, PassRates, Summary
 from rpd_core.results.sentences import (
     advice_on,
     baseline_words,
-    growth_words,
     headline,
     mutated_words,
     suite_words,
@@ -176,13 +175,17 @@ def test_a_condition_in_the_noise_brings_advice(
         )
 
 
-def test_growth_speaks_of_decisions_that_are_settled() -> None:
-    assert growth_words(Growth((60, 120), 4, True, (), 1000)) == (
-        "Stable after 2 looks (at 60, 120 episodes): each of the first 4 decisions is settled."
-    )
-    assert growth_words(Growth((60,), 4, False, (2,), 60)) == (
-        "Not stable after one look (at 60 episodes): rank 2 of the first 4 decisions is open; "
-        "raise --max-episodes."
+def test_episodes_that_are_the_same_again_are_counted_once() -> None:
+    told = sureness_words(answer(policy(distinct=30), (decision(1),)))
+    assert "Confirmed on 1600 fresh episodes, at the first try. Only 30 of them differ: " in told
+
+
+def test_how_much_of_the_first_ten_comes_back_is_told() -> None:
+    found = policy()
+    assert found.minimising is not None
+    halves = replace(found, minimising=replace(found.minimising, recurring=0.9))
+    assert sureness_words(answer(halves, (decision(1),))).endswith(
+        "Two halves of the episodes have 90% of the first ten in common."
     )
 
 
