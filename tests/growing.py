@@ -38,6 +38,8 @@ class SmallGround:
     """Steps so far."""
     asked: int = field(default=0, init=False)
     """Questions so far: each has episodes of its own, or the best of many would be luck."""
+    left: float = 1.0
+    """Nobody counts."""
 
     def minimise(self, abstraction: Any, target: float, start: Array | None = None) -> Minimised:
         self.asked += 1

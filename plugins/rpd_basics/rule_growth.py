@@ -148,18 +148,24 @@ class Growth:
         steps = Steps.of(self.ground.sample, self.questions)
         few = self._parts(Leaf(), steps, FEW)
         firsts = ((_shorter(coarse, steps.rows, NEAR[1]), ALL_PIECES), (few, PIECES))
-        grown = [one for first in firsts for one in self._climbed(*first)]
+        grown: list[Grown] = []
+        for (first, pieces), left in zip(firsts, (0.5, 0.0), strict=True):
+            if not grown or self.ground.left > left:
+                grown += self._climbed(first, pieces, left)
         if not grown:
             return coarse
         return self._rounded(min(grown, key=self._cost), steps.rows).tree
 
-    def _climbed(self, first: Tree, pieces: int) -> Iterator[Grown]:
-        """Yield what a first tree grows to, if it meets the target and needs the policy."""
+    def _climbed(self, first: Tree, pieces: int, left: float) -> Iterator[Grown]:
+        """Yield what a first tree grows to, if it meets the target and needs the policy.
+
+        It stops when no more than `left` of the steps for growing are left.
+        """
         best = self._minimised(first, SPARED)
         if best.found.met and best.found.kept.any():
-            yield self._improved(best, pieces)
+            yield self._improved(best, pieces, left)
 
-    def _improved(self, best: Grown, pieces: int) -> Grown:
+    def _improved(self, best: Grown, pieces: int, left: float) -> Grown:
         """Split, peel and merge rules in turn as long as that helps."""
         split = partial(self._split, pieces=pieces)
         fruitless, ways = 0, (split, self._tighten, self._peel, self._merge)
@@ -167,7 +173,8 @@ class Growth:
             tried = improve(best)
             fruitless = fruitless + 1 if tried is best else 0
             best = tried
-            if fruitless == len(ways) or not best.found.kept.any():
+            ends = fruitless == len(ways) or self.ground.left <= left
+            if ends or not best.found.kept.any():
                 break
         return best
 

@@ -131,6 +131,11 @@ class _Ground:
     sample: FitSample
     asked: int = 0
 
+    @property
+    def left(self) -> float:
+        """Return how many questions are left, as a share."""
+        return 1 - self.asked / MOST_QUESTIONS
+
     def minimise(self, abstraction: Any, target: float, start: Array | None = None) -> Minimised:
         """Check the question, and make up an answer."""
         self.asked += 1

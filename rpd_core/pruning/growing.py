@@ -35,8 +35,12 @@ EPISODES = 100
 """Episodes of the first look at a question; at most three times as many."""
 TWINS = 30
 """Twins of each state."""
-_QUESTION = 40
+_QUESTION = 20
 """Steps that a question may take, in units of those of the first look at the whole policy."""
+_SUITES = 3.0
+"""Steps that growing may take before it is asked to end, in suites of as long episodes."""
+_FEWEST = 6000
+"""The same in episodes, for small suites."""
 _LANES = 512
 """Lanes that such looks fill."""
 _QUESTION_PARTS = 10**4
@@ -63,6 +67,10 @@ class PlayedGround:
     """The chain as far as it has learned."""
     asked: int = 0
     """Questions so far: each has episodes of its own, or the best of many would be luck."""
+    steps: int = 0
+    """Steps that these took."""
+    length: float = 0.0
+    """Mean length of the whole policy's episodes."""
     _reference: float | None = None
     _sample: FitSample | None = None
 
@@ -73,6 +81,13 @@ class PlayedGround:
             self._sample = self._sampled(SampledPolicy(self._recipe(self.links[self.place])))
         return self._sample
 
+    @property
+    def left(self) -> float:
+        """Share of the steps for growing that is left."""
+        settings = self.evaluations.session.setup.config.settings
+        allowed = max(_SUITES * settings.episodes, _FEWEST) * self.length
+        return 1.0 - self.steps / allowed if allowed else 1.0
+
     def minimise(self, abstraction: Any, target: float, start: Array | None = None) -> Minimised:
         """Return what keeps a fraction of the return and can spare none of its states."""
         self.asked += 1
@@ -80,6 +95,7 @@ class PlayedGround:
         blocks = self._blocks(recipe, abstraction)
         whole = play_together(self.evaluations, STAGE, [blocks.play(None, EPISODES)])[0]
         original = float(whole.episodes.total_return.mean())
+        self.length = self.length or float(whole.episodes.length.mean())
         wanted = target_return(target, original, self.reference)
         known = np.unique(whole.visits.key)
         kept = known if start is None else np.unique(state_keys(canonical(start)))
@@ -90,6 +106,7 @@ class PlayedGround:
         work = minimise(blocks, kept, aim, pace, budget)
         way = play_together(self.evaluations, STAGE, [work])[0]
         last = play_together(self.evaluations, STAGE, [blocks.play(way.last.kept, EPISODES)])[0]
+        self.steps += blocks.steps
         gained = (way.last.return_mean - self.reference) / (original - self.reference)
         states = self.evaluations.states(whole.name, last.name)
         sample = self._sampled(SampledPolicy(recipe, way.last.kept, self.asked))

@@ -148,6 +148,10 @@ class Ground(Protocol):
     def sample(self) -> FitSample:
         """Steps of the policy and of mutants."""
 
+    @property
+    def left(self) -> float:
+        """Share of the steps for growing that is left; at 0 or below, take what there is."""
+
     def minimise(self, abstraction: Any, target: float, start: Array | None = None) -> Minimised:
         """Return what keeps a fraction of the return and can spare none of its states.
 
