@@ -11,6 +11,7 @@ import numpy as np
 from rpd_basics.panel_axes import axes_of, ranked_pairs
 from rpd_basics.panel_cards import grouped_cards, single_cards
 from rpd_basics.panel_map import map_drawing
+from rpd_basics.panel_tree import tree_drawing
 from rpd_core.plugin.protocols import (
     Card,
     Drawing,
@@ -38,12 +39,14 @@ class Vectors:
         return bool(about.observed) or (len(about.shape) == 1 and len(about.entries) > 1)
 
     def hero(self, view: PanelView) -> Sequence[Drawing]:
-        """Draw the pair between which losses vary most; the next ones are in the menu."""
+        """Draw the pair between which losses vary most, the next ones in the menu; rules below."""
         axes = axes_of(view)
         if len(axes) < 2:
             return []
         losses = view.losses(view.traces.smallest.trace)
-        return [map_drawing(view, *pair, losses) for pair in ranked_pairs(axes, losses)[:_MAPS]]
+        maps = [map_drawing(view, *pair, losses) for pair in ranked_pairs(axes, losses)[:_MAPS]]
+        trees = (tree_drawing(view.decisions, one.name) for one in maps)
+        return [each for pair in zip(maps, trees, strict=True) for each in pair if each is not None]
 
     def cards(self, view: PanelView) -> Sequence[Card]:
         """Return a card for each rule, or for each group of states."""
