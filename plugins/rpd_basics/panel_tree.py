@@ -12,7 +12,7 @@ from rpd_core.plugin.protocols import Drawing, Line, PanelDecision, Text
 from rpd_core.plugin.protocols.drawing import Shape
 
 _WIDTH, _ROW, _INDENT, _SIZE = 460.0, 18.0, 16.0, 11.0
-_LETTER = 5.6
+_LETTER = 6.0
 """Width of a letter, about."""
 _MOST = 12
 """Rules from which on a tree is no longer small."""
@@ -47,23 +47,34 @@ class _Row:
     policy: bool = False
 
 
-def tree_drawing(decisions: Sequence[PanelDecision], name: str) -> Drawing | None:
-    """Draw the rules as a tree; None where they are no rules, too many, or no tree."""
+def with_tree(above: Drawing, decisions: Sequence[PanelDecision]) -> Drawing:
+    """Add the rules as a tree below a drawing of as much width, if they are few and one tree."""
+    rows = _tree(decisions)
+    if not rows:
+        return above
+    shapes = [shape for place, row in enumerate(rows) for shape in _drawn(row, place, above.height)]
+    told = "; ".join(f"{row.text} {row.leaf}".strip() for row in rows)
+    return replace(
+        above,
+        height=above.height + _ROW * len(rows) + 6,
+        shapes=(*above.shapes, *shapes),
+        label=f"{above.label}. The rules as a tree: {told}",
+    )
+
+
+def _tree(decisions: Sequence[PanelDecision]) -> list[_Row]:
+    """Return the lines of the tree; none where there are no rules, too many, or no tree."""
     rules = [
         _Rule(rank, one, {bound.name: (bound.low, bound.high) for bound in one.bounds})
         for rank, one in enumerate(decisions, 1)
     ]
     if not rules or len(rules) > _MOST or not all(rule.asks for rule in rules):
-        return None
+        return []
     try:
         rows = [*_rows(rules, 0), _Row(0, "everywhere else", "default acts")]
     except _NoTreeError:
-        return None
-    rows = [part for row in rows for part in _wrapped(row)]
-    shapes = [shape for place, row in enumerate(rows) for shape in _drawn(row, place)]
-    label = "The rules as a tree: " + "; ".join(f"{row.text} {row.leaf}".strip() for row in rows)
-    caption = "Numbers in brackets are those of the boxes."
-    return Drawing(_WIDTH, _ROW * len(rows) + 6, tuple(shapes), label, caption, name)
+        return []
+    return [part for row in rows for part in _wrapped(row)]
 
 
 class _NoTreeError(Exception):
@@ -113,8 +124,8 @@ def _question(rules: Sequence[_Rule]) -> tuple[str, float]:
     raise _NoTreeError
 
 
-def _drawn(row: _Row, place: int) -> Iterator[Shape]:
-    left, base = 4 + row.depth * _INDENT, _ROW * (place + 1) - 5
+def _drawn(row: _Row, place: int, top: float) -> Iterator[Shape]:
+    left, base = 4 + row.depth * _INDENT, top + _ROW * (place + 1) - 5
     if row.depth:
         yield Line(((left - 10, base - 16), (left - 10, base - 4), (left - 3, base - 4)), "line")
     yield Text((left, base), row.text, _SIZE)

@@ -11,7 +11,7 @@ import numpy as np
 from rpd_basics.panel_axes import axes_of, ranked_pairs
 from rpd_basics.panel_cards import grouped_cards, single_cards
 from rpd_basics.panel_map import map_drawing
-from rpd_basics.panel_tree import tree_drawing
+from rpd_basics.panel_tree import with_tree
 from rpd_core.plugin.protocols import (
     Card,
     Drawing,
@@ -45,8 +45,7 @@ class Vectors:
             return []
         losses = view.losses(view.traces.smallest.trace)
         maps = [map_drawing(view, *pair, losses) for pair in ranked_pairs(axes, losses)[:_MAPS]]
-        trees = (tree_drawing(view.decisions, one.name) for one in maps)
-        return [each for pair in zip(maps, trees, strict=True) for each in pair if each is not None]
+        return [with_tree(one, view.decisions) for one in maps]
 
     def cards(self, view: PanelView) -> Sequence[Card]:
         """Return a card for each rule, or for each group of states."""

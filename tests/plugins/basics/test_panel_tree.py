@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from rpd_basics.panel_tree import tree_drawing
-from rpd_core.plugin.protocols import Bound, PanelDecision, Text
+from rpd_basics.panel_tree import with_tree
+from rpd_core.plugin.protocols import Bound, Drawing, PanelDecision, Text
+
+MAP = Drawing(460, 100, (), "A map", name="a map")
 
 
 def rule(key: int, action: str, *bounds: Bound) -> PanelDecision:
@@ -12,8 +14,8 @@ def rule(key: int, action: str, *bounds: Bound) -> PanelDecision:
 
 def lines(*rules: PanelDecision) -> list[str]:
     """Return the texts of the drawing, line by line, from left to right."""
-    drawing = tree_drawing(rules, "a map")
-    assert drawing is not None
+    drawing = with_tree(MAP, rules)
+    assert drawing.height > MAP.height
     texts = [shape for shape in drawing.shapes if isinstance(shape, Text)]
     rows: dict[float, str] = {}
     for one in sorted(texts, key=lambda one: (one.at[1], one.at[0])):
@@ -54,6 +56,6 @@ def test_long_lines_are_wrapped() -> None:
 def test_rules_that_no_question_parts_are_no_tree() -> None:
     first = rule(1, "go", Bound("place", (0,), 0.0, 5.0))
     second = rule(2, "go", Bound("place", (0,), 3.0, 8.0))
-    assert tree_drawing([first, second], "a map") is None
-    assert tree_drawing([rule(1, "go")], "a map") is None
-    assert tree_drawing([], "a map") is None
+    assert with_tree(MAP, [first, second]) == MAP
+    assert with_tree(MAP, [rule(1, "go")]) == MAP
+    assert with_tree(MAP, []) == MAP
