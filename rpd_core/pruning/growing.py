@@ -37,7 +37,7 @@ TWINS = 30
 """Twins of each state."""
 _QUESTION = 20
 """Steps that a question may take, in units of those of the first look at the whole policy."""
-_SUITES = 3.0
+_SUITES = 6.0
 """Steps that growing may take before it is asked to end, in suites of as long episodes."""
 _FEWEST = 6000
 """The same in episodes, for small suites."""
