@@ -1,6 +1,6 @@
 """Draw pages of two runs as pictures: `python docs/images/make_page_pictures.py CARTPOLE MINIGRID`.
 
-The runs are those of `rpd run --env cartpole` and `rpd run --env minigrid --episodes 2000`, with
+The runs are those of `rpd run --env cartpole` and `rpd run --env minigrid --seed 121`, and of
 the policies that ship with rpd. It needs the extra `dev` and a Chromium.
 """
 
