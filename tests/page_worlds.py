@@ -148,7 +148,7 @@ def store_pictures(run: Path, analysis: str, keys: Sequence[int]) -> None:
     clip = {
         "key": keys[0], "episode": 17, "step": 3, "policy": "clips/a.webp",
         "default": "clips/b.webp", "policy_return": 200.0, "default_return": 31.0,
-        "tried": 40, "differing": 31,
+        "tried": 40, "differing": 31, "flips": True, "least": 20.0,
     }  # fmt: skip
     states = {str(key): f"states/{key}.webp" for key in keys}
     index = {"schema": 1, "states": states, "clips": [clip], "panels": {}, "missing": ""}

@@ -61,7 +61,7 @@ class Run(StoredRun):
     @overload
     def draw(
         self,
-        what: Literal["film", "trace"],
+        what: Literal["film", "trace", "path"],
         out: str | os.PathLike[str] | None = None,
         *,
         episode: str | None = ...,

@@ -30,10 +30,14 @@ COLOURS: dict[Who, tuple[int, int, int]] = {
 """Red where the policy decides, blue where the default action does; the words say it, too."""
 BORDER = 4
 """Pixels of colour around a picture."""
-_BAND = 20
-"""Height of the coloured band above it."""
-_LINE = 16
-"""Height of a line of text."""
+_TEXT = 12
+"""Height of letters in pixels."""
+_READ_AT = 600
+"""Width of a film at which its letters are still that high."""
+_BAND, _LINE = 8, 4
+"""Pixels by which the coloured band, and a line of text, are higher than letters."""
+_MARK = (255, 193, 7)
+"""Colour around the picture at the step that a film is about."""
 NARROWEST = 260
 """Width of a card whose picture is narrower."""
 SMALLEST = 160
@@ -59,62 +63,83 @@ class Card:
     """Below the picture, a line each."""
     title: str = ""
     """Above everything; none if empty."""
+    text: int = _TEXT
+    """Height of letters in pixels."""
+    marked: bool = False
+    """Whether this is the step that the film is about."""
 
 
 def draw_card(frame: Array, card: Card) -> Image.Image:
     """Return a picture as a card."""
     picture = Image.fromarray(enlarged(frame))
-    width = max(picture.width + 2 * BORDER, NARROWEST)
-    top = _LINE + 2 if card.title else 0
-    height = top + _BAND + picture.height + BORDER + len(card.lines) * _LINE + 4
+    width, size = max(picture.width + 2 * BORDER, NARROWEST), card.text
+    band, line, top = size + _BAND, size + _LINE, _top(size) if card.title else 0
+    height = top + band + picture.height + BORDER + len(card.lines) * line + 4
     page = Image.new("RGB", (width, height), _PAPER)
     if card.title:
-        _write(page, (BORDER, 1), shortened(card.title, width - 2 * BORDER), _INK)
+        write(page, (BORDER, 1), shortened(card.title, width - 2 * BORDER, size), _INK, size)
     pen, colour = ImageDraw.Draw(page), COLOURS[card.who]
-    left, below = (width - picture.width) // 2, top + _BAND + picture.height + BORDER
-    pen.rectangle((0, top, width - 1, top + _BAND - 1), colour)
-    pen.rectangle((left - BORDER, top, left + picture.width + BORDER - 1, below - 1), colour)
-    number = f"step {card.step}"
-    room = width - 4 * BORDER - _width(number)
+    left, below = (width - picture.width) // 2, top + band + picture.height + BORDER
+    around = (left - BORDER, top + band, left + picture.width + BORDER - 1, below - 1)
+    pen.rectangle((0, top, width - 1, top + band - 1), colour)
+    pen.rectangle(around, _MARK if card.marked else colour)
+    number = "this decision" if card.marked else f"step {card.step}"
+    room = width - 4 * BORDER - _width(number, size)
     text = f"{card.who}: {card.action}" if card.action else card.who
-    _write(page, (BORDER, top + 2), shortened(text, room), _PAPER)
-    _write(page, (width - 2 * BORDER - _width(number), top + 2), number, _PAPER)
-    page.paste(picture, (left, top + _BAND))
-    for place, line in enumerate(card.lines):
-        text = shortened(line, width - 2 * BORDER)
-        _write(page, (BORDER, below + 1 + place * _LINE), text, _INK)
+    write(page, (BORDER, top + 2), shortened(text, room, size), _PAPER, size)
+    write(page, (width - 2 * BORDER - _width(number, size), top + 2), number, _PAPER, size)
+    page.paste(picture, (left, top + band))
+    for place, words in enumerate(card.lines):
+        words = shortened(words, width - 2 * BORDER, size)
+        write(page, (BORDER, below + 1 + place * line), words, _INK, size)
     return page
 
 
-def picture_in(card: Image.Image, shape: Sequence[int], title: bool) -> Array:
+def readable(width: int) -> int:
+    """Return how high letters are in a film of this width, so that one of 600 pixels is read."""
+    return max(_TEXT, -(-_TEXT * width // _READ_AT))
+
+
+def _top(size: int) -> int:
+    """Return the height of a title."""
+    return size + _LINE + 2
+
+
+def picture_in(card: Image.Image, shape: Sequence[int], title: bool, beside: int = 1) -> Array:
     """Return the picture of a card, pixel by pixel; `shape` is that of the frame it shows."""
-    scale = _scale(shape)
+    scale, size = _scale(shape), readable(beside * card.width)
     height, width = shape[0] * scale, shape[1] * scale
-    left, top = (card.width - width) // 2, (_LINE + 2 if title else 0) + _BAND
+    left, top = (card.width - width) // 2, (_top(size) if title else 0) + size + _BAND
     return np.asarray(card.crop((left, top, left + width, top + height)))[::scale, ::scale]
 
 
 def word_frame(text: str) -> Array:
     """Return words as a picture, for what has no other."""
     page = Image.new("RGB", (NARROWEST - 2 * BORDER, SMALLEST), (238, 238, 238))
-    for place, line in enumerate(wrapped(text, page.width - 16, (SMALLEST - 16) // _LINE)):
-        _write(page, (8, 8 + place * _LINE), line, _INK)
+    high = _TEXT + _LINE
+    for place, line in enumerate(wrapped(text, page.width - 16, (SMALLEST - 16) // high)):
+        write(page, (8, 8 + place * high), line, _INK)
     return np.asarray(page)
 
 
-def _write(page: Image.Image, at: tuple[int, int], text: str, colour: tuple[int, int, int]) -> None:
+def write(
+    page: Image.Image,
+    at: tuple[int, int],
+    text: str,
+    colour: tuple[int, int, int],
+    size: int = _TEXT,
+) -> None:
     """Write a line of text; `at` is where its first letter begins."""
     if text:
-        page.paste(colour, (at[0] - _MARGIN, at[1]), _letters(text))
+        page.paste(colour, (at[0] - _MARGIN, at[1]), _letters(text, size))
 
 
 @functools.lru_cache(maxsize=4096)
-def _letters(text: str) -> Image.Image:
+def _letters(text: str, size: int) -> Image.Image:
     """Return where a text has ink: frame after frame says the same."""
-    size = _width(text) + 2 * _MARGIN, 2 * _LINE
-    mask = Image.new("1", size)
+    mask = Image.new("1", (_width(text, size) + 2 * _MARGIN, 2 * size))
     pen = ImageDraw.Draw(mask)  # letters without grey edges: half the bytes in a lossless film
-    pen.text((_MARGIN, 0), text, 1, _font())
+    pen.text((_MARGIN, 0), text, 1, _font(size))
     return mask
 
 
@@ -134,13 +159,13 @@ def _scale(shape: Sequence[int]) -> int:
 
 
 @functools.cache
-def _font() -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    return ImageFont.load_default(12)  # comes with Pillow, so that it is the same everywhere
+def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    return ImageFont.load_default(size)  # comes with Pillow, so that it is the same everywhere
 
 
 @functools.lru_cache(maxsize=4096)
-def _width(text: str) -> int:
-    return int(_font().getlength(text, mode="1"))
+def _width(text: str, size: int) -> int:
+    return int(_font(size).getlength(text, mode="1"))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -157,29 +182,29 @@ def writable(text: str) -> str:
     return "".join(plain)
 
 
-def shortened(text: str, width: int) -> str:
+def shortened(text: str, width: int, size: int = _TEXT) -> str:
     """Return as much of a text as fits on a line."""
     text = writable(text)
-    if _width(text) <= width:
+    if _width(text, size) <= width:
         return text
-    while text and _width(f"{text}…") > width:
-        text = text[: len(text) * 9 // 10] if _width(text) > 2 * width else text[:-1]
+    while text and _width(f"{text}…", size) > width:
+        text = text[: len(text) * 9 // 10] if _width(text, size) > 2 * width else text[:-1]
     return f"{text.rstrip()}…"
 
 
 @functools.lru_cache(maxsize=4096)
-def wrapped(text: str, width: int, lines: int) -> tuple[str, ...]:
+def wrapped(text: str, width: int, lines: int, size: int = _TEXT) -> tuple[str, ...]:
     """Return a text in at most so many lines; always that many, empty ones behind it."""
     found: list[str] = []
     words = writable(text).split()
     while words and len(found) < lines - 1:
         count = 1
-        while count < len(words) and _width(" ".join(words[: count + 1])) <= width:
+        while count < len(words) and _width(" ".join(words[: count + 1]), size) <= width:
             count += 1
-        found.append(shortened(" ".join(words[:count]), width))
+        found.append(shortened(" ".join(words[:count]), width, size))
         words = words[count:]
     if words:
-        found.append(shortened(" ".join(words), width))
+        found.append(shortened(" ".join(words), width, size))
     return (*found, *[""] * (lines - len(found)))
 
 
@@ -198,13 +223,18 @@ class StepCards:
     """Longest side of the picture; None: as it is."""
     title: str = ""
     """Above each card."""
+    beside: int = 1
+    """Cards that stand side by side: the wider the film, the higher its letters."""
+    marked: int = -1
+    """Step that the film is about."""
 
     def cards(
         self, steps: Sequence[ReplayedStep], last: Array | None, who: Who, about: str
     ) -> list[Image.Image]:
         """Return steps as cards of one size, and behind them what is seen after the last."""
-        end = Card(who, "", steps[-1].number + 1, (about, "", ""), self.title)
-        ended = draw_card(self._frame(steps[-1], last), end)
+        frame = self._frame(steps[-1], last)
+        end = Card(who, "", steps[-1].number + 1, (about, "", ""), self.title, self._text(frame))
+        ended = draw_card(frame, end)
         return same_size([*map(self._card, steps), ended])
 
     def _card(self, step: ReplayedStep) -> Image.Image:
@@ -214,9 +244,15 @@ class StepCards:
         whose = "default" if step.policy_decided else "policy"
         about = f"return so far {step.return_before:g}; the {whose} would: {self._name(other)}"
         frame = self._frame(step, step.frame)
-        words = wrapped(self._words(step), max(frame.shape[1], NARROWEST - 2 * BORDER), 2)
-        card = Card(who, self._name(step.action), step.number, (about, *words), self.title)
-        return draw_card(frame, card)
+        size, room = self._text(frame), max(frame.shape[1], NARROWEST - 2 * BORDER)
+        lines = about, *wrapped(self._words(step).partition("  [")[0], room, 2, size)
+        marked, action = step.number == self.marked, self._name(step.action)
+        return draw_card(frame, Card(who, action, step.number, lines, self.title, size, marked))
+
+    def _text(self, frame: Array) -> int:
+        """Return how high letters are beside a picture."""
+        width = frame.shape[1] * _scale(frame.shape) + 2 * BORDER
+        return readable(self.beside * max(width, NARROWEST))
 
     def _words(self, step: ReplayedStep) -> str:
         """Return the state of a step in words."""

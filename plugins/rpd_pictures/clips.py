@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +14,12 @@ from rpd_core.play.recipe import Recipe
 from rpd_core.play.replay import Viewer, Watched, viewing, watch_episodes
 from rpd_pictures import files
 from rpd_pictures.cards import StepCards, Who
-from rpd_pictures.twins import Choice, Smallest, Twin, Visit, typical
+from rpd_pictures.twins import Choice, Filmed, Smallest, Twin, Visit, passing, telling
 
-_BEFORE, _AFTER, _TAIL = 10, 30, 12
+if TYPE_CHECKING:
+    from rpd_core.plugin.protocols import Condition
+
+_BEFORE, _AFTER, _TAIL = 5, 30, 12
 """Steps of a clip before the first visit, after it, and at the end of the episode."""
 _FOLLOWED = 2000
 """Steps after the first visit at which twins are broken off that are played to choose one."""
@@ -37,17 +41,8 @@ class ClipJob:
     """Per decision, what its film is chosen from."""
     actions: tuple[str, ...]
     """Names of the actions."""
-
-
-@dataclass(frozen=True)
-class Filmed:
-    """A twin that is filmed."""
-
-    twin: Twin
-    tried: int
-    """All twins that it was chosen from."""
-    losing: int
-    """Those of them that return less than their episodes."""
+    condition: Condition
+    """When an episode passes."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +61,7 @@ class Clips:
     """What came of a job."""
 
     pairs: tuple[Clip, ...]
-    """Of the decisions without which an episode returns less."""
+    """Of the decisions that a twin shows clearly."""
     problem: str = ""
     """Why the environment draws nothing; empty if it does."""
 
@@ -84,14 +79,9 @@ def perform_clips(job: ClipJob) -> Clips:
 
 
 def choose_twins(job: ClipJob, viewer: Viewer) -> list[Filmed]:
-    """Return what is filmed of each decision; those that lose nothing are left out."""
-    found = []
-    for choice in job.choices:
-        twins = choice.twins or _played_twins(job, viewer, choice.visits)
-        chosen = typical(twins)
-        if chosen is not None:
-            found.append(Filmed(chosen, len(twins), sum(one.loss > 0 for one in twins)))
-    return found
+    """Return what is filmed of each decision; those that no twin shows clearly are left out."""
+    several = (choice.twins or _played_twins(job, viewer, choice.visits) for choice in job.choices)
+    return [chosen for twins in several if (chosen := telling(twins)) is not None]
 
 
 def _played_twins(job: ClipJob, viewer: Viewer, visits: Sequence[Visit]) -> list[Twin]:
@@ -101,10 +91,14 @@ def _played_twins(job: ClipJob, viewer: Viewer, visits: Sequence[Visit]) -> list
     limits = [one.step + _FOLLOWED for one in visits for _ in (0, 1)]
     played = viewer.player.play(*_both(job.policy, visits, limits))
     returns, lengths = played.total_return.tolist(), played.length.tolist()
-    return [
-        Twin(one, (returns[at], returns[at + 1]), (lengths[at], lengths[at + 1]))
-        for at, one in zip(range(0, len(returns), 2), visits, strict=True)
-    ]
+    passed = passing(job.condition, played)
+    found = []
+    for at, one in zip(range(0, len(returns), 2), visits, strict=True):
+        whole = max(lengths[at : at + 2]) < limits[at]
+        outcome = (passed[at], passed[at + 1]) if whole else (False, False)
+        total, steps = (returns[at], returns[at + 1]), (lengths[at], lengths[at + 1])
+        found.append(Twin(one, total, steps, outcome))
+    return found
 
 
 def _both(policy: Smallest, visits: Sequence[Visit], limits: Sequence[int]) -> tuple[Plan, OneArm]:
@@ -149,7 +143,8 @@ def _clip(job: ClipJob, seen: Watched, position: int, twin: Twin) -> bytes:
     who, about = ending(twin, arm, int(seen.episodes.length[position]))
     content = b""
     for longest in (_LONGEST, _LONGEST // 2, _LONGEST // 4):
-        cards = StepCards(job.recipe, job.actions, longest).cards(steps, last, who, about)
+        show = StepCards(job.recipe, job.actions, longest, beside=2, marked=twin.visit.step)
+        cards = show.cards(steps, last, who, about)
         content = files.film_webp(cards, _durations(seen, position, twin.visit.step))
         if len(content) <= files.LARGEST_CLIP:
             break

@@ -1,4 +1,4 @@
-"""`rpd draw`: figures, films and traces as files, and the pictures stored with a run."""
+"""`rpd draw`: figures, films and paths as files, and the pictures stored with a run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _figure_option(flag: str, text: str) -> Any:
 
 
 def _film_option(flag: str, text: str) -> Any:
-    return typer.Option(flag, help=text, rich_help_panel="Films and traces")
+    return typer.Option(flag, help=text, rich_help_panel="Films and paths")
 
 
 @plays
@@ -34,7 +34,8 @@ def draw_command(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", help="File: .png, .svg or .pdf; films .webp or .mp4, traces .webp or .png."
+            "--out",
+            help="File: .png, .svg or .pdf; films .webp, .mp4, .gif; paths .webp, .png.",
         ),
     ] = None,
     measure: Annotated[
@@ -49,7 +50,7 @@ def draw_command(
     ] = None,
     episode: Annotated[
         str | None,
-        _film_option("--episode", "suite:17, unmutated:3, original:3, pruned:3, ..."),
+        _film_option("--episode", "suite:17, pruned:3, ...; of trace: whole, smallest:3."),
     ] = None,
     decision: Annotated[
         str | None,
@@ -72,7 +73,7 @@ def draw_command(
     work: Work,
     as_json: options.Json = False,
 ) -> None:
-    """Draw a figure, a film or a trace of a run, or the pictures that are stored with it."""
+    """Draw a figure, a film or a path of a run, or the pictures that are stored with it."""
     asked: dict[str, Any] = {
         "measure": measure,
         "count": count,
@@ -99,7 +100,10 @@ def draw_command(
             made = _drawn(where, analysis, name, None, work.how(progress))
         _print_pictures(made, where, as_json)
     elif subject.plays:
-        with output_for_the_answer(), work.guard(episode or "a decision"):
+        with (
+            output_for_the_answer(),
+            work.guard(episode or ("a decision" if decision else name)),
+        ):
             film = _drawn(where, analysis, name, out, given)
         _print_film(film, as_json)
     else:

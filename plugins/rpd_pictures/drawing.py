@@ -1,4 +1,4 @@
-"""Drawing a run: figures, films, traces, and the pictures that are stored with it."""
+"""Drawing a run: figures, films, paths, and the pictures that are stored with it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ PAGE = ("map", "timeline", "barcode", "proof")
 def draw(
     run: Run, name: str, out: str | os.PathLike[str] | None = None, **options: Any
 ) -> Figure | Film | Pictures:
-    """Draw one of the subjects of a run: a figure, a film or trace in a file, or pictures.
+    """Draw one of the subjects of a run: a figure, a film or path in a file, or pictures.
 
     A figure is written only where `out` names a file; pictures are stored with the run.
     """
@@ -71,10 +71,11 @@ def draw(
             write_whole(path, svg_file(drawing) if kind == "svg" else rendered(figure, kind))
         return figure
     if subject.suffixes:
-        from rpd_pictures.film import Wanted, draw_film  # it plays
+        from rpd_pictures.film import draw_film  # it plays
+        from rpd_pictures.pages import Wanted
 
         trust = options.pop("trust_policy", False)
-        return draw_film(run, Wanted(**options, trace=name == "trace"), path, trust)
+        return draw_film(run, Wanted(**options, what=name), path, trust)
     from rpd_pictures.pictures import take_again  # it plays
 
     return take_again(run, **options)

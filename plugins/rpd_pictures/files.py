@@ -106,6 +106,14 @@ def film_webp(frames: Sequence[Image.Image], durations: Sequence[int]) -> bytes:
     return sink.getvalue()
 
 
+def film_gif(frames: Sequence[Image.Image], durations: Sequence[int]) -> bytes:
+    """Return frames as an animated GIF of 256 colours."""
+    sink = io.BytesIO()
+    more, times = list(frames[1:]), list(durations)
+    frames[0].save(sink, "GIF", save_all=True, append_images=more, duration=times, loop=0)
+    return sink.getvalue()
+
+
 def film_maker() -> Any:
     """Return what makes mp4 films, an extra of 80 MB, or say what to install."""
     try:

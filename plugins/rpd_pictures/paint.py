@@ -62,7 +62,7 @@ def _write(axes: Any, shape: Text, order: int) -> None:
     axes.text(
         *shape.at, shape.text, fontsize=_points(shape.size), color=_colour(shape.fill),
         ha=places[shape.anchor], va="baseline", zorder=order,
-        weight="semibold" if shape.bold else "normal", rotation=90 if shape.upright else 0,
+        weight="bold" if shape.bold else "normal", rotation=90 if shape.upright else 0,
         rotation_mode="anchor", parse_math=False,
     )  # fmt: skip
 

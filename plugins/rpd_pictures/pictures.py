@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,7 +42,7 @@ from rpd_pictures.portraits import (
 )
 from rpd_pictures.scene import Scene, gathered_by
 from rpd_pictures.timeline import Steps
-from rpd_pictures.twins import Choice, LossEpisodes, Smallest
+from rpd_pictures.twins import Choice, LossEpisodes, Smallest, telling
 
 if TYPE_CHECKING:
     from rpd_core.results.records import Decision
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 _DRAWN = 50
 """Decisions that get a picture, those that are worth most."""
 _FILMED = 2
-"""Decisions that get a pair of clips: of those that are needed, the first."""
+"""Decisions that get a pair of clips: of those that are needed and can be seen, the first."""
 
 
 @dataclass
@@ -127,9 +128,12 @@ def _make(session: Session, run: Run, rows: Sequence[Decision]) -> _Made:
         *_portrait_items(session, policy, played, rows),
         *_frame_items(session, run, policy),
     ]
-    choices = [played.choice(row) for row in rows if row.needed][:_FILMED]
+    choices = _choices(played, rows)
     if choices:
-        items.append(_clip_item(session, policy, choices, run.directory.names().actions))
+        job = ClipJob(
+            session.recipe, policy, choices, run.directory.names().actions, run.analysis.condition
+        )
+        items.append(_clip_item(session, job))
     done = 0
     session.progress("pictures", done, len(items))
 
@@ -148,6 +152,13 @@ def _make(session: Session, run: Run, rows: Sequence[Decision]) -> _Made:
     run_items(session.engine, items, keep)
     _draw_others(session, run, rows, made)
     return made
+
+
+def _choices(played: LossEpisodes, rows: Sequence[Decision]) -> tuple[Choice, ...]:
+    """Return what is filmed: decisions that a stored twin shows clearly, or that has none."""
+    several = (played.choice(row) for row in rows if row.needed)
+    shown = (one for one in several if not one.twins or telling(one.twins) is not None)
+    return tuple(islice(shown, _FILMED))
 
 
 def _draw_others(session: Session, run: Run, rows: Sequence[Decision], made: _Made) -> None:
@@ -192,13 +203,9 @@ def _frame_items(session: Session, run: Run, policy: Smallest) -> list[WorkItem]
     return [WorkItem(f"{seed}/frames", perform_frames, job, "frames", files)]
 
 
-def _clip_item(
-    session: Session, policy: Smallest, choices: Sequence[Choice], actions: tuple[str, ...]
-) -> WorkItem:
-    recipe, settings = session.recipe, session.setup.config.settings
-    job = ClipJob(recipe, policy, tuple(choices), actions)
-    files = session.files(recipe)
-    return WorkItem(f"{settings.seed}/clips", perform_clips, job, "clips", files)
+def _clip_item(session: Session, job: ClipJob) -> WorkItem:
+    seed, files = session.setup.config.settings.seed, session.files(job.recipe)
+    return WorkItem(f"{seed}/clips", perform_clips, job, "clips", files)
 
 
 def _missing(made: _Made, rows: Sequence[Decision]) -> str:
@@ -238,7 +245,9 @@ def _store(session: Session, name: str, made: _Made, missing: str, made_from: st
                 default,
                 *twin.returns,
                 one.filmed.tried,
-                one.filmed.losing,
+                one.filmed.alike,
+                one.filmed.flips,
+                one.filmed.least,
             )
         )
     panels: dict[str, dict[str, str]] = {}

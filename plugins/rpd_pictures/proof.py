@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from rpd_core.results.run import Run
 
 _WIDTH, _HEIGHT = 560.0, 330.0
-_LEFT, _RIGHT, _TOP, _BELOW = 52.0, 14.0, 14.0, 44.0
+_LEFT, _RIGHT, _TOP, _BELOW = 52.0, 14.0, 22.0, 44.0
 _SPAN = (-0.1, 1.1)
 """Shares of the return that are shown; what lies beyond is drawn at the edge."""
-_HALF = 170.0
-"""Where the names of lines stand: half-way up."""
+_NAMES = {"random states": 52.0, "where the policy minds most": 190.0}
+"""Where the names of dashed lines begin, above all lines."""
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,9 @@ def _line(
     if len(places) > 1:
         yield Line(places, colour, width, dashes)
     if words and places:
-        x, y = min(places, key=lambda one: abs(one[1] - _HALF))
-        yield Text((min(x + 10, _WIDTH - 160), y + 14), words, 11, fill=colour)
+        left = _NAMES[words]
+        yield Line(((left, 10), (left + 28, 10)), colour, width, dashes)
+        yield Text((left + 34, 14), words, 11, fill=colour)
 
 
 def _confirmed(sheet: _Sheet, steps: float, share: float, bound: float | None) -> Iterator[Shape]:

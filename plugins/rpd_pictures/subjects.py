@@ -9,6 +9,7 @@ from pathlib import Path
 from rpd_core.errors import ConfigError, nearest
 
 _FIGURES = (".png", ".svg", ".pdf")
+_FILMS = (".webp", ".mp4", ".gif")
 _OF_EPISODES = ("episode", "keep", "find", "against", "frames", "trust_policy")
 
 
@@ -41,10 +42,16 @@ SUBJECTS = {
     "film": _Subject(
         "an episode beside another policy, or with and without a decision",
         (*_OF_EPISODES, "decision"),
-        (".webp", ".mp4"),
+        _FILMS,
         plays=True,
     ),
     "trace": _Subject(
+        "a traced episode, with a bar of losses running along below it",
+        ("episode", "frames", "trust_policy"),
+        _FILMS,
+        plays=True,
+    ),
+    "path": _Subject(
         "the agent's path in an episode, as one picture",
         _OF_EPISODES,
         (".webp", ".png"),

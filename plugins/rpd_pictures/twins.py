@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
+from rpd_core.analysis.analysis import weigh
 from rpd_core.chance import Phase, episode_keys
 from rpd_core.errors import ConfigError, StoreError
 from rpd_core.play.deciders import TopStates
@@ -21,14 +22,15 @@ from rpd_core.pruning.twins import ranking_of
 from rpd_core.results.kept import all_keys
 from rpd_core.results.replay import LOSS_BLOCK, LOSS_PART
 from rpd_core.results.run import Run
+from rpd_core.store.tables import read_episodes
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import IntArray, KeyArray
+    from rpd_core.plugin.protocols import Condition, Episodes, IntArray, KeyArray
     from rpd_core.results.records import Decision
     from rpd_core.store.parts import Parts
 
-_NAMES = ["test_episode", "total_return", "length"]
-"""What is read of episodes and twins."""
+_CLEAR = 0.5
+"""Share of the mean loss that a twin must lose to be shown, where no twin fails."""
 _TRIED = 8
 """Episodes that are tried for a film where no twins of the run share its episodes."""
 
@@ -90,19 +92,69 @@ class Twin:
     """With the decision, and without."""
     lengths: tuple[int, int]
     """Steps of both."""
+    passed: tuple[bool, bool] = (False, False)
+    """Whether each met the condition of the analysis; neither where one was broken off."""
 
     @property
     def loss(self) -> float:
         """What this episode loses without the decision."""
         return self.returns[0] - self.returns[1]
 
+    @property
+    def flips(self) -> bool:
+        """Whether it passes with the decision, and returns less and fails without."""
+        return self.passed[0] and not self.passed[1] and self.loss > 0
+
+
+@dataclass(frozen=True)
+class Filmed:
+    """A twin that shows what a decision is worth, and how many others go the same way."""
+
+    twin: Twin
+    tried: int
+    """All twins that it was chosen from."""
+    alike: int
+    """Those of them that go as this one does."""
+    flips: bool
+    """Whether these pass with the decision and fail without; else they lose `least` or more."""
+    least: float
+    """Return that each of them loses at least."""
+
+
+@dataclass(frozen=True)
+class _Played:
+    """What became of episodes, in rows."""
+
+    number: tuple[int, ...]
+    """Which of the episodes that losses come from each is, or is the twin of."""
+    total_return: tuple[float, ...]
+    length: tuple[int, ...]
+    passed: tuple[bool, ...]
+
+    @classmethod
+    def of(cls, table: pa.Table, condition: Condition) -> _Played:
+        """Return that of stored episodes."""
+        episodes = read_episodes(table)
+        numbers = table["test_episode"].to_pylist()
+        return cls(
+            tuple(numbers),
+            tuple(episodes.total_return.tolist()),
+            tuple(episodes.length.tolist()),
+            tuple(passing(condition, episodes)),
+        )
+
+
+def passing(condition: Condition, episodes: Episodes) -> list[bool]:
+    """Return which episodes meet a condition."""
+    return [bool(one) for one in weigh(condition, episodes) >= 0.5]
+
 
 @dataclass(frozen=True)
 class LossEpisodes:
     """What is stored of the episodes that losses come from."""
 
-    episodes: pa.Table
-    twins: pa.Table | None
+    episodes: _Played
+    twins: _Played | None
     """None: none was played."""
     visits: Mapping[int, tuple[Visit, ...]]
     """By decision, in the order of the episodes."""
@@ -119,9 +171,14 @@ class LossEpisodes:
         twins = folders.get(f"{LOSS_BLOCK}-twins")
         ordered = sorted(run.decisions, key=lambda one: one.key)
         ends = np.cumsum([0, *(one.twins for one in ordered)]).tolist()
+        condition = run.analysis.condition
+
+        def played(parts: Parts) -> _Played:
+            return _Played.of(_table(parts, "episodes"), condition)
+
         return cls(
-            _table(block, "episodes"),
-            None if twins is None else _table(directory.evaluation(twins), "episodes"),
+            played(block),
+            None if twins is None else played(directory.evaluation(twins)),
             _visits(_table(block, "visits"), [one.key for one in ordered]),
             {one.key: slice(*ends[at : at + 2]) for at, one in enumerate(ordered)},
         )
@@ -130,13 +187,23 @@ class LossEpisodes:
         """Return all twins without a decision; none where they do not share its episodes."""
         if self.twins is None:
             return ()
-        mine = self.twins.select(_NAMES).to_pylist()[self.rows[decision.key]]
-        own = {one["test_episode"]: one for one in self.episodes.select(_NAMES).to_pylist()}
+        rows = range(len(self.twins.number))[self.rows[decision.key]]
+        own = {number: row for row, number in enumerate(self.episodes.number)}
         visits = {one.episode: one for one in self.visits[decision.key]}
         return tuple(
-            _twin(visits[number], own[number], one)
-            for one in mine
-            if (number := one["test_episode"]) in visits and number in own
+            self._twin(visits[number], own[number], row)
+            for row in rows
+            if (number := self.twins.number[row]) in visits and number in own
+        )
+
+    def _twin(self, visit: Visit, own: int, row: int) -> Twin:
+        one, two = self.episodes, self.twins
+        assert two is not None, "the row is one of them"
+        return Twin(
+            visit,
+            (one.total_return[own], two.total_return[row]),
+            (one.length[own], two.length[row]),
+            (one.passed[own], two.passed[row]),
         )
 
     def choice(self, decision: Decision) -> Choice:
@@ -154,13 +221,6 @@ class Choice:
     """Some visits; their twins are played where none are stored."""
 
 
-def _twin(visit: Visit, episode: Mapping[str, Any], twin: Mapping[str, Any]) -> Twin:
-    both = episode, twin
-    returns = tuple(float(one["total_return"]) for one in both)
-    lengths = tuple(int(one["length"]) for one in both)
-    return Twin(visit, (returns[0], returns[1]), (lengths[0], lengths[1]))
-
-
 def _table(parts: Parts, name: str) -> pa.Table:
     read = [parts.read(first, last, (name,))[name] for first, last in parts.covered()]
     return pa.concat_tables(read)
@@ -174,8 +234,18 @@ def _visits(table: pa.Table, keys: Sequence[int]) -> dict[int, tuple[Visit, ...]
     return {key: tuple(rows) for key, rows in found.items()}
 
 
-def typical(twins: Sequence[Twin]) -> Twin | None:
-    """Return the twin in the middle of those that lose something; None: none does."""
-    losing = [one for one in twins if one.loss > 0]
-    losing.sort(key=lambda one: (one.loss, one.visit.step, one.visit.episode))
-    return losing[len(losing) // 2] if losing else None
+def telling(twins: Sequence[Twin]) -> Filmed | None:
+    """Return a twin that shows what a decision is worth; None: none shows it clearly.
+
+    Its outcome flips: the condition is met with the decision and missed without. Where no twin
+    does that, it loses at least half of what a visiting episode loses in the mean. Of all such
+    twins it is the one in the middle.
+    """
+    flipping = [one for one in twins if one.flips]
+    mean = sum(one.loss for one in twins) / max(len(twins), 1)
+    alike = flipping or [one for one in twins if mean > 0 and one.loss >= _CLEAR * mean]
+    if not alike:
+        return None
+    alike.sort(key=lambda one: (one.loss, one.visit.step, one.visit.episode))
+    chosen = alike[len(alike) // 2]
+    return Filmed(chosen, len(twins), len(alike), bool(flipping), alike[0].loss)

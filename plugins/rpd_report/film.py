@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rpd_core.errors import counted
 from rpd_core.results.pictures import ClipPair, Pictures, data_uri, read_picture
-from rpd_core.results.records import Decision
+from rpd_core.results.records import Decision, Summary
 from rpd_core.results.words import few
+from rpd_pictures.claim import clip_claim
 
 _ROOM = 1_000_000
 """Characters that both clips may take."""
@@ -28,14 +27,8 @@ class ShownFilm:
     default: str
     """Address that holds the other."""
 
-    @property
-    def claim(self) -> str:
-        """How often it goes as in the clips: a film is an example, and the reader must know."""
-        lower = f"{self.pair.differing} of {counted(self.pair.tried, 'episode')}"
-        return (
-            f"In {lower} that reach it the return is lower without the policy; this is one in the "
-            "middle of them."
-        )
+    claim: str
+    """How often it goes as in the clips: a film is an example, and the reader must know."""
 
     @property
     def returns(self) -> tuple[str, str]:
@@ -43,16 +36,42 @@ class ShownFilm:
         return few(self.pair.policy_return), few(self.pair.default_return)
 
 
-def read_film(pictures: Pictures | None, rows: Sequence[Decision], root: Path) -> ShownFilm | None:
+def read_film(pictures: Pictures | None, summary: Summary, root: Path) -> ShownFilm | None:
     """Return the first pair whose outcome is lower without the decision, and that has room."""
     if pictures is None:
         return None
-    known = {row.key: row for row in rows}
+    known = {row.key: row for row in summary.decisions}
     for pair in pictures.clips:
         if pair.key not in known or pair.default_return >= pair.policy_return:
             continue
         both = [read_picture(pictures.folder / file, root) for file in (pair.policy, pair.default)]
         one, other = ("" if content is None else data_uri(content) for content in both)
         if one and other and len(one) + len(other) <= _ROOM:
-            return ShownFilm(known[pair.key], pair, one, other)
+            claim = clip_claim(pair, summary.condition)
+            return ShownFilm(known[pair.key], pair, one, other, claim)
     return None
+
+
+@dataclass(frozen=True)
+class ShownNumber:
+    """What a decision is worth, where no film shows it."""
+
+    decision: Decision
+    """The one that is worth most."""
+
+    @property
+    def claim(self) -> str:
+        """How far the return falls without it."""
+        row = self.decision
+        low, high = few(row.loss_low), few(row.loss_high)
+        return (
+            f"Without the policy there, the mean return falls from "
+            f"{few(row.return_without + row.loss)} to {few(row.return_without)}: a loss of "
+            f"{few(row.loss)}, 95% interval {low} to {high}."
+        )
+
+
+def number_alone(summary: Summary) -> ShownNumber | None:
+    """Return what the first needed decision is worth; None: none is needed."""
+    row = next((one for one in summary.decisions if one.needed), None)
+    return None if row is None else ShownNumber(row)

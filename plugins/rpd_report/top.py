@@ -20,7 +20,7 @@ from rpd_pictures.panels import Gathered, ShownPanels, panel_view, show_panels
 from rpd_pictures.proof import proof_drawing
 from rpd_pictures.svg import inline_svg
 from rpd_pictures.timeline import Steps, barcode_drawing, timeline_drawing
-from rpd_report.film import ShownFilm, read_film
+from rpd_report.film import ShownFilm, ShownNumber, number_alone, read_film
 from rpd_report.markup import codes
 from rpd_report.sentences import lead, title
 from rpd_report.situations import Situations, shown_situations
@@ -50,6 +50,8 @@ class Top:
     situations: Situations | None = None
     proof: str = ""
     film: ShownFilm | None = None
+    number: ShownNumber | None = None
+    """What stands in the place of a film."""
     frames: dict[str, str] = field(default_factory=dict)
     """Addresses of frames by step."""
     steps: dict[str, Any] = field(default_factory=dict)
@@ -81,7 +83,8 @@ def read_top(run: Run) -> Top:
         len(traces.smallest),
         shown_situations(summary, panels.cards, dict(view.pictures)),
         _markup(proof),
-        read_film(pictures, summary.decisions, run.path),
+        read_film(pictures, summary, run.path),
+        number_alone(summary),
         {str(step): data_uri(one.data, one.media_type) for step, one in panels.frames.items()},
         _told(view, steps),
         (*notes, *panels.faults),

@@ -46,7 +46,11 @@ class ClipPair:
     tried: int = 1
     """Twins without the decision."""
     differing: int = 0
-    """Those of them that return less; the clips are of one in the middle of these."""
+    """Those of them that go as in the clips, which are of one in the middle of these."""
+    flips: bool = False
+    """Whether these pass with the decision and fail without."""
+    least: float = 0.0
+    """Return that each of these loses at least."""
 
 
 @dataclass(frozen=True)

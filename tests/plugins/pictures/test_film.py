@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from strangers import WORLDS, having, plugin
 
 import rpd
 from rpd_core.errors import RpdError
-from rpd_pictures.cards import COLOURS, picture_in, shortened, wrapped, writable
+from rpd_pictures.cards import COLOURS, picture_in, readable, shortened, wrapped, writable
 from rpd_pictures.files import GAP
 from rpd_pictures.twins import LossEpisodes
 
@@ -49,8 +50,13 @@ def sides(page: Image.Image) -> tuple[Image.Image, Image.Image]:
 
 def colour_of(card: Image.Image) -> str:
     """Return who decides by the colour of the band."""
-    found = card.getpixel((1, 20))
+    found = card.getpixel((1, 36))
     return next(who for who, colour in COLOURS.items() if colour == found)
+
+
+def is_marked(card: Image.Image) -> bool:
+    """Return whether a card is of the step that the film is about."""
+    return card.getpixel((1, card.height // 2)) == (255, 193, 7)
 
 
 def test_a_film_shows_exactly_what_gymnasium_draws(run: rpd.Run, tmp_path: Path) -> None:
@@ -63,10 +69,10 @@ def test_a_film_shows_exactly_what_gymnasium_draws(run: rpd.Run, tmp_path: Path)
     original = None
     for number, page in enumerate(film[:6]):
         left, right = sides(page)
-        np.testing.assert_array_equal(picture_in(right, (400, 600), True), mutant[number])
+        np.testing.assert_array_equal(picture_in(right, (400, 600), True, 2), mutant[number])
         assert colour_of(left) == "policy"
         assert colour_of(right) == again.steps[number].decided_by
-        original = original or picture_in(left, (400, 600), True).tobytes()
+        original = original or picture_in(left, (400, 600), True, 2).tobytes()
     assert original == mutant[0].tobytes(), "the same seed"
     assert made.shown[0].title == "original policy"
     assert made.shown[1].title == "mutant suite:3"
@@ -78,6 +84,10 @@ def test_a_film_alone_has_one_side(run: rpd.Run, tmp_path: Path) -> None:
     made = run.draw("film", tmp_path / "film.webp", episode="original:1", frames=2, against="none")
     assert [one.title for one in made.shown] == ["original policy"]
     assert pages(made.path)[0].width == 608
+
+
+def test_letters_are_twelve_pixels_high_where_a_film_is_600_wide() -> None:
+    assert [readable(width) for width in (260, 600, 601, 1224)] == [12, 12, 13, 25]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +108,7 @@ def test_who_stands_beside_the_original(
     assert made.shown[0].title == first
     left, right = sides(pages(made.path)[0])
     np.testing.assert_array_equal(
-        picture_in(left, (400, 600), True), picture_in(right, (400, 600), True)
+        picture_in(left, (400, 600), True, 2), picture_in(right, (400, 600), True, 2)
     )
 
 
@@ -131,9 +141,9 @@ def test_a_decision_is_shown_with_and_without_from_the_very_same_step(
     assert again.agrees
     visit = next(step.number for step in again.steps if step.key == first.key)
     film = pages(made.path)
-    shared = min(visit, 10)
+    shared = min(visit, 5)
     for page in film[:shared]:
-        left, right = (np.asarray(side)[20:] for side in sides(page))
+        left, right = (np.asarray(side)[31:] for side in sides(page))
         np.testing.assert_array_equal(left, right)
     left, right = sides(film[shared])
     assert (colour_of(left), colour_of(right)) == ("policy", "default")
@@ -142,8 +152,10 @@ def test_a_decision_is_shown_with_and_without_from_the_very_same_step(
     assert returns[0] == again.total_return
     assert returns[0] > returns[1], "it shows what is claimed"
     twins = LossEpisodes.read(run).twins_of(first)
-    losing = sum(one.loss > 0 for one in twins)
-    assert f"of {first.twins} episodes that reach it, {losing} return less" in made.notes[0]
+    flipping = sum(one.returns[0] >= 120 > one.returns[1] for one in twins)
+    assert f"In {flipping} of {first.twins} episodes that reach it, return>=120" in made.notes[0]
+    marked = [place for place, page in enumerate(film) if is_marked(sides(page)[0])]
+    assert marked == [shared], "the moment that the film is about"
 
 
 def test_only_decisions_of_the_smallest_policy_are_filmed(run: rpd.Run, tmp_path: Path) -> None:
@@ -181,11 +193,11 @@ def test_rendering_changes_nothing_in_the_run(run: rpd.Run, tmp_path: Path) -> N
     assert tree(run.path) == before
 
 
-# --------------------------------------------------------------------------- traces
+# ---------------------------------------------------------------------------- paths
 
 
 @pytest.mark.slow
-def test_a_trace_runs_through_the_cells_that_were_visited(tmp_path: Path) -> None:
+def test_a_path_runs_through_the_cells_that_were_visited(tmp_path: Path) -> None:
     more = {
         "lanes": 4,
         "episodes": 20,
@@ -195,7 +207,7 @@ def test_a_trace_runs_through_the_cells_that_were_visited(tmp_path: Path) -> Non
         "condition": "return>=0.8",
     }
     done = rpd.run("minigrid", out=tmp_path / "run", **{**SMALL, **more})
-    made = done.draw("trace", tmp_path / "path.png", episode="unmutated:0", against="none")
+    made = done.draw("path", tmp_path / "path.png", episode="unmutated:0", against="none")
     (page,) = pages(made.path)
     trace = picture_in(page, (288, 288), True)
     assert (trace == COLOURS["policy"]).all(axis=2).sum() > 100
@@ -205,9 +217,53 @@ def test_a_trace_runs_through_the_cells_that_were_visited(tmp_path: Path) -> Non
     assert trace[int(7.5 * 32), int(7.5 * 32)].tolist() == [255, 255, 255], "and ends in the goal"
 
 
-def test_a_trace_needs_an_agent_with_a_place(run: rpd.Run, tmp_path: Path) -> None:
+def test_a_path_needs_an_agent_with_a_place(run: rpd.Run, tmp_path: Path) -> None:
     with pytest.raises(RpdError, match="does not tell where its agent is"):
-        run.draw("trace", tmp_path / "path.png", episode="suite:1")
+        run.draw("path", tmp_path / "path.png", episode="suite:1")
+
+
+# --------------------------------------------------------------------------- traces
+
+
+def bar_of(page: Image.Image) -> np.ndarray:
+    """Return what stands below the card: a line of words of 13 pixels, and bars of 39."""
+    return np.asarray(page)[-(13 + 6 + 39 + 8) :]
+
+
+def coloured(bar: np.ndarray) -> int:
+    """Return how many pixels of bars are not grey."""
+    return int((bar.max(axis=2).astype(int) - bar.min(axis=2) > 30).sum())
+
+
+@pytest.mark.parametrize("side", ["whole", "smallest"])
+def test_a_traced_episode_is_filmed_with_its_losses_running_along(
+    run: rpd.Run, tmp_path: Path, side: str
+) -> None:
+    traces = run.traces
+    assert traces is not None
+    made = run.draw("trace", tmp_path / "film.webp", episode=side, frames=12)
+    stored = getattr(traces, side)
+    assert made.episode == f"{side}:{traces.typical}"
+    assert made.shown[0].total_return == stored.episodes.total_return[traces.typical]
+    film = pages(made.path)
+    assert len(film) == 13
+    assert not [note for note in made.notes if "another way" in note]
+    bars = [coloured(bar_of(page)) for page in film]
+    assert bars == sorted(bars), "what is still to come is grey"
+    assert bars[0] < bars[-1], "the step that is worth most is among them"
+    drawn = re.search(r"steps (\d+) to (\d+) of (\d+) are drawn", made.notes[0])
+    assert drawn is not None
+    first = int(drawn[1])
+    kept = stored.steps(traces.typical).kept[first : first + 12].tolist()
+    assert [colour_of(page) == "policy" for page in film[:12]] == kept
+
+
+def test_a_traced_episode_may_be_a_gif(run: rpd.Run, tmp_path: Path) -> None:
+    made = [run.draw("trace", tmp_path / f"{name}.gif", frames=3) for name in "ab"]
+    first, second = (one.path.read_bytes() for one in made)
+    assert first[:6] == b"GIF89a"
+    assert first == second
+    assert made[0].episode.startswith("smallest:")
 
 
 # ------------------------------------------------------------------- the command line
@@ -247,27 +303,36 @@ def test_pictures_are_taken_by_command_at_any_later_time(strange: Path) -> None:
     ("words", "told"),
     [
         (["film"], "nothing to draw: name an --episode or a --decision"),
-        (["trace"], "nothing to draw: name an --episode"),
+        (["path"], "nothing to draw: name an --episode"),
         (["film", "--episode", "suite:99"], "there is no episode suite:99"),
         (["film", "--episode", "suite:1", "--against", "nobody"], "nobody is called 'nobody'"),
-        (["film", "--episode", "suite:1", "--out", "film.gif"], "must end in .webp or .mp4"),
+        (["film", "--episode", "suite:1", "--out", "film.avi"], "must end in .webp, .mp4 or .gif"),
         (["film", "--episode", "suite:1", "--out", "no/f.webp"], "there is no folder no"),
-        (["trace", "--episode", "suite:1", "--out", "film.mp4"], "must end in .webp or .png"),
+        (["path", "--episode", "suite:1", "--out", "film.mp4"], "must end in .webp or .png"),
         (["film", "--episode", "suite:1", "--frames", "0"], "frames must be at least 1"),
         (["film", "--episode", "suite:1", "--keep", "2"], "lies in [0, 1], got 2"),
         (["film", "--episode", "suite:1", "--find", "odd"], "--find takes failing or passing"),
         (["film", "--decision", "99"], "there is no decision 99"),
         (["film", "--decision", "1", "--keep", "1"], "--keep does not go with a --decision"),
         (["film", "--decision", "1", "--episode", "pruned:1"], "--episode does not go with a"),
-        (["trace", "--decision", "1"], "--decision is for film, not for trace"),
-        (["curves", "--episode", "suite:1"], "--episode is for film and trace, not for curves"),
+        (["path", "--decision", "1"], "--decision is for film, not for path"),
+        (["trace", "--episode", "suite:1"], "no traced episode is called 'suite:1'"),
+        (["trace", "--episode", "whole:99"], "there is no whole:99: "),
+        (["trace", "--keep", "1"], "--keep is for film and path, not for trace"),
+        (
+            ["curves", "--episode", "suite:1"],
+            "is for film and trace and path, not for curves",
+        ),
         (["film", "--count", "3"], "--count is for decisions, not for film"),
         (["film", "--workers", "2"], "--workers is for pictures, not for film"),
-        (["pictures", "--frames", "2"], "--frames is for film and trace, not for pictures"),
-        (["pictures", "--out", "a.webp"], "film and trace, not for pictures"),
+        (
+            ["pictures", "--frames", "2"],
+            "is for film and trace and path, not for pictures",
+        ),
+        (["pictures", "--out", "a.webp"], "film and trace and path, not for pictures"),
         (
             ["map", "--stall-timeout", "9"],
-            "--stall-timeout is for film and trace and pictures, not for map",
+            "--stall-timeout is for film and trace and path and pictures, not for map",
         ),
     ],
 )

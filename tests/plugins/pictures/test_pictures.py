@@ -6,6 +6,7 @@ import dataclasses
 import io
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,11 +25,12 @@ from rpd_core.play.replay import viewing, viewing_late
 from rpd_core.results.pictures import picture_folder, read_pictures
 from rpd_core.results.verification import verify
 from rpd_pictures import cards, files
+from rpd_pictures.claim import film_claim
 from rpd_pictures.clips import ClipJob, choose_twins, film_twins
 from rpd_pictures.pictures import take_pictures
 from rpd_pictures.portraits import affordable
 from rpd_pictures.scene import Scene
-from rpd_pictures.twins import Choice, LossEpisodes, Smallest, Twin, Visit, typical
+from rpd_pictures.twins import Choice, Filmed, LossEpisodes, Smallest, Twin, Visit, telling
 
 DRAWN = {"minimise_steps": 40_000}
 """Settings of a run on the corridor that gives decisions which are needed."""
@@ -77,24 +79,29 @@ def test_a_decision_is_drawn_as_the_smallest_policy_first_meets_it(run: rpd.Run)
         assert Image.open(io.BytesIO(expected)).size == (192, 128)
 
 
-def test_clips_are_of_the_first_decisions_that_are_needed(run: rpd.Run) -> None:
+def test_clips_are_of_the_first_needed_decisions_that_a_twin_shows(run: rpd.Run) -> None:
     pictures = read_pictures(run.path, str(run.name))
     assert pictures is not None
-    needed = [one.key for one in run.decisions if one.needed]
-    assert needed
-    assert [pair.key for pair in pictures.clips] == needed[:2]
+    played = LossEpisodes.read(run)
+    seen = {one.key: telling(played.twins_of(one)) for one in run.decisions if one.needed}
+    assert [pair.key for pair in pictures.clips] == [key for key in seen if seen[key]][:2]
+    assert pictures.clips
     for pair in pictures.clips:
         paths = pictures.folder / pair.policy, pictures.folder / pair.default
         policy, default = map(frames_of, paths)
-        shared = min(pair.step, 10)
+        shared = min(pair.step, 5)
         for before, after in zip(policy[:shared], default[:shared], strict=True):
             np.testing.assert_array_equal(before, after)
         assert (policy[shared] != default[shared]).any(), "red, and blue"
         assert max(path.stat().st_size for path in paths) <= files.LARGEST_CLIP
-        assert len(policy) <= 10 + 31 + 12 + 1
+        assert len(policy) <= 5 + 31 + 12 + 1
         assert len({playing_time(path) for path in paths}) == 1, "they stay in step"
         assert pair.policy_return > pair.default_return, "they show what is claimed"
-        assert 0 < pair.differing <= pair.tried
+        shown = seen[pair.key]
+        assert shown is not None
+        assert (pair.differing, pair.tried) == (shown.alike, shown.tried)
+        assert (pair.flips, pair.least) == (shown.flips, shown.least)
+        assert pair.flips, "a pole that falls misses the condition"
 
 
 def test_twins_as_stored_give_the_losses_and_are_what_is_filmed(run: rpd.Run) -> None:
@@ -108,10 +115,12 @@ def test_twins_as_stored_give_the_losses_and_are_what_is_filmed(run: rpd.Run) ->
             lost = sum(twin.loss for twin in twins)
             speaking = round(lost / one.loss)
             assert lost / speaking == pytest.approx(one.loss), "a mean over whole episodes"
-            found = typical(twins)
+            found = telling(twins)
             assert found is not None
-            chosen.append(found)
-    job = ClipJob(recipe, policy, (), ())
+            chosen.append(found.twin)
+        for twin in twins:
+            assert twin.passed == tuple(total >= 120 for total in twin.returns)
+    job = ClipJob(recipe, policy, (), (), run.analysis.condition)
     with viewing(recipe) as viewer:
         seen = film_twins(job, viewer, chosen)
     for place, twin in enumerate(chosen):
@@ -129,19 +138,53 @@ def test_twins_are_played_where_none_of_the_run_share_its_episodes(run: rpd.Run)
     needed = next(one for one in run.decisions if one.needed)
     recipe, choice = recipe_of(run.setup), LossEpisodes.read(run).choice(needed)
     visits = tuple(one.visit for one in choice.twins)
-    job = ClipJob(recipe, Smallest.of(run), (choice, Choice((), visits)), ())
+    choices = choice, Choice((), visits)
+    job = ClipJob(recipe, Smallest.of(run), choices, (), run.analysis.condition)
     with viewing(recipe) as viewer:
         stored, played = choose_twins(job, viewer)
     assert stored == played
 
 
-def test_the_twin_that_is_shown_is_one_in_the_middle() -> None:
-    def twin(loss: float, episode: int) -> Twin:
-        return Twin(Visit(1, episode, 0), (10.0, 10.0 - loss), (5, 5))
+def twins(losses: Sequence[float], passed: Sequence[tuple[bool, bool]] = ()) -> list[Twin]:
+    outcomes = passed or [(True, True)] * len(losses)
+    return [
+        Twin(Visit(1, at, 0), (10.0, 10.0 - loss), (5, 5), outcome)
+        for at, (loss, outcome) in enumerate(zip(losses, outcomes, strict=True))
+    ]
 
-    some = [twin(loss, at) for at, loss in enumerate((3.0, 0.0, -2.0, 9.0, 4.0))]
-    assert typical(some) == some[4]
-    assert typical(some[1:3]) is None
+
+def test_a_twin_is_shown_whose_outcome_flips_one_in_the_middle_of_those() -> None:
+    flips, stays, fails = (True, False), (True, True), (False, False)
+    some = twins((3.0, 9.0, 8.0, 4.0, 0.0, 5.0), (flips, stays, fails, flips, flips, flips))
+    shown = telling(some)
+    assert shown is not None
+    assert (shown.twin, shown.tried, shown.alike) == (some[3], 6, 3), "no loss, nothing to see"
+    assert (shown.flips, shown.least) == (True, 3.0)
+
+
+def test_where_none_flips_a_twin_is_shown_that_loses_half_the_mean_or_more() -> None:
+    some = twins((1.0, 0.0, -2.0, 9.0, 4.0))  # 2.4 in the mean
+    shown = telling(some)
+    assert shown is not None
+    assert (shown.twin, shown.tried, shown.alike) == (some[3], 5, 2)
+    assert (shown.flips, shown.least) == (False, 4.0)
+    assert telling(some[:3]) is None, "it gains in the mean"
+    assert telling([]) is None
+
+
+@pytest.mark.parametrize(
+    ("filmed", "told"),
+    [
+        ((40, 31, True, 3.0), "In 31 of 40 episodes that reach it, return>=200 is met with the "
+         "policy and missed without it. This is one in the middle of them."),
+        ((5, 2, False, 4.0), "In 2 of 5 episodes that reach it, a return of 4 or more is lost "
+         "without the policy. This is one in the middle of them."),
+        ((1, 1, False, 0.0), "In 1 of 1 episode that reach it, the return is lower without the "
+         "policy. This is the one."),
+    ],
+)  # fmt: skip
+def test_a_film_says_how_often_it_goes_so(filmed: tuple[int, int, bool, float], told: str) -> None:
+    assert film_claim(Filmed(twins((1.0,))[0], *filmed), "return>=200") == told
 
 
 @pytest.mark.slow
@@ -178,7 +221,7 @@ def test_text_is_drawn_once_and_then_copied_pixel_by_pixel(text: str) -> None:
     plain = Image.new("RGB", (cards.NARROWEST - 2 * cards.BORDER, cards.SMALLEST), (238, 238, 238))
     pen = ImageDraw.Draw(plain)
     pen.fontmode = "1"
-    pen.text((8, 8), cards.shortened(text, plain.width - 16), (33, 33, 33), cards._font())
+    pen.text((8, 8), cards.shortened(text, plain.width - 16), (33, 33, 33), cards._font(12))
     before = cards._letters.cache_info().misses
     for _ in range(2):
         assert np.array_equal(cards.word_frame(text), plain)

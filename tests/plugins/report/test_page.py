@@ -258,12 +258,16 @@ def test_without_the_condition_of_a_stranger_the_summary_has_to_do(run: Path) ->
 
 def test_pictures_and_the_film_that_are_stored_are_in_the_page(run: Path) -> None:
     keys = [row.key for row in open_run(run).summary.decisions[:2]]
-    assert "data-clip" not in page_of(run)
+    alone = page_of(run)
+    assert "data-clip" not in alone
+    assert "Without the policy there, the mean return falls from" in alone
     store_pictures(run, name_of(run), keys)
     page = page_of(run)
     assert page.count('src="data:image/webp') >= 3
     assert "policy acts: return <b>200</b>" in page
-    assert "In 31 of 40 episodes that reach it the return is lower without the policy" in page
+    assert "In 31 of 40 episodes that reach it, return&gt;=" in page
+    assert "is met with the policy and missed without it" in page
+    assert "Without the policy there, the mean return falls from" not in page
     (run / "pictures" / name_of(run) / "clips/a.webp").write_bytes(b"<html>")
     assert "data-clip" not in page_of(run), "half a pair is none"
 

@@ -25,7 +25,7 @@ _TURN = math.radians(137.5)
 """Angle between two of them: they spread evenly however many there are."""
 
 
-def draw_trace(steps: Sequence[ReplayedStep], last: tuple[float, float] | None) -> Array:
+def draw_path(steps: Sequence[ReplayedStep], last: tuple[float, float] | None) -> Array:
     """Return the first picture of an episode with the agent's path over it."""
     first = steps[0].frame
     places = [step.place for step in steps] + [last]
