@@ -39,9 +39,7 @@ def compare_command(
             help="Exit with 3 unless the agreement in the first 10 % of states surely is this.",
         ),
     ] = None,
-    page: Annotated[
-        Path | None, typer.Option("--page", help="Write a page of HTML with the curves, too.")
-    ] = None,
+    page: Annotated[Path | None, typer.Option("--page", help="Write a page of HTML, too.")] = None,
     as_json: options.Json = False,
 ) -> None:
     """Compare the policies of two runs: agreement, effects gained and lost; plays nothing."""
@@ -56,8 +54,9 @@ def compare_command(
     found = compare(*runs, measures=tuple(measure or ()))
     if page is not None:
         from rpd_compare.page import write_page  # imports what draws
+        from rpd_compare.timelines import both_timelines
 
-        write_page(page, found)
+        write_page(page, found, both_timelines(*runs))
     if as_json:
         shared.print_json(to_plain(found))
     else:

@@ -8,46 +8,66 @@ from typing import TYPE_CHECKING
 
 from jinja2 import Environment, StrictUndefined
 
-from rpd_compare.figures import draw_agreement, draw_both_prunings
-from rpd_compare.text import TITLES, both_words, headline, loss_cell, smallest_words
+from rpd_compare.figures import draw_both_prunings
+from rpd_compare.records import Need
+from rpd_compare.text import (
+    TITLES,
+    agreement_sentence,
+    both_words,
+    loss_cell,
+    needs_sentence,
+    smallest_words,
+)
 from rpd_core.results.pictures import data_uri, read_picture
 from rpd_core.store.files import write_whole
 from rpd_pictures.figures.style import rendered
+from rpd_pictures.svg import svg_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from rpd_compare.records import Comparison, Side
+    from rpd_core.plugin.protocols import Drawing
 
 _SHARES = (0.01, 0.05, 0.1, 0.2, 0.5, 1.0)
 _TEMPLATE = "page.html.txt"
+_OPEN = 6
+"""Rows that are shown of what only the newer policy needs; the others are folded."""
+
+Timelines = tuple["Drawing", "Drawing"] | None
 
 
-def write_page(path: Path, found: Comparison) -> None:
+def write_page(path: Path, found: Comparison, timelines: Timelines = None) -> None:
     """Write the page of a comparison; the same comparison always gives the same bytes."""
-    write_whole(path, page_of(found).encode())
+    write_whole(path, page_of(found, timelines).encode())
 
 
-def page_of(found: Comparison) -> str:
+def page_of(found: Comparison, timelines: Timelines = None) -> str:
     """Return the page of a comparison; everything from outside is escaped."""
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     environment.filters["percent"] = _percent
     environment.filters["loss"] = loss_cell
     environment.filters["smallest"] = smallest_words
+    environment.filters["name"] = lambda path: Path(path).name
     text = files(__package__).joinpath(_TEMPLATE).read_text("utf-8")
     return environment.from_string(text).render(
         found=found,
-        headline=headline(found),
+        needs=needs_sentence(found),
+        agree=agreement_sentence(found),
+        timelines=[
+            (one.label, data_uri(svg_file(one), "image/svg+xml")) for one in timelines or ()
+        ],
         alike=_settings(found.a) == _settings(found.b),
         sides=(("A", found.a), ("B", found.b)),
-        kinds=[(title, found.needed(need)) for need, title in TITLES.items()],
+        new=found.needed(Need.NEW),
+        open=_OPEN,
+        folded=[(TITLES[need], found.needed(need)) for need in (Need.GONE, Need.BOTH)],
         both=both_words(found),
         shares=_SHARES,
         agreements=[
             (curve.measure, [point for point in curve.points if point.share in _SHARES])
             for curve in found.agreement
         ],
-        agreement=_embedded(draw_agreement(found)),
         pruning=_embedded(draw_both_prunings(found)),
         pictures=_pictures(found),
     )

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 _SHOWN_SHARES = (0.05, 0.1, 0.2, 0.5, 1.0)
 """Columns of the table of agreement."""
-_CHANGES = 3
-"""Rows of decisions that gained or lost effect."""
 _DISAGREEING = 3
 """Rows of decisions on which the policies disagree."""
 _NEEDED = {Need.NEW: 5, Need.GONE: 3}
@@ -66,7 +64,8 @@ def print_comparison(console: Console, found: Comparison) -> None:
     console.print()
     _print_disagreeing(console, found)
     console.print()
-    say(console, headline(found), style="bold")
+    for sentence in filter(None, (needs_sentence(found), agreement_sentence(found))):
+        say(console, sentence, style="bold")
 
 
 def _side(side: Side) -> str:
@@ -172,35 +171,16 @@ def _print_changes(console: Console, found: Comparison) -> None:
     if not found.judged:
         say(console, "No state has enough episodes in each arm of both suites to compare effects.")
         return
-    title = (
+    say(
+        console,
         f"Effects among mutants: of {found.judged} decisions with evidence in both, "
-        f"{found.gained} gained and {found.lost} lost effect from A to B"
+        f"{found.gained} gained and {found.lost} lost effect from A to B.",
     )
-    rows = found.changes[:_CHANGES]
-    if not rows:
-        say(console, f"{title}.", style="bold")
-        return
-    columns = ("state", "A", "B", "B - A (95%)", "policy A", "policy B")
-    cells = [
-        [
-            row.state,
-            f"{row.a.effect:+.2f}",
-            f"{row.b.effect:+.2f}",
-            _difference(row),
-            *_actions(row),
-        ]
-        for row in rows
-    ]
-    _print_table(console, title, columns, cells)
 
 
 def _effect(side: EffectOf) -> str:
     """Return an effect; a dash where an arm is empty, so that it could be anything."""
     return "-" if side.high - side.low >= 2 else f"{side.effect:+.2f}"
-
-
-def _difference(row: ComparedState) -> str:
-    return f"{row.difference:+.2f} ({row.low:+.2f} to {row.high:+.2f})"
 
 
 def _actions(row: ComparedState) -> tuple[str, str]:
@@ -231,17 +211,22 @@ def _print_disagreeing(console: Console, found: Comparison) -> None:
     _print_table(console, title, columns, cells)
 
 
-def headline(found: Comparison) -> str:
-    """Return the comparison in two sentences."""
-    first, every = found.agreement_in_first(0.1), found.agreement_in_first(1.0)
+def needs_sentence(found: Comparison) -> str:
+    """Return what each smallest policy needs; empty where that is not compared."""
     new, gone, both = (len(found.needed(need)) for need in Need)
-    needs = (
-        f"B's smallest policy needs {counted(new, 'decision')} that A's does not, A's needs {gone} "
-        f"that B's does not, both need {both}. "
-    )
     return (
-        f"{needs if found.needs else ''}The policies choose the same action in "
-        f"{first.agreement:.0%} "
+        f"B's smallest policy needs {counted(new, 'decision')} that A's does not, A's needs {gone} "
+        f"that B's does not, both need {both}."
+        if found.needs
+        else ""
+    )
+
+
+def agreement_sentence(found: Comparison) -> str:
+    """Return how often both policies do the same."""
+    first, every = found.agreement_in_first(0.1), found.agreement_in_first(1.0)
+    return (
+        f"The policies choose the same action in {first.agreement:.0%} "
         f"({100 * first.low:.0f} to {100 * first.high:.0f}) of the {first.states} most important "
         f"states (the first 10% by {found.agreement[0].measure}), and in {every.agreement:.0%} of "
         "all."

@@ -64,15 +64,32 @@ def fold_of(count: int) -> int:
     return max(1, -(-count // _COLUMNS))
 
 
-def timeline_drawing(view: PanelView) -> Drawing:
+@dataclass(frozen=True)
+class Axes:
+    """What a timeline has room for."""
+
+    largest: float
+    """Loss of the highest bar."""
+    count: int
+    """Steps."""
+
+    @classmethod
+    def over(cls, views: Sequence[PanelView]) -> Axes:
+        """Return axes on which the typical episode of each has room."""
+        counts = [len(one.traces.smallest.steps(one.traces.typical)) for one in views]
+        return cls(max(one.largest for one in views), max(counts))
+
+
+def timeline_drawing(view: PanelView, axes: Axes | None = None) -> Drawing:
     """Draw a bar for each step of the typical episode, and what is done below."""
+    axes = axes or Axes.over((view,))
     steps = Steps.of(view, view.traces.typical)
-    count, fold = len(steps.trace), fold_of(len(steps.trace))
-    wide = (WIDTH - LEFT - RIGHT) / -(-count // fold)
-    shapes = [*_scale(view.largest), *_bars(steps, view.largest, wide, fold)]
+    count, fold = len(steps.trace), fold_of(axes.count)
+    wide = (WIDTH - LEFT - RIGHT) / -(-axes.count // fold)
+    shapes = [*_scale(axes.largest), *_bars(steps, axes.largest, wide, fold)]
     rows, action_shapes = _actions(view, steps, wide, fold)
     height = _TOP + _BARS + 8 + rows * _ROW + 20
-    shapes += [*action_shapes, *_step_axis(count, wide / fold, height - 6)]
+    shapes += [*action_shapes, *_step_axis(axes.count, wide / fold, height - 6)]
     track = tuple((LEFT + (at // fold + 0.5) * wide, _TOP + _BARS + 3) for at in range(count))
     label = (
         f"Typical episode of {steps.length} steps, a bar for each by the loss of its decision; "

@@ -21,7 +21,9 @@ import rpd
 from rpd_compare.changes import Change
 from rpd_compare.page import page_of
 from rpd_compare.records import Need
-from rpd_core.errors import ConfigError, EvidenceError, StoreError
+from rpd_compare.timelines import both_timelines
+from rpd_core.errors import ConfigError, EvidenceError, StoreError, counted
+from rpd_core.plugin.protocols import Text
 
 WAVERING = 2
 """The one state of the corridor in which the second policy does something else."""
@@ -320,6 +322,40 @@ def test_the_page_needs_nothing_else_and_escapes_what_comes_from_outside(
     assert "default-src 'none'" in page
     assert not re.search(r"(src|href)=\"(?!data:)", page)
     assert page_of(found) == page_of(found)
+
+
+def test_the_page_begins_with_the_sentence_and_both_timelines(
+    found: rpd.Comparison, folder: Path
+) -> None:
+    timelines = both_timelines(*(rpd.open_run(folder / name) for name in "ab"))
+    assert timelines is not None
+    page = page_of(found, timelines)
+    new = len(found.needed(Need.NEW))
+    assert f"<h1>B&#39;s smallest policy needs {counted(new, 'decision')} that A&#39;s" in page
+    assert page.count("data:image/svg+xml") == 3, "two timelines, and pruning curves in a fold"
+    assert page.index("data:image/svg+xml") < page.index("What B needs that A does not")
+    assert str(folder) not in page, "a page that is mailed tells nobody's folders"
+    assert "data:image/svg+xml" not in page_of(found).partition("<details>")[0]
+
+
+def test_timelines_share_their_axes(folder: Path) -> None:
+    runs = [rpd.open_run(folder / name) for name in "ab"]
+    timelines = both_timelines(*runs)
+    assert timelines is not None
+    words = [
+        [shape.text for shape in one.shapes if isinstance(shape, Text) and shape.anchor == "middle"]
+        for one in timelines
+    ]
+    assert words[0] == words[1], "the same steps at the same places"
+    tops = [max(float(shape.text) for shape in one.shapes if is_loss(shape)) for one in timelines]
+    assert tops[0] == tops[1], "and losses"
+    vars(runs[1])["traces"] = None
+    assert both_timelines(*runs) is None
+
+
+def is_loss(shape: object) -> bool:
+    """Return whether a shape is a number beside the bars."""
+    return isinstance(shape, Text) and shape.anchor == "end" and shape.text[:1].isdecimal()
 
 
 def test_pictures_that_a_run_stores_are_inside_the_page(
