@@ -126,7 +126,7 @@ def write(
     page: Image.Image,
     at: tuple[int, int],
     text: str,
-    colour: tuple[int, int, int],
+    colour: tuple[int, ...],
     size: int = _TEXT,
 ) -> None:
     """Write a line of text; `at` is where its first letter begins."""

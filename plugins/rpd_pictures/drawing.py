@@ -75,7 +75,7 @@ def draw(
         from rpd_pictures.pages import Wanted
 
         trust = options.pop("trust_policy", False)
-        return draw_film(run, Wanted(**options, what=name), path, trust)
+        return draw_film(run, Wanted(**{**options, "what": name}), path, trust)
     from rpd_pictures.pictures import take_again  # it plays
 
     return take_again(run, **options)
