@@ -1,7 +1,10 @@
-"""Draw pages of two runs as pictures: `python docs/images/make_page_pictures.py CARTPOLE MINIGRID`.
+"""Draw pages of three runs as pictures, for README and docs:
 
-The runs are those of `rpd run --env cartpole` and `rpd run --env minigrid --seed 121`, and of
-the policies that ship with rpd. It needs the extra `dev` and a Chromium.
+    python docs/images/make_page_pictures.py CARTPOLE MINIGRID INVENTORY
+
+The runs are those of `rpd run --env cartpole`, of `rpd run --env minigrid --seed 121` and of
+`docs/examples/inventory.py` with seed 304, with the policies that ship with rpd. It needs the extra
+`dev` and a Chromium.
 """
 
 from __future__ import annotations
@@ -18,10 +21,10 @@ from playwright.sync_api import sync_playwright
 
 from rpd_core import open_run
 
-WIDTH, HEIGHT = 1200, 1480
+WIDTH, HEIGHT = 1200, 900
 PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-TOPS = {"page-cartpole.webp": "body", "page-minigrid.webp": "#decisions"}
-"""Names of the pictures, and what stands at the top of each."""
+NAMES = ("page-cartpole.webp", "page-minigrid.webp", "page-inventory.webp")
+"""What the pictures are called, run by run."""
 
 
 def main(runs: list[Path]) -> None:
@@ -29,22 +32,15 @@ def main(runs: list[Path]) -> None:
     program = next(filter(None, map(shutil.which, PROGRAMS)), None)
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        for run, (name, top) in zip(runs, TOPS.items(), strict=True):
+        for run, name in zip(runs, NAMES, strict=True):
             page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
             page.goto(open_run(run).report(Path(folder) / "report.html").as_uri())
-            page.wait_for_selector("html[data-ready=yes]")
-            Path(__file__).with_name(name).write_bytes(_picture(page, top))
+            Path(__file__).with_name(name).write_bytes(_picture(page))
         browser.close()
 
 
-def _picture(page: Any, top: str) -> bytes:
-    """Return what a window shows from some part of the page on, as WebP."""
-    page.evaluate(
-        "top => window.scrollTo({top: document.querySelector(top).getBoundingClientRect().top,"
-        " behavior: 'instant'})",
-        top,
-    )
-    page.wait_for_timeout(500)  # charts are drawn in the next frames
+def _picture(page: Any) -> bytes:
+    """Return what a window shows of the top of a page, as WebP."""
     seen = Image.open(io.BytesIO(page.screenshot()))
     sink = io.BytesIO()
     seen.convert("RGB").save(sink, "WEBP", quality=80, method=6)

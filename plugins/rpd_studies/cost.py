@@ -114,11 +114,11 @@ def _left(work: PlannedWork, setup: Setup, place: Place, suites: dict[str, int])
         rankings = len(work.plan.rankings or settings.measures)
         left = dataclasses.replace(left, pruned=sweep_work(settings, rankings).pruned)
     if stored_result(place) is not None:
-        suites.setdefault(place.run, settings.most_episodes)
+        suites.setdefault(place.run, settings.episodes)
         return Remaining(0, 0)
     before = suites.get(place.run, 0)
-    suites[place.run] = max(before, settings.most_episodes)
-    return dataclasses.replace(left, suite=max(min(left.suite, settings.most_episodes - before), 0))
+    suites[place.run] = max(before, settings.episodes)
+    return dataclasses.replace(left, suite=max(min(left.suite, settings.episodes - before), 0))
 
 
 _LISTED = 100
