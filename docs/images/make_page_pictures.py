@@ -19,7 +19,7 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from rpd_core import open_run
+import rpd
 
 WIDTH, HEIGHT = 1200, 900
 PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
@@ -34,7 +34,7 @@ def main(runs: list[Path]) -> None:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         for run, name in zip(runs, NAMES, strict=True):
             page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
-            page.goto(open_run(run).report(Path(folder) / "report.html").as_uri())
+            page.goto(rpd.report(rpd.open_run(run), Path(folder) / "report.html").as_uri())
             Path(__file__).with_name(name).write_bytes(_picture(page))
         browser.close()
 

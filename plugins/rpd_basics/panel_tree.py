@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,10 +13,12 @@ from rpd_core.plugin.protocols import Drawing, Line, PanelDecision, Text
 from rpd_core.plugin.protocols.drawing import Shape
 
 _WIDTH, _ROW, _INDENT, _SIZE = 460.0, 18.0, 16.0, 11.0
-_LETTER = 6.0
+_LETTER = 6.3
 """Width of a letter, about."""
 _MOST = 12
 """Rules from which on a tree is no longer small."""
+
+_SHARE = re.compile(r" [\d.<]+%$")
 
 Ends = tuple[float, float]
 
@@ -105,7 +108,7 @@ def _rows(rules: Sequence[_Rule], depth: int, before: str = "") -> Iterator[_Row
 
 def most_often(actions: str) -> str:
     """Return the first of several actions, without its share."""
-    return actions.split(", ")[0].rstrip("0123456789% ")
+    return _SHARE.sub("", actions.split(", ")[0])
 
 
 def _question(rules: Sequence[_Rule]) -> tuple[str, float]:
@@ -130,7 +133,7 @@ def _drawn(row: _Row, place: int, top: float) -> Iterator[Shape]:
         yield Line(((left - 10, base - 16), (left - 10, base - 4), (left - 3, base - 4)), "line")
     yield Text((left, base), row.text, _SIZE)
     if row.leaf:
-        after = left + _LETTER * len(row.text) + 10
+        after = left + _LETTER * len(row.text) + 12
         colour = "policy" if row.policy else "default"
         yield Text((after, base), f"→ {row.leaf}", _SIZE, "start", colour, row.policy)
 

@@ -46,6 +46,11 @@ def test_a_rule_between_two_ends_is_one_line() -> None:
     ]
 
 
+def test_an_action_that_is_a_number_is_told() -> None:
+    assert lines(rule(1, "4", Bound("place", (0,), 4.0)))[0].endswith("policy acts: 4 (1)")
+    assert lines(rule(1, "4 80%, 2 20%", Bound("place", (0,), 4.0)))[0].endswith("acts: 4 (1)")
+
+
 def test_long_lines_are_wrapped() -> None:
     bounds = [Bound(f"a long name of number {n}", (n,), low=float(n)) for n in range(4)]
     found = lines(rule(1, "go", *bounds))
