@@ -25,6 +25,7 @@ def report_command(
     """Write the page of a run: one file that needs no network."""
     from rpd_core.cli.text import say
     from rpd_report.page import write_page
+    from rpd_report.top import faults_of
 
     opened = shared.opened_run(shared.chosen_run(run), analysis)
     written = write_page(opened, out)
@@ -32,6 +33,8 @@ def report_command(
         shared.show_note(
             f"{str(opened.path)!r} has no finished analysis: the page says how far it is"
         )
+    for fault in faults_of(opened):
+        shared.show_note(fault)
     if as_json:
         shared.print_json({"page": str(written), "bytes": written.stat().st_size})
     else:

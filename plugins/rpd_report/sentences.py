@@ -106,7 +106,7 @@ def lead(summary: Summary, cards: Sequence[Card]) -> Iterator[str]:
 
 
 def _there(card: Card) -> str:
-    return "there" if len(card.keys) == 1 else "in just one of these decisions"
+    return "there" if len(card.keys) == 1 else "in the one of these decisions that is worth most"
 
 
 def summary_words(registry: Registry, kind: str, spec: str) -> str:

@@ -91,6 +91,15 @@ def read_top(run: Run) -> Top:
     )
 
 
+def faults_of(run: Run) -> list[str]:
+    """Return what the page of a finished run has to do without, because it cannot be read."""
+    notes: list[str] = []
+    if run.name is not None:
+        _attempt(lambda: run.asked, "question of the analysis", notes)
+        _attempt(lambda: run.traces, "traced episodes", notes)
+    return notes
+
+
 def _attempt(read: Any, what: str, notes: list[str]) -> Any:
     try:
         return read()

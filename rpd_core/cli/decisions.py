@@ -46,7 +46,8 @@ def print_decisions(console: Console, noun: str, rows: Sequence[Decision], lines
     columns[noun] = shortened_states(columns[noun], widths[noun], lines)
     plain, largest = not can_draw(console), max((row.loss for row in rows), default=0.0)
     heading = _LOST if bar >= len(_LOST) else "loss"
-    columns[heading] = [_drawn(row, largest, bar, plain) for row in rows]
+    marks = 0 if all(row.needed for row in rows) else len(_NOT_SHOWN[-1]) + 1
+    columns[heading] = [_drawn(row, largest, (bar - marks, bar), plain) for row in rows]
     print_columns(console, columns, (noun, "policy", "default", heading), {**widths, heading: bar})
 
 
@@ -71,12 +72,12 @@ def _change(row: Decision) -> str:
     return f"{before} -> {after}{' or less' * row.at_least}"
 
 
-def _drawn(row: Decision, largest: float, width: int, plain: bool) -> str:
-    """Return a loss drawn, and a mark where it may be none."""
+def _drawn(row: Decision, largest: float, widths: tuple[int, int], plain: bool) -> str:
+    """Return a loss drawn, and a mark where it may be none; widths of the bar and of both."""
+    bar = loss_bar(row.loss, largest, widths[0], plain)
     if row.needed:
-        return loss_bar(row.loss, largest, width, plain)
-    bar = loss_bar(row.loss, largest, width - len(_NOT_SHOWN[-1]) - 1, plain)
-    room = width - len(bar) - bool(bar)
+        return bar
+    room = widths[1] - len(bar) - bool(bar)
     mark = next((one for one in _NOT_SHOWN if len(one) <= room), _NOT_SHOWN[-1])
     return f"{bar} {mark}".strip()
 

@@ -21,6 +21,7 @@ from rpd_core.results.sentences import (
     headline,
     is_proven,
     noun_for,
+    other_targets,
     suite_words,
     sureness_words,
     tried_in_vain,
@@ -60,7 +61,7 @@ def print_answer(
         screen.print()
         _print_setting(screen, summary)
         _print_decisions(screen, summary, shown, full)
-        _print_standing(screen, summary)
+        _print_standing(screen, summary, full)
         if full:
             print_rest(screen, summary)
         _print_where(screen, summary, path, others, full, made)
@@ -119,10 +120,11 @@ def _print_others(console: Console, rest: Sequence[Decision]) -> None:
         say(console, f"{len(rest)} more{marked}")
 
 
-def _print_standing(console: Console, summary: Summary) -> None:
+def _print_standing(console: Console, summary: Summary, full: bool) -> None:
     """Print what the answer stands on, a sentence or two each."""
     if is_proven(summary):
         told = [baseline_words(summary), suite_words(summary), sureness_words(summary)]
+        told.insert(1, "" if full else other_targets(summary))
     else:
         told = [tried_in_vain(summary.policy), suite_words(summary), what_would_help(summary)]
     for words in (*told, growth_words(summary.growth)):

@@ -233,6 +233,18 @@ def _baseline(one: Baseline | None, what: str) -> str:
     return f"{one.decisions} {what}{steps}{overrides}"
 
 
+def other_targets(summary: Summary) -> str:
+    """Return what was found for each further target."""
+    noun, told = noun_for(summary), []
+    for fraction, policy in list(summary.policies.items())[1:]:
+        found = "nothing is proven"
+        if policy is not None and policy.met:
+            steps = f"{percent(policy.steps)} of the steps"
+            found = f"{counted(policy.kept, noun)}, {steps}, keep {percent(policy.share)}"
+        told.append(f"For {percent(float(fraction))} of the return: {found}.")
+    return " ".join(told)
+
+
 def suite_words(summary: Summary) -> str:
     """Return what the mutant episodes and the paper's portfolio gave: its two minima."""
     suite, noun = summary.suite, noun_for(summary)

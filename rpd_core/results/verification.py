@@ -12,6 +12,7 @@ import numpy as np
 from rpd_core.analysis.suite import StoredEpisodes
 from rpd_core.errors import StoreError, one_line, shell_word
 from rpd_core.play.prepare import unsealed
+from rpd_core.results.kept import read_kept
 from rpd_core.results.pictures import named_file, picture_folder, read_index
 from rpd_core.results.run import Run
 from rpd_core.store.directory import VARIANTS, RunDirectory
@@ -124,6 +125,13 @@ def _check_analysis(directory: RunDirectory, name: str) -> None:
     missing = [f for f in asked.evaluations.values() if not directory.evaluation(f).covered()]
     if missing:
         raise StoreError(f"analysis {name!r} stands on {missing[0]!r}, which is not there")
+    for fraction, policy in summary.policies.items():
+        kept = read_kept(directory, name, float(fraction))
+        if policy is not None and (kept is None or len(kept.keys) != policy.kept):
+            raise StoreError(
+                f"analysis {name!r} does not hold the {policy.kept} states that its policy for "
+                f"{fraction} of the return keeps: rpd prune {shell_word(directory.path)} asks again"
+            )
     folder = directory.path / "analyses" / name
     _check_pictures(directory, name)
     _check_folders(folder, "rankings")

@@ -10,7 +10,7 @@ import pytest
 from answers import answer, configured, decision, failed, policy
 from rich.console import Console
 
-from rpd_core.cli.decisions import loss_bar
+from rpd_core.cli.decisions import loss_bar, print_decisions
 from rpd_core.cli.screen import SHOWN, print_answer
 from rpd_core.results.records import Baseline, Baselines, PassRates, Summary
 from rpd_core.results.sentences import (
@@ -18,6 +18,7 @@ from rpd_core.results.sentences import (
     baseline_words,
     headline,
     mutated_words,
+    other_targets,
     suite_words,
     sureness_words,
     tried_in_vain,
@@ -173,6 +174,24 @@ def test_a_condition_in_the_noise_brings_advice(
         assert advice.startswith(
             f"the whole policy passes return>=200 in {part}: pass rates and rpd rank tell"
         )
+
+
+def test_each_further_target_has_a_line() -> None:
+    found = answer(policy())
+    both = replace(found, policies={"0.9": policy(), "0.5": policy(kept=1, steps=0.1), "0.2": None})
+    assert other_targets(both) == (
+        "For 50% of the return: 1 state, 10% of the steps, keep 90%. For 20% of the return: "
+        "nothing is proven."
+    )
+    assert other_targets(replace(found, policies={"0.9": policy()})) == ""
+
+
+def test_losses_are_drawn_on_one_scale() -> None:
+    rows = (decision(1, loss=50.0), decision(2, loss=40.0, needed=False), decision(3, loss=20.0))
+    console = Console(width=100, record=True, file=io.StringIO())
+    print_decisions(console, "state", rows, 1)
+    bars = [line.count("█") + line.count("#") for line in console.export_text().splitlines()[1:4]]
+    assert bars[0] > bars[1] > bars[2] > 0
 
 
 def test_episodes_that_are_the_same_again_are_counted_once() -> None:
