@@ -87,22 +87,12 @@ class Chosen:
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Candidates of the sweep whose states minimising begins with, all together."""
+    """A candidate of the sweep whose states minimising begins with."""
 
     name: str
-    """The rankings that they are of."""
+    """The ranking that it is of."""
     kept: KeyArray
-    """By rank, most important first; of several rankings, each state at its best one."""
-
-
-def start_union(starts: Sequence[Start]) -> Start:
-    """Return the states of several starts, each at its best rank."""
-    ranks = np.concatenate([np.arange(len(one.kept)) for one in starts] or [np.arange(0)])
-    joined = np.concatenate([one.kept for one in starts] or [np.zeros(0, dtype=np.uint64)])
-    joined = joined[np.argsort(ranks, kind="stable")]
-    _, first = np.unique(joined, return_index=True)
-    names = dict.fromkeys(name for one in starts for name in one.name.split(" + "))
-    return Start(" + ".join(names), joined[np.sort(first)])
+    """By rank, most important first."""
 
 
 def candidates_for(
@@ -161,16 +151,14 @@ def starts_for(
     """Return what to minimise: the best candidate, and those with more to spare and few steps.
 
     Dropping soon takes states away, but hardly steps: what a start spends of these stays. `strong`
-    are candidates that keep more than the target asks for. A union gives twins more to choose from
-    than either of its parts.
+    are candidates that keep more than the target asks for.
     """
     best = _best_of_each(points, objective)
     frugal = _best_of_each(strong, "states" if objective == "states" else "steps")
     found: dict[bytes, Start] = {}
-    for group in (best[:1], frugal[:1]):
-        if group:
-            one = start_of(group, rankings)
-            found.setdefault(np.sort(one.kept).tobytes(), one)
+    for point in (*best[:1], *frugal[:1]):
+        one = start_of(point, rankings)
+        found.setdefault(np.sort(one.kept).tobytes(), one)
     return list(found.values())
 
 
@@ -182,11 +170,9 @@ def _best_of_each(points: Sequence[PrunedPoint], objective: str) -> list[PrunedP
     return list(found.values())
 
 
-def start_of(points: Sequence[PrunedPoint], rankings: Mapping[str, Ranking]) -> Start:
-    """Return the states of some candidates, each at its best rank."""
-    return start_union(
-        [Start(one.measure, rankings[one.measure].ranked_keys[: one.kept]) for one in points]
-    )
+def start_of(point: PrunedPoint, rankings: Mapping[str, Ranking]) -> Start:
+    """Return the states of a candidate."""
+    return Start(point.measure, rankings[point.measure].ranked_keys[: point.kept])
 
 
 @dataclass

@@ -2,8 +2,8 @@
 
 Twins tell what each decision of a pruned policy is worth. Those with the smallest loss for the
 steps they take are dropped, as many as the target has slack for; fresh episodes check what is left,
-and half of what was dropped is taken back where it missed. Every block of episodes decides once.
-Where there are many decisions, neighbours in rank are dropped together first.
+and half of what was dropped is taken back where it missed. What is known of a policy is pooled over
+all looks at it. Where there are many decisions, neighbours in rank are dropped together first.
 """
 
 from __future__ import annotations

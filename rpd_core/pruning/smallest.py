@@ -138,7 +138,7 @@ def _choose(
     if before is not None:
         starts = [before]
     used = {np.sort(one.kept).tobytes() for one in starts}
-    others = [start_of([point], rankings) for point in points]
+    others = [start_of(point, rankings) for point in points]
     others = [one for one in others if np.sort(one.kept).tobytes() not in used]
     return choosing.choose(starts, others)
 

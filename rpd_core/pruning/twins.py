@@ -129,13 +129,6 @@ class Blocks:
         episodes = yield from self._played(name, asked)
         return Played(name, asked, episodes, self.evaluations.visits(name, 0, count - 1))
 
-    def play_each(self, sets: Sequence[KeyArray], count: int) -> Asking[list[Episodes]]:
-        """Play several pruned policies on the next block of episodes, all on the same ones."""
-        asked = self._ask(sets, count, visits=False)
-        episodes = yield from self._played(self._next_block(), asked)
-        rows = [np.arange(count) + place * count for place in range(len(sets))]
-        return [take_episodes(episodes, one) for one in rows]
-
     def play_twins(
         self, block: Played, units: IntArray, chosen: IntArray, removed: IntArray
     ) -> Asking[Episodes]:
