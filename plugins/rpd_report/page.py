@@ -17,6 +17,7 @@ from rpd_core.results.sentences import (
     advice_on,
     headline,
     noun_for,
+    recurrence_words,
     suite_words,
     sureness_words,
     tried_in_vain,
@@ -53,6 +54,11 @@ def write_page(run: Run, out: Path | None = None) -> Path:
         raise ConfigError(f"{str(target)!r} is a folder: name a file, for example report.html")
     write_whole(target, content, run.path if out is None else None)
     return target
+
+
+def _sure(summary: Summary) -> tuple[str, ...]:
+    """Return how sure the answer is, and what it stands on."""
+    return sureness_words(summary), recurrence_words(summary.policy), suite_words(summary)
 
 
 def build_page(run: Run) -> bytes:
@@ -150,7 +156,7 @@ def _summary_parts(read: _Read, top: Top) -> dict[str, Any]:
         "chosen": policy,
         "proven": proven,
         "tried": () if proven else _tried(summary),
-        "sure": [line for line in (sureness_words(summary), suite_words(summary)) if line],
+        "sure": [line for line in _sure(summary) if line],
         "baselines": (
             list(sentences.baselines(policy, noun_for(summary))) if policy is not None else ()
         ),

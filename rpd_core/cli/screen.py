@@ -22,6 +22,7 @@ from rpd_core.results.sentences import (
     is_proven,
     noun_for,
     other_targets,
+    recurrence_words,
     suite_words,
     sureness_words,
     tried_in_vain,
@@ -123,8 +124,10 @@ def _print_others(console: Console, rest: Sequence[Decision]) -> None:
 def _print_standing(console: Console, summary: Summary, full: bool) -> None:
     """Print what the answer stands on, a sentence or two each."""
     if is_proven(summary):
-        told = [baseline_words(summary), suite_words(summary), sureness_words(summary)]
-        told.insert(1, "" if full else other_targets(summary))
+        others = "" if full else other_targets(summary)
+        ranked = f"{suite_words(summary)} {others}".strip()
+        told = [baseline_words(summary), ranked, sureness_words(summary)]
+        told += [recurrence_words(summary.policy)] if full else []
     else:
         told = [tried_in_vain(summary.policy), suite_words(summary), what_would_help(summary)]
     for words in (*told, growth_words(summary.growth)):

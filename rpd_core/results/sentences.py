@@ -289,10 +289,15 @@ def sureness_words(summary: Summary) -> str:
             if policy.minimising.settled
             else "A smaller policy may do."
         )
-    if policy.minimising is not None and policy.minimising.recurring is not None:
-        halves = percent(policy.minimising.recurring)
-        told.append(f"Two halves of the episodes have {halves} of the first ten in common.")
     return " ".join(told)
+
+
+def recurrence_words(policy: Policy | None) -> str:
+    """Return how much of the first decisions by loss two halves of the episodes share."""
+    if policy is None or policy.minimising is None or policy.minimising.recurring is None:
+        return ""
+    halves = percent(policy.minimising.recurring)
+    return f"Two halves of the episodes have {halves} of the first ten decisions in common."
 
 
 def _unpaired(policy: Policy) -> str:

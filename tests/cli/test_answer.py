@@ -19,6 +19,7 @@ from rpd_core.results.sentences import (
     headline,
     mutated_words,
     other_targets,
+    recurrence_words,
     suite_words,
     sureness_words,
     tried_in_vain,
@@ -203,9 +204,10 @@ def test_how_much_of_the_first_ten_comes_back_is_told() -> None:
     found = policy()
     assert found.minimising is not None
     halves = replace(found, minimising=replace(found.minimising, recurring=0.9))
-    assert sureness_words(answer(halves, (decision(1),))).endswith(
-        "Two halves of the episodes have 90% of the first ten in common."
+    assert recurrence_words(halves) == (
+        "Two halves of the episodes have 90% of the first ten decisions in common."
     )
+    assert recurrence_words(found) == ""
 
 
 def test_the_list_of_the_paper_is_about_a_mutated_policy() -> None:
