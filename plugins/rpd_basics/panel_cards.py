@@ -38,7 +38,7 @@ def action_words(view: PanelView, some: Sequence[PanelDecision]) -> str:
 
     Where both mostly do the same, those steps count at which they differ.
     """
-    policy, default = (_common([getattr(one, who) for one in some]) for who in
+    policy, default = (common_action([getattr(one, who) for one in some]) for who in
                        ("policy", "default"))  # fmt: skip
     if policy == default:
         policy, default = _where_they_differ(view, [one.key for one in some])
@@ -64,7 +64,7 @@ def _action_name(action: FloatArray, names: Sequence[str]) -> str:
     return ", ".join(f"{number:.2g}" for number in action)
 
 
-def _common(texts: Sequence[str]) -> str:
+def common_action(texts: Sequence[str]) -> str:
     """Return the action that most of some texts begin with."""
     first = [text.split(", ")[0].rpartition(" ")[0] or text if "%" in text else text
              for text in texts]  # fmt: skip

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from rpd_basics.panel_cards import common_action
 from rpd_core.plugin.protocols import Drawing, Line, PanelDecision, Text
 from rpd_core.plugin.protocols.drawing import Shape
 
@@ -17,8 +17,6 @@ _LETTER = 6.3
 """Width of a letter, about."""
 _MOST = 12
 """Rules from which on a tree is no longer small."""
-
-_SHARE = re.compile(r" [\d.<]+%$")
 
 Ends = tuple[float, float]
 
@@ -100,15 +98,10 @@ def _rows(rules: Sequence[_Rule], depth: int, before: str = "") -> Iterator[_Row
     for sign, side in zip(("<", ">="), sides, strict=True):
         text = f"{before} and {name} {sign} {cut:.4g}" if before else f"{name} {sign} {cut:.4g}"
         if len(side) == 1 and not side[0].asks:
-            action = most_often(side[0].decision.policy)
+            action = common_action([side[0].decision.policy])
             yield _Row(depth, text, f"policy acts: {action} ({side[0].rank})", True)
         elif side:
             yield from _rows(side, depth, text)
-
-
-def most_often(actions: str) -> str:
-    """Return the first of several actions, without its share."""
-    return _SHARE.sub("", actions.split(", ")[0])
 
 
 def _question(rules: Sequence[_Rule]) -> tuple[str, float]:

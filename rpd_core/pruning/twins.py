@@ -215,11 +215,6 @@ class Look:
         """Per unit, its share of all steps."""
         return np.asarray(np.bincount(self.units, self.state_steps, len(self.loss)), dtype=float)
 
-    @property
-    def unit_visited(self) -> BoolArray:
-        """Per unit, whether any episode visits a state of it."""
-        return np.bincount(self.units, self.visited, len(self.loss)) > 0
-
 
 def look_at(
     blocks: Blocks, kept: KeyArray, units: IntArray, count: int, twins: int, most: float = np.inf
