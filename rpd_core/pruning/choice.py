@@ -261,16 +261,16 @@ class Choosing:
 
     def _walk_back(self, way: Way) -> Iterator[Step]:
         """Yield the smallest policy of a way; where it misses, one before it by as much better."""
-        step: Step | None = way.last
+        place = len(way.path) - 1
         for _ in range(_WAYS + 1):
-            if step is None:
-                return
+            step = way.path[place]
             yield step
             done = self.tried[Candidate("", step.kept, 0.0, 0.0).identity]
             short = max(self.aim.target - float(done.episodes.total_return.mean()), 0.0)
-            wanted, size = step.return_mean + _FURTHER * short, len(step.kept)
-            larger = [one for one in way.path if len(one.kept) > size]
-            step = next((one for one in larger[::-1] if one.return_mean >= wanted), None)
+            earlier = _regaining(way.path, place, _FURTHER * short)
+            if earlier is None:
+                return
+            place = earlier
 
     def _try(self, start: Start, step: Step) -> Tried:
         states = len(step.kept) / len(self.trials.keys)
@@ -313,6 +313,21 @@ def blocks_for(
         return Blocks(trials.evaluations, trials.keys, phase, stage, first)
     fewer = dataclasses.replace(recipe, lanes=_LANES)
     return Blocks(trials.evaluations, trials.keys, phase, stage, first, fewer, f"{_LANES} lanes")
+
+
+def _regaining(path: Sequence[Step], place: int, wanted: float) -> int | None:
+    """Return where on a way as much more is returned as wanted; None: nowhere.
+
+    Returns along a way are all about what the target asks for, near its end, and tell little; what
+    the decisions lost that were dropped since then tells more.
+    """
+    regained = 0.0
+    for earlier in range(place - 1, -1, -1):
+        regained += path[earlier + 1].lost
+        risen = path[earlier].return_mean - path[place].return_mean
+        if max(regained, risen) >= wanted:
+            return earlier
+    return None
 
 
 def _lower(tried: Tried) -> float:

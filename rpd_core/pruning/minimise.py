@@ -1,9 +1,10 @@
 """The smallest policy: decisions are dropped until the target can spare none of the rest.
 
 Twins tell what each decision of a pruned policy is worth. Those with the smallest loss for the
-steps they take are dropped, as many as the target has slack for; fresh episodes check what is left,
-and half of what was dropped is taken back where it missed. What is known of a policy is pooled over
-all looks at it. Where there are many decisions, neighbours in rank are dropped together first.
+steps they take are dropped, as many as the target has slack for. Fresh episodes check what is left,
+and half of what was dropped is taken back where that missed, or cost far more than estimated. What
+is known of a policy is pooled over all looks at it. Where there are many decisions, neighbours in
+rank are dropped together first.
 """
 
 from __future__ import annotations
@@ -38,6 +39,10 @@ _BACKS = 6
 """How often a single decision may turn out to be missed before that is enough."""
 _INTERACTION = 0.5
 """Part of what was lost one by one that may be lost on top of it together."""
+_DEARER = 1.3
+"""How many times dearer than estimated a drop must be to be taken back though the target is met."""
+_WASTED = 0.25
+"""Part of what may still be lost that it must have taken for that."""
 _NO_LIMIT = 2**62
 
 
@@ -65,6 +70,8 @@ class Step:
     """Share of steps at which it decides and differs from the default."""
     known: Estimate
     """What it returns."""
+    lost: float = 0.0
+    """What its decisions lost, one by one, that it has no longer but the one before it has."""
 
     @property
     def return_mean(self) -> float:
@@ -186,6 +193,8 @@ class Descent:
                 if known and not self._back():
                     break
                 continue
+            if self._overspent(block) and self._back():
+                continue
             if self.limit == _NO_LIMIT or self.present.look is None:
                 yield from self._weigh(block)
             gone = self._spared(self.present.guess)
@@ -204,7 +213,8 @@ class Descent:
         present = self.present
         block = yield from self.blocks.play(present.step.kept, count)
         known = present.step.known.joined(block.episodes.total_return)
-        present.step = step_of(present.step.kept, block.episodes, known)
+        played = step_of(present.step.kept, block.episodes, known)
+        present.step = replace(played, lost=present.step.lost)
         present.looked += len(block.episodes)
         return block
 
@@ -223,6 +233,20 @@ class Descent:
         """Return whether the present policy clearly misses the target."""
         error = block.episodes.total_return.std() / np.sqrt(self.present.step.known.episodes)
         return bool(self.slack < -_CLEAR * error)
+
+    def _overspent(self, block: Played) -> bool:
+        """Return whether the last drop cost far more than its decisions did one by one.
+
+        What it wasted is not won back by what is dropped later.
+        """
+        present = self.present
+        if present.looked > len(block.episodes) or len(self.path) < 2:
+            return False
+        returns, before = block.episodes.total_return, self.path[-2].step
+        fell = before.return_mean - float(returns.mean() + returns.std() / np.sqrt(len(returns)))
+        wasted = _WASTED * (before.return_mean - self.aim.target)
+        several = len(before.kept) - len(present.step.kept) > 1
+        return several and fell > max(_DEARER * present.price, wasted)
 
     def _affords(self, episodes: int) -> bool:
         """Return whether there are steps left for some more episodes."""
@@ -254,11 +278,12 @@ class Descent:
         present = self.present
         look = present.guess.pooled(present.seen)
         lost = float(np.maximum(look.loss[gone], 0.0).sum())
-        error = float(np.sqrt((look.error[gone] ** 2).sum())) + _INTERACTION * lost
-        known = present.step.known.less(lost, error, float(look.returns.var()))
+        error = float(np.sqrt((look.error[gone] ** 2).sum()))
+        doubt = error + _INTERACTION * lost
+        known = present.step.known.less(lost, doubt, float(look.returns.var()))
         kept = look.kept[~np.isin(look.units, gone)]
-        after = replace(present.step, kept=kept, known=known)
-        self.path.append(_Stand(after, present.guess.inherited()))
+        after = replace(present.step, kept=kept, known=known, lost=lost)
+        self.path.append(_Stand(after, present.guess.inherited(), price=lost + error))
         self.limit = _NO_LIMIT
 
     def _back(self) -> bool:
@@ -295,6 +320,8 @@ class _Stand:
     """Episodes that were played of it."""
     look: Look | None = None
     """The last look at it."""
+    price: float = 0.0
+    """What the drop that led to it was estimated to cost, at most."""
 
     @property
     def seen(self) -> Look:

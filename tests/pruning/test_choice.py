@@ -20,10 +20,18 @@ from rpd_core.analysis.ranking import Ranking
 from rpd_core.chance import canonical, state_keys
 from rpd_core.config.settings import Request
 from rpd_core.plugin.protocols import Episodes
-from rpd_core.pruning.choice import Chosen, headline_measures, in_order, starts_for
+from rpd_core.pruning.choice import (
+    Chosen,
+    _regaining,
+    headline_measures,
+    in_order,
+    starts_for,
+)
 from rpd_core.pruning.confirm import kept_share
 from rpd_core.pruning.curves import Curve
+from rpd_core.pruning.estimates import Estimate
 from rpd_core.pruning.evaluation import Evaluations
+from rpd_core.pruning.minimise import Step
 from rpd_core.pruning.records import PrunedPoint
 from rpd_core.pruning.references import References, measure_references
 from rpd_core.pruning.smallest import Smallest, find_smallest
@@ -216,6 +224,18 @@ def test_the_objective_orders_what_is_not_beaten_in_both_shares(
 ) -> None:
     found = [one.measure for one in in_order(POINTS, objective)]
     assert found == [*order, "beaten", "beaten-twice"], "those that are beaten come last"
+
+
+def test_a_way_is_walked_back_by_what_its_decisions_lost() -> None:
+    def step(returned: float, lost: float) -> Step:
+        return Step(CELLS, 0.5, 0.5, Estimate(returned, 100), lost)
+
+    path = [step(20, 0), step(16, 3), step(15, 0.5), step(15.5, 0.5), step(15.2, 0.25)]
+    assert _regaining(path, 4, 0.2) == 3
+    assert _regaining(path, 4, 0.5) == 2  # 0.25 and 0.5, although it was seen to return less
+    assert _regaining(path, 4, 1.0) == 1
+    assert _regaining(path, 1, 3.5) == 0  # by what it returned
+    assert _regaining(path, 1, 5.0) is None
 
 
 def test_every_ranking_is_a_candidate_unless_one_is_named() -> None:

@@ -7,18 +7,20 @@ keeps half of the return is the first three cells, and no other.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import worlds
-from lines import Cell, Does, Gives, Line, always
+from lines import Cell, Does, Gives, Line, LineLanes, always
 from stores import contents, corridor, finish, session_at
 
 from rpd_core.analysis.verdicts import benjamini_hochberg
 from rpd_core.chance import Phase, canonical, state_keys
 from rpd_core.config.settings import Request
+from rpd_core.plugin.protocols import Lanes, Opening, StepResult
 from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.pruning.losses import _chance, measure_losses
 from rpd_core.pruning.minimise import MOST_UNITS, Aim, Pace, Way, minimise
@@ -103,6 +105,52 @@ def test_where_the_default_is_enough_nothing_is_kept(tmp_path: Path) -> None:
     way = minimised(blocks_at(tmp_path), CELLS, 0.0)
     assert len(way.last.kept) == 0
     assert way.met
+
+
+@dataclass(frozen=True)
+class Reserves(Line):
+    """Six cells, one after the other; two pairs of them stand in for each other.
+
+    A pair of which the policy holds no cell costs 10, one cell of it 0.1, each other cell 4.
+    """
+
+    pairs: tuple[tuple[int, int], ...] = ()
+
+    def open(self, opening: Opening) -> Lanes:
+        return ReserveLanes(self, opening.lanes)
+
+
+class ReserveLanes(LineLanes):
+    """Lanes that go on whatever is done, and pay at the end."""
+
+    def reset(self, lanes: Any, seeds: Any) -> None:
+        super().reset(lanes, seeds)
+        if not hasattr(self, "held"):
+            self.held = np.zeros((len(self.steps), 6))
+        self.held[lanes] = 0
+
+    def step(self, actions: Any, active: Any) -> StepResult:
+        lanes = np.flatnonzero(active)
+        self.held[lanes, self.steps[lanes]] = np.ravel(actions[lanes])
+        told = super().step(np.ones_like(actions), active)
+        return StepResult(self.paid(), told.terminated, told.truncated)
+
+    def paid(self) -> Any:
+        world: Any = self.line
+        kept = np.stack([self.held[:, pair].sum(axis=1) for pair in world.pairs], axis=1)
+        others = np.delete(self.held, np.ravel(world.pairs), axis=1)
+        total = np.take([0.0, 9.9, 10.0], kept.astype(int)).sum(axis=1) + 4 * others.sum(axis=1)
+        return np.where(self.steps == 6, total, 0.0)
+
+
+def test_a_drop_that_costs_far_more_than_its_decisions_is_taken_back(tmp_path: Path) -> None:
+    first, second, third, fourth, *_ = np.argsort(CELLS).tolist()  # ties are broken by key
+    world = Reserves(pairs=((first, second), (third, fourth)))
+    way = minimised(blocks_at(tmp_path, world), CELLS, 17.5)
+    # Both cells of the first pair together would leave 17.9, and no room to give up the others.
+    assert way.last.return_mean == pytest.approx(19.8)
+    assert len(way.last.kept) == 2
+    assert way.settled
 
 
 def test_steps_are_counted_and_not_exceeded_by_more_than_a_look(tmp_path: Path) -> None:
