@@ -21,6 +21,8 @@ from rpd_core.plugin.importing import (
     working_directory_searched,
 )
 from rpd_core.plugin.protocols import Lanes, Opening, Task, further
+from rpd_gym.classic import ClassicLanes, classic_dynamics
+from rpd_gym.classic_dynamics import Dynamics
 from rpd_gym.headless import draw_without_screen
 from rpd_gym.lanes import GymLanes
 from rpd_gym.lifecycle import check_spaces, closing
@@ -99,10 +101,20 @@ class GymEnvironment:
             return general_task(env, cap, tuple(note for note in notes if note))
 
     def open(self, opening: Opening) -> Lanes:
-        """Open the lanes."""
+        """Open the lanes: our own where they play the same, or one environment each."""
+        dynamics = self._dynamics()
+        if dynamics is not None:
+            draw = partial(self._make, opening.render)
+            return ClassicLanes(dynamics, draw, opening.lanes, self.id)
         safeguards = chosen_safeguards(self.rebuild, self._make, self.id)
         make = safeguards.apply(partial(self._make, opening.render))
         return GymLanes(make, opening.lanes, self.id, safeguards.rebuild)
+
+    def _dynamics(self) -> Dynamics | None:
+        """Return the dynamics for all lanes at once, where the environment is as registered."""
+        if self.kwargs or self.rebuild:
+            return None
+        return classic_dynamics(find_id(self.id)[0], self._make)
 
     def _imports(self) -> AbstractContextManager[None]:
         """Return a context for imports: what a user's module registers may lie beside it."""

@@ -44,16 +44,7 @@ class GymLanes:
             raise
         self.batch = self.layout.blank(lanes)
         self.infos: list[Mapping[str, Any]] = [{} for _ in range(lanes)]
-        labels = labels_of(first)
-        self.facts = Facts(
-            observation_space=first.observation_space,
-            action_space=first.action_space,
-            lanes=lanes,
-            action_names=labels.actions,
-            entry_names=labels.entries,
-            entries=labels.shown,
-            description=description,
-        )
+        self.facts = facts_of(first, lanes, description)
         self._to_action = _action_converter(first.action_space)
 
     def reset(self, lanes: NDArray[np.int64], seeds: NDArray[np.int64]) -> None:
@@ -114,20 +105,37 @@ class GymLanes:
 
     def render(self, lane: int) -> Array:
         """Draw a lane; the environment must have been made with render_mode='rgb_array'."""
-        picture: Any = None
-        with contextlib.suppress(NotImplementedError), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=_NO_RENDER_MODE)  # it is told below
-            picture = self.envs[lane].render()
-        if picture is None:
-            raise FitError(
-                f"{self.facts.description} draws nothing: make it with render_mode='rgb_array'"
-            )
-        return np.asarray(picture)
+        return picture_of(self.envs[lane], self.facts.description)
 
     def close(self) -> None:
         """Close all environments."""
         for env in self.envs.values():
             close(env)
+
+
+def facts_of(env: gymnasium.Env[Any, Any], lanes: int, description: str) -> Facts:
+    """Return what lanes of an environment say of themselves."""
+    labels = labels_of(env)
+    return Facts(
+        observation_space=env.observation_space,
+        action_space=env.action_space,
+        lanes=lanes,
+        action_names=labels.actions,
+        entry_names=labels.entries,
+        entries=labels.shown,
+        description=description,
+    )
+
+
+def picture_of(env: gymnasium.Env[Any, Any], description: str) -> Array:
+    """Draw an environment, or refuse one that was not made with render_mode='rgb_array'."""
+    picture: Any = None
+    with contextlib.suppress(NotImplementedError), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=_NO_RENDER_MODE)  # it is told below
+        picture = env.render()
+    if picture is None:
+        raise FitError(f"{description} draws nothing: make it with render_mode='rgb_array'")
+    return np.asarray(picture)
 
 
 def _checked(call: tuple[str, tuple[str, ...]], answer: Any) -> Any:

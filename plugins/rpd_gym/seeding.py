@@ -38,8 +38,8 @@ class FirstUniform:
     Every pruned policy plays the same test episodes, which start one by one as lanes become free.
     """
 
-    low: float
-    high: float
+    low: float | Words
+    high: float | Words
     count: int
     known: dict[int, list[float]] = field(default_factory=dict)
     """Draws by seed."""
@@ -57,7 +57,9 @@ class FirstUniform:
         return np.array([self.known[seed] for seed in asked])
 
 
-def first_uniform(seeds: NDArray[np.int64], low: float, high: float, count: int) -> Words:
+def first_uniform(
+    seeds: NDArray[np.int64], low: float | Words, high: float | Words, count: int
+) -> Words:
     """Return `default_rng(seed).uniform(low, high, count)` for each seed of up to 32 bits."""
     if len(seeds) <= _FEW:
         rows = [np.random.default_rng(seed).uniform(low, high, count) for seed in seeds.tolist()]
