@@ -18,5 +18,6 @@ def rpd_policy_loaders() -> list[Component]:
             requires=("torch", "google.protobuf"),
             install="torch protobuf",
             looks_like=r".+\.pb",
+            recognises="rpd_atari_zoo.recognise:is_frozen_graph",
         )
     ]

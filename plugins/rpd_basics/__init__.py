@@ -51,6 +51,7 @@ def rpd_policy_loaders() -> list[Component]:
             "pruned",
             "rpd_core.results.pruned_policy:PrunedFile",
             "A policy that rpd pruned and exported",
+            recognises="rpd_basics.recognise:is_pruned",
         ),
     ]
 

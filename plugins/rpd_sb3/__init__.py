@@ -18,6 +18,7 @@ def rpd_policy_loaders() -> list[Component]:
             requires=("stable_baselines3",),
             install="stable-baselines3",
             looks_like=r".+\.zip",
+            recognises="rpd_sb3.recognise:is_sb3",
             takes=(
                 "stable_baselines3.common.base_class.BaseAlgorithm",
                 "stable_baselines3.common.policies.BasePolicy",

@@ -18,6 +18,7 @@ def rpd_policy_loaders() -> list[Component]:
             requires=("torch",),
             install="torch",
             looks_like=r".+\.(pt|pth|ts)",
+            recognises="rpd_torchscript.recognise:is_torchscript",
             takes=("torch.nn.modules.module.Module",),
         )
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Any
 
 import typer
@@ -40,7 +41,7 @@ def describe_command(
     as_json: options.Json = False,
 ) -> None:
     """Show a component's documentation and parameters, or what a policy file holds and earns."""
-    if kind == "policy" and (":" in name or env is not None):
+    if kind == "policy" and (":" in name or env is not None or _is_path(name)):
         with output_for_the_answer(), guarded(name, stall_timeout):
             about = _about_policy(name, env, episodes, seed, trust_policy)
         _show_policy(about, as_json)
@@ -48,6 +49,13 @@ def describe_command(
         raise ConfigError(f"--env is for policies, not for kind {kind!r}: leave it out")
     else:
         _show_component(kind, name, as_json)
+
+
+def _is_path(name: str) -> bool:
+    from rpd_core.plugin.registry import installed
+
+    offered = [one.component.name for one in installed().of_kind("policy")]
+    return name not in offered and os.path.isfile(name.partition(",")[0])
 
 
 def _show_component(kind: str, name: str, as_json: bool) -> None:
@@ -101,16 +109,20 @@ def _about_policy(
     text: str, env: str | None, episodes: int, seed: int, trust: bool
 ) -> dict[str, Any]:
     """Return what a policy file holds; with an environment, how it is fitted and what it earns."""
-    from rpd_core.config.resolve import choose
+    from rpd_core.config.contents import advised
+    from rpd_core.config.resolve import choose, say_which
     from rpd_core.config.trust import permitted
     from rpd_core.plugin.registry import installed
 
     registry = installed()
     if seed < 0:
         raise ConfigError(f"seed must not be negative, got {seed}")
-    loader = permitted(choose(registry, "policy", text), trust).recipe
+    chosen = permitted(choose(registry, "policy", text), trust)
+    say_which(registry, text, chosen.text)
+    loader = chosen.recipe
     if env is None:
-        return _own_words(loader)
+        with advised(loader):
+            return _own_words(loader)
     return play(registry.make("environment", env), loader, episodes, seed)
 
 

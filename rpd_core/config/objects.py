@@ -101,9 +101,6 @@ def cannot_take(kind: str, thing: object) -> ConfigError:
 def _hint(kind: str, thing: object) -> str:
     if isinstance(thing, type):
         return ", which is a class: make an object of it"
-    if isinstance(thing, Path):
-        loader = "torchscript" if thing.suffix in (".pt", ".pth", ".ts") else "sb3"
-        return f": name the loader, '{loader}:{thing}'" if kind == "policy" else ""
     if isinstance(thing, dict):
         return ", which may be weights: hand over the module that they belong to"
     if kind == "policy" and callable(getattr(thing, "predict", None)):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rpd_core.config.configuration import Configuration
+from rpd_core.config.contents import spelled_out
 from rpd_core.config.identity import component_identity, holds_functions
 from rpd_core.config.objects import cannot_take, taken
 from rpd_core.config.settings import (
@@ -35,7 +38,7 @@ from rpd_core.plugin.protocols import (
     Task,
 )
 from rpd_core.plugin.registry import Registry
-from rpd_core.plugin.specs import Spec
+from rpd_core.plugin.specs import Spec, quote
 
 RESERVED = ("portfolio", "random", "random_best")
 """Rows of the table of thresholds that are always there."""
@@ -90,6 +93,7 @@ def resolve(request: Request, registry: Registry, trust: bool = False) -> Setup:
             f"no policy ships with {environment.text!r}: give one, for example sb3:path.zip"
         )
     policy = permitted(choose(registry, "policy", wanted), trust)
+    say_which(registry, wanted, policy.text)
     default_action = permitted(choose(registry, "default-action", values["default_action"]), trust)
     links = _links(registry, as_tuple(values["abstraction"]), task)
     condition = choose(registry, "condition", values["condition"])
@@ -148,7 +152,8 @@ def with_default_action(setup: Setup, registry: Registry, text: str, trust: bool
 def check_names(request: Request, registry: Registry) -> None:
     """Refuse names that no catalogue has before anything is imported for those that are there."""
     for kind, text in specs_in(request):
-        registry.find(kind, registry.name_in(kind, text), text)
+        spec = spelled_out(registry, kind, text)
+        registry.find(kind, registry.name_in(kind, spec), spec)
 
 
 def specs_in(request: Request) -> list[tuple[str, str]]:
@@ -179,8 +184,12 @@ def choose(registry: Registry, kind: str, chosen: object) -> Selection:
     """Return the component of a choice: a spec string, a recipe, an object, or a function."""
     if isinstance(chosen, Selection):
         return chosen
-    if isinstance(chosen, str | Spec):
-        spec = registry.parse(kind, chosen) if isinstance(chosen, str) else chosen
+    if isinstance(chosen, Path) and kind == "policy":
+        chosen = quote(str(chosen))
+    if isinstance(chosen, str):
+        chosen = registry.parse(kind, spelled_out(registry, kind, chosen))
+    if isinstance(chosen, Spec):
+        spec = chosen
         recipe = registry.make(kind, spec)
         require(kind, recipe, lacks_of_kind(kind, recipe))
         return Selection(recipe, registry.text(kind, spec))
@@ -195,6 +204,14 @@ def choose(registry: Registry, kind: str, chosen: object) -> Selection:
     if isinstance(chosen, type) or not isinstance(chosen, KINDS[kind].protocol):
         raise cannot_take(kind, chosen)
     return Selection(chosen, registry.text_of(kind, chosen))
+
+
+def say_which(registry: Registry, wanted: object, taken: str) -> None:
+    """Log which loader a bare path was given to."""
+    text = str(wanted) if isinstance(wanted, str | Path) else ""
+    if text and spelled_out(registry, "policy", text) != text:
+        name = registry.name_in("policy", taken)
+        logging.getLogger("rpd").warning("%s is read by the policy loader %r", text, name)
 
 
 def _measures(registry: Registry, wanted: tuple[object, ...]) -> dict[str, Selection]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rpd_core.config.contents import advised
 from rpd_core.config.resolve import Setup
 from rpd_core.plugin.blame import a_kind, blamed, gave_instead, refuse, require
 from rpd_core.plugin.chain import Chain
@@ -119,7 +120,7 @@ def opened_lanes(recipe: Recipe, views: tuple[str, ...]) -> Lanes:
 
 def loaded_policy(recipe: Recipe, facts: Facts) -> Policy:
     """Load the policy."""
-    with blamed("policy", recipe.policy, "load()"):
+    with blamed("policy", recipe.policy, "load()"), advised(recipe.policy):
         policy = recipe.policy.load(facts)
     require("policy", recipe.policy, gave_instead("failed: load()", policy, Policy))
     return policy

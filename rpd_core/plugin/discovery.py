@@ -136,7 +136,8 @@ def _check_component(hook: str, component: Component) -> None:
     """Refuse a record that no spec string could select or that is typed wrongly."""
     if not isinstance(component.name, str) or not NAME.fullmatch(component.name):
         raise ComponentError(f"{hook} offers a component whose name is {component.name!r}")
-    for field_name in ("target", "summary", "install", "looks_like", "group", "after_run"):
+    texts = ("target", "summary", "install", "looks_like", "recognises", "group", "after_run")
+    for field_name in texts:
         value = getattr(component, field_name)
         if not isinstance(value, str):
             raise ComponentError(

@@ -17,7 +17,7 @@ from rpd_core.plugin.descriptions import Description, defines, describe_target
 from rpd_core.plugin.discovery import BUNDLED, Plugin, find_plugins
 from rpd_core.plugin.kinds import KINDS
 from rpd_core.plugin.parameters import fields_of, learned_names, spec_of
-from rpd_core.plugin.protocols import Component
+from rpd_core.plugin.protocols import Component, Contents
 from rpd_core.plugin.specs import Field, Spec
 
 _MANY = 25
@@ -238,6 +238,13 @@ class Registry:
     def after_run(self, registration: Registration) -> Any:
         """Import what a command does at the end of a run."""
         return self._import(registration, registration.component.after_run)
+
+    def recognises(self, registration: Registration, contents: Contents) -> bool:
+        """Return whether a loader knows a file by its content as one of its own."""
+        component = registration.component
+        if not component.recognises:
+            return False
+        return bool(self._import(registration, component.recognises)(contents))
 
     def _import(self, registration: Registration, target: str) -> Any:
         module, _, attribute = target.partition(":")

@@ -30,7 +30,14 @@ from rpd_core.plugin.protocols.abstraction import (
     Minimised,
     Moment,
 )
-from rpd_core.plugin.protocols.component import Command, Component, further, learned, permission
+from rpd_core.plugin.protocols.component import (
+    Command,
+    Component,
+    Contents,
+    further,
+    learned,
+    permission,
+)
 from rpd_core.plugin.protocols.drawing import (
     Circle,
     Drawing,
@@ -105,6 +112,7 @@ __all__ = [
     "Command",
     "Component",
     "Condition",
+    "Contents",
     "DefaultAction",
     "DefaultActor",
     "Drawing",

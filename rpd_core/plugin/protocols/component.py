@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
@@ -37,6 +38,13 @@ class Component:
     What is no spec but matches it is refused with this component as a suggestion: `dqn.zip` with
     `sb3:dqn.zip`.
     """
+    recognises: str = ""
+    """Of a policy loader: `module:attribute` of a function that knows its files by their content.
+
+    It is given `Contents` and returns whether the loader is made for such a file; its module
+    imports nothing heavy. A bare path, `--policy model.onnx`, then finds the loader, and another
+    loader that cannot use the file names this one.
+    """
     takes: tuple[str, ...] = ()
     """Classes, as `module.Class`, whose objects its target's `from_object` makes recipes of.
 
@@ -51,6 +59,18 @@ class Component:
     or None. `rpd run` gets an option to do without it, named after the command; where it fails, a
     note is shown and the answer stands.
     """
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What tells a file's format: how it begins, and what is in it if it is a zip."""
+
+    start: bytes
+    """The first 4096 bytes; fewer where the file is shorter."""
+    members: tuple[str, ...] = ()
+    """Names of the members of a zip file."""
+    read: Callable[[str], bytes] = field(default=lambda name: b"", repr=False, compare=False)
+    """Returns the content of a member; empty where it is missing, damaged or beyond 16 MB."""
 
 
 def learned(default: T) -> T:

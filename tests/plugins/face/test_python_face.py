@@ -274,8 +274,8 @@ def test_bars_in_a_notebook_are_drawn_now_and_then_and_at_the_end_of_a_stage() -
     ("policy", "sentence"),
     [
         (3, r"policy must be a spec string, a model of .*, got 3"),
-        (Path("a.zip"), r"name the loader, 'sb3:a.zip'"),
-        (Path("a.pt"), r"name the loader, 'torchscript:a.pt'"),
+        (Path("a.zip"), r"Did you mean 'sb3:a.zip'"),
+        (Path("a.pt"), r"Did you mean 'torchscript:a.pt'"),
         ({"weight": 1}, r"may be weights: hand over the module"),
         (torch.nn.Linear, r"which is a class: make an object of it"),
     ],
