@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from rpd_core.plugin.importing import (
     working_directory_searched,
 )
 from rpd_core.plugin.protocols import Lanes, Opening, Task, further
-from rpd_gym.classic import ClassicLanes, classic_dynamics
+from rpd_gym.classic import CLASSIC_LANES, KINDS, ClassicLanes, classic_dynamics
 from rpd_gym.classic_dynamics import Dynamics
 from rpd_gym.headless import draw_without_screen
 from rpd_gym.lanes import GymLanes
@@ -98,7 +98,9 @@ class GymEnvironment:
         with closing(self._make()) as env:
             cap = find_cap(env, self.max_steps, self.id)
             notes = (note, atari_note(name))
-            return general_task(env, cap, tuple(note for note in notes if note))
+            task = general_task(env, cap, tuple(note for note in notes if note))
+            ours = name in KINDS and not self.kwargs and not self.rebuild
+            return replace(task, lanes=CLASSIC_LANES, chunk=2 * CLASSIC_LANES) if ours else task
 
     def open(self, opening: Opening) -> Lanes:
         """Open the lanes: our own where they play the same, or one environment each."""
