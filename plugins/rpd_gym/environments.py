@@ -73,7 +73,7 @@ class GymEnvironment:
     id: str
     """The id that `gymnasium.make` takes; `module:id` imports the module first."""
     max_steps: int | None = None
-    """Steps after which an episode ends; none: the environment's own limit."""
+    """Steps after which an episode ends; none: the environment's own limit, or a pilot's."""
     kwargs: tuple[str, ...] = further()
     """Arguments of the environment: every other key, for example `continuous=true`."""
     rebuild: bool | None = None
@@ -96,8 +96,8 @@ class GymEnvironment:
         """Return general settings."""
         name, note = find_id(self.id)
         with closing(self._make()) as env:
-            cap = find_cap(env, self.max_steps, self.id)
-            notes = (note, atari_note(name))
+            cap, said = find_cap(env, self.max_steps, self.id)
+            notes = (note, atari_note(name), *said)
             task = general_task(env, cap, tuple(note for note in notes if note))
             ours = name in KINDS and not self.kwargs and not self.rebuild
             return replace(task, lanes=CLASSIC_LANES, chunk=2 * CLASSIC_LANES) if ours else task
@@ -154,7 +154,7 @@ class PythonEnvironment:
     factory: str | Callable[..., Any]
     """`module:attribute`, searched from the working directory, too; or a function."""
     max_steps: int | None = None
-    """Steps after which an episode ends; none: the environment's own limit."""
+    """Steps after which an episode ends; none: the environment's own limit, or a pilot's."""
     kwargs: tuple[str, ...] = further()
     """Arguments of the factory: every other key, for example `slippery=false`."""
     rebuild: bool | None = None
@@ -171,7 +171,7 @@ class PythonEnvironment:
     def task(self) -> Task:
         """Return general settings."""
         with closing(self._make()) as env:
-            return general_task(env, find_cap(env, self.max_steps, self._name()))
+            return general_task(env, *find_cap(env, self.max_steps, self._name()))
 
     def open(self, opening: Opening) -> Lanes:
         """Open the lanes; pictures need a factory that asks for them itself."""

@@ -50,7 +50,7 @@ class _EnvironmentObject:
     make: Callable[..., Env] = field(metadata={"not_identity": True})
     """Makes it again, on demand so that it can be drawn."""
     max_steps: int | None = None
-    """Steps after which an episode ends; none: the environment's own limit."""
+    """Steps after which an episode ends; none: the environment's own limit, or a pilot's."""
     rebuild: bool | None = None
     """Make a new environment for every episode, with its own random state; none: after a trial."""
 
@@ -61,7 +61,7 @@ class _EnvironmentObject:
         """Return general settings."""
         with closing(self.make()) as env:
             check_spaces(env, self.known_as)
-            return general_task(env, find_cap(env, self.max_steps, self.known_as))
+            return general_task(env, *find_cap(env, self.max_steps, self.known_as))
 
     def open(self, opening: Opening) -> Lanes:
         """Open the lanes."""

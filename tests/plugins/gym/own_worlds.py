@@ -75,6 +75,15 @@ class Walk(gymnasium.Env[Any, Any]):
         return self._observation(), reward, self.at >= self.size, False, {"at": self.at}
 
 
+class Door(Walk):
+    """Ends when both actions were tried: one that is repeated never ends it."""
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.tried = {action} if self.at == 0 else {action, *self.tried}
+        observation, reward, _, cut, info = super().step(action)
+        return observation, reward, len(self.tried) == 2, cut, info
+
+
 class Dice(Walk):
     """Walks by the numbers of a die; `die` says which, and `seeded` whether reset seeds it."""
 

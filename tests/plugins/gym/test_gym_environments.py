@@ -264,10 +264,38 @@ def test_numbered_observations_are_states_as_they_are() -> None:
 
 
 def test_a_limit_that_is_no_number_is_none() -> None:
-    endless = Walk()
+    endless = Walk(size=10**6)
     endless.max_steps = float("inf")  # type: ignore[attr-defined]
-    with pytest.raises(SpecError, match="give a step cap"):
+    with pytest.raises(SpecError, match="not over after 3000 steps: give a step cap"):
         PythonEnvironment(lambda: endless).task()
+
+
+def test_what_ends_by_itself_gets_a_generous_cap_and_a_note() -> None:
+    short = PythonEnvironment("own_worlds:Walk").task()
+    assert short.max_steps == 1000
+    assert short.notes == (
+        "own_worlds:Walk names no step limit; 6 pilot episodes ended by themselves, the longest "
+        "after 3 steps, so episodes are cut after 1000: max_steps= in its spec changes that",
+    )
+    assert PythonEnvironment("own_worlds:Walk", kwargs=("size=100",)).task().max_steps == 1000
+    assert PythonEnvironment("own_worlds:Walk", kwargs=("size=101",)).task().max_steps == 2000
+    assert PythonEnvironment("own_worlds:Walk", kwargs=("size=201",)).task().max_steps == 5000
+    assert PythonEnvironment("own_worlds:Walk", kwargs=("size=3000",)).task().max_steps == 50000
+    assert PythonEnvironment("own_worlds:Walk", 40).task().notes == ()
+
+
+def test_what_ends_only_by_chance_is_refused() -> None:
+    with pytest.raises(SpecError, match="own_worlds:Door may never end"):
+        PythonEnvironment("own_worlds:Door").task()
+
+
+def test_babyai_through_gym_ends_its_own_episodes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert GymEnvironment("BabyAI-GoToRedBallGrey-v0").task().max_steps == 1000
+
+
+def test_an_environment_that_fails_in_the_pilot_says_so() -> None:
+    with pytest.raises(SpecError, match="pilot episode: ZeroDivisionError: the wheel came off"):
+        PythonEnvironment("own_worlds:Walk", kwargs=("oddity=raises",)).task()
 
 
 def test_an_environment_registered_by_someone_else_works() -> None:
@@ -315,7 +343,6 @@ def test_max_steps_replaces_the_limit_of_the_environment() -> None:
             "it and name its module: gym:module:dm_control/swingup-v0",
         ),
         (GymEnvironment("nowhere:Foo-v0"), ComponentError, "No module named 'nowhere'"),
-        (GymEnvironment("Blackjack-v1"), SpecError, "give a step cap"),
         (GymEnvironment("CartPole-v1", kwargs=("x",)), SpecError, "key=value"),
         (
             GymEnvironment("Acrobot-v1", kwargs=("wind=1",)),
@@ -342,7 +369,7 @@ def test_max_steps_replaces_the_limit_of_the_environment() -> None:
             SpecError,
             "own_worlds:Walk takes no argument 'wind': leave wind= out.",
         ),
-        (PythonEnvironment("own_worlds:Walk"), SpecError, "give a step cap"),
+        (PythonEnvironment("own_worlds:Door"), SpecError, "give a step cap"),
         (PythonEnvironment("own_worlds:Wlk"), SpecError, "cannot import"),
         (PythonEnvironment(dict), SpecError, "must return a gymnasium.Env, got dict"),
         (PythonEnvironment(lambda: 1 / 0), SpecError, "division by zero"),
