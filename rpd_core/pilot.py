@@ -23,12 +23,12 @@ from rpd_core.errors import EvidenceError
 from rpd_core.execute.items import run_items
 from rpd_core.play import prepare
 from rpd_core.play.chunks import PlayedSuite, SuiteChunk, perform_suite
-from rpd_core.play.recipe import Recipe
+from rpd_core.play.recipe import Recipe, recipe_of
 from rpd_core.plugin.protocols import Condition, Episodes, WorkItem
 from rpd_core.plugin.protocols.optional import LearnsFromEpisodes
 from rpd_core.store.codec import from_plain
 from rpd_core.store.directory import RunDirectory
-from rpd_core.store.prepared import fit_item
+from rpd_core.store.prepared import fit_item, with_learned
 from rpd_core.store.session import Session
 
 if TYPE_CHECKING:
@@ -100,8 +100,7 @@ def _fitted(session: Session) -> Recipe:
         answers.append(learned)
 
     run_items(session.engine, [fit_item(session.setup, recipe, session.files(recipe))], keep)
-    chain = prepare.restore_fitted(session.setup.abstraction, answers[0])
-    return prepare.with_links(recipe, chain.links)
+    return recipe_of(with_learned(session.setup, answers[0]))
 
 
 RATES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)

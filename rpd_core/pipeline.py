@@ -34,7 +34,7 @@ from rpd_core.results.tables import ranking_table
 from rpd_core.store.codec import to_plain
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.files import file_stem
-from rpd_core.store.prepared import fit_item, keep_prepared, prepared_chain
+from rpd_core.store.prepared import fit_item, keep_prepared, prepared_setup, with_learned
 from rpd_core.store.session import Session, play_parts
 
 
@@ -133,26 +133,24 @@ def prepare_run(session: Session) -> None:
         keep_prepared(session.directory, learned)
 
     def use_fitted(item: WorkItem, learned: Any) -> None:
-        chain = prepare.restore_fitted(session.setup.abstraction, learned)
-        session.use(prepare.with_links(recipe, chain.links))
+        session.setup = with_learned(session.setup, learned)
 
     grows = prepare.needs_growth(recipe)
     with session.stage("prepare"):
         run_items(session.engine, [item], use_fitted if grows else store)
     if grows:
         links = grow_links(session, Evaluations(session))
-        keep_prepared(session.directory, prepare.fitted_fields(prepare.with_links(recipe, links)))
+        grown = prepare.with_links(session.recipe, links)
+        keep_prepared(session.directory, prepare.fitted_fields(grown))
     _restore_prepared(session)
     session.progress("prepare", 1, 1)
 
 
 def _restore_prepared(session: Session) -> bool:
     """Take up what was fitted for this run before; return whether there was anything."""
-    chain = prepared_chain(session.directory, session.setup.abstraction)
-    if chain is None:
-        return False
-    session.use(prepare.with_links(session.recipe, chain.links))
-    return True
+    setup = prepared_setup(session.directory, session.setup)
+    session.setup = setup or session.setup
+    return setup is not None
 
 
 def build_parts(session: Session, parts: PartRange | None = None) -> None:

@@ -37,6 +37,9 @@ def rpd_default_actions() -> list[Component]:
         Safe("random", "rpd_basics.default_actions:Random", "Random, once per state"),
         Safe("constant", "rpd_basics.default_actions:Constant", "Always the same action"),
         Safe("no-op", "rpd_basics.default_actions:NoOp", "The action that does nothing"),
+        Safe("zero", "rpd_basics.default_actions:Zero", "Zeros, for continuous actions"),
+        Safe("mean", "rpd_basics.default_actions:Mean", "The policy's mean action, continuous"),
+        Safe("hold", "rpd_basics.default_actions:Hold", "Repeat for some steps, then let go"),
         Safe("policy", "rpd_basics.default_actions:OtherPolicy", "What another policy does"),
         Component("python", "rpd_basics.functions:PythonDefaultAction", "A function of your own"),
     ]

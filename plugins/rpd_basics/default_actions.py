@@ -6,13 +6,27 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Discrete
+from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
-from rpd_core.errors import FitError
-from rpd_core.play.actions import first_action, in_every_lane, is_bounded, random_actions
+from rpd_core.errors import FitError, SpecError
+from rpd_core.play.actions import (
+    first_action,
+    in_every_lane,
+    is_bounded,
+    random_actions,
+    rows_differ,
+)
 from rpd_core.plugin.chain import needs_of
-from rpd_core.plugin.protocols import DefaultActor, Facts, Moment, PolicyInput, PolicyLoader
+from rpd_core.plugin.protocols import (
+    DefaultActor,
+    Facts,
+    FitSample,
+    Moment,
+    PolicyInput,
+    PolicyLoader,
+    learned,
+)
 
 Array = NDArray[Any]
 
@@ -118,6 +132,90 @@ class NoOp:
             )
         rows = in_every_lane(first_action(facts), facts)
         return lambda moment: rows
+
+
+@dataclass(frozen=True)
+class Zero:
+    """Zeros, or what is nearest to them in the space: for continuous actions."""
+
+    def open(self, facts: Facts) -> DefaultActor:
+        """Fit the action space."""
+        _require_numbers("zero", facts)
+        return _always(np.zeros(facts.action_space.shape), facts)
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The mean of the actions that the policy takes: for continuous actions."""
+
+    action: tuple[float, ...] = learned(())
+    """The mean over the policy's own episodes, entry by entry."""
+
+    def fit(self, sample: FitSample) -> Mean:
+        """Take the mean of what the policy chose."""
+        _require_numbers("mean", sample.facts)
+        flat = sample.actions.reshape(len(sample.actions), -1).astype(np.float64)
+        return Mean(tuple(flat.mean(axis=0).tolist()))
+
+    def open(self, facts: Facts) -> DefaultActor:
+        """Fit the action space; zeros stand in before anything was learned."""
+        _require_numbers("mean", facts)
+        shape = facts.action_space.shape
+        return _always(np.reshape(self.action, shape) if self.action else np.zeros(shape), facts)
+
+
+@dataclass(frozen=True)
+class Hold:
+    """Repeats the last executed action for some steps, then lets go: `hold:4`."""
+
+    steps: int
+    """Steps in a row for which one action is executed at most; then zeros, or the no-op."""
+    first: str | None = None
+    """Action at the first step and after letting go; none: as for `repeat`."""
+
+    def __post_init__(self) -> None:
+        if self.steps < 1:
+            raise SpecError(f"hold: steps must be at least 1, got {self.steps}")
+
+    def open(self, facts: Facts) -> DefaultActor:
+        """Fix the action after letting go."""
+        given = self.first
+        first = first_action(facts) if given is None else parse_action(given, facts, "hold")
+        return _Holding(in_every_lane(first, facts), self.steps)
+
+
+@dataclass
+class _Holding:
+    rows: Array
+    """What is done after letting go."""
+    steps: int
+    last: Array | None = None
+    """Actions executed before the last step."""
+    held: Array | None = None
+    """Steps in a row for which the last action was executed."""
+
+    def __call__(self, moment: Moment) -> Array:
+        previous, lanes = moment.previous, len(self.rows)
+        if self.last is None or self.held is None:
+            self.last, self.held = previous.copy(), np.zeros(lanes, dtype=np.int64)
+        same = ~rows_differ(previous, self.last)
+        self.held = np.where(moment.starts, 0, np.where(same, self.held + 1, 1))
+        self.last = previous.copy()
+        let_go = moment.starts | (self.held >= self.steps)
+        return np.where(let_go.reshape(lanes, *(1,) * (self.rows.ndim - 1)), self.rows, previous)
+
+
+def _require_numbers(who: str, facts: Facts) -> None:
+    space = facts.action_space
+    if not isinstance(space, Box) or np.issubdtype(space.dtype, np.integer):
+        raise FitError(f"{who} is for continuous actions, not {space}: use constant or repeat")
+
+
+def _always(action: Array, facts: Facts) -> DefaultActor:
+    """Return what always takes an action, moved into the bounds of the space."""
+    space = facts.action_space
+    rows = in_every_lane(np.clip(action, space.low, space.high).astype(space.dtype), facts)
+    return lambda moment: rows
 
 
 @dataclass(frozen=True)

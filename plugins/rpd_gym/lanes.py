@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium import spaces
 from numpy.typing import NDArray
 
 from rpd_core.errors import FitError, LaneError, WrongAnswerError
 from rpd_core.plugin.protocols import Facts, StepResult
+from rpd_gym.actions import flat_actions
 from rpd_gym.labels import labels_of
 from rpd_gym.layout import Layout, holds_nan
 from rpd_gym.lifecycle import close, start
@@ -39,13 +40,14 @@ class GymLanes:
         self._used: set[int] = set()
         try:
             self.layout = Layout.of(first.observation_space)
+            action_space, self._to_action = flat_actions(first.action_space)
         except FitError:
             self.close()
             raise
         self.batch = self.layout.blank(lanes)
         self.infos: list[Mapping[str, Any]] = [{} for _ in range(lanes)]
-        self.facts = facts_of(first, lanes, description)
-        self._to_action = _action_converter(first.action_space)
+        facts = facts_of(first, lanes, description)
+        self.facts = replace(facts, action_space=action_space)
 
     def reset(self, lanes: NDArray[np.int64], seeds: NDArray[np.int64]) -> None:
         """Reset some environments, each with its own seed."""
@@ -159,8 +161,3 @@ def _number(reward: Any) -> float:
             f"a reward of type {found.dtype} and shape {found.shape}, not a number"
         )
     return float(found.item())
-
-
-def _action_converter(space: spaces.Space[Any]) -> Callable[[Any], Any]:
-    """Return the function that turns a row of actions into what the environment takes."""
-    return int if isinstance(space, spaces.Discrete) else lambda row: row

@@ -25,7 +25,7 @@ from rpd_core.plugin.protocols import Choice, Entry, Facts, FitSample, Policy
 from rpd_core.plugin.protocols.optional import LearnsByPlaying, LearnsFromSteps
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Abstraction, Array, Batch, KeyArray
+    from rpd_core.plugin.protocols import Abstraction, Array, Batch, DefaultAction, KeyArray
 
 FIT_EPISODES = 64
 """Episodes of the original policy that components are fitted on; as many mutants where wanted."""
@@ -44,8 +44,9 @@ class RandomPlay:
 
 
 def needs_fit(recipe: Recipe) -> bool:
-    """Return whether any abstraction must learn something first."""
-    return any(learns(link) for link in recipe.links)
+    """Return whether an abstraction or the default action must learn something first."""
+    default = recipe.default_action
+    return isinstance(default, LearnsFromSteps) or any(learns(link) for link in recipe.links)
 
 
 def learns(link: object) -> bool:
@@ -59,8 +60,12 @@ def needs_growth(recipe: Recipe) -> bool:
 
 
 def fit(recipe: Recipe, config: Configuration) -> Recipe:
-    """Return the recipe with its abstractions fitted, each on what the ones before it return."""
+    """Return the recipe with its default action fitted, and then its abstractions, each on what
+    the ones before it return."""
     sample = sample_steps(recipe, config)
+    if isinstance(recipe.default_action, LearnsFromSteps):
+        recipe = dataclasses.replace(recipe, default_action=recipe.default_action.fit(sample))
+        sample = sample_steps(recipe, config)  # which tells what the default does now
     entries = observed_entries(sample.facts)
     fitted: list[Abstraction] = []
     for link in recipe.links:
@@ -111,13 +116,16 @@ def with_links(recipe: Recipe, links: Sequence[Abstraction]) -> Recipe:
 
 
 def perform_fit(asked: tuple[Recipe, Configuration]) -> list[Json | None]:
-    """Fit a recipe's abstractions and return what they have learned, as it is stored."""
+    """Fit what a recipe has to learn and return what was learned, as it is stored."""
     return fitted_fields(fit(*asked))
 
 
 def fitted_fields(recipe: Recipe) -> list[Json | None]:
-    """Return what the abstractions have learned as JSON values; null for those that cannot."""
-    return [stored_fields(link) if learns(link) else None for link in recipe.links]
+    """Return what the abstractions have learned as JSON values, null for those that cannot, and
+    behind these what the default action has learned, if it can."""
+    default = recipe.default_action
+    own = [stored_fields(default)] if isinstance(default, LearnsFromSteps) else []
+    return [*(stored_fields(link) if learns(link) else None for link in recipe.links), *own]
 
 
 def sealed(fitted: list[Json | None]) -> Json:
@@ -144,8 +152,23 @@ def unsealed(stored: Json, path: Path) -> list[Json | None]:
 
 def restore_fitted(chain: Chain, stored: Sequence[Mapping[str, object] | None]) -> Chain:
     """Return the abstractions with what they had learned before."""
-    pairs = zip(chain.links, stored, strict=True)
+    count = len(chain.links)
+    if len(stored) not in (count, count + 1):  # what a default action has learned comes last
+        raise ValueError(f"{len(stored)} were fitted, not {count}")
+    pairs = zip(chain.links, stored[:count], strict=True)
     return Chain(tuple(_restored(link, fields) for link, fields in pairs))
+
+
+def restore_default(
+    default: DefaultAction, links: int, stored: Sequence[Mapping[str, object] | None]
+) -> DefaultAction:
+    """Return a default action with what it had learned before, behind so many abstractions."""
+    if not isinstance(default, LearnsFromSteps):
+        return default
+    if len(stored) != links + 1:
+        raise ValueError(f"nothing is stored of what {type(default).__name__} has learned")
+    restored: DefaultAction = _restored(default, stored[links])
+    return restored
 
 
 def _restored(link: object, fields: Mapping[str, object] | None) -> Any:

@@ -22,7 +22,7 @@ from rpd_core.execute.files import moved
 from rpd_core.play.actions import first_action, in_every_lane
 from rpd_core.play.deciders import TopStates
 from rpd_core.play.preference import UNKNOWN_STATE, PolicyViews, of_environment
-from rpd_core.play.prepare import restore_fitted
+from rpd_core.play.prepare import restore_default, restore_fitted
 from rpd_core.plugin.chain import Chain, needs_of, opened
 from rpd_core.plugin.protocols import (
     Choice,
@@ -126,8 +126,11 @@ class PrunedFile:
             made = self._placed("policy", "policy", about["policy"], files)
             policy = made.load(facts)
             other = self._placed("default-action", "default_action", about["default_action"], files)
+            chain = self._abstraction(about)
+            with _reading(self.path):
+                other = restore_default(other, len(chain.links), about["fitted"])
             default = other.open(facts)
-            abstraction = opened(self._abstraction(about), facts)
+            abstraction = opened(chain, facts)
         point = np.array([[0, len(kept)]])
         keep = TopStates((ranked,), point, about.get("unvisited") == "policy")
         views = PolicyViews(abstraction, facts.action_space)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from rpd_core.pruning.trials import confirm_name
 from rpd_core.pruning.twins import ranking_of
 from rpd_core.results.kept import KeptStates, all_keys
 from rpd_core.results.requests import stored_request
-from rpd_core.store.prepared import prepared_chain
+from rpd_core.store.prepared import prepared_setup
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, BoolArray, IntArray, KeyArray
@@ -120,8 +119,7 @@ def stored_setup(run: Run, trust: bool) -> Setup:
     request = Request(**stored_request(run.directory, run.name, trust, {}))
     setup = resolve(request, installed(), trust)
     run.directory.check(setup.config)
-    chain = prepared_chain(run.directory, setup.abstraction)
-    return setup if chain is None else dataclasses.replace(setup, abstraction=chain)
+    return prepared_setup(run.directory, setup) or setup
 
 
 def find_episode(run: Run, name: str) -> AskedEpisode:

@@ -1,6 +1,10 @@
-"""What abstractions have learned for a run, kept in its directory."""
+"""What abstractions and the default action have learned for a run, kept in its directory."""
 
 from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import TypeVar
 
 from rpd_core.config.identity import Json, short_digest
 from rpd_core.config.resolve import Setup
@@ -11,24 +15,42 @@ from rpd_core.plugin.chain import Chain
 from rpd_core.plugin.protocols import InputFile, WorkItem
 from rpd_core.store.directory import RunDirectory
 
+T = TypeVar("T")
+
 PREPARED = "prepared.json"
-"""Where it is stored what abstractions have learned."""
+"""Where it is stored what abstractions and the default action have learned."""
 
 
 def keep_prepared(directory: RunDirectory, learned: list[Json | None]) -> None:
-    """Store what the abstractions of a run have learned."""
+    """Store what the abstractions and the default action of a run have learned."""
     directory.write_json(PREPARED, prepare.sealed(learned))
 
 
 def prepared_chain(directory: RunDirectory, chain: Chain) -> Chain | None:
     """Return abstractions with what they have learned for a run; None if it stores nothing."""
+    return _restored(directory, lambda fitted: prepare.restore_fitted(chain, fitted))
+
+
+def prepared_setup(directory: RunDirectory, setup: Setup) -> Setup | None:
+    """Return a setup with what was learned for a run; None if it stores nothing."""
+    return _restored(directory, lambda fitted: with_learned(setup, fitted))
+
+
+def with_learned(setup: Setup, fitted: list[Json | None]) -> Setup:
+    """Return a setup with what its abstractions and its default action have learned."""
+    chain = prepare.restore_fitted(setup.abstraction, fitted)
+    default = prepare.restore_default(setup.default_action, len(chain.links), fitted)
+    return dataclasses.replace(setup, abstraction=chain, default_action=default)
+
+
+def _restored(directory: RunDirectory, restore: Callable[[list[Json | None]], T]) -> T | None:
     stored = directory.read_json(PREPARED)
     if stored is None:
         return None
     path = directory.path / PREPARED
     fitted = prepare.unsealed(stored, path)
     try:
-        return prepare.restore_fitted(chain, fitted)
+        return restore(fitted)
     except (TypeError, ValueError) as error:
         raise StoreError(f"{str(path)!r} does not fit the abstraction ({error})") from error
 
@@ -39,7 +61,7 @@ def prepared_digest(directory: RunDirectory) -> str:
 
 
 def fit_item(setup: Setup, recipe: Recipe, files: tuple[InputFile, ...]) -> WorkItem:
-    """Describe the work of fitting a run's abstractions."""
+    """Describe the work of fitting a run's abstractions and its default action."""
     return WorkItem(
         f"{setup.config.digest()}/prepare",
         prepare.perform_fit,

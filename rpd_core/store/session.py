@@ -67,11 +67,6 @@ class Session:
         """What is played: the policy with its mutants."""
         return recipe_of(self.setup)
 
-    def use(self, recipe: Recipe) -> None:
-        """Take over abstractions that have learned."""
-        chain = dataclasses.replace(self.setup.abstraction, links=recipe.links)
-        self.setup = dataclasses.replace(self.setup, abstraction=chain)
-
     def stage(self, name: str) -> AbstractContextManager[None]:
         """Time what is done meanwhile, where somebody wants to know."""
         return nullcontext() if self.profiler is None else self.profiler.stage(name)

@@ -26,6 +26,7 @@ GIVEN = [
     ("default-action", f"python:{__name__}:push_right", "cartpole"),
     ("measure", f"python:{__name__}:failures", None),
     ("condition", f"python:{__name__}:positive", None),
+    ("default-action", "hold:3", None),
     ("abstraction", "select:0+2", None),
     ("abstraction", "scale:2", None),
     ("abstraction", "view:screen", None),

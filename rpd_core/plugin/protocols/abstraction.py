@@ -192,7 +192,12 @@ DefaultActor = Callable[[Moment], "Array"]
 
 @runtime_checkable
 class DefaultAction(Protocol):
-    """The recipe of a default action. Optional: `needs`, the views it wants."""
+    """The recipe of a default action.
+
+    Optional: `needs`, the views it wants; `fit` (`LearnsFromSteps`), for those that must first
+    learn something from the policy's own episodes: until then they are opened all the same, so
+    that something stands in.
+    """
 
     def open(self, facts: Facts) -> DefaultActor:
         """Fit it to the environment, or raise `FitError` where it cannot work."""

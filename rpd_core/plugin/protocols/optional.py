@@ -94,7 +94,7 @@ class OpensForFacts(Protocol):
 
 @runtime_checkable
 class LearnsFromSteps(Protocol):
-    """An abstraction that must learn something from the policy's own episodes."""
+    """An abstraction or a default action that learns something from the policy's own episodes."""
 
     def fit(self, sample: FitSample) -> Any:
         """Return a component of the same class that has learned.

@@ -15,7 +15,7 @@ from rpd_core.chance import Domain, Draws, Phase, domain_keys, episode_keys
 from rpd_core.config.trust import runs_code
 from rpd_core.errors import FitError, RpdError, SpecError
 from rpd_core.plugin.importing import import_attribute
-from rpd_core.plugin.protocols import Choice, Facts, Moment, PolicyInput
+from rpd_core.plugin.protocols import Choice, Facts, FitSample, Moment, PolicyInput
 from rpd_core.plugin.registry import installed
 
 LANES = 3
@@ -66,6 +66,11 @@ BOX = spaces.Box(-2, 2, (2,), np.float32)
         ("no-op", DISCRETE, {"no_op": 3}, 3),
         ("no-op", BOX, {}, [0.0, 0.0]),
         ("no-op", spaces.Box(1, 2, (2,), np.float32), {}, [1.0, 1.0]),
+        ("zero", BOX, {}, [0.0, 0.0]),
+        ("zero", spaces.Box(1, 2, (2,), np.float32), {}, [1.0, 1.0]),
+        ("mean", BOX, {}, [0.0, 0.0]),  # before it has learned
+        ("hold:3", DISCRETE, {"no_op": 2}, 2),
+        ("hold:3,first=1", BOX, {}, [1.0, 1.0]),
         ("repeat:first=3", DISCRETE, {}, 3),
         ("repeat", DISCRETE, {"no_op": 2}, 2),
         ("repeat", spaces.Discrete(2, start=5), {}, 5),
@@ -234,3 +239,36 @@ def test_random_play_covers_the_space_and_changes_with_the_step() -> None:
     assert found.dtype == np.int64
     for lane in range(LANES):
         assert set(found[:, lane].tolist()) == {0, 1, 2, 3}
+
+
+def test_hold_repeats_for_some_steps_in_each_lane_and_lets_go() -> None:
+    actor = installed().make("default-action", "hold:2,first=0").open(facts(DISCRETE))
+    starts, going = (True, True, True), (False, False, False)
+    assert actor(moment([9, 9, 9], starts)).tolist() == [0, 0, 0]
+    assert actor(moment([1, 2, 0], going)).tolist() == [1, 2, 0]  # each executed once
+    assert actor(moment([1, 3, 0], going)).tolist() == [0, 3, 0]  # 1 and 0 twice: let go
+    assert actor(moment([1, 3, 2], (False, False, True))).tolist() == [0, 0, 0]
+    assert actor(moment([2, 0, 3], going)).tolist() == [2, 0, 3]
+
+
+def test_mean_learns_what_the_policy_does_and_stays_in_the_space() -> None:
+    recipe = installed().make("default-action", "mean")
+    chosen = np.array([[1.0, 9.0], [0.0, 9.0], [0.5, 9.0]])
+    sample = FitSample(
+        values=np.zeros((3, 2)), views={}, episodes=np.zeros(3, dtype=np.int64), actions=chosen,
+        facts=facts(BOX), seed=0, planned_episodes=1, mutation_rate=0.2,
+    )  # fmt: skip
+    learned = recipe.fit(sample)
+    assert learned.action == (0.5, 9.0)
+    assert learned.open(facts(BOX))(moment(np.zeros((LANES, 2)))).tolist() == [[0.5, 2.0]] * LANES
+
+
+@pytest.mark.parametrize("spec", ["zero", "mean"])
+def test_numbers_that_mean_nothing_are_refused(spec: str) -> None:
+    with pytest.raises(FitError, match=f"{spec} is for continuous actions, not Discrete"):
+        act(spec, DISCRETE, moment(np.zeros(LANES)))
+
+
+def test_hold_needs_a_step() -> None:
+    with pytest.raises(SpecError, match="steps must be at least 1, got 0"):
+        installed().make("default-action", "hold:0")
