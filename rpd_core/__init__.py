@@ -28,13 +28,11 @@ if TYPE_CHECKING:
     from rpd_core.execute.files import contents, deliver, perform
     from rpd_core.play.actions import first_action, in_every_lane, random_actions
     from rpd_core.plugin.importing import import_attribute
-    from rpd_core.results.pruned_policy import PrunedPredictor
     from rpd_core.results.run import Run, open_run
     from rpd_core.results.tables import RankingTable
 
 _LAZY = {
     "Draws": "rpd_core.chance",
-    "PrunedPredictor": "rpd_core.results.pruned_policy",
     "RankingTable": "rpd_core.results.tables",
     "Run": "rpd_core.results.run",
     "as_environment": "rpd_core.api",
@@ -58,7 +56,6 @@ __all__ = [
     "EvidenceError",
     "FitError",
     "LaneError",
-    "PrunedPredictor",
     "RankingTable",
     "RpdError",
     "Run",

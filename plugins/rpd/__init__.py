@@ -28,23 +28,31 @@ if TYPE_CHECKING:
     from rpd_studies.results import Grid as Grid
     from rpd_studies.sensitivity import vary as vary
     from rpd_studies.validation import validate as validate
+    from rpd_work import sb3 as sb3
+    from rpd_work.predictor import PrunedPredictor as PrunedPredictor
+    from rpd_work.predictor import PrunedWrapper as PrunedWrapper
+    from rpd_work.predictor import load as load
 
     __version__: str
 
 _OWN = {
     "Comparison": "rpd_compare.records:Comparison",
     "Grid": "rpd_studies.results:Grid",
+    "PrunedPredictor": "rpd_work.predictor:PrunedPredictor",
+    "PrunedWrapper": "rpd_work.predictor:PrunedWrapper",
     "Reproduction": "rpd_studies.paper:Reproduction",
     "Run": "rpd.face:Run",
     "bench": "rpd_studies.bench:bench",
     "build_suite": "rpd.calls:build_suite",
     "compare": "rpd_compare.compare:compare",
     "grid": "rpd_studies.grid:grid",
+    "load": "rpd_work.predictor:load",
     "merge_runs": "rpd.calls:merge_runs",
     "open_run": "rpd.face:open_run",
     "report": "rpd.face:report",
     "reproduce": "rpd_studies.reproduce:reproduce",
     "run": "rpd.calls:run",
+    "sb3": "rpd_work.sb3:",
     "validate": "rpd_studies.validation:validate",
     "vary": "rpd_studies.sensitivity:vary",
 }
@@ -56,7 +64,8 @@ __all__ = sorted({*rpd_core.__all__, *_OWN})
 def __getattr__(name: str) -> Any:
     if name in _OWN:
         module, _, attribute = _OWN[name].partition(":")
-        return getattr(importlib.import_module(module), attribute)
+        found = importlib.import_module(module)
+        return getattr(found, attribute) if attribute else found
     try:
         return getattr(rpd_core, name)
     except AttributeError:

@@ -27,6 +27,7 @@ from rpd_core.play.recipe import Recipe, recipe_of
 from rpd_core.pruning.twins import ranking_of
 from rpd_core.results.kept import KeptStates, all_keys
 from rpd_core.results.rule_export import opened_facts
+from rpd_core.results.stored_facts import facts_as_json
 from rpd_core.store.codec import to_plain
 from rpd_core.store.files import write_whole
 
@@ -100,7 +101,7 @@ def export_pruned(run: Run, path: Path, fraction: float | None = None) -> Certif
         )
     if run.setup is None:
         raise ConfigError("a run that was only opened for reading has no policy to export")
-    _, first = opened_facts(run.setup)
+    facts, first = opened_facts(run.setup)
     certificate = Certificate(
         fraction,
         chosen.return_bound,
@@ -117,6 +118,7 @@ def export_pruned(run: Run, path: Path, fraction: float | None = None) -> Certif
     )
     about = {
         **_components(run.setup),
+        "facts": facts_as_json(facts),
         **to_plain(chosen),
         "certificate": to_plain(certificate),
         "decisions": _decisions(run, kept),
@@ -143,10 +145,13 @@ def _components(setup: Setup) -> Json:
 
 
 def _decisions(run: Run, kept: KeptStates) -> list[Json]:
-    """Return the kept states, in words where they are stored."""
+    """Return the kept states, in words where they are stored, with their losses if known."""
     stored = StoredEpisodes(run.directory.suite(), run.asked.episodes)
-    words = stored.words(kept.keys)
-    return [{"key": key, "state": words.get(key, f"{key:016x}")} for key in kept.keys]
+    words, losses = stored.words(kept.keys), {one.key: one.loss for one in run.decisions}
+    return [
+        {"key": key, "state": words.get(key, f"{key:016x}"), "loss": losses.get(key)}
+        for key in kept.keys
+    ]
 
 
 def _inputs(recipe: Recipe) -> dict[str, dict[str, str]]:

@@ -1,4 +1,4 @@
-"""Pruned policies of a file: as `--policy pruned:path`, and as a function of observations."""
+"""Pruned policies of a file: `--policy pruned:path`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpd_core.chance import Domain, Draws, canonical, domain_keys, episode_keys, state_keys
+from rpd_core.chance import Draws, canonical, state_keys
 from rpd_core.config.identity import Json
 from rpd_core.config.resolve import choose
 from rpd_core.config.trust import refuse_code, with_trust
 from rpd_core.errors import RpdError, SpecError, counted, one_line
 from rpd_core.execute.files import moved
-from rpd_core.play.actions import first_action, in_every_lane
 from rpd_core.play.deciders import TopStates
 from rpd_core.play.preference import UNKNOWN_STATE, PolicyViews, of_environment
 from rpd_core.play.prepare import restore_default, restore_fitted
@@ -37,6 +36,7 @@ from rpd_core.plugin.protocols import (
 from rpd_core.plugin.protocols.optional import DescribesItself
 from rpd_core.plugin.registry import installed
 from rpd_core.results.export import FORMAT, Certificate
+from rpd_core.results.stored_facts import facts_from_json
 from rpd_core.untrusted.arrays import read_array
 from rpd_core.untrusted.boundary import Flaw, printable
 from rpd_core.untrusted.budget import Budget
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from rpd_core.plugin.protocols import (
         Abstraction,
         Array,
-        Batch,
         BoolArray,
         DefaultActor,
         KeyArray,
@@ -114,7 +113,17 @@ class PrunedFile:
             said["certificate"] = "none"
         return said
 
-    def load(self, facts: Facts) -> Policy:
+    def facts(self) -> Facts:
+        """Return what the file knows about the environment, which need not be there."""
+        about = self.about()
+        with _reading(self.path):
+            if "facts" in about:
+                return facts_from_json(about["facts"], str(self.path))
+        lanes = self.environment().open(Opening(1))  # a file of an older version
+        lanes.close()
+        return lanes.facts
+
+    def load(self, facts: Facts) -> Pruned:
         """Put policy, abstraction and default action together again."""
         about = self.about()
         with _opened(self.path) as archive, tempfile.TemporaryDirectory() as folder:
@@ -134,7 +143,7 @@ class PrunedFile:
         point = np.array([[0, len(kept)]])
         keep = TopStates((ranked,), point, about.get("unvisited") == "policy")
         views = PolicyViews(abstraction, facts.action_space)
-        return _Pruned(policy, default, abstraction, keep, views)
+        return Pruned(policy, default, abstraction, keep, views)
 
     def _placed(self, kind: str, place: str, text: str, files: Mapping[str, Path]) -> Any:
         """Return a component that reads the extracted files in place of those it names."""
@@ -203,8 +212,23 @@ def _with_files(recipe: Any, place: str, files: Mapping[str, Path]) -> Any:
     return dataclasses.replace(recipe, **changes)
 
 
+@dataclass(frozen=True)
+class Decided:
+    """What a pruned policy does at one step, one row per lane, and who decides."""
+
+    choice: Choice
+    keys: KeyArray
+    """States."""
+    kept: BoolArray
+    """Whether the policy decides."""
+    policy: Array
+    """What the policy wants to do."""
+    default: Array
+    """What the default action would do, or does."""
+
+
 @dataclass
-class _Pruned:
+class Pruned:
     """The policy in the kept states, the default action elsewhere."""
 
     policy: Policy
@@ -219,6 +243,10 @@ class _Pruned:
         return of_environment(name for user in users for name in needs_of(user))
 
     def __call__(self, seen: PolicyInput) -> Choice:
+        return self.decide(seen).choice
+
+    def decide(self, seen: PolicyInput) -> Decided:
+        """Return what is done in each lane, and who decides."""
         choice = self.policy(seen)
         default: Array | None = None
         views = seen.views
@@ -231,7 +259,8 @@ class _Pruned:
             default = self._default(seen, Draws(seen.draws.roots, keys).split(1))
         actions: Array = np.asarray(choice.actions)
         flags = kept.reshape(kept.shape + (1,) * (actions.ndim - 1))
-        return Choice(np.where(flags, actions, default), memory=choice.memory)
+        done = Choice(np.where(flags, actions, default), memory=choice.memory)
+        return Decided(done, keys, kept, actions, default)
 
     def _default(self, seen: PolicyInput, state_draws: Draws) -> Array:
         moment = Moment(
@@ -249,94 +278,3 @@ class _Pruned:
         """Return what it is."""
         inner = self.policy.describe() if isinstance(self.policy, DescribesItself) else {}
         return {"pruned to": counted(int(self.keep.cutoffs[0]), "state"), **inner}
-
-
-State = dict[str, Any]
-"""What an episode goes on from; see `predict`."""
-
-
-class PrunedPredictor:
-    """A pruned policy with a `predict` like that of stable-baselines3."""
-
-    def __init__(self, path: str | Path, trust: bool = False, seed: int = 0) -> None:
-        self.file = PrunedFile(Path(path).absolute(), trust)
-        lanes = self.file.environment().open(Opening(1))
-        self.facts: Facts = lanes.facts
-        lanes.close()
-        self.seed = seed
-        self._episodes = 0
-        self._loaded: dict[int, Policy] = {}
-        self._policy(1)  # what is wrong with the file is best known now
-
-    def __call__(self, observation: Batch, **options: Any) -> Array:
-        """Return the action for an observation or a batch of them."""
-        return self.predict(observation, **options)[0]
-
-    def predict(
-        self,
-        observation: Batch,
-        state: State | None = None,
-        episode_start: BoolArray | None = None,
-        deterministic: bool = True,
-        views: Mapping[str, Array] | None = None,
-    ) -> tuple[Array, State]:
-        """Return (actions, state); hand the state back at the next step.
-
-        `state` holds the last actions, which the default action may repeat, and whatever the
-        policy remembers. Whether the policy samples was fixed when it was exported.
-        """
-        single = not self._is_batch(observation)
-        batch = _add_axis(observation) if single else observation
-        lanes = len(next(iter(batch.values())) if isinstance(batch, dict) else batch)
-        state = state or self._fresh_state()
-        starts = np.array([state["previous"] is None] * lanes)
-        if episode_start is not None:
-            starts |= np.asarray(episode_start, dtype=bool)
-        choice = self._policy(lanes)(self._input(batch, views, state, starts, lanes))
-        following = {
-            **state, "memory": choice.memory, "previous": choice.actions, "step": state["step"] + 1,
-        }  # fmt: skip
-        return (choice.actions[0] if single else choice.actions), following
-
-    def _fresh_state(self) -> State:
-        """Start an episode; each has draws of its own, for policies that sample."""
-        self._episodes += 1
-        return {"memory": None, "previous": None, "step": 0, "episode": self._episodes}
-
-    def _input(
-        self,
-        batch: Batch,
-        views: Mapping[str, Array] | None,
-        state: State,
-        starts: BoolArray,
-        lanes: int,
-    ) -> PolicyInput:
-        identity = episode_keys(self.seed, 0, np.arange(lanes), part=state["episode"])
-        facts = dataclasses.replace(self.facts, lanes=lanes)
-        previous = (
-            in_every_lane(first_action(facts), facts)
-            if state["previous"] is None
-            else state["previous"]
-        )
-        draws = Draws(domain_keys(identity, Domain.POLICY), np.full(lanes, state["step"]))
-        return PolicyInput(
-            batch, views or {}, starts, state["memory"], draws, previous, np.zeros(lanes)
-        )
-
-    def _is_batch(self, observation: Batch) -> bool:
-        space = self.facts.observation_space
-        if isinstance(observation, dict):
-            name = next(iter(observation))
-            observation, space = observation[name], space[name]
-        return bool(np.ndim(observation) == len(space.shape) + 1)
-
-    def _policy(self, lanes: int) -> Policy:
-        if lanes not in self._loaded:
-            self._loaded[lanes] = self.file.load(dataclasses.replace(self.facts, lanes=lanes))
-        return self._loaded[lanes]
-
-
-def _add_axis(observation: Batch) -> Batch:
-    if isinstance(observation, dict):
-        return {name: np.asarray(part)[None] for name, part in observation.items()}
-    return np.asarray(observation)[None]

@@ -44,6 +44,7 @@ APPLICATIONS = {
     "rpd_kit": {"rpd_pictures", "rpd_report"},
     "rpd_report": {"rpd_pictures"},
     "rpd_studies": {"rpd_pictures"},
+    "rpd_work": {"rpd_compare"},
 }
 """Packages that bring commands, and which others each may use."""
 ANYWHERE = {"errors"}

@@ -173,7 +173,8 @@ def repacked(source, target, **changes):
         for name in old.namelist():
             content = old.read(name)
             if name == "pruned.json":
-                content = json.dumps(json.loads(content) | changes).encode()
+                about = json.loads(content) | changes
+                content = json.dumps({k: v for k, v in about.items() if v is not ...}).encode()
             new.writestr(name, content)
     return target
 
@@ -204,8 +205,9 @@ def test_an_environment_that_a_pruned_policy_names_runs_no_code_either(exported,
     path = repacked(exported[0], tmp_path / "evil.rpd", env=env)
     with pytest.raises(SpecError, match=CODE):
         PrunedFile(path).environment()
+    assert rpd.load(path).action_space.n == 2  # which makes no environment
     with pytest.raises(SpecError, match=CODE):
-        rpd.PrunedPredictor(path)
+        rpd.load(repacked(path, tmp_path / "old.rpd", facts=...))
 
 
 def test_a_pruned_policy_inside_another_has_no_file_but_its_own(exported, tmp_path):

@@ -142,7 +142,7 @@ def test_every_optional_attribute_has_a_row(name):
 
 
 def test_every_public_name_for_plugins_is_mentioned():
-    ours = {"PrunedPredictor", "RankingTable", "RpdError", "Run", "open_run", "run"}
+    ours = {"RankingTable", "RpdError", "Run", "open_run", "run"}
     ours |= {"bench", "build_suite", "merge_runs", "validate", "vary"}
     more = {"ComponentError", "EvidenceError", "SpecError", "import_attribute"}  # see python.md
     more |= {"Comparison", "as_environment", "as_policy", "compare"}

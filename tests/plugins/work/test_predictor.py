@@ -1,0 +1,153 @@
+"""A pruned policy that plays where its environment plugin is not there."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.evaluation import evaluate_policy
+
+import rpd
+from rpd_core.errors import FitError
+from rpd_core.plugin.protocols import Entry, Facts
+from rpd_core.results.export import export_pruned
+from rpd_core.results.stored_facts import facts_as_json, facts_from_json
+
+
+@pytest.fixture(scope="module")
+def pruned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    folder = tmp_path_factory.mktemp("pruned")
+    run = rpd.run(
+        "cartpole", out=folder / "run", episodes=1000, test_episodes=25, confirm_episodes=100,
+        confirm_margin=0.1, unmutated_episodes=50, progress=False, finish=(),
+    )  # fmt: skip
+    export_pruned(run, folder / "pruned.zip")
+    return folder / "pruned.zip", run
+
+
+def repacked(source: Path, target: Path, changes: dict[str, Any]) -> Path:
+    """Copy a pruned policy with some of what it says of itself changed."""
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "pruned.json":
+                content = json.dumps(json.loads(content) | changes).encode()
+            new.writestr(name, content)
+    return target
+
+
+def test_stable_baselines3_evaluates_it_like_a_model(pruned: Any) -> None:
+    path, run = pruned
+    envs = make_vec_env("CartPole-v1", 4, seed=3, env_kwargs={"max_episode_steps": 200})
+    policy: Any = rpd.load(path)
+    mean, _ = evaluate_policy(policy, envs, n_eval_episodes=100)
+    assert mean == pytest.approx(run.policy().return_mean, abs=6)
+
+
+def test_single_and_batched_observations_get_the_same_actions(pruned: Any) -> None:
+    policy = rpd.load(pruned[0])
+    rows = np.random.default_rng(0).uniform(-0.1, 0.1, (6, 4)).astype(np.float32)
+    together, state = policy.predict(rows)
+    assert (together.shape, together.dtype) == ((6,), np.int64)
+    assert [int(policy.predict(row)[0]) for row in rows] == together.tolist()
+    assert state.previous.tolist() == together.tolist()
+    assert state.step.tolist() == [1] * 6
+    _, later = policy.predict(rows, state, episode_start=[True, *[False] * 5])
+    assert later.step.tolist() == [1, 2, 2, 2, 2, 2]
+    assert len({*later.episode.tolist()}) == 6
+    assert later.episode[0] > state.episode.max()
+
+
+def test_the_wrapper_tells_who_decided_and_what_it_was_worth(pruned: Any) -> None:
+    path, run = pruned
+    losses = {one.state: one.loss for one in run.decisions}
+    env = rpd.PrunedWrapper(gymnasium.make("CartPole-v1", max_episode_steps=200), path)
+    env.reset(seed=1)
+    told, total, previous, over = [], 0.0, 0, False
+    while not over:
+        before = env.policy.decide(env._seen, env._state)[0]
+        _, reward, terminated, truncated, info = env.step()
+        told.append(info["rpd"])
+        executed = int(env._state.previous[0])  # type: ignore[union-attr]
+        if told[-1]["decided"] == "default":
+            assert executed == previous  # the default repeats
+        assert told[-1]["decided"] == ("policy" if before.kept[0] else "default")
+        previous, over, total = executed, terminated or truncated, total + float(reward)
+    assert total > 150
+    by_policy = [one for one in told if one["decided"] == "policy"]
+    assert 0 < len(by_policy) < len(told)
+    assert all(one["loss"] == losses[one["state"]] for one in by_policy)
+    assert all(one["state"] is None and not one["override"] for one in told if one not in by_policy)
+
+
+def test_the_wrapper_lets_another_policy_decide_only_where_one_must(pruned: Any) -> None:
+    env = rpd.PrunedWrapper(gymnasium.make("CartPole-v1"), pruned[0])
+    env.reset(seed=1)
+    executed, told = [], []
+    for _ in range(6):
+        *_, info = env.step(1)
+        told.append(info["rpd"]["decided"])
+        executed.append(int(env._state.previous[0]))  # type: ignore[union-attr]
+    expected, last = [], 0
+    for who in told:
+        last = 1 if who == "policy" else last
+        expected.append(last)
+    assert executed == expected
+
+
+def test_the_environment_plugin_need_not_be_there(pruned: Any, tmp_path: Path) -> None:
+    target = repacked(pruned[0], tmp_path / "far.zip", {"env": "their-simulator:v3"})
+    with pytest.raises(rpd.RpdError, match="their-simulator"):
+        rpd.load(target).file.environment()
+    rows = np.random.default_rng(1).uniform(-0.1, 0.1, (9, 4)).astype(np.float32)
+    here, there = (rpd.load(path).predict(rows)[0].tolist() for path in (pruned[0], target))
+    assert here == there
+
+
+def test_what_does_not_fit_gets_a_sentence(pruned: Any) -> None:
+    policy = rpd.load(pruned[0])
+    with pytest.raises(FitError, match=r"an observation of shape \(2, 3, 4\) does not fit"):
+        policy.predict(np.zeros((2, 3, 4)))
+
+
+SPACES = [
+    spaces.Box(-np.inf, np.inf, (3,), np.float32),
+    spaces.Box(np.array([-1, 0], np.float32), np.array([1, np.inf], np.float32)),
+    spaces.Box(0, 255, (2, 2, 3), np.uint8),
+    spaces.Discrete(5, start=-2),
+    spaces.MultiDiscrete([2, 3], start=[1, 0]),
+    spaces.MultiBinary([2, 2]),
+    spaces.Dict({"b": spaces.Discrete(2), "a": spaces.Tuple((spaces.MultiBinary(3),))}),
+]
+
+
+@pytest.mark.parametrize("space", SPACES, ids=str)
+def test_facts_survive_a_file(space: Any) -> None:
+    entry = Entry("x", " m", 2.0, 1, (0.5,), ("left", "right"), ())
+    facts = Facts(space, spaces.Discrete(3), 1, ("ram",), 2, ("a", "b", "c"), ("x",), (entry,), "W")
+    again = facts_from_json(json.loads(json.dumps(facts_as_json(facts))), "w.zip")
+    assert again == facts
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        3, {}, {"box": [10**9, 10**9], "dtype": "<f4", "low": 0, "high": 1},
+        {"box": [2], "dtype": "O", "low": 0, "high": 1}, {"discrete": -3, "start": 0},
+    ],
+)  # fmt: skip
+def test_facts_that_are_none_are_refused(pruned: Any, tmp_path: Path, facts: Any) -> None:
+    with zipfile.ZipFile(pruned[0]) as archive:
+        held = json.loads(archive.read("pruned.json"))["facts"]
+    forged = facts if facts == 3 else held | {"observation_space": facts}
+    target = repacked(pruned[0], tmp_path / "forged.zip", {"facts": forged})
+    with pytest.raises(rpd.RpdError) as refused:
+        rpd.load(target).predict(np.zeros(4))
+    assert "\n" not in str(refused.value)
