@@ -98,6 +98,14 @@ class Run(StoredRun):
 
         return explain(self, state)
 
+    def log_to(
+        self, tracker: Literal["tensorboard", "wandb", "mlflow"], *, step: int = 0, **options: Any
+    ) -> None:
+        """Send the figures and the decisions of the run to a tracker that is installed."""
+        from rpd_work.trackers import log_to  # few ask
+
+        log_to(self, tracker, step=step, **options)
+
     def report(self, path: str | Path | None = None) -> Path:
         """Write the page of the run, into its directory or elsewhere, and return where it is."""
         return report(self, path)

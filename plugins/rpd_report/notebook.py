@@ -49,6 +49,22 @@ class Rows(tuple[Row, ...]):
 
         return pd.DataFrame([dataclasses.asdict(one) for one in self])
 
+    def to_arrow(self) -> Any:
+        """Return the same as a pyarrow table."""
+        import pyarrow as pa  # reading a run does without
+
+        rows = [dataclasses.asdict(one) for one in self]
+        columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+        if "key" in columns:
+            columns["key"] = pa.array(columns["key"], pa.uint64())
+        return pa.table(columns)
+
+    def to_polars(self) -> Any:
+        """Return the same as a polars data frame; needs polars."""
+        import polars  # not a dependency; wanted only by those who have it
+
+        return polars.from_arrow(self.to_arrow())
+
 
 def answer_as_html(summary: Summary, path: Path, pictures: str = "") -> str:
     """Return the headline of an analysis, where and when it matters, and its first decisions."""

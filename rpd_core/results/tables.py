@@ -41,6 +41,12 @@ class RankingTable:
 
         return pandas.DataFrame(dict(self.columns))
 
+    def to_polars(self) -> Any:
+        """Return a polars data frame; polars must be installed."""
+        import polars  # not a dependency; wanted only by those who have it
+
+        return polars.from_arrow(self.to_arrow())
+
     def to_csv(self, path: str | Path, root: Path | None = None) -> None:
         """Write a CSV file; the value's entries become columns value_0, value_1, ..."""
         columns = dict(self.columns)
