@@ -103,7 +103,7 @@ def _advice(loader: object) -> str:
     if own is None or not own.component.recognises or not isinstance(path, Path):
         return ""
     with suppress(OSError):
-        others = takers(registry, path)
+        others = takers(registry, path) if path.is_file() else []  # a pipe never ends
         if others and own not in others:
             specs = " or ".join(f"{one.component.name}:{path}" for one in others)
             summary = others[0].component.summary

@@ -28,6 +28,7 @@ RECORDS = (
     rpd_core.Opening,
     rpd_core.StepResult,
     rpd_core.PolicyInput,
+    rpd_core.Contents,
     rpd_core.Choice,
     rpd_core.Bound,
     rpd_core.Entry,
