@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -103,24 +104,26 @@ class Steps:
         """What the policy does against the default: 0 where both do the same."""
         if self.actions.dtype.kind == "f":
             return self.differ.astype(np.int64)
-        flat = self.actions.reshape(len(self.actions), -1)
-        numbers = np.unique(flat, axis=0, return_inverse=True)[1].reshape(-1)
+        numbers = np.unique(_as_rows(self.actions), axis=0, return_inverse=True)[1].reshape(-1)
         return np.where(self.differ, numbers + 1, 0)
 
     def commonest(self) -> tuple[Any, ...]:
         """Return what the policy does most often; nothing where actions are continuous."""
         if not len(self.actions) or self.actions.dtype.kind == "f":
             return ()
-        flat = self.actions.reshape(len(self.actions), -1)
-        kinds, counts = np.unique(flat, axis=0, return_counts=True)
+        kinds, counts = np.unique(_as_rows(self.actions), axis=0, return_counts=True)
         return tuple(kinds[counts.argmax()].tolist())
 
 
 def differing(sample: FitSample) -> Array:
     """Return at which steps of a sample the default would not do what the policy does."""
     actions, defaults = np.asarray(sample.actions), np.asarray(sample.defaults)
-    unequal = (actions != defaults).reshape(len(actions), -1)
-    return np.asarray(unequal.any(axis=1))
+    return np.asarray(_as_rows(actions != defaults).any(axis=1))
+
+
+def _as_rows(steps: Array) -> Array:
+    """Return one row for each step, also of no steps."""
+    return steps.reshape(len(steps), math.prod(steps.shape[1:]))
 
 
 @dataclass(frozen=True)
@@ -219,7 +222,7 @@ class Growth:
         first = set(np.argsort(held)[::-1][:SPLIT].tolist())
         each = max(pieces // sum(leaf.kept for leaf in leaves), PIECES)
         parts = [
-            self._parts(leaf, one, each) if leaf.kept and number in first else leaf
+            self._parts(leaf, one, each) if number in first and held[number] else leaf
             for number, (leaf, one) in enumerate(zip(leaves, here, strict=True))
         ]
         tree = with_leaves(best.tree, iter(parts))

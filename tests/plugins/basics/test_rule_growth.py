@@ -67,6 +67,15 @@ def test_a_side_without_overrides_is_cut_off_unasked() -> None:
     assert (int(lower.sum()), int(upper.sum())) == (400, 400)
 
 
+def test_a_rule_that_no_sampled_step_reaches_has_nothing_to_be_split_by() -> None:
+    steps = Steps(np.zeros((3, 2)), np.array([4, 5, 5]), np.array([False, True, True]))
+    assert steps.kinds.tolist() == [0, 2, 2]
+    assert steps.commonest() == (5,)
+    none = steps.some(np.zeros(3, dtype=bool))
+    assert none.kinds.tolist() == []
+    assert none.commonest() == ()
+
+
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_policy_is_left_where_it_must_decide_and_nowhere_else(seed: int) -> None:
     fitted, ground = road(seed=seed)
