@@ -77,7 +77,7 @@ def of_objects(tmp_path_factory: pytest.TempPathFactory) -> rpd.Run:
 OWN = {
     *("Run", "bench", "build_suite", "compare", "grid", "merge_runs", "open_run", "report"),
     *("reproduce", "run", "validate", "vary", "Comparison", "Grid"),
-    *("Reproduction", "PrunedPredictor", "PrunedWrapper", "load"),
+    *("Reproduction", "PrunedPredictor", "PrunedWrapper", "load", "sb3"),
 }
 """What the face adds to the core, or shows in a richer way."""
 
