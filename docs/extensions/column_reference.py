@@ -11,7 +11,7 @@ from rpd_core.plugin.protocols import suite
 from rpd_core.plugin.protocols.suite import Column, columns_of
 from rpd_core.results import records
 
-MARK = re.compile(r"<!-- (columns|fields|record) of (\w+) -->")
+MARK = re.compile(r"<!-- (columns|fields|record) of ([\w.:]+) -->")
 PAGES = ("reference/run-directory", "reference/hooks")
 
 
@@ -19,7 +19,8 @@ def filled_columns(text: str) -> str:
     """Return a page with a table in place of each mark.
 
     `columns of` a record are those of its files, `fields of` it are the arrays in memory, and
-    `record of` is what a summary holds.
+    `record of` is what a summary holds, or with a module, `record of rpd_core.pilot:Pilot`, what
+    another file does.
     """
     return MARK.sub(lambda mark: "\n".join(_lines(mark[1], mark[2])), text)
 
@@ -44,7 +45,8 @@ def _lines(what: str, record: str) -> Iterator[str]:
 
 def _record_lines(record: str) -> Iterator[str]:
     yield from ("| field | content |", "|---|---|")
-    for one in describe_target(f"{records.__name__}:{record}").parameters:
+    target = record if ":" in record else f"{records.__name__}:{record}"
+    for one in describe_target(target).parameters:
         assert one.help, f"{record}.{one.name} has no docstring"
         yield f"| `{one.name}` | {_sentence(' '.join(one.help.split()))} |"
 
