@@ -8,13 +8,17 @@ sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 project = "rpd"
 author = "the rpd authors"
 extensions = [
-    *("myst_parser", "program_reference", "component_reference"),
+    *("myst_parser", "sphinx.ext.autodoc"),
+    *("program_reference", "component_reference"),
     *("column_reference", "record_reference"),
 ]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build", "examples"]
 myst_heading_anchors = 3
 myst_enable_extensions = ["deflist"]
+default_role = "literal"  # of docstrings, which quote as Markdown does
+autodoc_preserve_defaults = True
+add_module_names = False
 smartquotes = False  # --episodes is an option, not a dash
 html_theme = "furo"
 html_title = "rpd"

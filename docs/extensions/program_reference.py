@@ -1,7 +1,7 @@
 """Fill the page of commands from the program, so that no option is kept by hand.
 
 The page keeps what only a person can say. While Sphinx reads it, usage and options are put into the
-section of each command; a command without a section gets one.
+section of each command, in the groups of `rpd --help`; a command without a section gets one.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, get_args
 
 from rpd_core.cli.app import all_commands
 from rpd_core.config.settings import Group
+from rpd_core.plugin.registry import installed
 
 COMMANDS: dict[str, Any] = dict(all_commands())
 MANY = 14
@@ -30,7 +31,19 @@ def filled_commands(text: str) -> str:
     described = {name: s for s in sections for name in [_command_of(s)] if name}
     other = [s for s in sections if not _command_of(s)]
     pages = [command_section(name, described.get(name, f"## `rpd {name}`\n")) for name in COMMANDS]
+    head = head.replace("<!-- groups -->", groups())
     return "\n\n".join(part.strip() for part in (head, *pages, *other)) + "\n"
+
+
+def groups() -> str:
+    """Return the table of commands under the headings of `rpd --help`, in its order."""
+    group_of = {one.component.name: one.component.group for one in installed().of_kind("command")}
+    rows = [
+        (title, ", ".join(f"[`{n}`](#rpd-{n})" for n in COMMANDS if group_of[n] == title))
+        for title in dict.fromkeys(group_of[name] for name in COMMANDS)
+    ]
+    lines = [f"| {title} | {names} |" for title, names in rows]
+    return "\n".join(["| group | commands |", "|---|---|", *lines])
 
 
 def _command_of(section: str) -> str | None:
