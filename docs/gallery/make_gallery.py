@@ -43,14 +43,14 @@ FLAPPY_NAMES = (
     "pipe x,pipe top,pipe bottom,next x,next top,next bottom,"
     "third x,third top,third bottom,bird y,bird speed,bird angle"
 )
+INVENTORY = ("--env", "python:inventory:Inventory,max_steps=60")
 SMALL = ("--episodes", "400", "--test-episodes", "20", "--confirm-episodes", "200")
 ENTRIES = (
     Entry("cartpole", ("--env", "cartpole")),
     Entry("minigrid", ("--env", "minigrid", "--seed", "121")),
     Entry(
         "inventory",
-        ("--env", "python:inventory:Inventory,max_steps=60")
-        + ("--policy", "python:inventory:base_stock", "--seed", "304"),
+        (*INVENTORY, "--policy", "python:inventory:base_stock", "--seed", "304"),
     ),
     Entry("mountaincar", ("--env", "gym:MountainCar-v0", "--policy", "python:policies:swing")),
     Entry("acrobot", ("--env", "gym:Acrobot-v1", "--policy", "python:policies:pump")),

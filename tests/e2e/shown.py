@@ -6,7 +6,9 @@ A fenced block of `sh` or `console` is executed. A comment in the line before it
 - `<!-- long: why -->`: it takes too long; only its options and components are checked;
 - `<!-- yours: what -->`: it needs something of the reader's, a policy file; checked likewise;
 - `<!-- file: NAME -->`: not commands but a file that those below it need;
-- `<!-- output -->`: what the command above it prints, as it is, with `...` for what is left out.
+- `<!-- output -->`: what the command above it prints, as it is, with `...` for what is left out;
+- `<!-- from: COMMIT -->`: what a command printed that takes too long, and with which commit;
+- `<!-- form -->`: how a message or a state looks, of no run in particular.
 """
 
 from __future__ import annotations
@@ -18,10 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"])
+_ALL = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
+PAGES = sorted(page for page in _ALL if "_build" not in page.parts)
 _BLOCK = re.compile(
     r"^(?: *<!-- *(?P<mark>\w+)(?:: *(?P<why>.*?))? *-->\n)?"
-    r"(?P<indent> *)```(?P<language>\w*)\n(?P<body>.*?)^(?P=indent)```$",
+    r"(?P<indent> *)```(?P<language>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```$",
     re.MULTILINE | re.DOTALL,
 )
 SHELL = ("sh", "console")

@@ -116,6 +116,19 @@ def test_commands_are_marked_as_such(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_output_is_compared_or_says_which_commit_printed_it(page):
+    """So that no page shows what no program prints any more without saying so."""
+    for block in blocks(page):
+        if block.language == "text":
+            assert block.mark in {"output", "from", "form"}, f"mark it: {block.body}"
+        if block.mark == "from":
+            assert re.fullmatch(r"[0-9a-f]{7,40}", block.why), f"name a commit: {block.body}"
+        if block.language == "console":
+            lines = block.body.replace("\\\n", " ").splitlines()
+            assert [line for line in lines if not line.startswith("$ ")] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_option_and_component_in_a_shown_command_is_there(page):
     for block in blocks(page):
         for words in block.commands:
