@@ -19,7 +19,7 @@ def open_closed_streams() -> None:
         except OSError:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it takes this number
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "r" if number == 0 else "w"))  # noqa: SIM115
+            setattr(sys, name, open(os.devnull, "r" if number == 0 else "w", encoding="utf-8"))  # noqa: SIM115
         elif isinstance(stream := getattr(sys, name), io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # terminals that know ASCII alone
 
