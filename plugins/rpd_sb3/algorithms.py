@@ -110,11 +110,16 @@ def policy_reference(archive: Archive) -> Reference | None:
 
 
 def recognise(archive: Archive, reference: Reference | None, given: str | None) -> Algorithm:
-    """Return the algorithm that made the file; what the user says must agree with the file."""
+    """Return the algorithm that made the file; what the user says must agree with the file.
+
+    A policy without its model does not say its algorithm.
+    """
     wished = algorithm_named(given) if given else None
+    if archive.alone and wished is not None:
+        return wished  # other algorithms have policies with these weights, too
     found = _from_class(archive.data, reference) or _from_weights(archive)
     if wished is None:
-        if found is None:
+        if found is None or archive.alone:
             names = ", ".join(algorithm.name for algorithm in ALGORITHMS)
             raise archive.error(f"its algorithm is not recognised: set algo=..., one of {names}")
         return found

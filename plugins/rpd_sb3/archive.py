@@ -17,6 +17,7 @@ from rpd_core.untrusted.budget import Budget
 from rpd_core.untrusted.files import check_regular
 from rpd_core.untrusted.zips import BoundedZip
 from rpd_sb3.pickles import read
+from rpd_sb3.policy_file import read_policy
 from rpd_sb3.weights import Weights, read_weights
 
 TRUST = "if you trust the file, trust=true in the spec or --trust-policy loads it in full"
@@ -40,6 +41,8 @@ class Archive:
     """The version of stable-baselines3 that saved it."""
     budget: Budget
     """What is left for reading the pickles among the settings."""
+    alone: bool = False
+    """Whether it is a policy without its model, which does not say its algorithm."""
 
     def error(self, text: str) -> SpecError:
         """Return an error that names the file."""
@@ -47,6 +50,8 @@ class Archive:
 
     def pickled(self, field: str, lenient: bool = False) -> Any:
         """Return what the pickle of a setting holds."""
+        if self.alone:
+            return self.data[field]
         return read(self._pickle(field), self.budget, lenient=lenient)
 
     def _pickle(self, field: str) -> bytes:
@@ -81,6 +86,10 @@ def open_archive(path: Path) -> Archive:
 
 
 def _read(path: Path, zipped: BoundedZip) -> Archive:
+    if any(name.endswith("/data.pkl") for name in zipped.names):
+        policy = None if _is_script(zipped.names) else read_policy(zipped)
+        if policy is not None:
+            return Archive(path, *policy, "unknown", zipped.budget, alone=True)
     _check_members(path, zipped.names)
     _check_size(path, zipped)
     settings = json.loads(zipped.read("data", _LARGEST_SETTINGS))
@@ -109,12 +118,12 @@ def _check_members(path: Path, members: Collection[str]) -> None:
     if _first_member(path) not in members:  # only a zip inside it, the weights, is whole
         raise SpecError(f"{name} is a zip file that was cut short: copy it again")
     inner = {member.partition("/")[2] for member in members}
-    if "constants.pkl" in inner:
+    if _is_script(members):
         raise SpecError(f"{name} is a TorchScript file: use torchscript:{name}")
     if "data.pkl" in inner:
         raise SpecError(
-            f"{name} holds weights alone, without spaces and settings: save the whole model with "
-            "model.save('model.zip') and give that"
+            f"{name} holds weights alone, without spaces and settings: use weights:{name}, or save "
+            "the whole model with model.save('model.zip') and give that"
         )
     if any(member.endswith("/policy.pth") for member in members):
         raise SpecError(
@@ -125,6 +134,10 @@ def _check_members(path: Path, members: Collection[str]) -> None:
         f"{name} is not a stable-baselines3 file: it holds {listed} where 'data' and "
         f"'policy.pth' are needed; {_HINT}"
     )
+
+
+def _is_script(members: Collection[str]) -> bool:
+    return any(member.partition("/")[2] == "constants.pkl" for member in members)
 
 
 def _first_member(path: Path) -> str:

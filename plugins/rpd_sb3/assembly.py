@@ -51,7 +51,7 @@ def statistics_beside(file: Sb3File) -> Path | None:
 
 def _model(file: Sb3File) -> Model:
     archive = open_archive(file.path)
-    make = load_in_full if file.trust else build
+    make = load_in_full if file.trust and not archive.alone else build
     return make(archive, file.algo, file.extractor)
 
 

@@ -15,9 +15,9 @@ class Sb3File:
     """A policy saved by stable-baselines3 or sb3-contrib, for example `sb3:ppo.zip`."""
 
     path: Path
-    """The zip that `model.save` wrote."""
+    """The zip that `model.save` wrote, or, with `algo=`, what `policy.save` wrote."""
     algo: str | None = None
-    """The algorithm, for example `ppo` or `qrdqn`; none: recognised from the file."""
+    """The algorithm, for example `ppo` or `qrdqn`; none: recognised from the zip of a model."""
     deterministic: bool = True
     """Take the best action; false: draw one as the policy does in training."""
     vecnormalize: Path | None = None

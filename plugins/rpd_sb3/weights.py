@@ -28,8 +28,13 @@ _DIVERGED = "its training diverged, use an earlier checkpoint"
 
 def read_weights(raw: bytes, budget: Budget) -> Weights:
     """Return the state dict in the bytes of `policy.pth`, each tensor checked."""
-    read = _open_zip if raw[:4] == b"PK\x03\x04" else _open_legacy
-    described, fetch = read(raw, budget)
+    if raw[:4] == b"PK\x03\x04":
+        return state_dict(*open_zip(BoundedZip(io.BytesIO(raw), budget)))
+    return state_dict(*_open_legacy(raw, budget))
+
+
+def state_dict(described: Any, fetch: Fetch) -> Weights:
+    """Return the tensors of a description, each checked."""
     if not isinstance(described, dict) or not all(
         isinstance(n, str) and isinstance(v, StoredTensor) for n, v in described.items()
     ):
@@ -52,8 +57,8 @@ def _row(raw: bytes, kind: str) -> torch.Tensor:
 # ------------------------------------------------------------------ the two formats
 
 
-def _open_zip(raw: bytes, budget: Budget) -> tuple[Any, Fetch]:
-    zipped = BoundedZip(io.BytesIO(raw), budget)
+def open_zip(zipped: BoundedZip, names: AllowedNames = _NAMES) -> tuple[Any, Fetch]:
+    """Return what a file of torch describes, and what fetches the numbers behind it."""
     folders = [name.removesuffix("data.pkl") for name in zipped.names if name.endswith("/data.pkl")]
     if len(folders) != 1:
         raise Flaw("policy.pth in it holds no weights; save the model again")
@@ -69,7 +74,7 @@ def _open_zip(raw: bytes, budget: Budget) -> tuple[Any, Fetch]:
         return zipped.read(name, storage.size)
 
     pickled = io.BytesIO(zipped.read(f"{folder}data.pkl", LARGEST_PICKLE))
-    return _described(pickled, budget), fetch
+    return _described(pickled, zipped.budget, names), fetch
 
 
 def _open_legacy(raw: bytes, budget: Budget) -> tuple[Any, Fetch]:
@@ -93,9 +98,9 @@ def _open_legacy(raw: bytes, budget: Budget) -> tuple[Any, Fetch]:
     return described, lambda storage: found.get(storage.key, b"")
 
 
-def _described(stream: io.BytesIO, budget: Budget) -> Any:
+def _described(stream: io.BytesIO, budget: Budget, names: AllowedNames = _NAMES) -> Any:
     try:
-        return read_pickle(stream, _NAMES, budget)
+        return read_pickle(stream, names, budget)
     except Refused as error:
         raise Flaw(
             f"the weights in it are never loaded as they are, {error}: save the model again"
