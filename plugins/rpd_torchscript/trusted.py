@@ -82,8 +82,8 @@ def about_weights(path: Path, what: str, keys: list[str]) -> str:
     """Return the message for a file that has weights and no network."""
     listed = f" ({', '.join(keys)}, ...)" if keys else ""
     return (
-        f"{path.name} holds weights only, a {what}{listed}, and no network to put them in: build "
-        f"the module, call its load_state_dict, then {HOW_TO_SAVE}"
+        f"{path.name} holds weights only, a {what}{listed}, and no network to put them in: use "
+        f"weights:{path.name}, or build the module, call its load_state_dict, then {HOW_TO_SAVE}"
     )
 
 

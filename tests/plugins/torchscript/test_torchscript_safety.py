@@ -243,6 +243,7 @@ def test_a_state_dict_is_recognised_and_the_way_out_is_shown(tmp_path: Path) -> 
     torch.save(Linear().state_dict(), path)
     with pytest.raises(FitError, match=r"weights only.*\(layer.weight, layer.bias, \.\.\.\)") as it:
         loaded(path)
+    assert "use weights:weights.pt, or build the module" in str(it.value)
     assert "load_state_dict, then torch.jit.script(module).save('policy.pt')" in str(it.value)
     with pytest.raises(FitError, match="weights only"):
         loaded(path, trust=True)
