@@ -52,13 +52,20 @@ class _FunctionPolicy:
             raise FitError(message) from error
         if isinstance(answer, Choice):
             return answer
-        actions = np.asarray(answer)
+        actions = self._actions(answer)
         if actions.shape[:1] != (self.facts.lanes,):
             raise FitError(
                 f"the policy function must return one action for each of the {self.facts.lanes} "
                 f"observations of a batch, got an array of shape {actions.shape}"
             )
         return Choice(actions)
+
+    def _actions(self, answer: Any) -> Any:
+        """Return an answer as an array; of a pair, as `predict` returns it, the first part."""
+        first = answer[0] if isinstance(answer, tuple) and answer else None
+        if tuple(getattr(first, "shape", ()))[:1] == (self.facts.lanes,):
+            answer = first
+        return np.asarray(answer.detach().cpu() if hasattr(answer, "detach") else answer)
 
 
 def _place(error: Exception) -> str:

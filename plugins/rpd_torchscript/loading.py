@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -52,9 +52,20 @@ def load_policy(file: TorchScriptFile, facts: Facts) -> Policy:
         network = fit_network(unfitted, file, facts, expected_shapes(facts))
         blanks = [source.blank(facts.lanes) for source in sources]
         result = network(blanks, network.start(facts.lanes))[0][0]
+        _check_repeats(network, blanks, result, facts.lanes)
         output = resolve_output(file.output, loaded, result, facts)
         best = _takes_best(file, output, result)
         return ScriptPolicy(network, output, facts, best, file.epsilon)
+
+
+def _check_repeats(network: Network, blanks: list[Any], result: torch.Tensor, lanes: int) -> None:
+    """Refuse a module of Python's that answers the same question in several ways."""
+    again = network(blanks, network.start(lanes))[0][0]
+    if network.loaded.kind == "pickle" and not torch.equal(result, again):
+        raise FitError(
+            f"the module {network.loaded.name} draws random numbers itself, so no run could be "
+            "repeated: hand over the network inside it, or a function that takes its best action"
+        )
 
 
 def describe_file(file: TorchScriptFile) -> dict[str, str]:

@@ -12,7 +12,8 @@ from typing import Any
 import cloudpickle
 import torch
 
-from rpd_core.errors import FitError, one_line
+from rpd_core.errors import FitError, RpdError, one_line
+from rpd_torchscript.acting import acting
 
 Save = Callable[[str, bytes], Path]
 _jit_save: Any = torch.jit.save  # torch leaves it untyped
@@ -22,7 +23,8 @@ def saved_module(module: torch.nn.Module, save: Save) -> tuple[Path, bool]:
     """Save a module as it is now, on the CPU and in evaluation mode; return where, and its trust.
 
     TorchScript is saved as such. Any other module is pickled with its class where that lives in a
-    script or a notebook, and trusted: whoever hands it over holds it in this very process.
+    script or a notebook, and trusted: whoever hands it over holds it in this very process. It may
+    act by another method than `forward`.
     """
     buffer = io.BytesIO()
     script = isinstance(module, torch.jit.ScriptModule)
@@ -32,7 +34,9 @@ def saved_module(module: torch.nn.Module, save: Save) -> tuple[Path, bool]:
             if script:
                 _jit_save(still, buffer)
             else:
-                torch.save(still, buffer, pickle_module=cloudpickle)
+                torch.save(acting(still), buffer, pickle_module=cloudpickle)
+    except RpdError:
+        raise
     except Exception as error:  # of a module that holds anything
         raise FitError(
             f"this {type(module).__name__} cannot be sent to worker processes "

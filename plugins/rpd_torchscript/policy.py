@@ -221,7 +221,15 @@ def resolve_output(wanted: str, loaded: Loaded, result: torch.Tensor, facts: Fac
         )
     if wanted != "auto":
         return Output(wanted, "said so")  # type: ignore[arg-type]
+    if loaded.kind == "pickle" and _are_shares(result):
+        return Output("probabilities", "rows sum to 1")
     return _recognised(loaded)
+
+
+def _are_shares(result: torch.Tensor) -> bool:
+    """Return whether numbers are probabilities, as actors with a softmax give them."""
+    totals = result.double().sum(dim=1)
+    return bool((result >= 0).all() and ((totals - 1.0).abs() < 1e-5).all())
 
 
 def _check_action(result: torch.Tensor, facts: Facts) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from rpd_core.errors import FitError, one_line
+from rpd_torchscript.acting import Acting
 from rpd_torchscript.signature import Loaded, argument_of_schema, arguments_of_python, leaves_in
 
 HOW_TO_SAVE = "torch.jit.script(module).save('policy.pt')"
@@ -70,7 +71,7 @@ def load_pickled_module(path: Path) -> Loaded:
     arguments = arguments_of_python(module.forward)
     return Loaded(
         "pickle",
-        type(module).__name__,
+        type(module.module if isinstance(module, Acting) else module).__name__,
         path,
         _positional(module.eval()),
         _shapes(module),

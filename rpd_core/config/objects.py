@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import tempfile
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ from rpd_core.plugin.specs import convert, shortened
 _EXPECTED = {
     "environment": "a spec string, a gymnasium.Env, a function that makes one, or a recipe",
     "policy": "a spec string, a model of stable-baselines3, a torch module, a function from a "
-    "batch of observations to a batch of actions, or a recipe",
+    "batch of observations to a batch of actions, an object with predict, act or get_action for "
+    "such a batch, or a recipe",
 }
 """What can be handed over, by kind; of the others a spec string, a recipe or a function."""
 
@@ -51,6 +53,19 @@ def _taker(registry: Registry, kind: str, thing: object) -> Registration | None:
             if name in one.component.takes:
                 return one
     return None
+
+
+_ASKED = ("predict", "act", "get_action", "forward")
+"""Methods that take a batch of observations and return a batch of actions, the likeliest first."""
+
+
+def as_function(kind: str, thing: Any) -> Callable[..., Any] | None:
+    """Return the function that an object is, or the method by which a policy is asked."""
+    if dataclasses.is_dataclass(thing) or (isinstance(thing, type) and kind == "policy"):
+        return None
+    methods = [getattr(thing, name, None) for name in _ASKED] if kind == "policy" else []
+    functions: list[Any] = [one for one in (thing, *methods) if callable(one)]
+    return functions[0] if functions else None
 
 
 def stage(name: str, content: bytes) -> Path:
@@ -103,6 +118,4 @@ def _hint(kind: str, thing: object) -> str:
         return ", which is a class: make an object of it"
     if isinstance(thing, dict):
         return ", which may be weights: hand over the module that they belong to"
-    if kind == "policy" and callable(getattr(thing, "predict", None)):
-        return ": make it a function, lambda seen: thing.predict(seen)"
     return ""

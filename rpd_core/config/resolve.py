@@ -12,7 +12,7 @@ from typing import Any
 from rpd_core.config.configuration import Configuration
 from rpd_core.config.contents import spelled_out
 from rpd_core.config.identity import component_identity, holds_functions
-from rpd_core.config.objects import cannot_take, taken
+from rpd_core.config.objects import as_function, cannot_take, taken
 from rpd_core.config.settings import (
     AUTO,
     BEST,
@@ -196,11 +196,10 @@ def choose(registry: Registry, kind: str, chosen: object) -> Selection:
     made = taken(registry, kind, chosen)
     if made is not None:
         return Selection(made, registry.text_of(kind, made))
-    if isinstance(chosen, type) and kind == "policy":
-        raise cannot_take(kind, chosen)
-    if callable(chosen) and not dataclasses.is_dataclass(chosen):
-        module, name = chosen.__module__, getattr(chosen, "__qualname__", type(chosen).__name__)
-        return Selection(registry.resolve(kind, "python")(chosen), f"python:{module}:{name}")
+    function = as_function(kind, chosen)
+    if function is not None:
+        module, name = function.__module__, getattr(function, "__qualname__", type(chosen).__name__)
+        return Selection(registry.resolve(kind, "python")(function), f"python:{module}:{name}")
     if isinstance(chosen, type) or not isinstance(chosen, KINDS[kind].protocol):
         raise cannot_take(kind, chosen)
     return Selection(chosen, registry.text_of(kind, chosen))
