@@ -62,7 +62,7 @@ def _stored(file: WeightsFile) -> Stored:
     """Return the blocks below the prefix, or an error that says what the file has instead."""
     kind, weights = read_weights(file.path)
     layers = layers_of(weights, file.strides)
-    if not layers:
+    if all(layer.kind == "unknown" for layer in layers):
         names = printable(", ".join(list(weights)[:5]), 200) or "nothing"
         raise SpecError(
             f"{file_name(file.path)} holds no layer that is known (linear, convolution, "

@@ -13,7 +13,7 @@ import torch
 from rpd_core.errors import FitError
 from rpd_core.untrusted.boundary import quoted
 
-Kind = Literal["linear", "conv", "norm", "batch-norm", "lstm", "gru"]
+Kind = Literal["linear", "conv", "norm", "batch-norm", "lstm", "gru", "unknown"]
 Role = Literal["", "actor", "critic", "q", "advantage", "std", "target"]
 Shape = tuple[int, ...]
 
@@ -28,6 +28,11 @@ _ROLES: dict[Role, frozenset[str]] = {
     "actor": frozenset(["actor", "policy", "pi", "mu", "mean", "action", "actions", "logits"]),
 }
 """Words of a name that say what a layer is for; the first role counts whose word is there."""
+_JUMPING = frozenset(
+    ["res", "resblock", "residual", "resnet", "skip", "attn", "attention", "transformer"]
+)
+"""Words of names of layers that do not just follow one another."""
+_STATISTICS = frozenset(["running_mean", "running_var", "num_batches_tracked"])
 _STRIDES = {8: 4, 4: 2}
 _GATES: dict[int, Kind] = {4: "lstm", 3: "gru"}
 _MOST_NUMBERS = 2**22
@@ -74,6 +79,8 @@ class Layer:
 
     def after(self, shape: Shape) -> Shape | None:
         """Return the shape for one lane of what comes out; None if this shape does not go in."""
+        if self.kind == "unknown":
+            return None
         size_in, size_out = self.sizes
         if self.kind == "conv":
             return self._convolved(shape) if len(shape) == 3 and shape[0] == size_in else None
@@ -98,6 +105,8 @@ class Layer:
         return out, *sides
 
     def __str__(self) -> str:
+        if self.kind == "unknown":
+            return f"{self.name} of an unknown kind"
         size_in, size_out = self.sizes
         if self.kind == "conv":
             sides = "x".join(map(str, self.weight.shape[2:]))
@@ -149,12 +158,18 @@ def layers_of(weights: Mapping[str, torch.Tensor], strides: tuple[int, ...]) -> 
             grouped.setdefault(core[1] or "", {})[part] = values
         elif plain is not None:
             grouped.setdefault(plain[1] or "", {})[plain[2]] = values
-    found = [layer for name, parts in grouped.items() if (layer := _layer(name, parts))]
-    return _with_strides(found, strides)
+    made = [
+        _layer(name, parts) or Layer(name, "unknown", parts)
+        for name, parts in grouped.items()
+        if not {*parts} <= _STATISTICS
+    ]
+    return _with_strides(made, strides)
 
 
 def _layer(name: str, parts: dict[str, torch.Tensor]) -> Layer | None:
     """Return the layer of some tensors; None where they are none that is known."""
+    if _JUMPING & {word for part in name.split(".") for word in _words(part)}:
+        return None
     if "weight_ih_l0" in parts and "weight_hh_l0" in parts:
         return _core(name, parts)
     weight = parts.get("weight")

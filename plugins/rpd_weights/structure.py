@@ -79,8 +79,19 @@ def _search(
         if below:
             first = below.partition(".")[0]
             parts.setdefault(f"{prefix}.{first}" if prefix else first, []).append(block)
-    inner = [_search(part, shape, widths, name, acting) for name, part in parts.items()]
-    return [structure for each in inner for structure in each]
+    inner = {name: _search(part, shape, widths, name, acting) for name, part in parts.items()}
+    if any(not inner[name] and _may_come_first(part, shape) for name, part in parts.items()):
+        return []  # what looks like a network may be the end of one that begins there
+    return [structure for each in inner.values() for structure in each]
+
+
+def _may_come_first(blocks: Sequence[Block], shape: Shape) -> bool:
+    """Return whether a network may begin in these blocks, by what they take or may be."""
+    return any(
+        block.after(shape) is not None or any(layer.kind == "unknown" for layer in block.layers)
+        for block in blocks
+        if block.role in ("", "actor")
+    )
 
 
 def _network(

@@ -16,7 +16,17 @@ import pytest
 import torch
 from gymnasium import spaces
 from torch import nn
-from weight_files import CART, LANES, PENDULUM, ask, facts, rows_of, save_npz, save_safetensors
+from weight_files import (
+    ATARI,
+    CART,
+    LANES,
+    PENDULUM,
+    ask,
+    facts,
+    rows_of,
+    save_npz,
+    save_safetensors,
+)
 
 from rpd_core.config.contents import takers
 from rpd_core.config.resolve import choose
@@ -161,6 +171,45 @@ def test_the_number_of_a_normalisation_tells_where_the_activation_is(
     rows = rows_of(CART)
     wanted = net(torch.from_numpy(rows)).softmax(1).detach().numpy()
     np.testing.assert_allclose(ask(policy, rows).probabilities, wanted, atol=1e-6)
+
+
+class _Jumps(nn.Module):
+    """A residual block: by its shapes alone it could be a plain network."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(4, 8), nn.Linear(8, 2)
+        self.res_block = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8))
+
+
+def _weight_normed() -> nn.Module:
+    return nn.Sequential(
+        nn.Linear(4, 4), nn.utils.parametrizations.weight_norm(nn.Linear(4, 4)), nn.Linear(4, 2)
+    )
+
+
+def _pooled() -> nn.Module:
+    return nn.Sequential(nn.Conv2d(4, 2, 2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+                         nn.Linear(2 * 41 * 41, 6))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("module", "world"),
+    [
+        (_Jumps(), CART),
+        (_weight_normed(), CART),
+        (nn.Sequential(nn.Conv1d(4, 4, 1), nn.Linear(4, 2)), CART),
+        (nn.ModuleDict({"core": nn.RNN(4, 4), "head": nn.Linear(4, 2)}), CART),
+        (nets.mlp(4, 8, 2 * 51), CART),  # C51
+        (_pooled(), ATARI),
+    ],
+    ids=["residual", "weight norm", "conv1d", "plain rnn", "c51", "pooling"],
+)
+def test_what_names_and_shapes_do_not_tell_is_refused(
+    module: nn.Module, world: Any, tmp_path: Path
+) -> None:
+    path = _save_torch(tmp_path / "m.pt", module.state_dict())
+    assert "holds no network from an observation" in refusal(WeightsFile(path), world)
 
 
 # --------------------------------------------------------------------------- options
