@@ -87,7 +87,7 @@ FILES: dict[str, tuple[Callable[[], bytes], str]] = {
     "npz": (_saved(lambda s: np.savez(s, **{"fc.weight": np.ones((2, 4))})), "weights"),
     "a frozen graph": (lambda: b"\x0a\x0e\x0a\x01x\x12\x09Placehold", "atari-zoo"),
     "a pruned policy": (lambda: _zip("pruned.json", "keys.npy"), "pruned"),
-    "ONNX": (lambda: b"\x08\x08\x12\x07pytorch\x1a\x052.13.0", "onnx"),
+    "ONNX": (lambda: b"\x08\x08\x12\x07pytorch\x1a\x062.13.0\x3a\x00", "onnx"),
     "a state dict of old torch": (_saved(_old), ""),
     "a zip of notes": (lambda: _zip("notes.txt"), ""),
     "a text": (lambda: b"not a policy", ""),

@@ -46,7 +46,7 @@ GIVEN = [
     ("measure", "tarantula:mutation", None),
 ]
 """Components that need parameters or an environment, with one."""
-FILES = {"atari-zoo", "pruned", "sb3", "torchscript", "weights"}
+FILES = {"atari-zoo", "onnx", "pruned", "sb3", "torchscript", "weights"}
 """Policies that need a file; the tests of each make one and check it."""
 GATHERING = {"minigrid"}
 """Panels of one environment that gather; the tests of each draw them."""
