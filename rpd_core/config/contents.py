@@ -10,7 +10,7 @@ from pathlib import Path
 from rpd_core.errors import RpdError, SpecError
 from rpd_core.plugin.protocols import Contents
 from rpd_core.plugin.registry import Registration, Registry, installed
-from rpd_core.plugin.specs import split_items, unquote
+from rpd_core.plugin.specs import is_on_hub, split_items, unquote
 
 _START = 4096
 _MEMBER = 2**24
@@ -28,6 +28,10 @@ def spelled_out(registry: Registry, kind: str, text: str) -> str:
 
 def _path_in(text: str) -> Path | None:
     """Return the file that a text begins with, if there is one."""
+    if is_on_hub(text):
+        from rpd_core.plugin import hub  # few specs name a file of the hub
+
+        return hub.local(split_items(text)[0])
     with suppress(OSError, ValueError, RuntimeError, SpecError):
         path = Path(unquote(split_items(text)[0])).expanduser()
         return path if path.is_file() else None

@@ -189,7 +189,7 @@ def choose(registry: Registry, kind: str, chosen: object) -> Selection:
     if isinstance(chosen, str):
         chosen = registry.parse(kind, spelled_out(registry, kind, chosen))
     if isinstance(chosen, Spec):
-        spec = chosen
+        spec = registry.pinned(kind, chosen)
         recipe = registry.make(kind, spec)
         require(kind, recipe, lacks_of_kind(kind, recipe))
         return Selection(recipe, registry.text(kind, spec))

@@ -151,6 +151,11 @@ class Registry:
         spec = specs.parse(name, rest, self.fields(kind, name), learned)
         return replace(spec, comparison=short_form and specs.is_comparison(spec))
 
+    def pinned(self, kind: str, spec: Spec) -> Spec:
+        """Return a spec whose files on the Hugging Face hub are named with their commits."""
+        looks_like = self.find(kind, spec.name).component.looks_like
+        return specs.pinned(spec, self.fields(kind, spec.name), looks_like)
+
     def fields(self, kind: str, name: str) -> tuple[Field, ...]:
         """Return the parameters of a component, as its class declares them."""
         target = self.resolve(kind, name)
@@ -169,7 +174,7 @@ class Registry:
         values = {key: text for key, text in spec.values.items() if key not in permitted}
         if spec.nested and spec.first in values:
             inner_kind = specs.nested_kind(fields[spec.first].annotation)
-            inner = self.parse(inner_kind, values[spec.first])
+            inner = self.pinned(inner_kind, self.parse(inner_kind, values[spec.first]))
             values[spec.first] = self.text(inner_kind, inner)
         return str(replace(spec, values=values))
 
@@ -188,6 +193,7 @@ class Registry:
     def make(self, kind: str, chosen: str | Spec) -> Any:
         """Build the recipe that a spec selects."""
         spec = self.parse(kind, chosen) if isinstance(chosen, str) else chosen
+        spec = self.pinned(kind, spec)
         target = self.resolve(kind, spec.name)
         fields = {field.name: field for field in self.fields(kind, spec.name)}
         specs.check_keys(spec, fields, learned_names(target))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -20,6 +20,8 @@ from rpd_core.plugin.kinds import KIND_OF_PROTOCOL
 
 NAME = re.compile(r"[A-Za-z][\w.-]*")
 """What a component may be called."""
+HUB = "hf:"
+"""How a path begins that is a file of the Hugging Face hub."""
 _COMPARISON = re.compile(r"([A-Za-z]\w*)\s*(>=|<=|>|<)\s*(.*)", re.DOTALL)
 _QUOTES = ("'", '"')
 _SPECIAL = {",", *_QUOTES}
@@ -138,6 +140,25 @@ def parse(
 def further_field(fields: Iterable[Field]) -> str:
     """Return the name of the field that takes what has no field of its own; empty if none does."""
     return next((field.name for field in fields if field.further), "")
+
+
+def pinned(spec: Spec, fields: Iterable[Field], looks_like: str) -> Spec:
+    """Return a spec whose files on the hub are named with their commits."""
+    paths = {
+        field.name for field in fields if Path in (field.annotation, *get_args(field.annotation))
+    }
+    there = {key: text for key, text in spec.values.items() if key in paths and is_on_hub(text)}
+    if not there:
+        return spec
+    from rpd_core.plugin import hub  # few specs name a file of the hub
+
+    known = {key: hub.pinned(text, looks_like) for key, text in there.items()}
+    return replace(spec, values={**spec.values, **known})
+
+
+def is_on_hub(text: str) -> bool:
+    """Return whether the text of a path means a file of the Hugging Face hub."""
+    return text.startswith(HUB)
 
 
 def check_keys(spec: Spec, fields: Mapping[str, Field], learned: Collection[str]) -> None:
@@ -276,6 +297,10 @@ def shortened(text: str, longest: int = 80) -> str:
 
 
 def _convert_path(text: str) -> Path:
+    if is_on_hub(text):
+        from rpd_core.plugin import hub  # few specs name a file of the hub
+
+        return hub.local(text)
     if "\0" in text:
         raise ValueError(f"must be a path, got {text!r}")
     try:
