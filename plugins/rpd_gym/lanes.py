@@ -24,6 +24,7 @@ Factory = Callable[[], "gymnasium.Env[Any, Any]"]
 RESET = "reset", ("observation", "info")
 STEP = "step", ("observation", "reward", "terminated", "truncated", "info")
 """The calls of an environment, and the parts of its answers."""
+_PARTS = len(STEP[1])
 _NO_RENDER_MODE = ".*calling render method without specifying any render mode"
 
 
@@ -45,6 +46,7 @@ class GymLanes:
             self.close()
             raise
         self.batch = self.layout.blank(lanes)
+        self._write = self.layout.writer(self.batch)
         self.infos: list[Mapping[str, Any]] = [{} for _ in range(lanes)]
         facts = facts_of(first, lanes, description)
         self.facts = replace(facts, action_space=action_space)
@@ -54,7 +56,7 @@ class GymLanes:
         for lane, seed in zip(lanes.tolist(), seeds.tolist(), strict=True):
             try:
                 observation, self.infos[lane] = _checked(RESET, start(self._env_for(lane), seed))
-                self.layout.write(self.batch, lane, observation)
+                self._write(lane, observation)
             except (Exception, SystemExit) as error:  # an environment may raise anything
                 raise LaneError(lane, error) from error
         self._refuse_nan(np.isin(np.arange(self.facts.lanes), lanes))
@@ -83,15 +85,17 @@ class GymLanes:
         lanes = self.facts.lanes
         rewards = np.zeros(lanes)
         terminated, truncated = np.zeros(lanes, dtype=bool), np.zeros(lanes, dtype=bool)
+        envs, to_action = self.envs, self._to_action
         for lane in np.flatnonzero(active).tolist():
             try:
-                answer = self.envs[lane].step(self._to_action(actions[lane]))
-                observation, reward, over, cut, info = _checked(STEP, answer)
-                self.layout.write(self.batch, lane, observation)
-                rewards[lane], terminated[lane], truncated[lane] = _number(reward), over, cut
+                answer = envs[lane].step(to_action(actions[lane]))
+                if type(answer) is not tuple or len(answer) != _PARTS:
+                    answer = _checked(STEP, answer)
+                observation, reward, terminated[lane], truncated[lane], self.infos[lane] = answer
+                self._write(lane, observation)
+                rewards[lane] = reward if type(reward) is float else _number(reward)
             except (Exception, SystemExit) as error:  # an environment may raise anything
                 raise LaneError(lane, error) from error
-            self.infos[lane] = info
         self._refuse_nan(active)
         return StepResult(rewards, terminated, truncated)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,24 +43,42 @@ class Layout:
         found = {name: _blank(space, lanes) for name, (_, space) in self.parts.items()}
         return found.get("", found)
 
-    def write(self, batch: Array | dict[str, Array], lane: int, observation: Any) -> None:
-        """Write one observation into the batch; refuse one that is not what its space says."""
-        for name, (path, space) in self.parts.items():
-            part = observation
-            for key in path:
-                part = part[key]
-            rows = batch[name] if isinstance(batch, dict) else batch
-            if _fits(part, rows):
-                rows[lane] = part
-                continue
-            with np.errstate(over="ignore"):  # what is too large becomes infinite
-                rows[lane] = _checked(part, space, name)
+    def writer(self, batch: Array | dict[str, Array]) -> Callable[[int, Any], None]:
+        """Return what writes an observation into a lane of a batch, or refuses it.
+
+        Arrays of the batch's own kind, as nearly every step gives them, need no check.
+        """
+        if not isinstance(batch, dict):
+            ((path, space),) = self.parts.values()
+            return _part_writer(batch, space, "", path)
+        writers = [
+            _part_writer(batch[name], space, name, path)
+            for name, (path, space) in self.parts.items()
+        ]
+
+        def write(lane: int, observation: Any) -> None:
+            for one in writers:
+                one(lane, observation)
+
+        return write
 
 
-def _fits(part: Any, rows: Array) -> bool:
-    """Return whether there is nothing to check or to convert, as at nearly every step."""
-    alike = isinstance(part, np.ndarray) and part.dtype == rows.dtype
-    return alike and part.shape == rows.shape[1:]
+def _part_writer(
+    rows: Array, space: spaces.Space[Any], name: str, path: Path
+) -> Callable[[int, Any], None]:
+    dtype, shape = rows.dtype, rows.shape[1:]
+
+    def write(lane: int, observation: Any) -> None:
+        part = observation
+        for key in path:
+            part = part[key]
+        if type(part) is np.ndarray and part.dtype == dtype and part.shape == shape:
+            rows[lane] = part
+            return
+        with np.errstate(over="ignore"):  # what is too large becomes infinite
+            rows[lane] = _checked(part, space, name)
+
+    return write
 
 
 def _parts(space: spaces.Space[Any], path: Path) -> list[tuple[Path, spaces.Space[Any]]]:

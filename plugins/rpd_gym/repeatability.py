@@ -116,7 +116,7 @@ def _moves(env: Env, seed: int) -> Iterator[bytes]:
 
 def _bytes(layout: Layout, observation: Any) -> bytes:
     batch = layout.blank(1)
-    layout.write(batch, 0, observation)
+    layout.writer(batch)(0, observation)
     parts = list(batch.values()) if isinstance(batch, dict) else [batch]
     return b"".join(part.tobytes() for part in parts)
 
