@@ -1,66 +1,62 @@
-"""The network behind the MiniGrid policy that ships with rpd."""
+"""The network behind the MiniGrid policy that ships with rpd, without torch."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor, nn
+from numpy.typing import NDArray
 
 from rpd_core.plugin.protocols import Choice, PolicyInput
 
 HIDDEN = 64
+_SCALE = np.float32(0.1)
+"""By which the numbers of a view are multiplied."""
+
+Floats = NDArray[np.float32]
+Weights = Mapping[str, Floats]
+"""Weights and biases by the names that torch gives them."""
 
 
-class Network(nn.Module):
-    """Two layers on a square image and a direction; preferences for the actions out."""
-
-    def __init__(self, size: int, actions: int) -> None:
-        super().__init__()
-        self.first = nn.Linear(size * size * 3 + 4, HIDDEN)
-        self.second = nn.Linear(HIDDEN, HIDDEN)
-        self.actor = nn.Linear(HIDDEN, actions)
-
-    def features(self, image: Tensor, direction: Tensor) -> Tensor:
-        """Return what the last layer looks at, (lanes, hidden)."""
-        compass = nn.functional.one_hot(direction.long(), 4)
-        seen = torch.cat([image.flatten(1).float() * 0.1, compass.float()], dim=1)
-        return torch.relu(self.second(torch.relu(self.first(seen))))
-
-    def forward(self, image: Tensor, direction: Tensor) -> Tensor:
-        """Return the logits of the actions, (lanes, 7)."""
-        logits: Tensor = self.actor(self.features(image, direction))
-        return logits
-
-
-def as_tensors(observations: Any) -> tuple[Tensor, Tensor]:
-    """Return image and direction of a batch."""
-    return torch.from_numpy(observations["image"]), torch.from_numpy(observations["direction"])
-
-
-def load_network(which: str, size: int, actions: int) -> Network:
+def load_weights(which: str) -> Weights:
     """Read the weights that ship with the package."""
     path = files("rpd_minigrid").joinpath("policies", f"{which.replace('-', '_')}.npz")
-    network = Network(size, actions)
     with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-        network.load_state_dict({name: torch.from_numpy(stored[name]) for name in stored.files})
-    return network.eval()
+        return {name: stored[name] for name in stored.files}
 
 
-@dataclass
 class NetworkPolicy:
     """Acts by the network's preferences."""
 
-    network: Network
-    deterministic: bool
+    def __init__(self, weights: Weights, deterministic: bool) -> None:
+        first, self.deterministic = weights["first.weight"], deterministic
+        self.view = (first[:, :-4] * _SCALE).T
+        self.compass = first[:, -4:].T + weights["first.bias"]
+        self.layers = [(weights[f"{n}.weight"], weights[f"{n}.bias"]) for n in ("second", "actor")]
 
-    @torch.inference_mode()
     def __call__(self, seen: PolicyInput) -> Choice:
-        logits = self.network(*as_tensors(seen.observations))
-        probabilities = torch.softmax(logits, dim=1).numpy()
+        chances = _softmax(self.preferences(seen.observations)).T
         if self.deterministic:
-            return Choice(probabilities.argmax(axis=1), probabilities=probabilities)
-        return Choice(seen.draws.choose(probabilities), probabilities=probabilities)
+            return Choice(chances.argmax(axis=1), probabilities=chances)
+        return Choice(seen.draws.choose(chances), probabilities=chances)
+
+    def preferences(self, observations: Any) -> Floats:
+        """Return the logits of the actions, a column per lane."""
+        image = observations["image"]
+        rows = image.reshape(len(image), -1).astype(np.float32) @ self.view
+        rows += self.compass.take(observations["direction"], axis=0)
+        columns: Floats = rows.T  # faster from here on
+        for weight, bias in self.layers:
+            np.maximum(columns, 0, out=columns)
+            columns = weight @ columns
+            columns += bias[:, None]
+        return columns
+
+
+def _softmax(columns: Floats) -> Floats:
+    columns -= columns.max(axis=0)
+    np.exp(columns, out=columns)
+    columns /= columns.sum(axis=0)
+    return columns

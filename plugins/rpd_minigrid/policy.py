@@ -9,6 +9,7 @@ from gymnasium.spaces import Dict, Discrete
 
 from rpd_core.errors import FitError
 from rpd_core.plugin.protocols import Facts, Policy
+from rpd_minigrid.network import NetworkPolicy, load_weights
 
 SIZE = 7
 ACTIONS = 7
@@ -35,6 +36,4 @@ class MiniGridPolicy:
                 f"{ACTIONS} actions, {facts.description or 'the environment'} has "
                 f"{facts.observation_space} and {facts.action_space}"
             )
-        from rpd_minigrid.network import NetworkPolicy, load_network  # torch takes seconds
-
-        return NetworkPolicy(load_network(self.which, SIZE, ACTIONS), self.deterministic)
+        return NetworkPolicy(load_weights(self.which), self.deterministic)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from gymnasium import spaces
+from minigrid_module import as_tensors, load_network
 
 from rpd_core.chance import Phase, episode_keys
 from rpd_core.config.resolve import resolve
@@ -22,6 +26,7 @@ from rpd_minigrid.abstraction import MiniGridView
 from rpd_minigrid.drawing import COLOUR_VALUES
 from rpd_minigrid.environment import MiniGrid
 from rpd_minigrid.ids import full_id
+from rpd_minigrid.network import NetworkPolicy, load_weights
 from rpd_minigrid.policy import MiniGridPolicy
 from rpd_minigrid.words import COLOURS, KINDS
 
@@ -215,3 +220,32 @@ def test_the_shipped_policy_refuses_other_tasks() -> None:
     facts = MiniGrid("Dynamic-Obstacles-5x5").open(Opening(1)).facts
     with pytest.raises(FitError, match=r"7 actions, MiniGrid-Dynamic-.* has .* and Discrete\(3\)"):
         MiniGridPolicy().load(facts)
+
+
+def test_the_network_in_numpy_prefers_what_it_prefers_in_torch() -> None:
+    chance = np.random.default_rng(0)
+    seen = {
+        "image": chance.integers(0, 11, (300, 7, 7, 3), dtype=np.uint8),
+        "direction": chance.integers(0, 4, 300, dtype=np.uint8),
+    }
+    ours = NetworkPolicy(load_weights("simple-crossing"), deterministic=True).preferences(seen)
+    with torch.inference_mode():
+        theirs = load_network()(*as_tensors(seen)).numpy()
+    assert np.abs(ours.T - theirs).max() < 1e-4
+
+
+@pytest.mark.parametrize("task", ["cartpole", "minigrid"])
+def test_a_policy_that_ships_with_rpd_is_played_without_torch(task: str) -> None:
+    program = f"""
+import sys
+from rpd_core.config.resolve import resolve
+from rpd_core.config.settings import Request
+from rpd_core.play.chunks import SuiteChunk, perform_suite
+from rpd_core.play.recipe import recipe_of
+from rpd_core.plugin.registry import installed
+
+recipe = recipe_of(resolve(Request(env={task!r}), installed()))
+assert len(perform_suite(SuiteChunk(recipe, 0, 0.4, 0, 9)).suite.episodes) == 10
+assert "torch" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
