@@ -17,9 +17,11 @@ from rpd_core.analysis.stability import (
     Drawn,
     Listing,
     RankIntervals,
+    Visits,
     half_split,
     rank_intervals,
 )
+from rpd_core.analysis.streamed_visits import StreamedVisits
 from rpd_core.analysis.suite import redrawn
 from rpd_core.errors import RpdError
 from rpd_core.plugin.protocols import Evidence, Measure
@@ -31,6 +33,8 @@ RESAMPLES = 300
 """Resampled suites behind the intervals of ranks."""
 _SUITES = 100
 """The same for a measure that looks at the whole suite: it takes up to a hundred times as long."""
+_STREAMED = 2**18
+"""States of a suite that is read anew for its halves; of more, the visits take less memory."""
 _PARTS = ("returns", "differed", "differed_first")
 """What is added up over episodes beside the spectrum, for measures that look at it."""
 
@@ -43,20 +47,27 @@ class Recurrence:
         analysis: Analysis,
         measure: Measure,
         least: int,
-        visits: CountedVisits | None = None,
+        visits: Visits | None = None,
         only: BoolArray | None = None,
+        streamed: bool = False,
     ) -> None:
         """Look at what the measure looks at; states need `least` episodes in each arm.
 
         `visits` are all columns of the suite's, where they have been read before; `only` some
-        states are listed.
+        states are listed. `streamed`, for halves alone: where the measure looks at whole numbers,
+        visits stay on disk.
         """
         whole = evidence_for(measure, analysis.counted, analysis.weights, lambda: analysis.suite)
         self._whole_suite = whole.suite is not None
         seen = {*_PARTS} if self._whole_suite else _looks_at(measure, whole)
         self._divisible = "states" not in seen
-        self._visits = visits or counted_visits(
-            analysis, "returns" in seen, not seen.isdisjoint(("differed", "differed_first"))
+        few = streamed and not seen and len(analysis.counted.states) <= _STREAMED
+        self._visits = visits or (
+            StreamedVisits(analysis)
+            if few
+            else counted_visits(
+                analysis, "returns" in seen, not seen.isdisjoint(("differed", "differed_first"))
+            )
         )
         score = _score(measure, whole, tuple(part for part in _PARTS if part in seen))
         allowed = np.asarray(analysis.counted.differed > 0)
@@ -72,9 +83,9 @@ class Recurrence:
         if not self._divisible:
             return None
         first = np.arange(self._visits.episodes) % 2 == 0
-        halves = [self._visits.draw(half.astype(np.float64)) for half in (first, ~first)]
+        ((even, odd),) = self._visits.halves([first])
         try:
-            one, two = (self._listing.score(half) for half in halves)
+            one, two = self._listing.score(even), self._listing.score(odd)
             if np.array_equal(one, two):
                 return None
             if not len(self._listing.order(self._visits.draw(np.ones(self._visits.episodes)))):

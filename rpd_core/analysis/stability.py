@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from rpd_core.analysis.records import Stability
 from rpd_core.plugin.protocols import Returns, Spectrum
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray
+    from rpd_core.plugin.protocols import Array, BoolArray, FloatArray, IntArray
 
 PERSISTENCE = 0.9
 """How far down rank-biased overlap looks: the first ten states carry 86 % of its weight."""
@@ -64,9 +65,19 @@ class CountedVisits:
         """Number of episodes."""
         return len(self._weights)
 
+    at_once = 1
+    """Halvings that are added up together."""
+
     def draw(self, counts: FloatArray) -> Drawn:
         """Return what adds up if each episode counts as often as given."""
         return Drawn(self, counts)
+
+    def halves(self, firsts: Sequence[BoolArray]) -> list[tuple[Drawn, Drawn]]:
+        """Return both halves of the episodes for some first halves."""
+        return [
+            (self.draw(first.astype(np.float64)), self.draw((~first).astype(np.float64)))
+            for first in firsts
+        ]
 
     def spectrum(self, counts: FloatArray) -> Spectrum:
         """Return the spectrum in which each episode counts as often as given."""
@@ -162,13 +173,45 @@ def _sorted(differences: Differences, order: IntArray) -> dict[str, FloatArray]:
     return {name: one[order].astype(np.float64) for name, one in vars(differences).items()}
 
 
+class Visits(Protocol):
+    """Who visited what in a suite, ready to be added up over episodes drawn from it."""
+
+    states: int
+    at_once: int
+
+    @property
+    def episodes(self) -> int:
+        """Number of episodes."""
+
+    def draw(self, counts: FloatArray) -> Drawn:
+        """Return what adds up if each episode counts as often as given."""
+
+    def halves(self, firsts: Sequence[BoolArray]) -> list[tuple[Drawn, Drawn]]:
+        """Return both halves of the episodes for some first halves."""
+
+    def spectrum(self, counts: FloatArray) -> Spectrum:
+        """Return the spectrum in which each episode counts as often as given."""
+
+    def returns(self, counts: FloatArray) -> Returns | None:
+        """Return the sums of returns likewise; None where they are not known."""
+
+    def differed(self, counts: FloatArray) -> FloatArray | None:
+        """Return the share of visits at which the default action differed; likewise."""
+
+    def differed_first(self, counts: FloatArray) -> FloatArray | None:
+        """Return the share of visiting episodes in which it did at the first visit; likewise."""
+
+
 class Drawn:
     """Episodes drawn from a suite; what is asked for is added up per state, once."""
 
-    def __init__(self, visits: CountedVisits, counts: FloatArray) -> None:
+    def __init__(self, visits: Visits, counts: Array, spectrum: Spectrum | None = None) -> None:
+        """Add up when asked; the spectrum may have been before."""
         self._visits = visits
         self.counts = counts
         """How often each episode was drawn."""
+        if spectrum is not None:
+            self.spectrum = spectrum
 
     @cached_property
     def spectrum(self) -> Spectrum:
@@ -216,36 +259,33 @@ class Listing:
         return rows[np.lexsort((keys, -self.score(drawn)[rows]))]
 
 
-def half_split(
-    visits: CountedVisits, listing: Listing, splits: int = SPLITS, seed: int = 0
-) -> Stability:
+def half_split(visits: Visits, listing: Listing, splits: int = SPLITS, seed: int = 0) -> Stability:
     """Compare the lists of random halves of the episodes, averaged over several halvings.
 
     Ties are broken by lot, anew in each half: a list that does not tell states apart does not come
     back. Where the whole suite lists fewer than ten or fifty states, shares are of those there are.
     """
-    generator = np.random.default_rng(seed)
     listed = len(listing.order(visits.draw(np.ones(visits.episodes))))
     found = []
-    for halves in _halves(visits.episodes, splits, generator):
-        one, two = (
-            listing.order(visits.draw(half), generator.permutation(visits.states))
-            for half in halves
-        )
-        shares = [overlap(one, two, min(top, listed)) for top in (10, 50)]
-        found.append([*shares, rank_biased_overlap(one, two)])
+    halvings = _halvings(visits, splits, np.random.default_rng(seed))
+    while some := list(islice(halvings, visits.at_once)):
+        both = visits.halves([first for first, _ in some])
+        for (_, lots), halves in zip(some, both, strict=True):
+            one, two = map(listing.order, halves, lots)
+            shares = [overlap(one, two, min(top, listed)) for top in (10, 50)]
+            found.append([*shares, rank_biased_overlap(one, two)])
     top10, top50, biased = np.mean(found, axis=0).tolist()
     return Stability(top10, top50, biased)
 
 
-def _halves(
-    episodes: int, splits: int, generator: np.random.Generator
-) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield pairs of counts, 1 for the episodes of one half and 0 for those of the other."""
+def _halvings(
+    visits: Visits, splits: int, generator: np.random.Generator
+) -> Iterator[tuple[BoolArray, tuple[IntArray, IntArray]]]:
+    """Yield which episodes are the first half, and how ties are broken in both."""
     for _ in range(splits):
-        first = np.zeros(episodes)
-        first[generator.permutation(episodes)[: episodes // 2]] = 1
-        yield first, 1 - first
+        first = np.zeros(visits.episodes, dtype=bool)
+        first[generator.permutation(visits.episodes)[: visits.episodes // 2]] = True
+        yield first, (generator.permutation(visits.states), generator.permutation(visits.states))
 
 
 def overlap(one: IntArray, two: IntArray, top: int) -> float:
@@ -285,7 +325,7 @@ class RankIntervals:
 
 
 def rank_intervals(
-    visits: CountedVisits,
+    visits: Visits,
     listing: Listing,
     rows: IntArray,
     resamples: int = 1000,

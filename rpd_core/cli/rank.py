@@ -54,7 +54,6 @@ def rank_command(
     from rpd_core.config.resolve import choose
     from rpd_core.plugin.registry import installed
     from rpd_core.results.sentences import few_digits, mutated_words
-    from rpd_core.results.tables import ranking_table
     from rpd_core.store.codec import to_plain
 
     if export is not None:
@@ -66,6 +65,8 @@ def rank_command(
     found = analysed(opened, condition)
     rankings = [found.rank_by(one.text, one.recipe) for one in measures]
     if export is not None:
+        from rpd_core.results.tables import ranking_table  # pandas takes 0.4 s
+
         write_table(ranking_table(rankings[0], found.counted), export)
     reach = _reach_in(opened, reached)
     lists = _made_lists(opened, found, rankings, rules, _Rows(top, everything, reached), reach)
@@ -180,7 +181,7 @@ def _stability_of(
     """Return how much of a list, or of some states of it, random halves of the suite share."""
     from rpd_core.analysis.recurrence import Recurrence
 
-    return Recurrence(found, measure, rules.evidence, only=only).stability()
+    return Recurrence(found, measure, rules.evidence, only=only, streamed=True).stability()
 
 
 def _show_stability(stability: Stability | None, listed: _List) -> None:

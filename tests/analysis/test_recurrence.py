@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -13,6 +14,7 @@ from stores import corridor, finish, ready
 from rpd_core.analysis.analysis import Analysis
 from rpd_core.analysis.recurrence import Recurrence, counted_visits
 from rpd_core.analysis.spectrum import tally
+from rpd_core.analysis.streamed_visits import StreamedVisits
 from rpd_core.analysis.suite import redrawn
 from rpd_core.config.resolve import choose
 from rpd_core.plugin.protocols import Evidence, Measure
@@ -87,6 +89,24 @@ def test_every_kind_of_measure_is_split(analysis: Analysis) -> None:
         assert 0 < stability.top10 <= 1
         assert ranks is not None, spec
         assert (ranks.low <= ranks.high).all()
+
+
+@pytest.mark.parametrize("spec", ["tarantula", "effect", "effect-return", "regression"])
+def test_halves_read_from_disk_are_those_of_visits_in_memory(analysis: Analysis, spec: str) -> None:
+    held = Recurrence(analysis, measure(spec), 2).stability()
+    assert held is not None
+    assert Recurrence(analysis, measure(spec), 2, streamed=True).stability() == held
+
+
+def test_what_is_added_up_from_disk_is_exact(analysis: Analysis) -> None:
+    soft = replace(analysis, weights=np.round(analysis.weights * 0.7 * 2**20) / 2**20)
+    soft = replace(soft, counted=tally(soft.stored.chunks(), soft.weights))
+    streamed, first = StreamedVisits(soft), np.arange(len(soft.episodes)) % 3 == 0
+    held = counted_visits(soft).halves([first, ~first])
+    for one, two in zip(streamed.halves([first, ~first]), held, strict=True):
+        for ours, theirs in zip(one, two, strict=True):
+            for cell, column in vars(ours.spectrum).items():
+                np.testing.assert_array_equal(column, getattr(theirs.spectrum, cell))
 
 
 def test_a_measure_that_needs_the_suite_gets_one_of_the_drawn_episodes(analysis: Analysis) -> None:
