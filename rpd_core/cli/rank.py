@@ -65,7 +65,7 @@ def rank_command(
     found = analysed(opened, condition)
     rankings = [found.rank_by(one.text, one.recipe) for one in measures]
     if export is not None:
-        from rpd_core.results.tables import ranking_table  # pandas takes 0.4 s
+        from rpd_core.results.tables import ranking_table
 
         write_table(ranking_table(rankings[0], found.counted), export)
     reach = _reach_in(opened, reached)

@@ -16,7 +16,7 @@ from rpd_core.plugin.protocols.suite import INFO, RANKED_STEPS, PrunedColumns, c
 from rpd_core.pruning.curves import Curve
 from rpd_core.store.directory import RunDirectory, StoredAnalysis, SweptPoint
 from rpd_core.store.parts import Parts
-from rpd_core.store.tables import read_episodes
+from rpd_core.store.tables import plain_numbers, read_episodes
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, FloatArray, IntArray
@@ -131,7 +131,7 @@ _NAMES = (
 
 
 def _columns(table: pa.Table) -> dict[str, Array]:
-    return {name: table[name].to_numpy() for name in _NAMES}
+    return {name: plain_numbers(table[name].combine_chunks()) for name in _NAMES}
 
 
 def _curve(

@@ -155,8 +155,17 @@ def _unpacked(column: Column, table: pa.Table, name: str) -> Array | None:
 
 
 def _plain(column: pa.ChunkedArray) -> Array:
-    values: Array = column.combine_chunks().to_numpy(zero_copy_only=False)
+    values = plain_numbers(column.combine_chunks())
     return values.astype(np.int64) if values.dtype == np.int32 else values
+
+
+def plain_numbers(column: pa.Array) -> Array:
+    """Return a column of Arrow's as an array; `to_numpy` itself imports pandas, half a second."""
+    if column.null_count or not pa.types.is_primitive(column.type):
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    if pa.types.is_boolean(column.type):
+        return np.from_dlpack(column.cast(pa.uint8())).view(np.bool_)
+    return np.from_dlpack(column)
 
 
 def _values(table: pa.Table, name: str) -> Array:
@@ -170,7 +179,7 @@ def _values(table: pa.Table, name: str) -> Array:
 
 def _from_lists(column: pa.ChunkedArray) -> Array:
     size = column.type.list_size
-    values: Array = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
+    values = plain_numbers(column.combine_chunks().flatten())
     return values.reshape(len(column), size)
 
 
@@ -277,8 +286,8 @@ def _with_plain_texts(name: str, table: pa.Table) -> pa.Table:
 
 
 def _text_bytes(chunk: pa.DictionaryArray) -> int:
-    lengths = pc.binary_length(chunk.dictionary).to_numpy(zero_copy_only=False)
-    places = chunk.indices.to_numpy(zero_copy_only=False)
+    lengths = plain_numbers(pc.binary_length(chunk.dictionary))
+    places = plain_numbers(chunk.indices)
     return int(lengths[places].sum(dtype=np.int64)) if len(places) else 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from rpd_core.analysis.suite import merge
 from rpd_core.config.resolve import resolve
@@ -13,9 +14,9 @@ from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.registry import installed
 
 
-def suite_speed(env: str, episodes: int) -> float:
+def suite_speed(env: str, episodes: int, **asked: Any) -> float:
     """Build the suite of an environment; return steps per second of processor time."""
-    setup = resolve(Request(env=env, episodes=episodes), installed())
+    setup = resolve(Request(env=env, episodes=episodes, **asked), installed())
     settings, recipe = setup.config.settings, recipe_of(setup)
     player_for(recipe)
     start = time.process_time()

@@ -1,0 +1,189 @@
+"""How fast is a suite beside what someone would write? `python tests/benchmarks/against.py`.
+
+A suite decides, mutates, finds states and records; the loops of `loops.py` only play. Both take
+their steps in this process, in turns, so that a busy machine slows both; what counts is the ratio
+of steps per second of processor time. Vectors are measured at each number of lanes and count at
+the best. Policies of classic control, LunarLander and Pong are untrained networks of
+Stable-Baselines3, called by `predict` in the loops. Prints CSV; arguments choose cases.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import loops
+import minigrid  # noqa: F401  # registers its tasks
+import numpy as np
+import torch
+from ale_py.vector_env import AtariVectorEnv
+from gymnasium import spaces
+from stable_baselines3 import PPO
+from suites import suite_speed
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from cartpole_module import load_network  # of the tests
+from minigrid_module import load_network as load_minigrid
+
+ROUNDS = 5
+Speed = Callable[[], float]
+Case = tuple[Speed, dict[str, list[Speed]]]
+"""A suite, and baselines, each at some numbers of lanes."""
+
+
+def in_torch(network: Any) -> loops.Act:
+    """Return what takes the likeliest action of a network on vectors."""
+
+    @torch.inference_mode()
+    def act(observations: Any) -> Any:
+        return network(torch.from_numpy(observations)).argmax(dim=1).numpy()
+
+    return act
+
+
+def drawn(network: Any) -> loops.Act:
+    """Return what draws actions by a network on MiniGrid's views."""
+    chance = np.random.default_rng(0)
+
+    @torch.inference_mode()
+    def act(observations: Any) -> Any:
+        image, direction = (torch.from_numpy(np.asarray(observations[n])) for n in loops.SEEN)
+        odds = torch.softmax(network(image, direction), dim=1).numpy()
+        totals = odds.cumsum(axis=1)
+        draws = chance.random(len(totals))[:, None] * totals[:, -1:]
+        return np.minimum((totals <= draws).sum(axis=1), odds.shape[1] - 1)
+
+    return act
+
+
+def cartpole() -> Case:
+    """Return CartPole: the paper's loop, and Gymnasium's own vector."""
+    make, act = (
+        loops.registered("CartPole-v1", max_episode_steps=200),
+        in_torch(load_network("good")),
+    )
+
+    def gymnasiums(lanes: int) -> float:
+        vector = gymnasium.make_vec(
+            "CartPole-v1", lanes, "vector_entry_point", max_episode_steps=200
+        )
+        return loops.vector(vector, act, 1_000_000)
+
+    return partial(suite_speed, "cartpole", 5000), {
+        "plain loop": [partial(loops.plain, make, act, 10_000)],
+        "CartPoleVectorEnv": [partial(gymnasiums, lanes) for lanes in (512, 1024, 2500)],
+    }
+
+
+def minigrid_crossing() -> Case:
+    """Return MiniGrid's crossing."""
+    make, act = loops.registered("MiniGrid-SimpleCrossingS9N1-v0"), drawn(load_minigrid())
+    return partial(suite_speed, "minigrid", 2500), {
+        "plain loop": [partial(loops.plain, make, act, 4000)]
+    }
+
+
+def single(name: str, folder: Path, episodes: int, steps: int) -> Case:
+    """Return an environment of Gymnasium's with a network of Stable-Baselines3."""
+    make = loops.registered(name)
+    model = PPO("MlpPolicy", make(), seed=0, device="cpu")
+    model.save(folder / name)
+
+    def act(observations: Any) -> Any:
+        return model.predict(observations, deterministic=True)[0]
+
+    def vector(lanes: int) -> float:
+        return loops.vector(loops.synchronous(make, lanes), act, steps)
+
+    asked = {"policy": f"sb3:{folder / name}.zip", "abstraction": ("round:digits=0",)}
+    return partial(suite_speed, f"gym:{name}", episodes, **asked), {
+        "plain loop": [partial(loops.plain, make, act, steps // 4)],
+        "SyncVectorEnv": [partial(vector, lanes) for lanes in (16, 64, 256)],
+        "bare env.step": [partial(loops.bare, make, steps)],
+    }
+
+
+def pong(folder: Path) -> Case:
+    """Return Pong with the network of Nature."""
+    screens = spaces.Box(0, 255, (4, 84, 84), np.uint8)
+    world = gymnasium.make("CartPole-v1")
+    world.unwrapped.observation_space = screens
+    model = PPO("CnnPolicy", _Shown(screens, spaces.Discrete(6)), seed=0, device="cpu")
+    model.save(folder / "pong")
+
+    def act(observations: Any) -> Any:
+        return model.predict(observations, deterministic=True)[0]
+
+    def vector(lanes: int) -> float:
+        games = AtariVectorEnv("pong", lanes, num_threads=1, max_num_frames_per_episode=600)
+        return loops.vector(games, act, 4000)
+
+    def make() -> Any:
+        game = gymnasium.make("ALE/Pong-v5", frameskip=1, repeat_action_probability=0.0)
+        game = gymnasium.wrappers.AtariPreprocessing(game)
+        return gymnasium.wrappers.TimeLimit(gymnasium.wrappers.FrameStackObservation(game, 4), 150)
+
+    asked = {"policy": f"sb3:{folder / 'pong'}.zip", "abstraction": ("atari",)}
+    return partial(suite_speed, "atari:Pong,max_steps=150", 50, **asked), {
+        "plain loop": [partial(loops.plain, make, act, 1000)],
+        "AtariVectorEnv": [partial(vector, lanes) for lanes in (16, 64)],
+    }
+
+
+class _Shown(gymnasium.Env[Any, Any]):
+    """An environment that is looked at, not played."""
+
+    def __init__(self, seen: Any, actions: Any) -> None:
+        self.observation_space, self.action_space = seen, actions
+
+
+def cases(folder: Path) -> dict[str, Callable[[], Case]]:
+    """Return what is measured, by name."""
+    classic = {
+        name: partial(single, name, folder, 500, 20_000)
+        for name in ("Acrobot-v1", "MountainCar-v0", "Pendulum-v1")
+    }
+    return {
+        "cartpole": cartpole,
+        "minigrid": minigrid_crossing,
+        **classic,
+        "LunarLander-v3": partial(single, "LunarLander-v3", folder, 250, 20_000),
+        "Pong": partial(pong, folder),
+    }
+
+
+def measure(case: Case) -> Iterator[tuple[str, float, float]]:
+    """Yield, for each baseline, the median and the smallest ratio."""
+    suite, baselines = case
+    suite()
+    rounds = [
+        (suite(), {name: max(speed() for speed in some) for name, some in baselines.items()})
+        for _ in range(ROUNDS)
+    ]
+    for name in baselines:
+        ratios = [ours / theirs[name] for ours, theirs in rounds]
+        yield name, float(np.median(ratios)), min(ratios)
+
+
+def main(names: list[str]) -> None:
+    """Measure the cases that are named, or all."""
+    torch.set_num_threads(1)
+    table = csv.writer(sys.stdout)
+    table.writerow(["suite", "against", "ratio", "smallest round"])
+    with tempfile.TemporaryDirectory() as folder:
+        known = cases(Path(folder))
+        for name in names or known:
+            for against, median, least in measure(known[name]()):
+                table.writerow([name, against, f"{median:.3g}", f"{least:.3g}"])
+                sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

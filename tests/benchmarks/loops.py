@@ -1,0 +1,76 @@
+"""What someone would write instead: loops over environments that only play, timed.
+
+They have no mutation, no states and no record. Each returns steps per second of processor time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
+
+Make = Callable[[], "gymnasium.Env[Any, Any]"]
+Act = Callable[[Any], Any]
+"""From a batch of observations to a batch of actions."""
+
+
+def plain(make: Make, act: Act, steps: int) -> float:
+    """Play one environment, one observation at a time."""
+    env = make()
+    observation, _ = env.reset(seed=0)
+    start = time.process_time()
+    for step in range(steps):
+        action = act(_batch_of_one(observation))[0]
+        observation, _, over, cut, _ = env.step(action)
+        if over or cut:
+            observation, _ = env.reset(seed=step)
+    return steps / (time.process_time() - start)
+
+
+def _batch_of_one(observation: Any) -> Any:
+    if isinstance(observation, dict):
+        return {name: np.asarray(part)[None] for name, part in observation.items() if name in SEEN}
+    return observation[None]
+
+
+SEEN = ("image", "direction")
+
+
+def bare(make: Make, steps: int) -> float:
+    """Step one environment by actions drawn before: nothing is decided, nothing is kept."""
+    env = make()
+    env.action_space.seed(0)
+    actions = [env.action_space.sample() for _ in range(steps)]
+    env.reset(seed=0)
+    start = time.process_time()
+    for step, action in enumerate(actions):
+        _, _, over, cut, _ = env.step(action)
+        if over or cut:
+            env.reset(seed=step)
+    return steps / (time.process_time() - start)
+
+
+def vector(env: VectorEnv[Any, Any, Any], act: Act, steps: int) -> float:
+    """Play a vectorised environment."""
+    observations, _ = env.reset(seed=0)
+    start = time.process_time()
+    for _ in range(max(1, steps // env.num_envs)):
+        observations, *_ = env.step(act(observations))
+    spent = time.process_time() - start
+    env.close()
+    return max(1, steps // env.num_envs) * env.num_envs / spent
+
+
+def synchronous(make: Make, lanes: int) -> VectorEnv[Any, Any, Any]:
+    """Return Gymnasium's vector of single environments, which loses no step to a reset."""
+    return SyncVectorEnv([make] * lanes, autoreset_mode=AutoresetMode.SAME_STEP)
+
+
+def registered(name: str, **options: Any) -> Make:
+    """Return what makes an environment by its id."""
+    return partial(gymnasium.make, name, **options)
