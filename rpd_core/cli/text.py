@@ -155,13 +155,16 @@ _SMALL = 0.005
 
 
 def profile_lines(profile: Profile) -> Iterator[str]:
-    """Yield the shares of the stages, and of what the workers called."""
-    yield f"{profile.seconds:.1f} s: {_shares(profile.stages)}"
+    """Yield the shares of the stages by the clock, and of what workers called by the processor."""
+    own, theirs = (
+        sum(spent.values()) for spent in (profile.stages_processor, profile.workers_processor)
+    )
+    yield f"{profile.seconds:.1f} s ({own:.1f} s of processor time): {_shares(profile.stages)}"
     if profile.items:
         inside = sum(profile.workers.values())
         yield (
-            f"of which workers played {inside:.1f} s, in {counted(profile.items, 'item')} of work: "
-            f"{_shares(profile.workers)}"
+            f"of which workers played {inside:.1f} s ({theirs:.1f} s of processor time), in "
+            f"{counted(profile.items, 'item')} of work: {_shares(profile.workers_processor)}"
         )
 
 

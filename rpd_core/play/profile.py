@@ -32,17 +32,25 @@ _LANES = ("reset", "step", "observe", "view", "info")
 
 @dataclass
 class _Stopwatch:
-    """Seconds by what they were spent on; one thing at a time."""
+    """Seconds by what they were spent on, by clock and by processor; one thing at a time."""
 
     spent: dict[str, float] = field(default_factory=dict)
+    processor: dict[str, float] = field(default_factory=dict)
     present: str = OPENING
     since: float = field(default_factory=time.perf_counter)
+    worked: float = field(default_factory=time.process_time)
 
     def switch(self, what: str) -> None:
         """Stop what is timed now and begin with something else."""
-        now = time.perf_counter()
-        self.spent[self.present] = self.spent.get(self.present, 0.0) + now - self.since
-        self.present, self.since = what, now
+        now, worked = time.perf_counter(), time.process_time()
+        _add(self.spent, {self.present: now - self.since})
+        _add(self.processor, {self.present: worked - self.worked})
+        self.present, self.since, self.worked = what, now, worked
+
+
+def _add(spent: dict[str, float], more: dict[str, float]) -> None:
+    for what, seconds in more.items():
+        spent[what] = spent.get(what, 0.0) + seconds
 
 
 @dataclass
@@ -69,6 +77,7 @@ class _TimedValue:
 
     value: Any
     spent: dict[str, float]
+    processor: dict[str, float]
 
 
 def _perform_timed(timed: _Timed) -> _TimedValue:
@@ -79,7 +88,7 @@ def _perform_timed(timed: _Timed) -> _TimedValue:
     finally:
         _present.watch = None
     watch.switch("")
-    return _TimedValue(value, watch.spent)
+    return _TimedValue(value, watch.spent, watch.processor)
 
 
 def timing() -> bool:
@@ -173,6 +182,10 @@ class Profile:
     """Items of work that came back."""
     workers: dict[str, float]
     """Inside those items, wherever they were done, by what was called; they may overlap in time."""
+    stages_processor: dict[str, float] = field(default_factory=dict)
+    """Processor time of this process, likewise."""
+    workers_processor: dict[str, float] = field(default_factory=dict)
+    """Processor time inside the items, likewise: other programs on the machine do not add to it."""
 
 
 @dataclass
@@ -183,6 +196,7 @@ class Profiler:
     watch: _Stopwatch = field(default_factory=lambda: _Stopwatch(present=ELSEWHERE))
     items: int = 0
     workers: dict[str, float] = field(default_factory=dict)
+    workers_processor: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -201,16 +215,17 @@ class Profiler:
     def unwrapped(self, answer: _TimedValue) -> object:
         """Return what an item gave; its times are added up."""
         self.items += 1
-        for what, seconds in answer.spent.items():
-            self.workers[what] = self.workers.get(what, 0.0) + seconds
+        _add(self.workers, answer.spent)
+        _add(self.workers_processor, answer.processor)
         return answer.value
 
     def found(self) -> Profile:
         """Return where the time went so far."""
         self.watch.switch(self.watch.present)
-        stages = _largest_first(self.watch.spent)
         seconds = time.perf_counter() - self.began
-        return Profile(seconds, stages, self.items, _largest_first(self.workers))
+        spent = self.watch.spent, self.workers, self.watch.processor, self.workers_processor
+        stages, workers, *processor = map(_largest_first, spent)
+        return Profile(seconds, stages, self.items, workers, *processor)
 
 
 def _largest_first(spent: dict[str, float]) -> dict[str, float]:

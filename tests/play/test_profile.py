@@ -77,6 +77,7 @@ def test_what_is_slow_is_found(profiled: tuple[Profile, dict[str, bytes]]) -> No
     calls = found.workers["policy"] / NAP
     assert calls > 100
     assert sum(found.workers.values()) < found.seconds, "all of it was done in this process"
+    assert found.workers_processor["policy"] < found.workers["policy"] / 2, "it slept"
 
 
 def test_who_does_not_ask_has_nothing_wrapped(tmp_path: Path) -> None:
@@ -88,10 +89,12 @@ def test_who_does_not_ask_has_nothing_wrapped(tmp_path: Path) -> None:
 
 
 def test_lines_name_shares_and_leave_out_what_is_nothing() -> None:
-    told = Profile(10.0, {"suite": 7.5, "ranking": 2.49, "storing": 0.01}, 3, {"policy": 2.0})
+    stages, own = {"suite": 7.5, "ranking": 2.49, "storing": 0.01}, {"ranking": 2.4}
+    told = Profile(10.0, stages, 3, {"policy": 2.0}, own, {"policy": 1.2, "loop": 0.3})
     assert list(profile_lines(told)) == [
-        "10.0 s: suite 75%, ranking 25%",
-        "of which workers played 2.0 s, in 3 items of work: policy 100%",
+        "10.0 s (2.4 s of processor time): suite 75%, ranking 25%",
+        "of which workers played 2.0 s (1.5 s of processor time), in 3 items of work: policy 80%, "
+        "loop 20%",
     ]
 
 
@@ -108,7 +111,9 @@ def test_the_command_line_tells_on_standard_error_and_in_json(
     result = rpd_command("run", "--env", "cartpole", "--profile", "--json")
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
-    assert sorted(found.pop("profile")) == ["items", "seconds", "stages", "workers"]
+    assert sorted(found.pop("profile")) == [
+        *("items", "seconds", "stages", "stages_processor", "workers", "workers_processor"),
+    ]
     assert result.stderr.startswith("rpd: 0.")
     plain = rpd_command("run", "--env", "cartpole", "--json")
     assert (json.loads(plain.stdout), plain.stderr) == (found, "")
