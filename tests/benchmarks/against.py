@@ -3,7 +3,7 @@
 A suite decides, mutates, finds states and records; the loops of `loops.py` only play. Both take
 their steps in this process, in turns, so that a busy machine slows both; what counts is the ratio
 of steps per second of processor time. Vectors are measured at each number of lanes and count at
-the best. Policies of classic control, LunarLander and Pong are untrained networks of
+the best. Policies of classic control and LunarLander are untrained networks of
 Stable-Baselines3, called by `predict` in the loops. Prints CSV; arguments choose cases.
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 import csv
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -22,30 +23,22 @@ import loops
 import minigrid  # noqa: F401  # registers its tasks
 import numpy as np
 import torch
-from ale_py.vector_env import AtariVectorEnv
-from gymnasium import spaces
 from stable_baselines3 import PPO
 from suites import suite_speed
+
+from rpd_core.plugin.protocols import PolicyInput
+from rpd_gym.cartpole_dynamics import Carts
+from rpd_gym.cartpole_network import Greedy, load_weights
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from cartpole_module import load_network  # of the tests
 from minigrid_module import load_network as load_minigrid
 
-ROUNDS = 5
+ROUNDS = 3
 Speed = Callable[[], float]
 Case = tuple[Speed, dict[str, list[Speed]]]
 """A suite, and baselines, each at some numbers of lanes."""
-
-
-def in_torch(network: Any) -> loops.Act:
-    """Return what takes the likeliest action of a network on vectors."""
-
-    @torch.inference_mode()
-    def act(observations: Any) -> Any:
-        return network(torch.from_numpy(observations)).argmax(dim=1).numpy()
-
-    return act
 
 
 def drawn(network: Any) -> loops.Act:
@@ -67,7 +60,7 @@ def cartpole() -> Case:
     """Return CartPole: the paper's loop, and Gymnasium's own vector."""
     make, act = (
         loops.registered("CartPole-v1", max_episode_steps=200),
-        in_torch(load_network("good")),
+        loops.in_torch(load_network("good")),
     )
 
     def gymnasiums(lanes: int) -> float:
@@ -76,7 +69,19 @@ def cartpole() -> Case:
         )
         return loops.vector(vector, act, 1_000_000)
 
+    def computed(lanes: int) -> float:
+        carts, network = Carts(), Greedy(load_weights("good"))
+        state = np.random.default_rng(0).uniform(-0.05, 0.05, (4, lanes))
+        nothing: Any = np.zeros(lanes)
+        start = time.process_time()
+        for _ in range(400):
+            rows = state.T.astype(np.float32)
+            seen = PolicyInput(rows, {}, nothing, None, nothing, nothing, nothing)
+            state = carts.push(state, network(seen).actions)
+        return 400 * lanes / (time.process_time() - start)
+
     return partial(suite_speed, "cartpole", 5000), {
+        "network and dynamics alone": [partial(computed, 2500)],
         "plain loop": [partial(loops.plain, make, act, 10_000)],
         "CartPoleVectorEnv": [partial(gymnasiums, lanes) for lanes in (512, 1024, 2500)],
     }
@@ -106,56 +111,21 @@ def single(name: str, folder: Path, episodes: int, steps: int) -> Case:
     return partial(suite_speed, f"gym:{name}", episodes, **asked), {
         "plain loop": [partial(loops.plain, make, act, steps // 4)],
         "SyncVectorEnv": [partial(vector, lanes) for lanes in (16, 64, 256)],
-        "bare env.step": [partial(loops.bare, make, steps)],
+        "bare env.step": [partial(loops.bare, make, act, steps // 2)],
     }
-
-
-def pong(folder: Path) -> Case:
-    """Return Pong with the network of Nature."""
-    screens = spaces.Box(0, 255, (4, 84, 84), np.uint8)
-    world = gymnasium.make("CartPole-v1")
-    world.unwrapped.observation_space = screens
-    model = PPO("CnnPolicy", _Shown(screens, spaces.Discrete(6)), seed=0, device="cpu")
-    model.save(folder / "pong")
-
-    def act(observations: Any) -> Any:
-        return model.predict(observations, deterministic=True)[0]
-
-    def vector(lanes: int) -> float:
-        games = AtariVectorEnv("pong", lanes, num_threads=1, max_num_frames_per_episode=600)
-        return loops.vector(games, act, 4000)
-
-    def make() -> Any:
-        game = gymnasium.make("ALE/Pong-v5", frameskip=1, repeat_action_probability=0.0)
-        game = gymnasium.wrappers.AtariPreprocessing(game)
-        return gymnasium.wrappers.TimeLimit(gymnasium.wrappers.FrameStackObservation(game, 4), 150)
-
-    asked = {"policy": f"sb3:{folder / 'pong'}.zip", "abstraction": ("atari",)}
-    return partial(suite_speed, "atari:Pong,max_steps=150", 50, **asked), {
-        "plain loop": [partial(loops.plain, make, act, 1000)],
-        "AtariVectorEnv": [partial(vector, lanes) for lanes in (16, 64)],
-    }
-
-
-class _Shown(gymnasium.Env[Any, Any]):
-    """An environment that is looked at, not played."""
-
-    def __init__(self, seen: Any, actions: Any) -> None:
-        self.observation_space, self.action_space = seen, actions
 
 
 def cases(folder: Path) -> dict[str, Callable[[], Case]]:
     """Return what is measured, by name."""
     classic = {
-        name: partial(single, name, folder, 500, 20_000)
+        name: partial(single, name, folder, 250, 4000)
         for name in ("Acrobot-v1", "MountainCar-v0", "Pendulum-v1")
     }
     return {
         "cartpole": cartpole,
         "minigrid": minigrid_crossing,
         **classic,
-        "LunarLander-v3": partial(single, "LunarLander-v3", folder, 250, 20_000),
-        "Pong": partial(pong, folder),
+        "LunarLander-v3": partial(single, "LunarLander-v3", folder, 250, 4000),
     }
 
 

@@ -12,11 +12,14 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import torch
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 
 Make = Callable[[], "gymnasium.Env[Any, Any]"]
 Act = Callable[[Any], Any]
 """From a batch of observations to a batch of actions."""
+SEEN = "image", "direction"
+"""The parts of MiniGrid's observations that are looked at."""
 
 
 def plain(make: Make, act: Act, steps: int) -> float:
@@ -38,14 +41,16 @@ def _batch_of_one(observation: Any) -> Any:
     return observation[None]
 
 
-SEEN = ("image", "direction")
-
-
-def bare(make: Make, steps: int) -> float:
-    """Step one environment by actions drawn before: nothing is decided, nothing is kept."""
+def bare(make: Make, act: Act, steps: int) -> float:
+    """Step one environment through what a policy did before: nothing is decided, nothing kept."""
     env = make()
-    env.action_space.seed(0)
-    actions = [env.action_space.sample() for _ in range(steps)]
+    actions: list[Any] = []
+
+    def noted(observation: Any) -> Any:
+        actions.append(act(observation)[0])
+        return actions[-1:]
+
+    plain(make, noted, steps)
     env.reset(seed=0)
     start = time.process_time()
     for step, action in enumerate(actions):
@@ -64,6 +69,16 @@ def vector(env: VectorEnv[Any, Any, Any], act: Act, steps: int) -> float:
     spent = time.process_time() - start
     env.close()
     return max(1, steps // env.num_envs) * env.num_envs / spent
+
+
+def in_torch(network: Any) -> Act:
+    """Return what takes the likeliest action of a network on vectors."""
+
+    @torch.inference_mode()
+    def act(observations: Any) -> Any:
+        return network(torch.from_numpy(observations)).argmax(dim=1).numpy()
+
+    return act
 
 
 def synchronous(make: Make, lanes: int) -> VectorEnv[Any, Any, Any]:

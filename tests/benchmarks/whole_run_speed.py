@@ -18,8 +18,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+import loops
 import pyarrow.parquet as pq
-from cartpole_speed import plain_loop
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from cartpole_module import load_network  # of the tests
 
 SAMPLE = 20_000
 ROUNDS = 3
@@ -51,13 +55,19 @@ def whole_run(*options: str) -> tuple[float, int]:
         return processor_seconds() - before, stored_steps(run)
 
 
+def plain_loop() -> float:
+    """Play the same task with one environment; return steps per second."""
+    make = loops.registered("CartPole-v1", max_episode_steps=200)
+    return loops.plain(make, loops.in_torch(load_network("good")), SAMPLE)
+
+
 def measure(*options: str) -> dict[str, float]:
     """Interleave both; return the ratio of each round and what it stands on."""
     ratios = []
     for _ in range(ROUNDS):
-        first = plain_loop(SAMPLE)
+        first = plain_loop()
         seconds, steps = whole_run(*options)
-        plain = (first + plain_loop(SAMPLE)) / 2
+        plain = (first + plain_loop()) / 2
         ratios.append(steps / plain / seconds)
     return {
         "ratio_median": round(sorted(ratios)[ROUNDS // 2], 1),
