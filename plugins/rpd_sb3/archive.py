@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import zipfile
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -14,7 +13,8 @@ from typing import Any
 from rpd_core.errors import RpdError, SpecError, one_line
 from rpd_core.untrusted.boundary import Flaw, Refused, file_name, printable
 from rpd_core.untrusted.budget import Budget
-from rpd_core.untrusted.files import check_regular
+from rpd_core.untrusted.files import check_regular, open_regular
+from rpd_core.untrusted.texts import read_json
 from rpd_core.untrusted.zips import BoundedZip
 from rpd_sb3.pickles import read
 from rpd_sb3.policy_file import read_policy
@@ -71,10 +71,10 @@ class Archive:
 def open_archive(path: Path) -> Archive:
     """Read the settings and the weights, or say in one line what the file is instead."""
     check_regular(path, _HINT)
-    if not zipfile.is_zipfile(path):
-        raise SpecError(_not_a_zip(path))
     try:
-        with path.open("rb") as stream:
+        with open_regular(path, _HINT) as stream:
+            if not zipfile.is_zipfile(stream):
+                raise SpecError(_not_a_zip(path))
             return _read(path, BoundedZip(stream, Budget(2 * _LARGEST)))
     except Flaw as error:
         raise SpecError(f"{file_name(path)}: {error}") from error
@@ -92,7 +92,7 @@ def _read(path: Path, zipped: BoundedZip) -> Archive:
             return Archive(path, *policy, "unknown", zipped.budget, alone=True)
     _check_members(path, zipped.names)
     _check_size(path, zipped)
-    settings = json.loads(zipped.read("data", _LARGEST_SETTINGS))
+    settings = read_json(zipped.read("data", _LARGEST_SETTINGS), zipped.budget)
     if not isinstance(settings, dict):
         raise Flaw("it is damaged: its settings are not a JSON object; save it again")
     weights = read_weights(zipped.read("policy.pth", _LARGEST), zipped.budget)
@@ -142,7 +142,7 @@ def _is_script(members: Collection[str]) -> bool:
 
 def _first_member(path: Path) -> str:
     """Return the name with which the file itself begins, whatever its table of contents says."""
-    with path.open("rb") as stream:
+    with open_regular(path, _HINT) as stream:
         header = stream.read(30)
         length = int.from_bytes(header[26:28], "little")
         return stream.read(length).decode("utf-8", "replace")
@@ -151,7 +151,7 @@ def _first_member(path: Path) -> str:
 def _not_a_zip(path: Path) -> str:
     """Return what to say about a file that is not a zip."""
     name = file_name(path)
-    with path.open("rb") as stream:
+    with open_regular(path, _HINT) as stream:
         start = stream.read(4)
     if start == b"PK\x03\x04":
         return f"{name} is a zip file that was cut short: copy it again"

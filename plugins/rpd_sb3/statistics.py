@@ -17,7 +17,7 @@ from rpd_core.errors import RpdError, SpecError, one_line
 from rpd_core.untrusted.arrays import read_arrays
 from rpd_core.untrusted.boundary import Flaw, Refused, file_name, printable
 from rpd_core.untrusted.budget import Budget
-from rpd_core.untrusted.files import read_bounded
+from rpd_core.untrusted.files import open_regular, read_bounded
 from rpd_core.untrusted.pickles import Holder
 from rpd_sb3.archive import TRUST
 from rpd_sb3.pickles import STATISTICS, read
@@ -102,8 +102,9 @@ def check_forgotten(path: Path) -> None:
     for place in (path.parent / path.stem / "config.yml", path.with_suffix(".config.yml")):
         if not _is_file(place):
             continue
-        with place.open(errors="replace") as stream:
-            setting = _SETTING.search(stream.read(_LONGEST_CONFIGURATION))
+        with open_regular(place, "check the path") as stream:
+            text = stream.read(_LONGEST_CONFIGURATION).decode("utf-8", "replace")
+        setting = _SETTING.search(text)
         if setting and not _NO_OBSERVATIONS.search(setting.group(1)):
             raise SpecError(
                 f"{file_name(place)} says that {file_name(path)} was trained on normalised "

@@ -43,7 +43,8 @@ def state_dict(described: Any, fetch: Fetch) -> Weights:
     weights: Weights = {}
     for name, stored in described.items():
         weights[name] = shelf.tensor(stored, quoted(name))
-        check_finite(name, weights[name])
+        if not shelf.is_finite(stored, _is_finite, budget):
+            raise Flaw(f"the weights {quoted(name)} in it are not all finite numbers: {_DIVERGED}")
     return weights
 
 
@@ -107,7 +108,5 @@ def _described(stream: io.BytesIO, budget: Budget, names: AllowedNames = _NAMES)
         ) from error
 
 
-def check_finite(name: str, values: torch.Tensor) -> None:
-    """Refuse weights that are not numbers: the policy would act, but on nothing."""
-    if values.is_floating_point() and not bool(torch.isfinite(values).all()):
-        raise Flaw(f"the weights {quoted(name)} in it are not all finite numbers: {_DIVERGED}")
+def _is_finite(values: torch.Tensor) -> bool:
+    return not values.is_floating_point() or bool(torch.isfinite(values).all())

@@ -14,6 +14,7 @@ from torch import Tensor
 from rpd_core.errors import FitError, RpdError, one_line
 from rpd_core.untrusted.boundary import Flaw, Refused, printable, quoted
 from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.files import open_regular
 from rpd_core.untrusted.machine import AllowedNames, Reference, refuse
 from rpd_core.untrusted.pickles import Holder, read_pickle
 from rpd_core.untrusted.tensors import TENSORS, Shelf, Storage, StoredTensor, stored_row
@@ -71,7 +72,7 @@ def read_archive(path: Path) -> Archive:
     """Read the members of a zip file, or raise an error that names what the file is instead."""
     budget, shown = Budget(UNPACKED_BYTES), printable(str(path), 300)
     try:
-        with path.open("rb") as stream:
+        with open_regular(path, "give the .pt file") as stream:
             zipped = BoundedZip(stream, budget)
             if zipped.size() > budget.bytes:
                 raise Flaw(f"it unpacks to more than {UNPACKED_BYTES >> 30} GB: refused")
@@ -91,7 +92,7 @@ def _is_loaded(name: str) -> bool:
 
 
 def _not_a_zip(path: Path) -> str:
-    with path.open("rb") as stream:
+    with open_regular(path, "give the .pt file") as stream:
         start = stream.read(4)
     if start.startswith(b"PK"):
         return "is a damaged or truncated zip file: copy it again"

@@ -11,7 +11,7 @@ import torch
 from rpd_core.errors import FitError
 from rpd_core.plugin.protocols import Facts, Policy
 from rpd_core.untrusted.boundary import Refused, boundary
-from rpd_core.untrusted.files import check_regular
+from rpd_core.untrusted.files import check_regular, open_regular
 from rpd_core.untrusted.machine import AllowedNames, Reference
 from rpd_core.untrusted.pickles import read_pickle
 from rpd_core.untrusted.tensors import TENSORS, stored_row
@@ -93,7 +93,7 @@ def _takes_best(file: TorchScriptFile, output: Output, result: torch.Tensor) -> 
 def load_module(path: Path, trust: bool) -> Loaded:
     """Load a policy file: TorchScript evaluated by rpd, or whatever torch reads if trusted."""
     check_regular(path, "give the .pt file")
-    if trust and not zipfile.is_zipfile(path):
+    if trust and not _is_zip(path):
         return load_pickled_module(path)
     archive = read_archive(path)
     if archive.kind == "script":
@@ -106,6 +106,11 @@ def load_module(path: Path, trust: bool) -> Loaded:
             f"trust=true if you trust whoever made it, or save TorchScript: {HOW_TO_SAVE}"
         )
     raise FitError(_about_pickle(archive))
+
+
+def _is_zip(path: Path) -> bool:
+    with open_regular(path, "give the .pt file") as stream:
+        return zipfile.is_zipfile(stream)
 
 
 def _about_pickle(archive: Archive) -> str:

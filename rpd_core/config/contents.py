@@ -11,6 +11,7 @@ from rpd_core.errors import RpdError, SpecError
 from rpd_core.plugin.protocols import Contents
 from rpd_core.plugin.registry import Registration, Registry, installed
 from rpd_core.plugin.specs import is_on_hub, split_items, unquote
+from rpd_core.untrusted.files import open_regular
 
 _START = 4096
 _MEMBER = 2**24
@@ -63,7 +64,7 @@ def takers(registry: Registry, path: Path) -> list[Registration]:
 
 def look_into(path: Path) -> Contents:
     """Return how a file begins and, if it is a zip, what it holds; little of it is read."""
-    with path.open("rb") as stream:
+    with open_regular(path, "name a file") as stream:
         start = stream.read(_START)
     return (
         dataclasses.replace(_zipped(path), start=start) if start[:2] == b"PK" else Contents(start)
@@ -75,13 +76,13 @@ def _zipped(path: Path) -> Contents:
     from rpd_core.untrusted.zips import BoundedZip  # whoever only looks at a run needs no zipfile
 
     try:
-        with path.open("rb") as stream:
+        with open_regular(path, "name a file") as stream:
             members = tuple(BoundedZip(stream, Budget(0)).names)
     except Exception:  # a damaged zip makes zipfile raise anything; its loader says what is wrong
         return Contents(b"")
 
     def read(name: str) -> bytes:
-        with suppress(Exception), path.open("rb") as stream:
+        with suppress(Exception), open_regular(path, "name a file") as stream:
             return BoundedZip(stream, Budget(_MEMBER)).read(name)
         return b""
 

@@ -16,6 +16,7 @@ from rpd_core.plugin.parameters import nested_components, type_hints
 from rpd_core.plugin.protocols.optional import HasSources, ReadsFiles
 from rpd_core.plugin.registry import Registry
 from rpd_core.plugin.specs import nested_kind
+from rpd_core.untrusted.files import open_regular
 
 Json = dict[str, Any]
 """What a JSON file holds: plain values by their names."""
@@ -121,7 +122,7 @@ def file_digest(path: Path) -> str:
 def _digest_of(path: str, changed: int, size: int, inode: int) -> str:
     """Hash a file once for as long as it stays as it is."""
     try:
-        with open(path, "rb") as stream:
+        with open_regular(Path(path), "check the path") as stream:
             return "sha256:" + hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise SpecError(f"cannot read {path!r}: {error.strerror}") from error

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import glob
-import os
 import re
-import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +16,7 @@ from rpd_core.errors import ConfigError, RpdError
 from rpd_core.plugin import specs
 from rpd_core.plugin.kinds import KINDS
 from rpd_core.plugin.registry import Registry
+from rpd_core.untrusted.files import NotAFile, open_regular
 
 _KIND_OF = {kind.protocol.__name__: kind.name for kind in KINDS.values()}
 """The kind of component that a parameter takes a spec of, by its annotation."""
@@ -101,11 +100,10 @@ def read_table(path: Path) -> Values:
 def _content(path: Path) -> bytes:
     """Read an ordinary file of a size that people write; wherever it lies, links are followed."""
     try:
-        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)  # opening a pipe would wait for ever
-        with os.fdopen(os.open(path, flags), "rb") as stream:
-            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                raise ConfigError(f"{str(path)!r} is not an ordinary file: name a TOML file")
+        with open_regular(path, "name a TOML file") as stream:
             content = stream.read(_LARGEST + 1)
+    except NotAFile:
+        raise ConfigError(f"{str(path)!r} is not an ordinary file: name a TOML file") from None
     except OSError as error:
         raise ConfigError(f"cannot read {str(path)!r}: {error.strerror}") from error
     if len(content) > _LARGEST:

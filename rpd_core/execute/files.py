@@ -17,6 +17,7 @@ from typing import Any
 from rpd_core.config.identity import file_digest
 from rpd_core.errors import ExecutionError, RpdError, SpecError, one_line
 from rpd_core.plugin.protocols import InputFile, Outcome, WorkItem
+from rpd_core.untrusted.files import read_all
 
 
 def input_files(paths: Iterable[Path]) -> tuple[InputFile, ...]:
@@ -27,7 +28,7 @@ def input_files(paths: Iterable[Path]) -> tuple[InputFile, ...]:
 
 def contents(files: Iterable[InputFile]) -> dict[str, bytes]:
     """Return what is in files, by digest, for an executor that ships them."""
-    return {file.digest: file.path.read_bytes() for file in files}
+    return {file.digest: read_all(file.path, "restore it") for file in files}
 
 
 def deliver(shipped: Mapping[str, bytes]) -> None:

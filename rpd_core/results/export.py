@@ -30,6 +30,7 @@ from rpd_core.results.rule_export import opened_facts
 from rpd_core.results.stored_facts import facts_as_json
 from rpd_core.store.codec import to_plain
 from rpd_core.store.files import write_whole
+from rpd_core.untrusted.files import read_all
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import KeyArray
@@ -187,7 +188,7 @@ def _packed(about: Json, kept: KeyArray, ranked: KeyArray) -> bytes:
             np.save(stream, keys, allow_pickle=False)
             _add(archive, name, stream.getvalue())
         for member, path in sorted(files.items()):
-            _add(archive, member, path.read_bytes())
+            _add(archive, member, read_all(path, "restore the policy's file"))
     return buffer.getvalue()
 
 

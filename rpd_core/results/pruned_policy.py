@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -40,7 +39,8 @@ from rpd_core.results.stored_facts import facts_from_json
 from rpd_core.untrusted.arrays import read_array
 from rpd_core.untrusted.boundary import Flaw, printable
 from rpd_core.untrusted.budget import Budget
-from rpd_core.untrusted.files import check_regular
+from rpd_core.untrusted.files import check_regular, open_regular
+from rpd_core.untrusted.texts import read_json
 from rpd_core.untrusted.zips import BoundedZip
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class PrunedFile:
     def about(self) -> Json:
         """Read what the file says of itself."""
         with _opened(self.path) as archive:
-            about: Json = json.loads(archive.read("pruned.json"))
+            about: Json = read_json(archive.read("pruned.json"), archive.budget)
             if about.get("format") != FORMAT:
                 raise SpecError(
                     f"{str(self.path)!r} has format {about.get('format')!r}; {FORMAT} is needed"
@@ -159,7 +159,7 @@ class PrunedFile:
 @contextmanager
 def _opened(path: Path) -> Iterator[BoundedZip]:
     """Open a file for as long as it is read."""
-    with _reading(path), path.open("rb") as stream:
+    with _reading(path), open_regular(path, "check the path") as stream:
         archive = BoundedZip(stream, Budget(_LARGEST))
         if archive.size() > _LARGEST or len(archive.names) > _MOST_MEMBERS:
             raise SpecError(f"{str(path)!r} unpacks to more than 2 GB: refused")

@@ -51,6 +51,7 @@ def facts_as_json(facts: Facts) -> Json:
 def facts_from_json(value: object, where: str) -> Facts:
     """Return the facts that JSON values describe, for one lane; raise where they describe none."""
     stored = from_plain(_StoredFacts, value, where)
+    _check_size([stored.observation_space, stored.action_space])
     action_space = _space_from_json(stored.action_space)
     no_op = None if stored.no_op is None else np.asarray(stored.no_op, dtype=action_space.dtype)
     return Facts(
@@ -110,6 +111,18 @@ def _space_from_json(about: Json) -> Space:
         low, high = (_bound(about[end], shape, dtype, end == "low") for end in ("low", "high"))
         return spaces.Box(low, high, dtype=dtype.type)
     return spaces.Text(1)  # a part without numbers, which nothing looks at
+
+
+def _check_size(abouts: list[Any]) -> None:
+    """Refuse spaces that, with all of their parts, have too many numbers."""
+    numbers, waiting = 0, abouts
+    while waiting:
+        about = waiting.pop()
+        waiting += about.get("tuple", ())
+        waiting += about.get("dict", {}).values()
+        numbers += 1 + math.prod(_shape(about["box"])) if "box" in about else 1
+        if numbers > _LARGEST:
+            raise ValueError(f"spaces of more than {_LARGEST:,} numbers")
 
 
 def _shape(value: Any) -> tuple[int, ...]:

@@ -14,8 +14,13 @@ from typing import Any, TypeVar, Union, get_args, get_origin
 
 from rpd_core.config.identity import Json
 from rpd_core.errors import StoreError
+from rpd_core.untrusted.boundary import Flaw
+from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.texts import read_json
 
 T = TypeVar("T")
+_LARGEST = 2**31
+"""Bytes that the values of one file may take."""
 
 
 def to_plain(value: object) -> Any:
@@ -41,8 +46,8 @@ def to_bytes(value: object) -> bytes:
 def parse_object(content: bytes, where: str) -> Json:
     """Read the text of a JSON file that holds a table of names and values."""
     try:
-        value = json.loads(content)
-    except (ValueError, RecursionError) as error:
+        value = read_json(content, Budget(0, made=_LARGEST))
+    except (ValueError, RecursionError, Flaw) as error:
         raise StoreError(f"cannot read {where}: {error}; restore or delete it") from error
     if not isinstance(value, dict):
         raise StoreError(f"{where} is not a file of rpd: it holds no table of names and values")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import stat
 from contextlib import suppress
 from pathlib import Path
 
 from rpd_core.errors import StoreError
+from rpd_core.untrusted.files import NotAFile, open_regular
 
 
 def write_whole(path: Path, content: bytes | memoryview, root: Path | None = None) -> None:
@@ -40,16 +40,15 @@ def read_whole(path: Path, root: Path, largest: int | None = None) -> bytes | No
     """
     try:
         refuse_outside(path, root)
-        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)  # opening a pipe would wait for ever
-        with os.fdopen(os.open(path, flags), "rb") as stream:
-            status = os.fstat(stream.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise StoreError(f"{str(path)!r} is not an ordinary file: delete it")
-            if largest is not None and status.st_size > largest:
-                raise StoreError(f"{str(path)!r} has {status.st_size} bytes, which is too large")
+        with open_regular(path, "delete it") as stream:
+            size = os.fstat(stream.fileno()).st_size
+            if largest is not None and size > largest:
+                raise StoreError(f"{str(path)!r} has {size} bytes, which is too large")
             return stream.read()
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except NotAFile:
+        raise StoreError(f"{str(path)!r} is not an ordinary file: delete it") from None
     except OSError as error:
         raise StoreError(f"cannot read {str(path)!r}: {error.strerror}") from error
 

@@ -10,14 +10,18 @@ import re
 import socket
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
 from rpd_core.errors import StoreError
+from rpd_core.store.files import read_whole
+from rpd_core.untrusted.boundary import printable
 
 OWNER = ".owner"
 """Says who writes where the file system refuses locks."""
+_LONGEST_OWNER = 300
+"""Bytes of it."""
 _LEFTOVER = re.compile(r"\..+\.(json|parquet|html|webp)\.\d+\.tmp")
 """What a process that was killed leaves behind of a file of ours."""
 _REFUSED = {
@@ -105,13 +109,12 @@ def _owning(path: Path) -> Iterator[None]:
 
 def _refuse_owned(path: Path) -> None:
     """Refuse a run that somebody writes to from where it cannot be locked."""
-    owner = None
-    with suppress(OSError):
-        owner = (path / OWNER).read_text("utf-8", "replace")[:200]
-    if owner is not None:
+    said = read_whole(path / OWNER, path, _LONGEST_OWNER)
+    if said is not None:
+        owner = printable(said.decode("utf-8", "replace")) or "another rpd"
         raise StoreError(
-            f"{owner or 'another rpd'} is writing to {str(path)!r}: wait for it; if it has ended, "
-            f"delete {str(path / OWNER)!r}"
+            f"{owner} is writing to {str(path)!r}: wait for it; if it has ended, delete "
+            f"{str(path / OWNER)!r}"
         )
 
 

@@ -31,6 +31,7 @@ from rpd_core.store.directory import OBJECTS, RunDirectory
 from rpd_core.store.files import read_whole, write_whole
 from rpd_core.store.parts import Part, Parts, Provenance
 from rpd_core.store.tables import suite_tables
+from rpd_core.untrusted.files import read_all
 
 
 @dataclass(frozen=True)
@@ -284,7 +285,7 @@ def _move_in(setup: Setup, directory: RunDirectory, registry: Registry) -> Setup
     directory.check(setup.config)
     places = {path: directory.path / OBJECTS / path.name for path in files}
     for path, place in places.items():
-        content = path.read_bytes()
+        content = read_all(path, "hand the policy over again")
         if read_whole(place, directory.path) != content:
             write_whole(place, content, directory.path)
     text = registry.text_of("policy", moved(setup.policy, places))

@@ -17,6 +17,10 @@ from rpd_core.untrusted.boundary import Refused, printable
 from rpd_core.untrusted.budget import Budget
 
 _LONGEST_INTEGER = 1024
+_CLASS = 2000
+"""Bytes that a class of holders takes."""
+_SHORT = 16
+"""Items of a tuple of arguments that are looked at one by one."""
 _LITERALS = frozenset({
     "INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT",
     "STRING", "BINSTRING", "SHORT_BINSTRING", "UNICODE", "BINUNICODE", "SHORT_BINUNICODE",
@@ -74,13 +78,19 @@ class AllowedNames:
 
 
 class Machine:
-    """Runs the operations of one pickle."""
+    """Runs the operations of one pickle.
+
+    What a function or a holder is handed may be in the memo, to be handed over again and again; so
+    it is charged each time, whether it is copied or not.
+    """
 
     def __init__(self, names: AllowedNames, budget: Budget) -> None:
         self.names, self.budget = names, budget
         self.stack: list[Any] = []
         self.marked: list[list[Any]] = []
         self.memo: dict[int, Any] = {}
+        self.named: dict[tuple[str, str], Any] = {}
+        """What stands for the names that were asked for."""
 
     def run(self, stream: BinaryIO) -> Any:
         """Return what the pickle at the stream's position holds."""
@@ -199,19 +209,27 @@ class Machine:
 
     def _global(self, argument: Any) -> None:
         module, _, name = argument.partition(" ")
-        self.stack.append(self.names.find(module, name))
+        self.stack.append(self._find(module, name))
 
     def _stack_global(self, argument: Any) -> None:
         name, module = self.stack.pop(), self.stack.pop()
         if not (isinstance(name, str) and isinstance(module, str)):
             raise Refused("it wants something whose name is not a text")
-        self.stack.append(self.names.find(module, name))
+        self.stack.append(self._find(module, name))
+
+    def _find(self, module: str, name: str) -> Any:
+        """Return what stands for a name; the class of a loader's holders is made once for each."""
+        self.budget.take_copy(module, name)
+        if (module, name) not in self.named:
+            self.budget.take_made(_CLASS)
+            self.named[module, name] = self.names.find(module, name)
+        return self.named[module, name]
 
     def _reduce(self, argument: Any) -> None:
         arguments, function = self.stack.pop(), self.stack.pop()
         if not isinstance(arguments, tuple):
             raise Refused("it calls something with arguments that are not a tuple")
-        self.stack.append(_called(function, arguments))
+        self.stack.append(self._called(function, arguments))
 
     def _new_with_names(self, argument: Any) -> None:
         self.stack.pop()  # arguments by name: no object on the list takes any
@@ -220,24 +238,42 @@ class Machine:
     def _instance(self, argument: Any) -> None:
         arguments = tuple(self._take_marked())
         self._global(argument)
-        self.stack.append(_called(self.stack.pop(), arguments))
+        self.stack.append(self._called(self.stack.pop(), arguments))
 
     def _object(self, argument: Any) -> None:
         kind, *arguments = self._take_marked()
-        self.stack.append(_called(kind, tuple(arguments)))
+        self.stack.append(self._called(kind, tuple(arguments)))
 
     def _build(self, argument: Any) -> None:
         state, target = self.stack.pop(), self.stack[-1]
         if isinstance(target, Fillable):
+            self._charge(state)
             target.fill(state)
         elif not isinstance(target, dict):  # attributes of a dictionary are of no interest
             raise Refused("it tries to alter something that is not its own")
 
     def _persistent(self, argument: Any) -> None:
+        self._charge(argument)
         self.stack.append(self.names.outside(argument))
 
     def _persistent_on_stack(self, argument: Any) -> None:
-        self.stack.append(self.names.outside(self.stack.pop()))
+        self._persistent(self.stack.pop())
+
+    def _called(self, function: Any, arguments: tuple[Any, ...]) -> Any:
+        if isinstance(function, Reference):
+            refuse(function)
+        if not callable(function):
+            raise Refused(f"it calls a {type(function).__name__}")
+        self._charge(arguments)
+        try:
+            return function(*arguments)
+        except TypeError as error:
+            raise Refused("it calls something with the wrong arguments") from error
+
+    def _charge(self, handed: Any) -> None:
+        """Charge a value that is handed on, and, of a short tuple, each of its items."""
+        parts = handed if isinstance(handed, tuple) and len(handed) <= _SHORT else ()
+        self.budget.take_copy(handed, *parts)
 
 
 _METHODS: dict[str, Callable[[Machine, Any], None]] = {
@@ -279,17 +315,6 @@ _METHODS: dict[str, Callable[[Machine, Any], None]] = {
     "BINPERSID": Machine._persistent_on_stack,
 }
 """Every operation that is carried out; sets, buffers and extension codes are not."""
-
-
-def _called(function: Any, arguments: tuple[Any, ...]) -> Any:
-    if isinstance(function, Reference):
-        refuse(function)
-    if not callable(function):
-        raise Refused(f"it calls a {type(function).__name__}")
-    try:
-        return function(*arguments)
-    except TypeError as error:
-        raise Refused("it calls something with the wrong arguments") from error
 
 
 def pairs(items: Any) -> dict[Any, Any]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rpd_core.untrusted.boundary import Flaw, Refused
+from rpd_core.untrusted.budget import Budget
 from rpd_core.untrusted.machine import pairs
 
 _MOST_AXES = 16
@@ -69,6 +70,8 @@ class Shelf:
         self.repeats = repeats
         """Most numbers of a tensor that uses some several times; 0: none does."""
         self.rows: dict[str, tuple[Storage, Any]] = {}
+        self.finite: dict[str, bool] = {}
+        """Rows that were searched, and whether all of their numbers are finite."""
 
     def tensor(self, stored: StoredTensor, name: str = "") -> Any:
         """Return the tensor of a description; `name` is for errors."""
@@ -81,6 +84,20 @@ class Shelf:
         if first != storage:
             raise Flaw(f"{what} in it are described in two ways: it is damaged, copy it again")
         return row.as_strided(stored.size, stored.stride, stored.offset)
+
+    def is_finite(self, stored: StoredTensor, test: Callable[[Any], bool], budget: Budget) -> bool:
+        """Return whether all numbers of a tensor that was made are finite, as `test` finds out.
+
+        Thousands of tensors may show the same numbers, so a row is searched once, and only where
+        it has others does a tensor that is cut from it have to be searched itself.
+        """
+        key = stored.storage.key
+        row = self.rows[key][1]
+        if key not in self.finite:
+            self.finite[key] = test(row)
+        if not self.finite[key]:
+            budget.take_made(math.prod(stored.size) * stored.storage.kind.width)
+        return self.finite[key] or test(row.as_strided(stored.size, stored.stride, stored.offset))
 
     def _read(self, storage: Storage, what: str) -> Any:
         raw = self.fetch(storage)

@@ -64,6 +64,7 @@ class BoundedZip:
         content = bytearray()
         with self._zip.open(info) as stream:
             while piece := stream.read(_PIECE):
+                self.budget.check_time()
                 content += piece
         if len(content) != info.file_size:
             raise zipfile.BadZipFile(f"{shown!r} is shorter than it says")
