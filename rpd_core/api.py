@@ -268,6 +268,8 @@ def resolve_call(call: Call) -> Setup:
             raise ConfigError(f"nothing called {name!r} is done after a run.{nearest(name, known)}")
     if call.analysis is not None:
         check_name(call.analysis)
+    if not isinstance(call.out, str | os.PathLike | None):
+        raise ConfigError(f"out must be the path of a folder, got {call.out!r:.60}")
     asked = call if call.like is None else request_like(call.like, call, call.trust_policy)
     with call.guard("the environment, which is made and closed to look at it"):
         setup = resolve(asked, registry, call.trust_policy)

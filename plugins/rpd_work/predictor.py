@@ -18,7 +18,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from rpd_core.chance import Domain, Draws, domain_keys, episode_keys
-from rpd_core.errors import FitError
+from rpd_core.errors import ConfigError, FitError, one_line
 from rpd_core.play.actions import action_difference, first_action, in_every_lane
 from rpd_core.plugin.protocols import Facts, PolicyInput
 from rpd_core.results.pruned_policy import Decided, Pruned, PrunedFile
@@ -46,6 +46,8 @@ class PrunedPredictor:
     """A pruned policy with a `predict` like that of stable-baselines3."""
 
     def __init__(self, path: str | os.PathLike[str], trust: bool = False, seed: int = 0) -> None:
+        if not isinstance(path, str | os.PathLike):
+            raise ConfigError(f"path must be that of an exported policy, got {path!r:.60}")
         self.file = PrunedFile(Path(path).absolute(), trust)
         self.facts: Facts = self.file.facts()
         self.seed = seed
@@ -136,8 +138,14 @@ class PrunedPredictor:
     def _batch(self, observation: Any) -> tuple[Batch, bool]:
         """Return observations as a batch, and whether it was one."""
         space = self.facts.observation_space
-        parts = dict(_parts(space, observation, ()))
-        rows = {name: np.asarray(part, dtype=leaf.dtype) for name, (leaf, part) in parts.items()}
+        try:
+            parts = dict(_parts(space, observation, ()))
+            rows = {name: np.asarray(part, leaf.dtype) for name, (leaf, part) in parts.items()}
+        except (TypeError, ValueError, LookupError) as error:  # as many kinds as there are values
+            raise FitError(
+                f"{observation!r:.60} is no observation for {self.file.path.name!r}, whose "
+                f"observations are {space} ({one_line(error)})"
+            ) from error
         name, (leaf, _) = next(iter(parts.items()))
         wanted, found = len(leaf.shape or ()), rows[name].ndim
         if found not in (wanted, wanted + 1):

@@ -145,6 +145,10 @@ def perform(item: WorkItem, portable: bool = True) -> Outcome:
             return Outcome(item.identity, item.function(_localised(item.argument, item.files)))
         except (Exception, SystemExit) as error:  # an environment may even call sys.exit
             return Outcome(item.identity, error=_portable(error) if portable else error)
+        except KeyboardInterrupt as error:
+            if not portable:  # somebody is at the keyboard of this process
+                raise
+            return Outcome(item.identity, error=_portable(error))  # and nobody at a worker's
 
 
 def _portable(error: BaseException) -> BaseException:

@@ -163,7 +163,7 @@ def as_rpd_error(error: BaseException) -> BaseException:
     """Explain errors of shipping work and attempts to end rpd; return all others as they are."""
     if isinstance(error, RpdError):
         return error
-    if isinstance(error, SystemExit):
+    if isinstance(error, SystemExit | KeyboardInterrupt):
         return ExecutionError(f"the policy or the environment wants to end rpd ({one_line(error)})")
     if isinstance(error, CannotShip):
         return ExecutionError(

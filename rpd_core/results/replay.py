@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from rpd_core.results.run import Run
 
 _NAME = re.compile(r"(?:(?P<what>[^:]+(?::[^@:]+)?(?:@\d+)?):)?(?P<index>\d{1,15})")
+_DIGITS = 15
+"""Of a number of states."""
 
 LOSS_BLOCK, LOSS_PART = "losses-1", 1
 """The set of episodes that the losses of the first target come from, and its part."""
@@ -143,8 +145,8 @@ def find_episode(run: Run, name: str) -> AskedEpisode:
         return _confirmed(run, name, index)
     if what == "losses":
         return _behind_losses(run, name, index)
-    measure, at, kept = what.rpartition("@")
-    if not at:
+    measure, _, kept = what.rpartition("@")
+    if not (measure and kept.isdecimal() and len(kept) <= _DIGITS):
         raise ConfigError(
             f"{what!r} names no episodes: there are suite, original, default, pruned, losses, "
             "unmutated and MEASURE@KEPT, for example tarantula@482:3"

@@ -90,6 +90,8 @@ class RunDirectory:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._made: tuple[Path, ...] = ()
+        """Folders above it that were not there before it was opened for writing."""
 
     # ------------------------------------------------------------- JSON files
 
@@ -203,7 +205,7 @@ class RunDirectory:
             for name in ("run.json", "pilot.json", ".lock"):
                 (self.path / name).unlink(missing_ok=True)
             self._forget_objects()
-            for folder in (self.path / "analyses", self.path):
+            for folder in (self.path / "analyses", self.path, *self._made):
                 with suppress(OSError):  # it is not empty, or not there
                     folder.rmdir()
 
@@ -221,6 +223,7 @@ class RunDirectory:
         from rpd_core.store.lock import locked  # only writers need it
 
         self.refuse_foreign()
+        self._made = tuple(one for one in self.path.absolute().parents if not one.exists())
         with locked(self.path):
             yield
 

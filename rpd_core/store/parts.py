@@ -64,7 +64,8 @@ class Parts:
         if not self.path.is_dir():
             return []
         matches = (_RECORD.fullmatch(entry.name) for entry in self.path.iterdir())
-        return sorted((int(match[1]), int(match[2])) for match in matches if match)
+        found = ((int(match[1]), int(match[2])) for match in matches if match)
+        return sorted((first, last) for first, last in found if first <= last)
 
     def count(self) -> int:
         """Return the number of finished episodes; no table is read."""

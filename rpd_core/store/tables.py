@@ -25,6 +25,7 @@ from rpd_core.plugin.protocols.suite import (
     Trace,
     columns_of,
 )
+from rpd_core.untrusted.boundary import printable
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array
@@ -209,9 +210,9 @@ def _refuse_bomb(metadata: pq.FileMetaData, rows: int) -> None:
 
 
 def _check_schema(schema: pa.Schema) -> None:
-    found = (schema.metadata or {}).get(b"rpd_schema", b"none").decode()
+    found = (schema.metadata or {}).get(b"rpd_schema", b"none").decode("utf-8", "replace")
     known = found == str(SCHEMA_VERSION)
-    _demand(known, f"it has schema {found}, this rpd reads {SCHEMA_VERSION}")
+    _demand(known, f"it has schema {printable(found, 40)}, this rpd reads {SCHEMA_VERSION}")
 
 
 def check_columns(name: str, schema: pa.Schema, rows: int) -> None:

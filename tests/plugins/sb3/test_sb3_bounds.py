@@ -192,7 +192,9 @@ def test_settings_nested_without_end_are_refused(good: Path) -> None:
     with zipfile.ZipFile(good) as old, zipfile.ZipFile(good.with_name("deep.zip"), "w") as new:
         new.writestr("data", b"[" * 200_000)
         new.writestr("policy.pth", old.read("policy.pth"))
-    assert "deep.zip: its JSON is nested too deeply" in complaint(Sb3File(good.with_name("deep.zip")))
+    assert "deep.zip: its JSON is nested too deeply" in complaint(
+        Sb3File(good.with_name("deep.zip"))
+    )
     assert settings_of(good)
 
 

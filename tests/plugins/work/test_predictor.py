@@ -151,3 +151,18 @@ def test_facts_that_are_none_are_refused(pruned: Any, tmp_path: Path, facts: Any
     with pytest.raises(rpd.RpdError) as refused:
         rpd.load(target).predict(np.zeros(4))
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("observation", ["x", None, {"a": 1}, [[1, 2], [3]], object()])
+def test_what_is_no_observation_is_one_line(pruned: Any, observation: Any) -> None:
+    with pytest.raises(FitError, match=r"is no observation for 'pruned\.zip'|does not fit"):
+        rpd.load(pruned[0]).predict(observation)
+
+
+def test_spaces_that_are_large_together_are_not_made() -> None:
+    space = gymnasium.spaces.Box(0, 1, (2048, 2048))
+    stored = facts_as_json(Facts(space, gymnasium.spaces.Discrete(2), 1))
+    assert facts_from_json(stored, "it").observation_space == space
+    stored["observation_space"] = {"tuple": [{"dict": {"a": stored["observation_space"]}}] * 1000}
+    with pytest.raises(ValueError, match="spaces of more than 16,777,216 numbers"):
+        facts_from_json(stored, "it")
