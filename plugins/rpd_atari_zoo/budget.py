@@ -20,6 +20,7 @@ from rpd_atari_zoo.layers import spatial
 from rpd_atari_zoo.operators import list_sizes
 from rpd_core.errors import FitError
 from rpd_core.untrusted.boundary import quoted
+from rpd_core.untrusted.budget import check_loading
 
 _NUMBERS = 2**24, 2**23
 """Numbers that all results together may have: for constants, and for each picture more."""
@@ -45,6 +46,7 @@ class Budget:
 
     def spend(self, node: Node, inputs: Sequence[Any]) -> None:
         """Take the cost of an operation off, or refuse the operation."""
+        check_loading()
         numbers, products = estimate(node, inputs)
         self.numbers -= numbers
         self.products -= products

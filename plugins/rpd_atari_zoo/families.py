@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from rpd_atari_zoo.graph import Graph, Node, constant, source_name
+from rpd_atari_zoo.graph import Graph, Node, constant, holds_one, source_name
 from rpd_atari_zoo.network import nodes_behind
 from rpd_core.errors import FitError
 from rpd_core.untrusted.boundary import quoted
@@ -125,8 +125,8 @@ def _readers(graph: Graph) -> dict[str, list[tuple[Node, list[str]]]]:
 def _divides(graph: Graph, node: Node, sources: list[str]) -> bool:
     if node.op not in ("RealDiv", "Div", "Mul"):
         return False
-    numbers = [constant(graph[s]) for s in sources if s in graph and graph[s].op == "Const"]
-    factors = [float(number) for number in numbers if number.size == 1]
+    known = [graph[source] for source in sources if source in graph]
+    factors = [float(constant(one)) for one in known if one.op == "Const" and holds_one(one)]
     if node.op == "Mul":
         factors = [1.0 / factor for factor in factors if factor]
     return any(_FULL_SCALE[0] - 0.5 <= factor <= _FULL_SCALE[1] + 0.5 for factor in factors)

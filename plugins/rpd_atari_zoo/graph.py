@@ -184,6 +184,13 @@ def constant(node: Node) -> Array:
     return values
 
 
+def holds_one(node: Node) -> bool:
+    """Return whether a Const node holds a single number: a large one is made of a few bytes."""
+    held = node.attributes.get("value")
+    sizes = [] if held is None else held.tensor.tensor_shape.dim[: _MOST_AXES + 1]
+    return held is None or all(dim.size == 1 for dim in sizes)
+
+
 def _packed(name: str, content: bytes, dtype: Any, shape: list[int], size: int) -> Array:
     if len(content) != size * dtype.itemsize:
         raise FitError(

@@ -353,7 +353,10 @@ class Evaluation:
 
 
 def _items(value: Any) -> int:
-    return len(value) if isinstance(value, list | tuple | dict | str) else 0
+    """Return how many items a value has, letters of texts in a list included."""
+    if isinstance(value, list | tuple):
+        return len(value) + sum(len(item) for item in value if isinstance(item, str))
+    return len(value) if isinstance(value, dict | str) else 0
 
 
 def _literal(value: Any) -> Any:

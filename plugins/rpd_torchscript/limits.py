@@ -11,6 +11,7 @@ from torch import Tensor
 
 from rpd_core.errors import EpisodeError, FitError, one_line
 from rpd_core.untrusted.boundary import Flaw, Refused
+from rpd_core.untrusted.budget import check_loading
 
 UNPACKED_BYTES = 2**31
 """Bytes in all members of an archive together."""
@@ -28,6 +29,10 @@ _WORK_PER_BYTE = 5
 """What a byte of a new tensor counts for, in multiplications."""
 ITEMS = 10**6
 """Items in one list, letters in one text."""
+AXES = 64
+"""Axes of a tensor, and whole numbers in a list that says something about each."""
+PIECES = 10_000
+"""Tensors in a list."""
 
 
 TRUST = "refused. If you trust whoever made the file, add trust=true or --trust-policy"
@@ -115,6 +120,7 @@ class Meter:
 
     def stepped(self, count: int = 1) -> None:
         """Count nodes of code before they are evaluated."""
+        check_loading()
         self.steps -= count
         if self.steps < 0:
             raise Exhausted(f"goes on for more than {CALL_STEPS} steps in one call")
@@ -141,10 +147,15 @@ def check_count(count: int) -> None:
         raise Exhausted(f"asks for a tensor of {count} numbers, more than {NUMBERS}")
 
 
+def check_axes(count: int) -> None:
+    """Refuse a tensor of so many axes: torch recurses over them, and takes a while for each."""
+    if count > AXES:
+        raise Fault(f"a tensor of {count} axes is too much")
+
+
 def check_sizes(sizes: Sequence[int]) -> None:
     """Refuse the shape of a tensor, before it is made."""
+    check_axes(len(sizes))
     if any(size < 0 for size in sizes):
         raise Fault(f"a tensor cannot have the size {list(sizes)}")
-    if len(sizes) > 16:
-        raise Fault(f"a tensor of {len(sizes)} axes is too much")
     check_count(prod(sizes))

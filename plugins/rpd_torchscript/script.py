@@ -6,6 +6,7 @@ read, the tensors are built from their bytes, and every function is checked befo
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ import torch
 from torch import Tensor
 
 from rpd_core.errors import EpisodeError, RpdError
+from rpd_core.untrusted.budget import Budget
 from rpd_torchscript.archive import Archive
 from rpd_torchscript.evaluation import Evaluation
 from rpd_torchscript.limits import Forbidden, Meter, contradiction, last_line, naming
@@ -43,10 +45,13 @@ def load_script(archive: Archive) -> Loaded:
         if not isinstance(root, Module) or not isinstance(constants, tuple):
             raise contradiction("it holds no module")
         library = replace(library, constants=constants)
-        _check_classes(library, root)
-        _check_numbers(library, root)
-    starts = {tensor.untyped_storage().data_ptr() for _, tensor in _tensors(root, constants)}
-    return _loaded(_Program(archive.path, library, root, frozenset(starts - {0})))
+        _check_classes(library, root, script.budget)
+        tensors = list(_tensors(root, constants, script.budget))
+        parameters = _parameters(library, root, script.budget)
+        _check_numbers(tensors, parameters, script.budget)
+    starts = {tensor.untyped_storage().data_ptr() for _, tensor in tensors}
+    program = _Program(archive.path, library, root, frozenset(starts - {0}))
+    return _loaded(program, parameters)
 
 
 def _version(members: Mapping[str, bytes]) -> int:
@@ -56,20 +61,21 @@ def _version(members: Mapping[str, bytes]) -> int:
     return int(text or _TODAY)
 
 
-def _modules(root: Module) -> Iterator[tuple[str, Module]]:
+def _modules(root: Module, budget: Budget) -> Iterator[tuple[str, Module]]:
     """Return all modules with the dotted name under which each is found first."""
-    waiting, seen = [("", root)], {id(root)}
+    waiting, seen = deque([("", root)]), {id(root)}
     while waiting:
-        prefix, module = waiting.pop(0)
+        prefix, module = waiting.popleft()
         yield prefix, module
         for name, value in module.attributes.items():
             if isinstance(value, Module) and id(value) not in seen:
+                budget.take_copy(prefix, name)
                 seen.add(id(value))
                 waiting.append((f"{prefix}{name}.", value))
 
 
-def _check_classes(library: Library, root: Module) -> None:
-    for _, module in _modules(root):
+def _check_classes(library: Library, root: Module, budget: Budget) -> None:
+    for _, module in _modules(root, budget):
         if module.kind not in library.classes:
             raise contradiction(f"the code of {module.kind[:200]!r} is missing")
         if "__setstate__" in library.classes[module.kind].methods:
@@ -84,12 +90,16 @@ def _check_classes(library: Library, root: Module) -> None:
         )
 
 
-def _tensors(root: Module, constants: tuple[Any, ...]) -> Iterator[tuple[str, Tensor]]:
+def _tensors(
+    root: Module, constants: tuple[Any, ...], budget: Budget
+) -> Iterator[tuple[str, Tensor]]:
     """Return all tensors of the file with a name for each."""
     seen: set[int] = set()
     waiting: list[tuple[str, Any]] = [(f"constant {n}", item) for n, item in enumerate(constants)]
-    for prefix, module in _modules(root):
-        waiting += [(f"{prefix}{name}", value) for name, value in module.attributes.items()]
+    for prefix, module in _modules(root, budget):
+        for name, value in module.attributes.items():
+            budget.take_copy(prefix, name)
+            waiting.append((f"{prefix}{name}", value))
     while waiting:
         name, value = waiting.pop()
         if isinstance(value, Module) or id(value) in seen:
@@ -97,26 +107,47 @@ def _tensors(root: Module, constants: tuple[Any, ...]) -> Iterator[tuple[str, Te
         seen.add(id(value))
         if isinstance(value, Tensor):
             yield name, value
-        elif isinstance(value, list | tuple):
-            waiting += [(f"{name}[{place}]", item) for place, item in enumerate(value)]
-        elif isinstance(value, dict):
-            waiting += [(f"{name}[{key!r}]", item) for key, item in value.items()]
+        for key, item in _items(value):
+            budget.take_copy(name, key)
+            waiting.append((f"{name}[{key!r}]", item))
 
 
-def _parameters(library: Library, root: Module) -> dict[str, Tensor]:
+def _items(value: Any) -> Iterator[tuple[Any, Any]]:
+    if isinstance(value, dict):
+        yield from value.items()
+    elif isinstance(value, list | tuple):
+        yield from enumerate(value)
+
+
+def _parameters(library: Library, root: Module, budget: Budget) -> dict[str, Tensor]:
     """Return the parameters by their dotted names."""
+    declared: dict[str, tuple[str, ...]] = {}
     found = {}
-    for prefix, module in _modules(root):
-        for name in library.classes[module.kind].names("__parameters__"):
+    for prefix, module in _modules(root, budget):
+        if module.kind not in declared:
+            declared[module.kind] = library.classes[module.kind].names("__parameters__")
+        budget.take_operations(len(declared[module.kind]))
+        for name in declared[module.kind]:
             value = module.attributes.get(name)
             if isinstance(value, Tensor):
+                budget.take_copy(prefix, name)
                 found[f"{prefix}{name}"] = value
     return found
 
 
-def _check_numbers(library: Library, root: Module) -> None:
-    weights = {id(tensor) for tensor in _parameters(library, root).values()}
-    for name, tensor in _tensors(root, library.constants):
+def _check_numbers(
+    tensors: list[tuple[str, Tensor]], parameters: dict[str, Tensor], budget: Budget
+) -> None:
+    """Refuse NaN; thousands of tensors may show the same numbers, which are searched once."""
+    weights = {id(tensor) for tensor in parameters.values()}
+    finite: dict[tuple[int, torch.dtype], bool] = {}
+    for name, tensor in tensors:
+        row = tensor.untyped_storage().data_ptr(), tensor.dtype
+        if row not in finite:
+            finite[row] = _all_finite(_whole(tensor))
+        if finite[row]:
+            continue
+        budget.take_made(tensor.nbytes)
         unusual = _unusual(tensor, id(tensor) in weights)
         if unusual:
             raise Forbidden(
@@ -125,9 +156,19 @@ def _check_numbers(library: Library, root: Module) -> None:
             )
 
 
+def _whole(tensor: Tensor) -> Tensor:
+    """Return all the numbers that a tensor is cut from."""
+    count = tensor.untyped_storage().nbytes() // tensor.itemsize
+    return tensor.as_strided((count,), (1,), 0)
+
+
+def _all_finite(tensor: Tensor) -> bool:
+    return not tensor.is_floating_point() or bool(torch.isfinite(tensor).all())
+
+
 def _unusual(tensor: Tensor, is_weight: bool) -> str | None:
     """Return 'NaN' or 'infinite values' if a tensor holds such; masks of 0 and -inf may."""
-    if not tensor.is_floating_point() or bool(torch.isfinite(tensor).all()):
+    if _all_finite(tensor):
         return None
     if bool(torch.isnan(tensor).any()):
         return "NaN"
@@ -135,7 +176,7 @@ def _unusual(tensor: Tensor, is_weight: bool) -> str | None:
     return None if is_mask and not is_weight else "infinite values"
 
 
-def _loaded(program: _Program) -> Loaded:
+def _loaded(program: _Program, parameters: Mapping[str, Tensor]) -> Loaded:
     library, root = program.library, program.module
     method = library.classes[root.kind].methods["forward"]
     first_default = len(method.args.args) - len(method.args.defaults)
@@ -145,7 +186,7 @@ def _loaded(program: _Program) -> Loaded:
         name=root.kind.rpartition(".")[2],
         path=program.path,
         call=program,
-        weights={n: tuple(p.shape) for n, p in _parameters(library, root).items()},
+        weights={name: tuple(tensor.shape) for name, tensor in parameters.items()},
         arguments=tuple(
             replace(argument, optional=argument.optional or number >= first_default)
             for number, argument in enumerate(arguments)

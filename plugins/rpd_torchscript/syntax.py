@@ -32,7 +32,7 @@ _FORBIDDEN_WORDS = frozenset(_NEVER.split())
 _FIRST = "if else for while with class def return pass import from"
 _STATEMENTS = frozenset(_FIRST.split())
 """Words that stand only at the start of a line: `x if y else z` would nest without brackets."""
-_LONGEST_NUMBER = 40
+_LONGEST_NUMBER, _LONGEST_NAME = 40, 1000
 
 
 @dataclass(frozen=True)
@@ -157,6 +157,8 @@ def _check_token(kind: str, word: str, before: str, first: bool) -> None:
     misplaced = not first and word in _STATEMENTS
     if kind == "name" and (word in _FORBIDDEN_WORDS or misplaced):
         raise Refused(f"its code says {word!r} where TorchScript does not")
+    if kind == "name" and len(word) > _LONGEST_NAME:
+        raise Refused(f"its code holds a name of {len(word)} letters")
     if kind == "number" and len(word) > _LONGEST_NUMBER:
         raise Refused(f"its code holds a number of {len(word)} digits")
     if kind == "text" and before in ("text", "name", "number"):

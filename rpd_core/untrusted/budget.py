@@ -33,6 +33,22 @@ def loading(seconds: float) -> Iterator[None]:
         _until.reset(token)
 
 
+def check_loading() -> None:
+    """Refuse to go on when something is loaded and that has taken too long."""
+    limit = _until.get()
+    if limit is not None:
+        _check(limit)
+
+
+def _check(limit: tuple[float, float]) -> None:
+    begun, seconds = limit
+    if time.monotonic() - begun > seconds:
+        raise Flaw(
+            f"loading it takes longer than {seconds:g} seconds: refused; a longer --load-timeout "
+            "gives it more time"
+        )
+
+
 def _limit() -> tuple[float, float]:
     return _until.get() or (time.monotonic(), LOAD_TIMEOUT)
 
@@ -80,12 +96,7 @@ class Budget:
 
     def check_time(self) -> None:
         """Refuse to go on when loading has taken too long."""
-        begun, seconds = self.limit
-        if time.monotonic() - begun > seconds:
-            raise Flaw(
-                f"loading it takes longer than {seconds:g} seconds: refused; a longer "
-                "--load-timeout gives it more time"
-            )
+        _check(self.limit)
 
 
 def weight(value: object) -> int:

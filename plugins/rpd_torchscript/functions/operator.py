@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from rpd_torchscript.limits import Fault, Meter, check_count
+from rpd_torchscript.limits import AXES, PIECES, Fault, Meter, check_axes, check_count
 from rpd_torchscript.values import TYPE_OF_CODE, kind_of
 
 Given = dict[str, Any]
@@ -40,6 +40,8 @@ _FITS: dict[str, Callable[[Any], bool]] = {
 _STRANGE_TYPES = ("Dimname", "Generator", "complex", "(t[] ")
 _STRANGE_OVERLOADS = ("aten::view.dtype", "aten::where.default", "aten::repeat_interleave.Tensor")
 """Bytes seen as other numbers; shapes that depend on numbers."""
+_PIECES = ("split_size", "split_sizes")
+"""Lists with an item for each piece of a tensor; others have one for each of its axes."""
 _CODED = ("Device", "Layout", "MemoryFormat", "ScalarType")
 _FASTEST = (torch._C._nn, torch._C._VariableFunctions, torch._C.TensorBase)
 
@@ -72,9 +74,10 @@ class Parameter(NamedTuple):
         kind = argument.real_type.annotation_str
         if argument.name == "dtype":  # some schemas call it a whole number, and torch believes it
             kind = kind.replace("int", "ScalarType")
+        pieces = "Tensor" in kind or argument.name in _PIECES
         return cls(
             argument.name,
-            _fits(kind, argument.N),
+            _fits(kind, argument.N, PIECES if pieces else AXES),
             not argument.has_default_value(),
             argument.default_value,
             argument.kwarg_only,
@@ -83,15 +86,18 @@ class Parameter(NamedTuple):
         )
 
 
-def _fits(kind: str, width: int | None) -> Callable[[Any], bool]:
-    """Return the check of a type as a schema writes it; a list of fixed width may be one number."""
+def _fits(kind: str, width: int | None, longest: int) -> Callable[[Any], bool]:
+    """Return the check of a type as a schema writes it; a list of fixed width may be one number.
+
+    Torch recurses over some lists, and over the axes of what it makes of others.
+    """
     if kind.startswith("Optional["):
-        inner = _fits(kind[9:-1], width)
+        inner = _fits(kind[9:-1], width, longest)
         return lambda value: value is None or inner(value)
     if kind.startswith("List["):
-        item = _fits(kind[5:-1], None)
+        item = _fits(kind[5:-1], None, longest)
         return lambda value: (
-            all(map(item, value))
+            len(value) <= longest and all(map(item, value))
             if isinstance(value, list | tuple)
             else width is not None and item(value)
         )
@@ -166,6 +172,7 @@ class Operator:
         held = {tensor.untyped_storage().data_ptr() for tensor in tensors}
         results = list(_tensors([result]))
         for made in results:
+            check_axes(made.dim())
             if made.untyped_storage().data_ptr() not in held:
                 meter.made(made)
         if any(id(tensor) in meter.from_inputs for tensor in tensors):
@@ -190,8 +197,13 @@ class Operator:
             given = overload.bind(arguments, named)
             if given is not None:
                 return overload, given
-        kinds = ", ".join(kind_of(value) for value in (*arguments, *named.values()))
+        kinds = ", ".join(map(_in_words, (*arguments, *named.values())))
         raise Fault(f"{self.name!r} does not take {kinds[:300] or 'nothing'}")
+
+
+def _in_words(value: Any) -> str:
+    long = isinstance(value, list | tuple) and len(value) > AXES
+    return f"a {kind_of(value)} of {len(value)}" if long else kind_of(value)
 
 
 def _ordinary(name: str, packet: Any) -> Iterator[str]:

@@ -14,9 +14,10 @@ import torch
 from torch import Tensor
 
 from rpd_torchscript.functions.operator import Given, Rule
-from rpd_torchscript.limits import NUMBERS, Fault, Meter, check_count, check_sizes
+from rpd_torchscript.limits import NUMBERS, PIECES, Fault, Meter, check_count, check_sizes
 
-_MOST_PIECES = 10_000
+_SCATTERING = 10
+"""What a number that is put into its place counts for, in multiplications."""
 _INDICES = (torch.bool, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
@@ -83,7 +84,7 @@ def cut(meter: Meter, given: Given) -> None:
     length = tensor.size(given["dim"]) if tensor.dim() else 1
     most = max(length + 1, given.get("chunks", 0))
     count = len(sizes) if isinstance(sizes, list | tuple) else most
-    if count > _MOST_PIECES:
+    if count > PIECES:
         raise Fault(f"a tensor of shape {tuple(tensor.shape)} is cut into {count} pieces")
     meter.stepped(count)
 
@@ -117,6 +118,10 @@ def expanded(meter: Meter, given: Given) -> None:
 def repeated(meter: Meter, given: Given) -> None:
     """Bound a tensor that is laid side by side with itself."""
     repeats = given["repeats"]
+    if type(repeats) is Tensor:
+        meter.read(repeats)  # they decide over the shape of the result
+        check_count(given["self"].numel() * int(repeats.double().clamp(0, NUMBERS).sum()))
+        return
     times = [repeats] if type(repeats) is int else repeats
     check_sizes(times)
     check_count(given["self"].numel() * prod(times))
@@ -144,11 +149,15 @@ def indexed(meter: Meter, given: Given) -> None:
         if "values" not in given:  # what is written to keeps its shape
             meter.read(*masks)
         others = (max(index.numel(), 1) for index in chosen if index.dtype != torch.bool)
-        check_count(tensor.numel() * prod(others))
+        count = tensor.numel() * prod(others)
+        check_count(count)
+        meter.worked(_SCATTERING * count)
         return
     kept = [n for n, index in zip(tensor.shape, indices, strict=False) if index is None]
     rest = prod(kept) * prod(tensor.shape[len(indices) :])
-    check_count(rest * broadcast_count(tuple(index.shape) for index in chosen))
+    count = rest * broadcast_count(tuple(index.shape) for index in chosen)
+    check_count(count)
+    meter.worked(_SCATTERING * count)
 
 
 def selected(meter: Meter, given: Given) -> None:
@@ -175,6 +184,13 @@ def one_hot(meter: Meter, given: Given) -> None:
     if classes < 1:
         raise Fault(f"one-hot numbers need at least one class, not {classes}")
     check_count(tensor.numel() * classes)
+
+
+def scattered(meter: Meter, given: Given) -> None:
+    """Count the numbers that are looked up or put down, which may be more than there are places."""
+    source = given.get("src")
+    sources = source.numel() if type(source) is Tensor else 0
+    meter.worked(_SCATTERING * max(given["index"].numel(), sources))
 
 
 def anything(meter: Meter, given: Any) -> None:

@@ -51,7 +51,7 @@ _RULES: dict[str, Rule] = {
     # indices; torch itself checks every index against the size
     "index index_put_": sizes.indexed,
     "index_select": sizes.selected,
-    "gather scatter scatter_": sizes.anything,
+    "gather scatter scatter_": sizes.scattered,
     "embedding": sizes.embedded,
     "one_hot": sizes.one_hot,
     # layers
