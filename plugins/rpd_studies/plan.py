@@ -25,7 +25,10 @@ SEEDS = (0, 1, 2, 3, 4)
 """Where a file names none."""
 _MOST = 100_000
 """Cells and seeds beyond this are a slip of the keyboard."""
-_ELSEWHERE = {"seed": "seeds stand at the top of the file, as seeds = [0, 1, 2]"}
+_ELSEWHERE = {
+    "seed": "seeds stand at the top of the file, as seeds = [0, 1, 2]",
+    "load_timeout": "it is the same for all: rpd grid --load-timeout",
+}
 """Settings that cells do not have, and why."""
 
 

@@ -10,7 +10,7 @@ import typer
 from rpd_core.cli import options, shared
 from rpd_core.cli.completion import complete_kind, complete_name
 from rpd_core.cli.streams import output_for_the_answer
-from rpd_core.cli.work import guarded
+from rpd_core.cli.work import guarded, loading_seconds
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.kinds import KINDS
 
@@ -38,12 +38,14 @@ def describe_command(
     seed: Annotated[int, options.whole_option("--seed", "Of a policy: seed of these.")] = 0,
     trust_policy: options.TrustPolicy = False,
     stall_timeout: options.StallTimeout = None,
+    load_timeout: options.LoadTimeout = None,
     as_json: options.Json = False,
 ) -> None:
     """Show a component's documentation and parameters, or what a policy file holds and earns."""
     if kind == "policy" and (":" in name or env is not None or _is_path(name)):
         with output_for_the_answer(), guarded(name, stall_timeout):
-            about = _about_policy(name, env, episodes, seed, trust_policy)
+            seconds = loading_seconds(load_timeout)
+            about = _about_policy(name, env, (episodes, seed), trust_policy, seconds)
         _show_policy(about, as_json)
     elif env is not None:
         raise ConfigError(f"--env is for policies, not for kind {kind!r}: leave it out")
@@ -106,24 +108,26 @@ def _show_policy(about: dict[str, Any], as_json: bool) -> None:
 
 
 def _about_policy(
-    text: str, env: str | None, episodes: int, seed: int, trust: bool
+    text: str, env: str | None, play_what: tuple[int, int], trust: bool, seconds: float
 ) -> dict[str, Any]:
     """Return what a policy file holds; with an environment, how it is fitted and what it earns."""
     from rpd_core.config.contents import advised
     from rpd_core.config.resolve import choose, say_which
     from rpd_core.config.trust import permitted
+    from rpd_core.play.heartbeat import loading
     from rpd_core.plugin.registry import installed
 
     registry = installed()
+    episodes, seed = play_what
     if seed < 0:
         raise ConfigError(f"seed must not be negative, got {seed}")
     chosen = permitted(choose(registry, "policy", text), trust)
     say_which(registry, text, chosen.text)
     loader = chosen.recipe
     if env is None:
-        with advised(loader):
+        with loading(seconds), advised(loader):
             return _own_words(loader)
-    return play(registry.make("environment", env), loader, episodes, seed)
+    return play(registry.make("environment", env), loader, episodes, seed, seconds)
 
 
 def _own_words(loader: Any) -> dict[str, Any]:
@@ -135,8 +139,12 @@ def _own_words(loader: Any) -> dict[str, Any]:
     return about
 
 
-def play(environment: Any, loader: Any, episodes: int, seed: int) -> dict[str, Any]:
+def play(
+    environment: Any, loader: Any, episodes: int, seed: int, load_timeout: float
+) -> dict[str, Any]:
     """Load the policy for an environment and play it."""
+    from dataclasses import replace
+
     import numpy as np
 
     from rpd_core.chance import Phase, episode_keys
@@ -148,7 +156,8 @@ def play(environment: Any, loader: Any, episodes: int, seed: int) -> dict[str, A
     for note in task.notes:
         shared.show_note(note)
     lanes = min(episodes, task.lanes)
-    player = Player(policy_alone(environment, loader, lanes))
+    recipe = policy_alone(environment, loader, lanes)
+    player = Player(replace(recipe, load_timeout=load_timeout))
     index = np.arange(episodes)
     plan = Plan(index, episode_keys(seed, Phase.PROBE, index))
     try:

@@ -76,6 +76,10 @@ StallTimeout = Annotated[
         "--stall-timeout", "Seconds without progress until giving up; default 600.", WHERE
     ),
 ]
+_LOADING = declared()["load_timeout"]
+LoadTimeout = Annotated[
+    float | None, number_option("--load-timeout", _LOADING.help, _LOADING.group)
+]
 ExecutorName = Annotated[str, spec_option("--executor", "executor", "Executor spec.", WHERE)]
 TrustPolicy = Annotated[
     bool,

@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from rpd_core.cli import options, shared
 from rpd_core.cli.streams import output_for_the_answer
-from rpd_core.cli.work import guarded
+from rpd_core.cli.work import guarded, loading_seconds
 from rpd_core.errors import counted
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def replay_command(
     analysis: options.AnalysisName = None,
     trust_policy: options.TrustPolicy = False,
     stall_timeout: options.StallTimeout = None,
+    load_timeout: options.LoadTimeout = None,
     as_json: options.Json = False,
 ) -> None:
     """Play a stored episode again, step by step; exit code 3 if its return differs."""
@@ -39,7 +40,8 @@ def replay_command(
 
     path, wanted = shared.run_and(run, episode, "EPISODE", "rpd replay RUN suite:0")
     with output_for_the_answer(), guarded(wanted, stall_timeout):
-        played = open_run(path, analysis).replay(wanted, trust_policy=trust_policy)
+        opened, seconds = open_run(path, analysis), loading_seconds(load_timeout)
+        played = opened.replay(wanted, trust_policy=trust_policy, load_timeout=seconds)
     if as_json:
         shared.print_json(_plain(played))
     else:

@@ -26,6 +26,7 @@ class Work:
     workers: options.Workers = None
     executor: options.ExecutorName = "local"
     stall_timeout: options.StallTimeout = None
+    load_timeout: options.LoadTimeout = None
     trust_policy: options.TrustPolicy = False
 
     def check(self, typed: Mapping[str, Any]) -> None:
@@ -40,7 +41,9 @@ class Work:
         """Return the arguments of `rpd.run`, and of all that plays, that say how."""
         from rpd_core.execute.local import usable_cores
 
+        loading = {} if self.load_timeout is None else {"load_timeout": self.load_timeout}
         return {
+            **loading,
             "workers": self.workers or usable_cores(),
             "executor": self._executor(),
             "trust_policy": self.trust_policy,
@@ -76,6 +79,15 @@ def check_typed_early(typed: Mapping[str, Any]) -> None:
     from rpd_core.plugin.registry import installed
 
     check_typed(typed, installed())
+
+
+def loading_seconds(typed: float | None) -> float:
+    """Return how long a policy may take to be loaded, as it was typed or as it is usual."""
+    from rpd_core.config.settings import check_value, declared
+
+    setting = declared()["load_timeout"]
+    seconds: float = check_value("load_timeout", setting.default if typed is None else typed)
+    return seconds
 
 
 @contextmanager

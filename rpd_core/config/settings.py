@@ -15,10 +15,12 @@ from typing import Any, Literal
 
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.protocols import Task
+from rpd_core.untrusted.budget import LOAD_TIMEOUT
 
-Scope = Literal["suite", "size", "analysis", "answer", "growth"]
+Scope = Literal["suite", "size", "analysis", "answer", "growth", "machine"]
 """What a setting decides: the episodes themselves, how many, what is asked of them, which of the
-pruned policies is the one answer, or when a suite that grows is large enough for that."""
+pruned policies is the one answer, when a suite that grows is large enough for that, or what is left
+to the machine: nothing about the result, so it is not stored."""
 ASKED: tuple[Scope, ...] = ("analysis", "answer", "growth")
 """What is stored with an analysis."""
 Group = Literal["Most used", "What to analyse", "How much to play", "How to answer", "Where to run"]
@@ -31,6 +33,7 @@ _GROUPS: dict[Scope, Group] = {
     "analysis": "How to answer",
     "answer": "How to answer",
     "growth": "How much to play",
+    "machine": "Where to run",
 }
 Check = Callable[[str, object], None]
 
@@ -227,6 +230,13 @@ def _check_names(name: str, value: object) -> None:
         raise ConfigError(f"{name} must tell entries apart, got {what}")
 
 
+def _seconds(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ConfigError(f"{name} must be a number of seconds, got {value!r}")
+    if not 0 < value < float("inf"):
+        raise ConfigError(f"{name} must be above 0 seconds, got {value:g}")
+
+
 def _yes_or_no(name: str, value: object) -> None:
     if not isinstance(value, bool):
         raise ConfigError(f"{name} must be true or false, got {value!r}")
@@ -358,6 +368,11 @@ class Settings:
     max_episodes: int | None = _setting(
         "Episodes at which that doubling ends; default: 16 times the first.",
         "growth", default=None, check=_count_or_none,
+    )  # fmt: skip
+
+    load_timeout: float = _setting(
+        "Seconds that loading a policy may take; default 60.",
+        "machine", default=LOAD_TIMEOUT, check=_seconds,
     )  # fmt: skip
 
     @property

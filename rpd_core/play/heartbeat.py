@@ -13,8 +13,11 @@ from collections.abc import Callable, Iterator, MutableSequence, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-LENGTH = 3
-"""Numbers in the array: beats so far, an episode under way, its environment seed."""
+from rpd_core.untrusted import budget
+
+LENGTH = 4
+"""Numbers in the array: beats so far, an episode under way, its environment seed, and the
+milliseconds that a policy may take which is being loaded; 0 if none is."""
 
 
 @dataclass
@@ -37,6 +40,18 @@ def beat(episode: int, seed: int) -> None:
     numbers[0] += 1
 
 
+@contextmanager
+def loading(seconds: float) -> Iterator[None]:
+    """Allow so many seconds for loading a policy: readers end by themselves, others are ended."""
+    numbers = _pulse.numbers
+    before, numbers[3] = numbers[3], int(1000 * min(seconds + _LATER, _LONGEST))
+    try:
+        with budget.loading(seconds):
+            yield
+    finally:
+        numbers[3] = before
+
+
 def numbers() -> MutableSequence[int]:
     """Return the array of this process."""
     return _pulse.numbers
@@ -46,6 +61,9 @@ SAID_AFTER = 60.0
 """Seconds without progress after which it is said."""
 STALL_TIMEOUT = 600.0
 """Seconds without progress after which a worker is ended, unless set otherwise."""
+_LATER = 2.0
+"""Seconds that readers get to end by themselves when loading has taken too long."""
+_LONGEST = 10.0**9
 _LOOK_EVERY = 5.0
 """Seconds between two looks at work in this process, at most."""
 
@@ -61,13 +79,21 @@ class Watch:
 
     def restart(self) -> None:
         """Begin to wait: the worker was just given something to do."""
-        self.beats, self.since, self.said = self.numbers[0], time.monotonic(), False
+        self.beats, self.since, self.said = self._signs(), time.monotonic(), False
+
+    def _signs(self) -> tuple[int, int]:
+        return self.numbers[0], self.numbers[3]
 
     def stalled(self, label: str) -> str:
         """Return what to report of a worker that hangs; empty as long as it may be busy."""
-        if self.numbers[0] != self.beats:
+        if self._signs() != self.beats:
             self.restart()
-        silent = time.monotonic() - self.since
+        silent, allowed = time.monotonic() - self.since, self.numbers[3] / 1000
+        if allowed and silent >= allowed and self.timeout < float("inf"):
+            return (
+                f"loading the policy has not ended after {silent:.0f} seconds, of {label}: a "
+                "longer --load-timeout gives it more time"
+            )
         if silent >= self.timeout:
             return (
                 f"no progress for {silent:.0f} seconds {self._where(label)}: the environment or "
@@ -93,7 +119,7 @@ def watched(watch: Watch, label: str, give_up: Callable[[str], object]) -> Itera
     done = threading.Event()
 
     def look() -> None:
-        while not done.wait(min(_LOOK_EVERY, watch.timeout / 4)):
+        while not done.wait(min(_LOOK_EVERY, watch.timeout / 4, _LATER / 2)):
             report = watch.stalled(label)
             if report:
                 give_up(report)

@@ -10,6 +10,7 @@ import numpy as np
 
 from rpd_core.config.contents import advised
 from rpd_core.config.resolve import Setup
+from rpd_core.play import heartbeat
 from rpd_core.plugin.blame import a_kind, blamed, gave_instead, refuse, require
 from rpd_core.plugin.chain import Chain
 from rpd_core.plugin.protocols import (
@@ -24,6 +25,7 @@ from rpd_core.plugin.protocols import (
     Policy,
     PolicyLoader,
 )
+from rpd_core.untrusted.budget import LOAD_TIMEOUT
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, Batch
@@ -41,6 +43,8 @@ class Recipe:
     max_steps: int
     render: bool = False
     """Whether episodes will be drawn."""
+    load_timeout: float = LOAD_TIMEOUT
+    """Seconds that the policy may take to be loaded, and that of the default action."""
     names: tuple[str, ...] = ()
     """What the user calls the entries of observations; none: as the environment does."""
 
@@ -68,6 +72,7 @@ def recipe_of(setup: Setup) -> Recipe:
         setup.default_action,
         setup.config.settings.lanes,
         setup.config.max_steps,
+        load_timeout=setup.config.settings.load_timeout,
         names=setup.config.settings.names,
     )
 
@@ -120,7 +125,11 @@ def opened_lanes(recipe: Recipe, views: tuple[str, ...]) -> Lanes:
 
 def loaded_policy(recipe: Recipe, facts: Facts) -> Policy:
     """Load the policy."""
-    with blamed("policy", recipe.policy, "load()"), advised(recipe.policy):
+    with (
+        heartbeat.loading(recipe.load_timeout),
+        blamed("policy", recipe.policy, "load()"),
+        advised(recipe.policy),
+    ):
         policy = recipe.policy.load(facts)
     require("policy", recipe.policy, gave_instead("failed: load()", policy, Policy))
     return policy
@@ -128,7 +137,10 @@ def loaded_policy(recipe: Recipe, facts: Facts) -> Policy:
 
 def opened_default(recipe: Recipe, facts: Facts) -> DefaultActor:
     """Open the default action."""
-    with blamed("default-action", recipe.default_action, "open()"):
+    with (
+        heartbeat.loading(recipe.load_timeout),
+        blamed("default-action", recipe.default_action, "open()"),
+    ):
         act: Any = recipe.default_action.open(facts)
     if not callable(act):
         refuse(

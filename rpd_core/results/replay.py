@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +27,7 @@ from rpd_core.pruning.twins import ranking_of
 from rpd_core.results.kept import KeptStates, all_keys
 from rpd_core.results.requests import stored_request
 from rpd_core.store.prepared import prepared_setup
+from rpd_core.untrusted.budget import LOAD_TIMEOUT
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, BoolArray, IntArray, KeyArray
@@ -107,12 +108,15 @@ class AskedEpisode:
     """Looks up what is stored of it."""
 
 
-def replay(run: Run, episode: str | int, frames: bool, trust: bool) -> Replay:
+def replay(
+    run: Run, episode: str | int, frames: bool, trust: bool, load_timeout: float = LOAD_TIMEOUT
+) -> Replay:
     """Play a stored episode again; the policy and the environment must be there."""
     asked = find_episode(run, str(episode))
     setup = run.setup or stored_setup(run, trust)
     plan = Plan(np.zeros(1, dtype=np.int64), asked.identity)
-    played = play_again(recipe_of(setup), plan, asked.keep(plan), frames)
+    recipe = replace(recipe_of(setup), load_timeout=load_timeout)
+    played = play_again(recipe, plan, asked.keep(plan), frames)
     return _described(asked, played, setup, run.directory.names())
 
 

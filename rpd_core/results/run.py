@@ -17,6 +17,7 @@ from rpd_core.results.records import Decision, Policy, RankedDecision, Summary, 
 from rpd_core.results.words import ranges_in_words
 from rpd_core.store.codec import from_plain
 from rpd_core.store.directory import RunDirectory, StoredAnalysis, check_configuration
+from rpd_core.untrusted.budget import LOAD_TIMEOUT
 
 if TYPE_CHECKING:
     from rpd_core.analysis.analysis import Analysis
@@ -274,13 +275,17 @@ class Run:
         return entries[name]
 
     def replay(
-        self, episode: str | int, frames: bool = False, trust_policy: bool = False
+        self,
+        episode: str | int,
+        frames: bool = False,
+        trust_policy: bool = False,
+        load_timeout: float = LOAD_TIMEOUT,
     ) -> Replay:
         """Play a stored episode again, step by step: `suite:17`, `original:3`, `default:3`,
         `pruned:3` or `MEASURE@KEPT:3`; a plain number is an episode of the suite."""
         from rpd_core.results.replay import replay  # it plays; reading does not need it
 
-        return replay(self, episode, frames, trust_policy)
+        return replay(self, episode, frames, trust_policy, load_timeout)
 
 
 def incomplete(run: Run) -> str:

@@ -69,7 +69,23 @@ def test_every_setting_is_stored_where_its_scope_says(registry: Registry) -> Non
     scopes = {name: one.scope for name, one in declared().items()}
     asked, fixed = config.analysis_json(), config.suite_json()["settings"]
     assert set(asked) == {name for name, scope in scopes.items() if scope in ASKED}
-    assert set(fixed) == {name for name, scope in scopes.items() if scope not in ASKED}
+    assert set(fixed) == {name for name, scope in scopes.items() if scope in ("suite", "size")}
+
+
+def test_how_long_loading_may_take_is_no_part_of_a_run(registry: Registry) -> None:
+    usual, longer = (
+        resolve(Request(worlds.Corridor(), worlds.Goes(), **given), registry).config
+        for given in ({}, {"load_timeout": 5})
+    )
+    assert (usual.settings.load_timeout, longer.settings.load_timeout) == (60.0, 5)
+    assert usual.digest() == longer.digest()
+    assert "load_timeout" not in json.dumps([longer.suite_json(), longer.analysis_json()])
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("inf"), float("nan"), "a minute", True])
+def test_loading_takes_some_seconds(seconds: object, registry: Registry) -> None:
+    with pytest.raises(ConfigError, match=r"^load_timeout must be "):
+        resolve(Request(worlds.Corridor(), worlds.Goes(), load_timeout=seconds), registry)
 
 
 def test_settings_that_select_components_name_a_kind() -> None:
