@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import secrets
@@ -23,9 +24,13 @@ if TYPE_CHECKING:
 
 _TOKENS = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 """Variables by which a user chooses how Ray knows its own; read by Ray when it is imported."""
+_SPANS_MACHINES = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+"""Whether a cluster may span machines where that is no matter of course; read in the same way."""
 _OWN = {"worker_niceness": 0}
 """Ray would let its workers stand back behind everything else on the machine."""
 _ADDRESS = re.compile(r"auto|(ray://)?[^=/,\s]+:\d+")
+
+log = logging.getLogger("rpd")
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ class Ray:
     @contextmanager
     def open(self, workers: int) -> Iterator[Engine]:
         """Join the cluster now, or start our own when there is work for it."""
-        if not self.address:
+        if not self.address and not _is_connected():
             _keep_to_ourselves()
         import ray  # not before the token is there
 
@@ -115,11 +120,26 @@ class Ray:
         )
 
 
+def _is_connected() -> bool:
+    """Return whether Ray is connected in this process already; that is left as it is."""
+    ray = sys.modules.get("ray")
+    return ray is not None and bool(ray.is_initialized())
+
+
 def _keep_to_ourselves() -> None:
     """Let a cluster of our own know us by a token of its own.
 
-    Left to itself, Ray would write one into the home directory, where the next cluster finds it.
+    Left to itself, Ray would write one into the home directory, where the next cluster finds it,
+    and it would listen on all interfaces of the machine. When told that it cannot span several
+    machines, as on macOS, it keeps to the loopback.
     """
+    if "ray" not in sys.modules:
+        os.environ.setdefault(_SPANS_MACHINES, "0")
+    elif os.environ.get(_SPANS_MACHINES) != "0":
+        log.warning(
+            "Ray was imported before rpd could tell it to keep to itself: a cluster that it starts "
+            "listens on all interfaces of this machine, for whoever has its token"
+        )
     chosen = any(os.environ.get(name) for name in _TOKENS)
     if (
         "ray" not in sys.modules

@@ -16,6 +16,8 @@ MADE = 2**29
 """Bytes that readers may make of those that they have read, copies included."""
 ITEM = 100
 """Bytes that an item of a list or a dictionary counts for."""
+_LOOK_EVERY = 1000
+"""Operations between two looks at the clock."""
 LOAD_TIMEOUT = 60.0
 """Seconds that loading a policy may take, unless set otherwise."""
 
@@ -74,9 +76,10 @@ class Budget:
         self.bytes -= count
 
     def take_operations(self, count: int = 1) -> None:
-        """Count operations before they are done."""
-        self.check_time()
-        self.operations -= count
+        """Count operations before they are done; the time is looked at now and then."""
+        before, self.operations = self.operations // _LOOK_EVERY, self.operations - count
+        if before != self.operations // _LOOK_EVERY:
+            self.check_time()
         if self.operations < 0:
             raise Flaw("it takes more steps to read than any policy needs: refused")
 
