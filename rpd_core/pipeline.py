@@ -35,6 +35,7 @@ from rpd_core.store.codec import to_plain
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.files import file_stem
 from rpd_core.store.prepared import fit_item, keep_prepared, prepared_setup, with_learned
+from rpd_core.store.repeats import say_what_differs
 from rpd_core.store.session import Session, play_parts
 
 
@@ -164,7 +165,10 @@ def build_parts(session: Session, parts: PartRange | None = None) -> None:
         session.recipe, settings.seed, settings.mutation_rate, chosen.start, chosen.stop - 1
     )
     ends = chosen.stop == settings.episodes
+    before = directory.suite().covered()
     play_parts(session, "suite", directory.suite(), whole, cut=ends)
+    if directory.suite().covered() != before:
+        say_what_differs(session, directory.suite(), whole)
     if chosen.start == 0:
         own = replace(
             whole,
