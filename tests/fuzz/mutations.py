@@ -6,6 +6,7 @@ import copy
 import io
 import json
 import random
+import struct
 import zipfile
 from typing import Any
 
@@ -76,3 +77,43 @@ def zipped(content: dict[str, bytes], packing: int = zipfile.ZIP_DEFLATED) -> by
             info.compress_type = packing
             archive.writestr(info, data)
     return stream.getvalue()
+
+
+def pickle_bomb(chance: random.Random) -> tuple[str, bytes]:
+    """Return a pickle that hands one long value over again and again."""
+    size, times = chance.choice([1000, 100_000, 1_000_000]), chance.choice([10, 1000, 30_000])
+    name = chance.choice(list(_BOMBS))
+    value, use = _BOMBS[name](size)
+    return f"{name} of {size} x {times}", b"\x80\x02(" + value + b"q\x000" + use * times + b"t."
+
+
+def _text(size: int) -> bytes:
+    return b"X" + struct.pack("<I", size) + b"x" * size
+
+
+_BOMBS: dict[str, Any] = {
+    "texts": lambda size: (_text(size), b"c_codecs\nencode\n(h\x00X\x06\x00\x00\x00latin1tR"),
+    "lists": lambda size: (b"](" + b"K\x00K\x01\x86" * (size // 10) + b"e",
+                           b"ccollections\nOrderedDict\n(h\x00tR"),
+    "arguments": lambda size: (b"(" + b"N" * size + b"t", b"ccollections\nOrderedDict\nh\x00R"),
+    "states": lambda size: (b"}(" + b"".join(b"I%d\nN" % n for n in range(size // 10)) + b"u",
+                            b"cgymnasium.spaces.box\nBox\n)Rh\x00b"),
+    "names": lambda size: (_text(size), b"h\x00h\x00\x93"),
+    "identifiers": lambda size: (b"(" + b"N" * size + b"t", b"h\x00Q"),
+}  # fmt: skip
+
+
+def json_bomb(chance: random.Random) -> tuple[str, bytes]:
+    """Return JSON that takes far more in memory than on disk, or far longer than it looks."""
+    name = chance.choice(list(_TEXTS))
+    return f"JSON of {name}", _TEXTS[name]
+
+
+_TEXTS = {
+    "lists": b"[" + b"[]," * 2_000_000 + b"0]",
+    "tables": b"[" + b"{}," * 2_000_000 + b"0]",
+    "depth": b"[" * 200_000 + b"]" * 200_000,
+    "quotes": b'"' * 2_000_000,
+    "escapes": b'["' + b'\\"' * 2_000_000,
+    "spaces": b" " * 20_000_000 + b"{}",
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import pickle
 import random
 import struct
@@ -19,7 +20,7 @@ from rpd_core.plugin.registry import installed
 from rpd_core.results.pruned_policy import PrunedFile
 from rpd_work.predictor import PrunedPredictor
 from tests.fuzz import small_run
-from tests.fuzz.mutations import flipped, members, other_json, zipped
+from tests.fuzz.mutations import flipped, json_bomb, members, other_json, zipped
 
 SUFFIX = ".rpd"
 _ARRAYS = ("keys.npy", "ranked.npy")
@@ -122,7 +123,36 @@ _ODD_ARRAYS: dict[str, Callable[[], bytes]] = {
     "empty": lambda: b"",
     "a number": lambda: _saved(np.uint64(5)),
 }
-_CHANGES = (_described, _described, _described, _damaged, _member, _array, _members, _sizes, _bomb)
+
+
+def _heavy(chance: random.Random, whole: bytes) -> tuple[str, bytes]:
+    """Describe what takes far more than it looks: JSON, spaces, members in other packings."""
+    held = members(whole)
+    if chance.random() < 0.4:
+        what, held["pruned.json"] = json_bomb(chance)
+        return what, zipped(held)
+    about = json.loads(held["pruned.json"])
+    box = {"box": [4096, 4096], "dtype": "<f4", "low": 0, "high": 1}
+    count = chance.choice([1, 10, 10_000])
+    about["facts"]["observation_space"] = {"tuple": [box] * count}
+    packing = chance.choice([zipfile.ZIP_BZIP2, zipfile.ZIP_DEFLATED])
+    return f"{count} large spaces", zipped(
+        {**held, "pruned.json": json.dumps(about).encode()}, packing
+    )
+
+
+_CHANGES = (
+    _heavy,
+    _described,
+    _described,
+    _described,
+    _damaged,
+    _member,
+    _array,
+    _members,
+    _sizes,
+    _bomb,
+)
 
 
 def warm() -> None:

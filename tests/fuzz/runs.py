@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import random
 import sys
 import tempfile
@@ -29,7 +30,7 @@ from rpd_core.results.requests import stored_request
 from rpd_core.results.verification import verify
 from rpd_core.store.directory import RunDirectory
 from tests.fuzz import small_run
-from tests.fuzz.mutations import flipped, members, other_json, zipped
+from tests.fuzz.mutations import flipped, json_bomb, members, other_json, zipped
 
 SUFFIX = ".zip"
 
@@ -167,8 +168,27 @@ _TABLES: dict[str, Callable[[pa.Table, str], pa.Table]] = {
     "of no dtype": lambda t, c: _noted(t, value_dtype="\x1b[31m"),
     "without notes": lambda t, c: t.replace_schema_metadata({"rpd_schema": "2"}),
 }
-_CHANGES = (_other_json, _other_json, _other_json, _damaged, _gone, _swapped, _in_the_way, _signed,
-            _signed, _signed)  # fmt: skip
+
+
+def _odd_entry(chance: random.Random, files: dict[str, bytes]) -> tuple[str, dict[str, bytes]]:
+    """Put a pipe or a link in the place of a file, or where a file may be."""
+    name = chance.choice([*files, ".owner", ".owner", ".lock", "pilot.json"])
+    what = chance.choice(["pipe", "link /dev/zero", "link /etc/passwd", "link ../..", "link ."])
+    return f"{name} is a {what}", {**files, name: _ODD + what.encode()}
+
+
+def _heavy(chance: random.Random, files: dict[str, bytes]) -> tuple[str, dict[str, bytes]]:
+    name = chance.choice(_named(files, ".json"))
+    what, content = json_bomb(chance)
+    return f"{name} {what}", {**files, name: content}
+
+
+_ODD = b"\0odd entry: "
+"""How contents begin that stand for what no zip can hold."""
+_CHANGES = (
+    *(_other_json, _other_json, _other_json, _damaged, _gone, _swapped, _in_the_way),
+    *(_signed, _signed, _signed, _odd_entry, _odd_entry, _heavy),
+)
 
 
 def warm() -> None:
@@ -200,8 +220,18 @@ def _unpacked(path: Path, run: Path) -> Path:
         target = run / name
         with suppress(OSError):  # a file is in the way of a folder
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
+            _lay(target, content)
     return run
+
+
+def _lay(target: Path, content: bytes) -> None:
+    what, _, to = content.removeprefix(_ODD).decode("latin1").partition(" ")
+    if not content.startswith(_ODD):
+        target.write_bytes(content)
+    elif what == "pipe":
+        os.mkfifo(target)
+    else:
+        target.symlink_to(to)
 
 
 def _show(run: Path) -> None:
@@ -232,6 +262,11 @@ def _continue(run: Path) -> None:
     directory.check(resolve(request, installed()).config)
 
 
+def _write(run: Path) -> None:
+    with RunDirectory(run).lock():
+        pass
+
+
 def _mend(run: Path) -> None:
     for complaint in RunDirectory(run).suite().drop_bad():
         assert complaint
@@ -246,5 +281,6 @@ _STEPS: tuple[Callable[[Path], object], ...] = (
     lambda run: find_episode(open_run(run), "pruned:1").stored_return(),
     lambda run: find_episode(open_run(run), "suite:1").stored_return(),
     _continue,
+    _write,
     _mend,
 )

@@ -27,7 +27,7 @@ from rpd_core.chance import Draws
 from rpd_core.errors import RpdError
 from rpd_core.plugin.protocols import Facts, PolicyInput
 from rpd_sb3.loader import Sb3File
-from tests.fuzz.mutations import flipped
+from tests.fuzz.mutations import flipped, json_bomb, pickle_bomb, zipped
 
 SUFFIX = ".zip"
 CASES = 300
@@ -91,11 +91,24 @@ def cases(seed: int) -> Iterator[tuple[str, bytes]]:
     chance = random.Random(seed)
     ways: list[Callable[[random.Random, str], tuple[str, bytes]]] = [
         _damaged, _other_setting, _other_pickle, _other_weights, _other_description, _statistics,
+        _heavy,
     ]  # fmt: skip
     for number in range(CASES):
         name = chance.choice(list(_MODELS))
         what, raw = chance.choice(ways)(chance, name)
         yield f"{seed}.{number} {name}: {what}", raw
+
+
+def _heavy(chance: random.Random, name: str) -> tuple[str, bytes]:
+    """Put a pickle or JSON into a file that takes far more than it looks."""
+    held = _members(_saved(name))
+    if chance.random() < 0.3:
+        what, held["data"] = json_bomb(chance)
+        return what, zipped(held)
+    what, raw = pickle_bomb(chance)
+    data = json.loads(held["data"])
+    data["observation_space"][":serialized:"] = base64.b64encode(raw).decode()
+    return f"a pickle of {what}", zipped({**held, "data": json.dumps(data).encode()})
 
 
 def warm() -> None:

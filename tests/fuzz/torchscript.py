@@ -22,6 +22,7 @@ from rpd_core.errors import RpdError
 from rpd_core.plugin.protocols import Facts, PolicyInput
 from rpd_torchscript.functions.table import ALLOWED, RANDOM
 from rpd_torchscript.loader import TorchScriptFile
+from tests.fuzz.mutations import pickle_bomb
 
 _LANES = 4
 _EACH = 40
@@ -289,7 +290,46 @@ def _call(chance: random.Random, known: int) -> str:
     return f"{name}({', '.join([first, *rest])})"
 
 
+def _heavy(members: Members, chance: random.Random) -> bytes:
+    """Write code, names or tensors that take far more than they look."""
+    size, word = chance.choice([100, 10_000, 1_000_000]), chance.choice(_LISTED)
+    body = chance.choice(
+        [
+            f"return torch.{word}(x, torch.mul([{chance.choice([0, 1])}], {size}))",
+            f"for i in range({size}):\n      x = torch.unsqueeze(x, 0)\n    return x",
+            f"for i in range({size}):\n      x = torch.mul(x, x)\n    return x",
+            f'return torch.format("{{}}", torch.mul(["{"x" * 10_000}"], {size}))',
+            f"return torch.sum(self.w)\n    {'y' * size} = x",
+        ]
+    )
+    code = (
+        "class Net(Module):\n  __parameters__ = []\n  w : Tensor\n"
+        f"  def forward(self: __torch__.Net,\n    x: Tensor) -> Tensor:\n    {body}\n"
+    )
+    storage = (
+        b"(X\x07\x00\x00\x00storagectorch\nFloatStorage\n"
+        b"X\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x01tQ"
+    )
+    wide = b"J" + struct.pack("<i", chance.choice([1, 2**20, 2**27]))
+    weight = (
+        b"ctorch._utils\n_rebuild_tensor_v2\n(" + storage + b"K\x00(" + wide + b"t(K\x00t\x89}tR"
+    )
+    names = b"".join(b"X\x04\x00\x00\x00%04d" % n + weight for n in range(chance.choice([1, 2000])))
+    data = b"\x80\x02c__torch__\nNet\n)\x81}(X\x01\x00\x00\x00w" + weight + names + b"ub."
+    number = np.array([chance.choice([0.0, float("nan"), float("inf")])], np.float32)
+    return _zipped(
+        {
+            "n/data.pkl": pickle_bomb(chance)[1] if chance.random() < 0.2 else data,
+            "n/data/0": number.tobytes(),
+            "n/code/__torch__.py": code.encode(),
+            "n/version": b"10",
+        }
+    )
+
+
+_LISTED = ("view", "reshape", "flip", "permute", "sum", "squeeze", "expand", "repeat", "movedim")
 _MUTATIONS: tuple[Mutation, ...] = (
+    _heavy,
     _change_code,
     _change_bytes,
     _change_pickle,
