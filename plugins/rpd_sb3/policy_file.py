@@ -39,4 +39,4 @@ def read_policy(zipped: BoundedZip) -> tuple[dict[str, Any], Weights] | None:
     if not all(isinstance(name, str) for name in others):
         raise Flaw("its settings are damaged: save the policy again")
     settings = {name: arguments[name] for name in _SPACES} | {"policy_kwargs": others}
-    return settings, state_dict(held.get("state_dict"), fetch)
+    return settings, state_dict(held.get("state_dict"), fetch, zipped.budget)

@@ -29,11 +29,11 @@ _DIVERGED = "its training diverged, use an earlier checkpoint"
 def read_weights(raw: bytes, budget: Budget) -> Weights:
     """Return the state dict in the bytes of `policy.pth`, each tensor checked."""
     if raw[:4] == b"PK\x03\x04":
-        return state_dict(*open_zip(BoundedZip(io.BytesIO(raw), budget)))
-    return state_dict(*_open_legacy(raw, budget))
+        return state_dict(*open_zip(BoundedZip(io.BytesIO(raw), budget)), budget)
+    return state_dict(*_open_legacy(raw, budget), budget)
 
 
-def state_dict(described: Any, fetch: Fetch) -> Weights:
+def state_dict(described: Any, fetch: Fetch, budget: Budget) -> Weights:
     """Return the tensors of a description, each checked."""
     if not isinstance(described, dict) or not all(
         isinstance(n, str) and isinstance(v, StoredTensor) for n, v in described.items()

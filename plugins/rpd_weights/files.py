@@ -16,7 +16,7 @@ from rpd_core.errors import SpecError
 from rpd_core.untrusted.arrays import ARRAYS, read_array
 from rpd_core.untrusted.boundary import Flaw, Refused, file_name, quoted
 from rpd_core.untrusted.budget import Budget
-from rpd_core.untrusted.files import check_regular, read_bounded
+from rpd_core.untrusted.files import check_regular, open_regular, read_bounded
 from rpd_core.untrusted.machine import AllowedNames, Reference
 from rpd_core.untrusted.pickles import LARGEST_PICKLE, read_pickle
 from rpd_core.untrusted.tensors import TENSORS, Shelf, Storage, StoredTensor, stored_row
@@ -45,7 +45,7 @@ _NAMES = AllowedNames(
 def read_weights(path: Path) -> tuple[str, Weights]:
     """Return what a file is and the weights in it, those of dicts inside it as `outer.inner`."""
     check_regular(path, _HINT)
-    with path.open("rb") as stream:
+    with open_regular(path, _HINT) as stream:
         start = stream.read(16)
     try:
         if start.startswith(b"PK"):
@@ -83,7 +83,7 @@ def _natural(name: str) -> list[tuple[int, str]]:
 
 def _from_zip(path: Path) -> tuple[str, Weights]:
     try:
-        with path.open("rb") as stream:
+        with open_regular(path, _HINT) as stream:
             zipped = BoundedZip(stream, Budget(_LARGEST))
             if all(name.endswith(".npy") for name in zipped.names):
                 return "NumPy archive", _from_arrays(zipped)

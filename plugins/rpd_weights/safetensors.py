@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from typing import Any
 
 from rpd_core.untrusted.boundary import Flaw, quoted
+from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.texts import read_json
 
 _LENGTH = 8
 _LARGEST_TABLE = 2**24
@@ -43,7 +44,7 @@ def read_safetensors(raw: bytes) -> dict[str, StoredArray]:
     length = int.from_bytes(raw[:_LENGTH], "little")
     if not 2 <= length <= min(_LARGEST_TABLE, len(raw) - _LENGTH):
         raise Flaw(f"its table of {length:,} bytes is not in it: it was cut short, copy it again")
-    table = json.loads(raw[_LENGTH : _LENGTH + length], object_pairs_hook=_without_repeats)
+    table = read_json(raw[_LENGTH : _LENGTH + length], Budget(0), _without_repeats)
     if not isinstance(table, dict):
         raise Flaw("its table is not a JSON object: it is damaged, copy it again")
     numbers = memoryview(raw)[_LENGTH + length :]

@@ -373,7 +373,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     ),
     "a gap": (_safetensors({"a": _entry(offsets=(4, 12))}, bytes(12)), "overlap or leave gaps"),
     "bytes behind the end": (_safetensors({"a": _entry()}, bytes(9)), "but 9 are stored"),
-    "a beginning that deceives": (_safetensors(b"{" * 4000, b""), "cannot be used"),
+    "a beginning that deceives": (_safetensors(b"{" * 4000, b""), "nested too deeply"),
     "no arrays": (_safetensors({"__metadata__": {"format": "pt"}}, b""), "no layer that is known"),
 }  # fmt: skip
 
