@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from rpd_core.config.identity import file_digest
-from rpd_core.config.resolve import check_names
 from rpd_core.config.settings import Request, Values, check_value, declared
 from rpd_core.errors import ConfigError, RpdError
 from rpd_core.plugin import specs
@@ -35,6 +34,8 @@ def check_typed(typed: Mapping[str, object], registry: Registry) -> None:
 
 def check_names_and_numbers(typed: Mapping[str, Any], registry: Registry) -> None:
     """Refuse names that no catalogue has, and numbers that cannot work."""
+    from rpd_core.config.resolve import check_names  # weight that reading a run has no use for
+
     check_names(Request(**{"env": None, **typed}), registry)
     for name, setting in declared().items():
         if name in typed and typed[name] not in setting.words:
