@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rpd_compare.records import ComparedDecision, Need, SmallestOf
 from rpd_core.results.records import Decision
 from rpd_core.results.run import Run
+from rpd_core.results.words import percent
 
 _ORDER = (Need.NEW, Need.GONE, Need.BOTH)
 
@@ -70,6 +71,6 @@ def notes_on_needs(a: Run, b: Run) -> Iterator[str]:
     )
     if a.target != b.target:
         yield (
-            f"The smallest policies are for different targets, {a.target:.0%} and {b.target:.0%} "
-            "of the return."
+            f"The smallest policies are for different targets, {percent(a.target)} and "
+            f"{percent(b.target)} of the return."
         )

@@ -19,6 +19,7 @@ from rpd_compare.text import (
     smallest_words,
 )
 from rpd_core.results.pictures import data_uri, read_picture
+from rpd_core.results.words import few, percent, signed
 from rpd_core.store.files import write_whole
 from rpd_pictures.figures.style import rendered
 from rpd_pictures.svg import svg_file
@@ -45,7 +46,9 @@ def write_page(path: Path, found: Comparison, timelines: Timelines = None) -> No
 def page_of(found: Comparison, timelines: Timelines = None) -> str:
     """Return the page of a comparison; everything from outside is escaped."""
     environment = Environment(autoescape=True, undefined=StrictUndefined)
-    environment.filters["percent"] = _percent
+    environment.filters["percent"] = percent
+    environment.filters["few"] = few
+    environment.filters["signed"] = signed
     environment.filters["loss"] = loss_cell
     environment.filters["smallest"] = smallest_words
     environment.filters["name"] = lambda path: Path(path).name
@@ -91,7 +94,3 @@ def _pictures(found: Comparison) -> dict[int, str]:
         for key, path in paths.items()
         if (content := read_picture(path, path.parent)) is not None
     }
-
-
-def _percent(share: float) -> str:
-    return "<1%" if 0 < share < 0.005 else f"{100 * share:.0f}%"

@@ -12,7 +12,7 @@ from rich.table import Table
 from rpd_compare.records import Need
 from rpd_core.cli.text import say
 from rpd_core.errors import counted
-from rpd_core.results.words import few, percent, reached_words, shortened_states
+from rpd_core.results.words import few, percent, reached_words, shortened_states, signed
 
 if TYPE_CHECKING:
     from rpd_compare.records import (
@@ -69,7 +69,7 @@ def print_comparison(console: Console, found: Comparison) -> None:
 
 
 def _side(side: Side) -> str:
-    return f"{side.policy}, return {side.return_mean:.4g}, seed {side.seed} ({side.path})"
+    return f"{side.policy}, return {few(side.return_mean)}, seed {side.seed} ({side.path})"
 
 
 def smallest_words(side: Side) -> str:
@@ -154,7 +154,7 @@ def _print_table(
 
 def _print_agreement(console: Console, found: Comparison) -> None:
     title = "Same action in the first states by A's ranking, with 95% intervals"
-    shares = [f"{share:.0%}" for share in _SHOWN_SHARES[:-1]]
+    shares = [percent(share) for share in _SHOWN_SHARES[:-1]]
     rows = [[curve.measure, *_agreement_cells(curve)] for curve in found.agreement]
     _print_table(console, title, ("first", *shares, "all"), rows)
 
@@ -163,7 +163,8 @@ def _agreement_cells(curve: AgreementCurve) -> list[str]:
     by_share = {point.share: point for point in curve.points}
     points = [by_share[share] for share in _SHOWN_SHARES]
     return [
-        f"{point.agreement:.0%} ({100 * point.low:.0f}-{100 * point.high:.0f})" for point in points
+        f"{percent(point.agreement)} ({100 * point.low:.0f}-{100 * point.high:.0f})"
+        for point in points
     ]
 
 
@@ -180,7 +181,7 @@ def _print_changes(console: Console, found: Comparison) -> None:
 
 def _effect(side: EffectOf) -> str:
     """Return an effect; a dash where an arm is empty, so that it could be anything."""
-    return "-" if side.high - side.low >= 2 else f"{side.effect:+.2f}"
+    return "-" if side.high - side.low >= 2 else signed(side.effect)
 
 
 def _actions(row: ComparedState) -> tuple[str, str]:
@@ -226,8 +227,8 @@ def agreement_sentence(found: Comparison) -> str:
     """Return how often both policies do the same."""
     first, every = found.agreement_in_first(0.1), found.agreement_in_first(1.0)
     return (
-        f"The policies choose the same action in {first.agreement:.0%} "
+        f"The policies choose the same action in {percent(first.agreement)} "
         f"({100 * first.low:.0f} to {100 * first.high:.0f}) of the {first.states} most important "
-        f"states (the first 10% by {found.agreement[0].measure}), and in {every.agreement:.0%} of "
-        "all."
+        f"states (the first 10% by {found.agreement[0].measure}), and in "
+        f"{percent(every.agreement)} of all."
     )

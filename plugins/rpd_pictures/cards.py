@@ -14,6 +14,7 @@ from PIL import Image, ImageDraw, ImageFont
 from rpd_core.play.recipe import Recipe
 from rpd_core.play.replay import ReplayedStep, drawing_of, picture_fault
 from rpd_core.plugin.chain import Chain
+from rpd_core.results.words import few
 from rpd_pictures.files import reduced, same_size
 
 if TYPE_CHECKING:
@@ -242,7 +243,7 @@ class StepCards:
         who: Who = "policy" if step.policy_decided else "default"
         other = step.default_action if step.policy_decided else step.policy_action
         whose = "default" if step.policy_decided else "policy"
-        about = f"return so far {step.return_before:g}; the {whose} would: {self._name(other)}"
+        about = f"return so far {few(step.return_before)}; the {whose} would: {self._name(other)}"
         frame = self._frame(step, step.frame)
         size, room = self._text(frame), max(frame.shape[1], NARROWEST - 2 * BORDER)
         lines = about, *wrapped(self._words(step).partition("  [")[0], room, 2, size)

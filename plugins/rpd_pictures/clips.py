@@ -12,6 +12,7 @@ from rpd_core.play.deciders import OneArm
 from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import Recipe
 from rpd_core.play.replay import Viewer, Watched, viewing, watch_episodes
+from rpd_core.results.words import few
 from rpd_pictures import files
 from rpd_pictures.cards import StepCards, Who
 from rpd_pictures.twins import Choice, Filmed, Smallest, Twin, Visit, passing, telling
@@ -133,7 +134,7 @@ def ending(twin: Twin, arm: int, shown: int) -> tuple[Who, str]:
     """Return how a film of so many steps ends, and what became of the episode."""
     length = twin.lengths[arm]
     over = shown == length < twin.visit.step + _FOLLOWED
-    return ("over" if over else "cut"), f"return {twin.returns[arm]:g} after {length} steps"
+    return ("over" if over else "cut"), f"return {few(twin.returns[arm])} after {length} steps"
 
 
 def _clip(job: ClipJob, seen: Watched, position: int, twin: Twin) -> bytes:

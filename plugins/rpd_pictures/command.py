@@ -11,6 +11,7 @@ from rpd_core.cli import options, shared
 from rpd_core.cli.streams import output_for_the_answer
 from rpd_core.cli.work import Work, plays
 from rpd_core.errors import ConfigError
+from rpd_core.results.words import few
 from rpd_pictures.subjects import NAMES, SUBJECTS, subject_of, target_file, unfit
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def _print_film(made: Film, as_json: bool) -> None:
         shared.show_note(note)
     shown = [vars(one) for one in made.shown]
     lines = [
-        f"{one.title}: return {one.total_return:g} in {one.length} steps" for one in made.shown
+        f"{one.title}: return {few(one.total_return)} in {one.length} steps" for one in made.shown
     ]
     lines.append(f"{made.episode} is in {made.path}")
     _print({"file": str(made.path), "episode": made.episode, "shown": shown}, lines, as_json)

@@ -20,6 +20,7 @@ from rpd_core.results.decisions import find_state
 from rpd_core.results.records import Decision
 from rpd_core.results.replay import find_episode, stored_setup
 from rpd_core.results.run import Run
+from rpd_core.results.words import few
 from rpd_core.store.files import file_stem, write_whole
 from rpd_pictures import files
 from rpd_pictures.actors import acting, beside, find_outcome
@@ -125,7 +126,7 @@ def _episode_film(run: Run, recipe: Recipe, viewer: Viewer, wanted: Wanted) -> P
     sides = []
     for one, steps, last in zip(shown, seen.steps, seen.last_frames, strict=True):
         over = one.length <= wanted.frames
-        about = f"return {one.total_return:g} after {one.length} steps"
+        about = f"return {few(one.total_return)} after {one.length} steps"
         names = run.directory.names().actions
         show = StepCards(recipe, names, title=one.title, beside=len(shown))
         who: Who = "over" if over else "cut"
@@ -161,7 +162,7 @@ def _paths(seen: Watched, shown: Sequence[Shown]) -> Image.Image:
         place = last or steps[-1].place
         decided = sum(step.policy_decided for step in steps)
         shares = f"red: policy, {decided} steps; blue: default, {len(steps) - decided}"
-        lines = (f"return {one.total_return:g}", shares)
+        lines = (f"return {few(one.total_return)}", shares)
         card = Card("over", f"{one.length} steps", len(steps), lines, one.title)
         cards.append(draw_card(draw_path(steps, place), card))
     return files.side_by_side(cards)

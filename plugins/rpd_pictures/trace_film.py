@@ -106,7 +106,7 @@ def traced_film(run: Run, recipe: Recipe, viewer: Viewer, wanted: Wanted) -> Pag
     steps, title = seen.steps[0], f"{one.side} policy"
     whole = last == one.length
     who: Who = "over" if whole else "cut"
-    about = f"return {one.total_return:g} after {one.length} steps"
+    about = f"return {few(one.total_return)} after {one.length} steps"
     show = StepCards(recipe, run.directory.names().actions, title=title)
     cards = show.cards(steps, seen.last_frames[0] if whole else steps[-1].frame, who, about)
     bar = _Bar(one, cards[0].width)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup, escape
 
 from rpd_core.pruning.curves import ShownCurve
+from rpd_core.results.words import few, percent
 
 _COLOURS = (
     "#0072b2", "#d55e00", "#009e73", "#b0457f", "#a97800", "#2f8fc6", "#8c564b", "#6f57b8",
@@ -125,10 +126,10 @@ def _axes(frame: _Frame, label: str) -> str:
     parts = [f'<path class="axis" d="M{_LEFT} {_TOP}V{bottom}H{right}"/>']
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         parts.append(f'<text x="{frame.x(share):.1f}" y="{bottom + 16}" text-anchor="middle">'
-                     f"{share:.0%}</text>")  # fmt: skip
+                     f"{percent(share)}</text>")  # fmt: skip
     for value in frame.ticks():
         parts.append(f'<text x="{_LEFT - 6}" y="{frame.y(value) + 4:.1f}" text-anchor="end">'
-                     f"{value:.3g}</text>")  # fmt: skip
+                     f"{few(value)}</text>")  # fmt: skip
     middle = (_LEFT + right) / 2
     parts.append(f'<text x="{middle:.0f}" y="{_HEIGHT - 6}" text-anchor="middle">'
                  f"{escape(label)}</text>")  # fmt: skip

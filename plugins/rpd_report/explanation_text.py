@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from rpd_core.cli.text import say
-from rpd_core.results.words import few, shortened_states
+from rpd_core.results.words import few, percent, shortened_states, signed
 from rpd_report.sentences import loss_sentence, loss_words, reach_sentence
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def print_explanation(console: Console, found: Explanation) -> None:
 
 
 def _place(found: Explanation) -> str:
-    policy = f"the smallest policy for {found.target:.0%} of the return"
+    policy = f"the smallest policy for {percent(found.target)} of the return"
     if found.decision is not None:
         return f"Decision {found.decision.rank} of {found.decisions} of {policy}: {found.state}"
     if found.decisions:
@@ -68,7 +68,7 @@ def _worth(found: Explanation) -> Iterator[str]:
 def _other_targets(found: Explanation) -> Iterator[str]:
     for target, kept in list(found.kept.items())[1:]:
         who = "policy decides" if kept else "default acts"
-        yield f"In the smallest policy for {float(target):.0%} of the return the {who} here."
+        yield f"In the smallest policy for {percent(float(target))} of the return the {who} here."
 
 
 def _rank(found: Explanation) -> str:
@@ -102,10 +102,10 @@ def _print_effect(console: Console, found: Explanation) -> None:
         ("kept", cells.kept_failed, cells.kept_passed, decision.risk_kept),
     )
     for arm, failed, passed, risk in rows:
-        shown = "" if risk is None else f"{risk:.1%}"
+        shown = "" if risk is None else percent(risk)
         table.add_row(arm, f"{failed:.6g}", f"{passed:.6g}", shown)
     console.print(table)
-    effect = f"{decision.effect:+.2f} (95%: {decision.low:+.2f} to {decision.high:+.2f})"
+    effect = f"{signed(decision.effect)} (95%: {signed(decision.low)} to {signed(decision.high)})"
     verdict = _VERDICTS.get(decision.verdict, f"No verdict: {decision.verdict}.")
     if not decision.rank:
         verdict = f"No verdict: {found.set_aside}."
@@ -126,23 +126,23 @@ def _done(found: Explanation) -> str:
     policy = _shares(found.policy_shares) or decision.policy_action
     default = _shares(found.default_shares) or decision.default_action
     return (
-        f"Policy: {policy}. Default action: {default}. They differ at {decision.differed:.0%} of "
-        f"{decision.visits} visits."
+        f"Policy: {policy}. Default action: {default}. They differ at {percent(decision.differed)} "
+        f"of {decision.visits} visits."
     )
 
 
 def _shares(shares: Mapping[str, float]) -> str:
     if len(shares) == 1:
         return next(iter(shares))
-    return ", ".join(f"{name} {share:.1%}" for name, share in shares.items())
+    return ", ".join(f"{name} {percent(share)}" for name, share in shares.items())
 
 
 def _inside(found: Explanation) -> str:
     known = []
     if found.value_gap is not None:
-        known.append(f"gap between best and worst action value {found.value_gap:.4g}")
+        known.append(f"gap between best and worst action value {few(found.value_gap)}")
     if found.entropy is not None:
-        known.append(f"entropy of its choice {found.entropy:.4g} nats")
+        known.append(f"entropy of its choice {few(found.entropy)} nats")
     if not known:
         return "The policy offers no values and no probabilities."
     return f"Inside the policy, averaged over visits: {'; '.join(known)}."
@@ -165,9 +165,9 @@ def _print_measures(console: Console, found: Explanation) -> None:
     console.print()
     table = _table("", ("measure",), ("score", "interval", f"rank of {found.states}"))
     for one in found.measures:
-        ends = None not in (one.low, one.high)
-        interval = f"{one.low:.3g} to {one.high:.3g}" if ends else ""
-        table.add_row(escape(one.measure), f"{one.score:.4g}", interval, str(one.rank))
+        known = one.low is not None and one.high is not None
+        interval = f"{few(one.low or 0.0)} to {few(one.high or 0.0)}" if known else ""
+        table.add_row(escape(one.measure), few(one.score), interval, str(one.rank))
     console.print(table)
     for name, reason in found.not_measured.items():
         say(console, f"Not ranked by {name} here: {reason}")
@@ -178,7 +178,7 @@ def _print_examples(console: Console, found: Explanation) -> None:
     table = _table("", ("example", "it was", "outcome"), headings)
     for one in found.examples:
         numbers = (one.seed, one.step, one.visits, one.differed)
-        outcome = {0.0: "failed", 1.0: "passed"}.get(one.passed, f"passed {one.passed:.0%}")
+        outcome = {0.0: "failed", 1.0: "passed"}.get(one.passed, f"passed {percent(one.passed)}")
         cells = (f"suite:{one.episode}", one.arm, outcome, *map(str, numbers))
         table.add_row(*cells, f"{one.total_return:g}")
     console.print()

@@ -17,7 +17,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
-from rpd_core.results.words import few, most_often, percent, signed
+from rpd_core.results.words import few, most_often, part_of, percent, signed
 from rpd_pictures.colours import DARK, LIGHT
 
 _LONGEST = 4000
@@ -82,6 +82,7 @@ def _environment() -> Environment:
     )
     made.filters["signed"] = signed
     made.filters["percent"] = percent
+    made.filters["part"] = part_of
     made.filters["few"] = few
     made.filters["bold"] = _bold
     made.filters["parts"] = _parts

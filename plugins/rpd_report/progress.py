@@ -14,6 +14,7 @@ from rpd_core.results.decisions import list_facts, ranked_rows
 from rpd_core.results.records import RankedDecision
 from rpd_core.results.run import Run
 from rpd_core.results.sentences import list_notes
+from rpd_core.results.words import few
 from rpd_report.sentences import without_folders
 
 _SHOWN = 25
@@ -84,8 +85,8 @@ def _played(run: Run, done: int) -> Iterator[tuple[str, str]]:
         except RpdError as error:  # damaged files are named, and the rest is shown
             yield name, one_line(error)
             continue
-        ends = f"{returns.min():.4g} to {returns.max():.4g}"
-        yield name, f"{count}, mean return {returns.mean():.4g} ({ends})"
+        ends = f"{few(float(returns.min()))} to {few(float(returns.max()))}"
+        yield name, f"{count}, mean return {few(float(returns.mean()))} ({ends})"
 
 
 def _so_far(run: Run, done: int, asked: int) -> tuple[tuple[RankedDecision, ...], str]:

@@ -9,6 +9,7 @@ from typing import Any
 from rpd_compare.compare import compare
 from rpd_compare.records import ComparedDecision, Comparison, Need
 from rpd_core.api import run as play_run
+from rpd_core.results.words import few
 
 _LISTED = 10
 """Decisions that a message lists."""
@@ -26,7 +27,7 @@ def faults_of(
     """Return what speaks against the second policy, in lines; none: nothing does."""
     new, faults = found.b, []
     if at_least is not None and new.return_mean < at_least:
-        faults.append(f"its mean return is {new.return_mean:.4g}, below {at_least:.4g}")
+        faults.append(f"its mean return is {few(new.return_mean)}, below {few(at_least)}")
     if new.smallest is None:
         return [*faults, "no smallest policy of it is confirmed: play more episodes"]
     least = worth * abs(new.return_mean - new.reference)
@@ -61,7 +62,7 @@ def _first_action(words: str) -> str:
 
 def _new_words(row: ComparedDecision) -> str:
     assert row.b is not None
-    return f"  {row.state}: {row.b.policy_action}, loses {row.b.loss:.4g} without it"
+    return f"  {row.state}: {row.b.policy_action}, loses {few(row.b.loss)} without it"
 
 
 def _other_words(row: ComparedDecision) -> str:

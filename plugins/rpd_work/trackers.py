@@ -8,6 +8,7 @@ from typing import Any
 
 from rpd_core.errors import ComponentError, ConfigError, nearest
 from rpd_core.results.run import Run
+from rpd_core.results.words import few
 from rpd_core.store.codec import to_plain
 from rpd_work.figures import figures_of
 
@@ -96,6 +97,6 @@ def _cell(value: Any) -> Any:
 def _as_markdown(run: Run) -> str:
     lines = ["| state | policy | default | loss |", "|---|---|---|---|"]
     for one in run.decisions:
-        cells = (one.state, one.policy_action, one.default_action, f"{one.loss:.4g}")
+        cells = (one.state, one.policy_action, one.default_action, few(one.loss))
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines)

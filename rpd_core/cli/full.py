@@ -11,7 +11,7 @@ from rpd_core.cli.text import print_columns, say
 from rpd_core.config.settings import PORTFOLIO
 from rpd_core.errors import counted
 from rpd_core.results.sentences import front_sentences, noun_for, policy_sentences, tried_in_vain
-from rpd_core.results.words import cut, few, percent
+from rpd_core.results.words import cut, few, part_of, percent
 
 if TYPE_CHECKING:
     from rpd_core.pruning.records import PrunedPoint
@@ -26,7 +26,7 @@ def print_rest(console: Console, summary: Summary) -> None:
     policy = summary.policy
     for fraction, other in list(summary.policies.items())[1:]:
         console.print()
-        say(console, f"For {float(fraction):.0%} of the return:", style="bold")
+        say(console, f"For {percent(float(fraction))} of the return:", style="bold")
         say(console, policy_sentences(summary, float(fraction), other))
     if policy is not None and policy.front:
         console.print()
@@ -50,7 +50,7 @@ def print_front(console: Console, front: Sequence[FrontPoint]) -> None:
     say(console, "On the way to it (rpd show --keep N chooses one):", style="bold")
     columns = {
         "decisions": [str(one.decisions) for one in front],
-        "of all states": [f"{one.states:.1%}" for one in front],
+        "of all states": [part_of(one.states) for one in front],
         "steps": [percent(one.steps) for one in front],
         "overrides": [percent(one.overrides) for one in front],
         "return": [few(one.return_mean) for one in front],
@@ -91,8 +91,8 @@ def _print_thresholds(console: Console, fraction: str, summary: Summary) -> None
     target = summary.targets[fraction]
     say(
         console,
-        f"Smallest pruned policies in the sweep that keep {float(fraction):.0%} of the return "
-        f"({target:.4g}), of each ranking the one with the fewest states and the one with the "
+        f"Smallest pruned policies in the sweep that keep {percent(float(fraction))} of the return "
+        f"({few(target)}), of each ranking the one with the fewest states and the one with the "
         "fewest steps",
         style="bold",
     )
@@ -114,7 +114,7 @@ def _threshold_cells(entry: Threshold | None) -> tuple[str, str]:
 
 
 def _point(point: PrunedPoint) -> str:
-    return f"{point.kept} ({point.states:.1%}), steps {point.steps:.1%}"
+    return f"{point.kept} ({part_of(point.states)}), steps {percent(point.steps)}"
 
 
 def _print_sweep(console: Console, sweep: SweepFacts) -> None:

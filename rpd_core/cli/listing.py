@@ -13,7 +13,7 @@ from rich.table import Table
 
 from rpd_core.cli.text import can_draw, say, short_action
 from rpd_core.results.records import TOO_FEW, further_columns
-from rpd_core.results.words import cut, percent, reached_words, shortened_states
+from rpd_core.results.words import cut, percent, reached_words, shortened_states, signed
 
 if TYPE_CHECKING:
     from rpd_core.results.records import RankedDecision
@@ -59,7 +59,7 @@ def print_list(console: Console, title: str, rows: Sequence[RankedDecision]) -> 
         "default": [short_action(row.default_action) for row in rows],
         "fails\nmutated": [percent(row.risk_mutated) for row in rows],
         "fails\nkept": [percent(row.risk_kept) for row in rows],
-        "effect": [f"{row.effect:+.2f}{_MARKS.get(row.verdict, ' ')}" for row in rows],
+        "effect": [f"{signed(row.effect)}{_MARKS.get(row.verdict, ' ')}" for row in rows],
         "interval": [bar(scale, row.low, row.effect, row.high, plain) for row in rows],
         "score": [f"{row.score:.2g}" for row in rows],
         "reach": [reached_words(row.reached) for row in rows],

@@ -28,6 +28,7 @@ from rpd_core.results.sentences import (
     tried_in_vain,
     what_would_help,
 )
+from rpd_core.results.words import few
 
 if TYPE_CHECKING:
     from rpd_core.results.records import Decision, Played, Summary
@@ -88,8 +89,8 @@ def _print_setting(console: Console, summary: Summary) -> None:
     print_question(
         console,
         summary.configuration["suite"],
-        f"return {original.return_mean:.4g}, by default alone {original.default_everywhere:.4g}, "
-        f"reference {original.reference:.4g} ({original.reference_source})",
+        f"return {few(original.return_mean)}, by default alone {few(original.default_everywhere)}, "
+        f"reference {few(original.reference)} ({original.reference_source})",
     )
     for advice in advice_on(summary):
         say(console, f"Advice: {advice}")
@@ -116,8 +117,8 @@ def _print_decisions(console: Console, summary: Summary, count: int, full: bool)
 def _print_others(console: Console, rest: Sequence[Decision]) -> None:
     if rest:
         unsure = sum(not one.needed for one in rest)
-        few = f"{unsure} of them not" if unsure < len(rest) else "none of them"
-        marked = f", {few} shown to be needed" if unsure else ""
+        which = f"{unsure} of them not" if unsure < len(rest) else "none of them"
+        marked = f", {which} shown to be needed" if unsure else ""
         say(console, f"{len(rest)} more{marked}")
 
 

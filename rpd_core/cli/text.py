@@ -14,7 +14,7 @@ from rpd_core.errors import counted, shell_word
 from rpd_core.execute.progress import in_words
 from rpd_core.results.runs import size_in_words
 from rpd_core.results.sentences import fineness
-from rpd_core.results.words import cut, ranges_in_words
+from rpd_core.results.words import cut, few, ranges_in_words
 
 if TYPE_CHECKING:
     from rpd_core.cli.cost import Cost
@@ -91,7 +91,7 @@ def print_suite(
         console,
         f"{counted(suite.episodes, 'episode')}, {counted(suite.states, 'state')} "
         f"({suite.identified} with at least {suite.enough} mutated and {suite.enough} kept "
-        f"episodes), {counted(suite.steps, 'step')}, mean return {return_mean:.4g} in {path}",
+        f"episodes), {counted(suite.steps, 'step')}, mean return {few(return_mean)} in {path}",
     )
     if missing:
         say(console, f"Not complete: {ranges_in_words(missing)} missing. {_HOW_TO_FILL}")

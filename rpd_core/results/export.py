@@ -28,6 +28,7 @@ from rpd_core.pruning.twins import ranking_of
 from rpd_core.results.kept import KeptStates, all_keys
 from rpd_core.results.rule_export import opened_facts
 from rpd_core.results.stored_facts import facts_as_json
+from rpd_core.results.words import few, percent
 from rpd_core.store.codec import to_plain
 from rpd_core.store.files import write_whole
 from rpd_core.untrusted.files import read_all
@@ -73,18 +74,18 @@ class Certificate:
 
     def __str__(self) -> str:
         text = (
-            f"mean return at least {self.return_bound:.4g} with {self.confidence:.0%} confidence "
-            f"({self.episodes} fresh episodes); the policy need not be asked at "
-            f"{self.calls_saved:.0%} of the steps"
+            f"mean return at least {few(self.return_bound)} with {percent(self.confidence)} "
+            f"confidence ({self.episodes} fresh episodes); the policy need not be asked at "
+            f"{percent(self.calls_saved)} of the steps"
         )
         if self.overrides is not None and self.overrides_whole is not None:
-            text += f" and overrides the default at {self.overrides:.0%} of them"
-            text += f" (the whole policy at {self.overrides_whole:.0%})"
+            text += f" and overrides the default at {percent(self.overrides)} of them"
+            text += f" (the whole policy at {percent(self.overrides_whole)})"
         if self.pass_rate is not None and self.pass_rate_whole is not None:
-            text += f"; {self.pass_rate:.0%} of the episodes pass the condition"
-            text += f" (of the whole policy's {self.pass_rate_whole:.0%})"
+            text += f"; {percent(self.pass_rate)} of the episodes pass the condition"
+            text += f" (of the whole policy's {percent(self.pass_rate_whole)})"
         if self.worst_tenth is not None:
-            text += f"; the worst tenth returns {self.worst_tenth:.4g}"
+            text += f"; the worst tenth returns {few(self.worst_tenth)}"
         return text + (f"; the default begins with {self.first}" if self.first else "")
 
 
@@ -97,8 +98,8 @@ def export_pruned(run: Run, path: Path, fraction: float | None = None) -> Certif
     chosen, kept = run.policy(fraction), run.kept(fraction)
     if chosen is None or kept is None or not chosen.met:
         raise ConfigError(
-            f"no pruned policy was confirmed to keep {fraction:.0%} of the return, so there is "
-            "none to export: try more --episodes, more --confirm-episodes or --unvisited policy"
+            f"no pruned policy was confirmed to keep {percent(fraction)} of the return, so there "
+            "is none to export: try more --episodes, more --confirm-episodes or --unvisited policy"
         )
     if run.setup is None:
         raise ConfigError("a run that was only opened for reading has no policy to export")

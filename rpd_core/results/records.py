@@ -390,7 +390,8 @@ class RankedDecision:
         state = self.state if len(self.state) <= _SHOWN else f"{self.state[:_SHOWN]}..."
         return (
             f"RankedDecision({self.rank}: {state!r}, policy={self.policy_action!r}, "
-            f"effect={self.effect:+.2f} ({self.low:+.2f} to {self.high:+.2f}), {self.verdict})"
+            f"effect={signed(self.effect)} ({signed(self.low)} to {signed(self.high)}), "
+            f"{self.verdict})"
         )
 
 

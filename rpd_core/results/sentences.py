@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from rpd_core.errors import counted
-from rpd_core.results.words import few, percent
+from rpd_core.results.words import few, part_of, percent
 
 if TYPE_CHECKING:
     from rpd_core.analysis.records import Stability
@@ -48,6 +48,8 @@ _ELSEWHERE = {
 }
 _ALIKE = 0.5
 """Share of different episodes below which many are the same again."""
+_CLOSE = 0.01
+"""Difference of shares of steps that is not worth a word."""
 _RULES = ("rules",)
 """Abstractions whose states are rules."""
 
@@ -97,7 +99,9 @@ def _enough(summary: Summary, fraction: float, policy: Policy) -> str:
     """Return how few states are enough, and for what."""
     noun, fixed = noun_for(summary), "with one fixed action"
     also = " and all that the suite never saw" * _policy_decides_elsewhere(summary)
-    few_states = f"{policy.kept} of {counted(summary.suite.states, noun)} ({_share(policy.states)})"
+    few_states = (
+        f"{policy.kept} of {counted(summary.suite.states, noun)} ({part_of(policy.states)})"
+    )
     kept, alone = f"({_at_least(policy, policy.share_bound)}", policy.rules_alone
     bound = policy.rules_alone_bound
     if alone is not None and bound is not None and bound >= fraction:
@@ -131,17 +135,12 @@ def _work(policy: Policy) -> str:
 
 
 def _at_least(policy: Policy, bound: float | None) -> str:
-    sure = f"{policy.confidence:.0%} sure"
+    sure = f"{percent(policy.confidence)} sure"
     return "no lower bound" if bound is None else f"at least {percent(bound)}, {sure}"
 
 
-def _share(share: float) -> str:
-    """Return a share of states, a small one with a digit more."""
-    return f"{share:.1%}" if share < 0.0995 else f"{share:.0%}"
-
-
 def _not_proven(summary: Summary, fraction: float, policy: Policy | None) -> str:
-    wanted = f"{fraction:.0%} of the return"
+    wanted = f"{percent(fraction)} of the return"
     if policy is None:
         return (
             f"Nothing proven yet: in the sweep, no pruned policy kept {wanted}, not even one that "
@@ -162,9 +161,9 @@ def front_sentences(summary: Summary, point: FrontPoint) -> str:
     of_all = f"{point.decisions} of {counted(summary.suite.states, noun_for(summary))}"
     smallest = "" if summary.policy is None else f" with {counted(summary.policy.kept, 'decision')}"
     return (
-        f"Deciding in {of_all} ({_share(point.states)}), the policy kept {percent(point.share)} of "
-        f"the return in {counted(point.episodes, 'episode')}. It decided {percent(point.steps)} of "
-        f"the steps and overrode the default action at {percent(point.overrides)}. This is an "
+        f"Deciding in {of_all} ({part_of(point.states)}), the policy kept {percent(point.share)} "
+        f"of the return in {counted(point.episodes, 'episode')}. It decided {percent(point.steps)} "
+        f"of the steps and overrode the default action at {percent(point.overrides)}. This is an "
         f"estimate: the policy that fresh episodes judged is the one{smallest}."
     )
 
@@ -222,7 +221,27 @@ def baseline_words(summary: Summary) -> str:
         words = f"a decision tree of {counted(tree.decisions, 'leaf', 'leaves')} that plays alone"
         simpler = ", the simpler explanation" if tree.decisions < policy.kept else ""
         told.append(f"{words} (keeps {percent(tree.share)}){simpler}")
-    return f"What else keeps as much: {'; '.join(told)}."
+    return f"What else keeps as much: {'; '.join(told)}. {fewer_steps_words(policy)}".rstrip()
+
+
+def fewer_steps_words(policy: Policy) -> str:
+    """Return which rankings alone came to fewer steps than the answer; empty: none did."""
+    found = policy.baselines
+    known = (
+        ("where the default differs most often", found.differ),
+        ("where the policy prefers its action most", found.default_gap),
+    )
+    fewer = [
+        f"deciding {words} ({percent(one.steps)})"
+        for words, one in known
+        if one is not None and one.steps is not None and one.steps < policy.steps - _CLOSE
+    ]
+    if not fewer:
+        return ""
+    return (
+        f"Fewer steps than the answer's {percent(policy.steps)} take: {' and '.join(fewer)}, by "
+        "estimates of the sweep that no fresh episodes confirmed."
+    )
 
 
 def _baseline(one: Baseline | None, what: str) -> str:
@@ -256,7 +275,7 @@ def suite_words(summary: Summary) -> str:
     if found is None:
         return f"By ranking alone, as in the paper ({played}), no pruned policy keeps as much."
     states, steps = found.fewest_states, found.fewest_steps
-    shares = f"{_share(states.states)}, {percent(states.steps)} of the steps"
+    shares = f"{part_of(states.states)}, {percent(states.steps)} of the steps"
     fewest = f"{counted(states.kept, noun)} ({shares})"
     told = f"By ranking alone, as in the paper ({played}), the sweep takes"
     if states == steps:
@@ -364,9 +383,9 @@ def stability_words(stability: Stability | None, facts: ListFacts) -> str:
             f"Is the list stable? That cannot be told of {facts.measure}: its scores are not made "
             "from single episodes."
         )
-    shares = f"the first ten have {stability.top10:.0%}"
+    shares = f"the first ten have {percent(stability.top10)}"
     if facts.listed > 50:
-        shares += f", the first fifty {stability.top50:.0%}"
+        shares += f", the first fifty {percent(stability.top50)}"
     text = f"Is the list stable? In random halves of the suite {shares} in common."
     if stability.top10 < _SHAKY:
         text += " Do not rely on single rows: more --episodes, a coarser --abstraction or another "
@@ -388,18 +407,19 @@ def advice_on(summary: Summary) -> list[str]:
 def _on_condition(summary: Summary) -> list[str]:
     """Return advice where the condition says little about what mutation does."""
     whole, mutated = summary.pass_rates.original, summary.pass_rates.suite
-    passes = f"the whole policy passes {few_digits(summary.condition)} in {whole:.0%} of its"
+    passes = f"the whole policy passes {few_digits(summary.condition)} in {percent(whole)} of its"
     rest = "pass rates and rpd rank tell little, returns and losses are not touched; try another "
     if abs(whole - mutated) < _NOISE:
-        return [f"{passes} episodes, its mutants in {mutated:.0%}: {rest}--condition."]
+        return [f"{passes} episodes, its mutants in {percent(mutated)}: {rest}--condition."]
     if whole < _OFTEN:
         return [f"{passes} episodes only: {rest}--condition."]
     return []
 
 
 def _policy_decides_elsewhere(summary: Summary) -> bool:
-    """Return whether the policy decides in states that the suite never saw."""
-    return bool(summary.configuration["analysis"].get("unvisited") == "policy")
+    """Return whether the policy decides in states that the suite never saw; rules cover all."""
+    elsewhere = summary.configuration["analysis"].get("unvisited") == "policy"
+    return bool(elsewhere and noun_for(summary) != "rule")
 
 
 def advice(suite: SuiteFacts, coverage: Coverage, elsewhere: bool) -> list[str]:
@@ -410,14 +430,14 @@ def advice(suite: SuiteFacts, coverage: Coverage, elsewhere: bool) -> list[str]:
     if coverage.original < LOW_COVERAGE:
         remedy = " or more --episodes" if elsewhere else ", more --episodes or --unvisited policy"
         found.append(
-            f"{coverage.original:.0%} of the policy's steps fall in ranked states, so that pruning "
-            "also tests what happens in states without a rank; try a coarser --abstraction"
+            f"{percent(coverage.original)} of the policy's steps fall in ranked states, so that "
+            "pruning also tests what happens in states without a rank; try a coarser --abstraction"
             f"{remedy}."
         )
     low = coverage.pruned is not None and coverage.pruned < LOW_COVERAGE
     if low and coverage.pruned is not None and (elsewhere or not found):
         found.append(
-            f"the pruned policy spends {1 - coverage.pruned:.0%} of its steps in states that "
+            f"the pruned policy spends {percent(1 - coverage.pruned)} of its steps in states that "
             f"the suite never saw, {_ELSEWHERE[elsewhere]}"
         )
     return found + fineness(suite)

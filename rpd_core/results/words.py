@@ -29,13 +29,21 @@ class DecisionColumn:
 
 
 def percent(share: float | None) -> str:
-    """Return a share in percent; a dash where there is none."""
-    return "-" if share is None else f"{100 * share:z.0f}%"
+    """Return a share in percent, without making a little of it nothing; a dash: there is none."""
+    if share is None:
+        return "-"
+    return "<1%" if 0 < share < 0.005 else f"{100 * share:z.0f}%"
+
+
+def part_of(share: float | None) -> str:
+    """Return a share of many states, or of a few steps: a small one with a digit more."""
+    small = share is not None and 0.0005 <= share < 0.0995
+    return f"{share:.1%}" if small else percent(share)
 
 
 def few(value: float) -> str:
     """Return a return or a loss in as many digits as anybody reads, and no minus before nothing."""
-    return f"{value + 0.0:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+    return f"{value + 0.0:.3g}" if abs(value) < 999.5 else f"{value:.0f}"
 
 
 def alike(*values: float) -> tuple[str, ...]:
@@ -51,8 +59,8 @@ def signed(value: float) -> str:
 
 
 def reached_words(share: float) -> str:
-    """Return how often a state is reached, without making a little of it nothing."""
-    return "never" if share == 0 else "<1%" if share < 0.01 else f"{share:.0%}"
+    """Return how often a state is reached."""
+    return "never" if share == 0 else percent(share)
 
 
 def policy_words(states: States, row: int, names: Sequence[str]) -> str:
@@ -78,15 +86,11 @@ def chosen(counts: IntArray, names: Sequence[str]) -> str:
     if counts[order[0]] >= _SURE * total:
         return _name(int(order[0]), names)
     words = [
-        f"{_name(action, names)} {_share(counts[action] / total)}"
+        f"{_name(action, names)} {percent(counts[action] / total)}"
         for action in order.tolist()
         if counts[action]
     ]
     return ", ".join(words)
-
-
-def _share(share: float) -> str:
-    return f"{share:.0%}" if share >= 0.005 else "<1%"
 
 
 def most_often(words: str, count: int = 2) -> str:
