@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from rpd_basics.batches import Array, Batch, check_finite, pick_entries, shape_of, width
-from rpd_basics.bins import binned, digitise
+from rpd_basics.bins import binned, box_of, digitise
 from rpd_basics.entry_choice import distinct_entries, informative_entries
 from rpd_basics.entry_names import bin_rules, check_names, names_in
 from rpd_basics.images import shrink, to_grey, to_levels
 from rpd_basics.resolution import Judge, best_edges, best_picture
 from rpd_core.errors import FitError, SpecError
-from rpd_core.plugin.protocols import Entry, FitSample, learned
+from rpd_core.plugin.protocols import Bound, Entry, FitSample, learned
 
 LARGEST_VECTOR = 512
 """Arrays of more numbers than this are treated as pictures."""
@@ -127,9 +127,19 @@ class Auto:
     def show(self, value: Array) -> str:
         """Describe between which edges each entry lies, or draw the picture in digits."""
         if self.kind == "vector":
-            names = self.names or [f"x{entry}" for entry in self.entries]
-            return bin_rules(value.tolist(), self.edges, names) if self.edges else "anything"
+            named = self._named
+            return bin_rules(value.tolist(), self.edges, named) if self.edges else "anything"
         return "/".join("".join(map(str, row)) for row in value.tolist())
+
+    def bounds(self, value: Array) -> tuple[Bound, ...] | None:
+        """Return the bins in numbers; pictures are no boxes."""
+        if self.kind != "vector":
+            return None
+        return box_of(value.tolist(), self.edges, self._named, self.entries) if self.edges else ()
+
+    @property
+    def _named(self) -> Sequence[str]:
+        return self.names or [f"x{entry}" for entry in self.entries]
 
     def name_entries(self, before: tuple[Entry, ...]) -> tuple[Entry, ...]:
         """Return the entries that have bins, with their edges; pictures have none."""

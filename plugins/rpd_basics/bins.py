@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -12,7 +13,7 @@ from rpd_basics.batches import Array, Batch, as_vectors, check_finite
 from rpd_basics.entry_names import bin_rules, check_names, names_in
 from rpd_basics.readable import cells_of, cut_between, resolution, spaced
 from rpd_core.errors import FitError, SpecError
-from rpd_core.plugin.protocols import Entry, FitSample, learned
+from rpd_core.plugin.protocols import Bound, Entry, FitSample, learned
 
 Edges = tuple[tuple[float, ...], ...]
 """Inner edges of the bins of every entry, ascending."""
@@ -50,6 +51,18 @@ def digitise(rows: Array, edges: Edges) -> Array:
         column = rows[:, number].astype(np.float64)
         binned[:, number] = np.searchsorted(np.array(inner), column, side="right")
     return binned
+
+
+def box_of(
+    value: Sequence[int], edges: Edges, names: Sequence[str], entries: Sequence[int]
+) -> tuple[Bound, ...]:
+    """Return between which edges each of some entries of an observation lies."""
+    found = []
+    for name, entry, place, inner in zip(names, entries, value, edges, strict=True):
+        ends = (-math.inf, *inner, math.inf)
+        if inner:
+            found.append(Bound(name, (entry,), ends[place], ends[place + 1]))
+    return tuple(found)
 
 
 def binned(before: Sequence[Entry], edges: Edges) -> tuple[Entry, ...]:
@@ -103,8 +116,15 @@ class Bins:
 
     def show(self, value: Array) -> str:
         """Describe between which edges each entry lies."""
-        names = self.names or [f"x{number}" for number in range(len(self.edges))]
-        return bin_rules(value.tolist(), self.edges, names)
+        return bin_rules(value.tolist(), self.edges, self._named)
+
+    def bounds(self, value: Array) -> tuple[Bound, ...]:
+        """Return the bins in numbers."""
+        return box_of(value.tolist(), self.edges, self._named, range(len(self.edges)))
+
+    @property
+    def _named(self) -> Sequence[str]:
+        return self.names or [f"x{number}" for number in range(len(self.edges))]
 
     def name_entries(self, before: tuple[Entry, ...]) -> tuple[Entry, ...]:
         """Return the entries with their edges."""

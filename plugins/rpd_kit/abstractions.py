@@ -261,7 +261,10 @@ def _check_bounds(fitted: Any, values: Array, given: Rows) -> Iterator[str]:
     rows = flat_rows(given.values).astype(np.float64)
     for value in values:
         try:
-            inside = np.all([_lies_in(one, rows) for one in fitted.bounds(value)], axis=0)
+            bounds = fitted.bounds(value)
+            if bounds is None:
+                return
+            inside = np.all([np.ones(len(rows), bool), *(_lies_in(one, rows) for one in bounds)], 0)
         except Exception as error:
             yield f"its bounds() raised {one_line(error)}"
             return

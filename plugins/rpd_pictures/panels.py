@@ -109,7 +109,9 @@ def _bounds(run: Run) -> dict[int, tuple[Bound, ...]]:
     states = run.analysis.counted.states
     keys = np.array([one.key for one in run.decisions], dtype=np.uint64)
     rows = np.searchsorted(states.key, keys).tolist()
-    return {int(key): last.bounds(states.value[at]) for key, at in zip(keys, rows, strict=True)}
+    return {
+        int(key): last.bounds(states.value[at]) or () for key, at in zip(keys, rows, strict=True)
+    }
 
 
 def _values(run: Run) -> dict[int, Any]:

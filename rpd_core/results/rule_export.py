@@ -27,6 +27,7 @@ from rpd_core.plugin.protocols import Bound, Facts, Moment, States
 from rpd_core.plugin.protocols.optional import TellsBounds
 from rpd_core.plugin.wording import order_of_parts
 from rpd_core.results.kept import KeptRule
+from rpd_core.results.words import percent
 from rpd_core.store.files import write_whole
 from rpd_core.store.tables import read_table
 from rpd_core.untrusted.boundary import printable
@@ -90,8 +91,8 @@ class ExportedRules:
     def __str__(self) -> str:
         return (
             f"{counted(len(self.rules), 'rule')} and the default action {self.default} (first "
-            f"action {self.first.name}) keep {self.share:.0%} of the return without the policy "
-            f"({self.episodes} fresh episodes)"
+            f"action {self.first.name}) keep {percent(self.share)} of the return without the "
+            f"policy ({self.episodes} fresh episodes)"
         )
 
 
@@ -144,8 +145,8 @@ def _rules_of(run: Run, fraction: float, facts: Facts, first: FirstDefault | Non
     policy, kept = run.policy(fraction), run.kept(fraction)
     if policy is None or kept is None or policy.rules_alone is None or not kept.rules:
         raise ConfigError(
-            f"no smallest policy was confirmed to keep {fraction:.0%} of the return, so there are "
-            "no rules to export: try more --episodes or more --confirm-episodes"
+            f"no smallest policy was confirmed to keep {percent(fraction)} of the return, so there "
+            "are no rules to export: try more --episodes or more --confirm-episodes"
         )
     default = run.directory.stored().settings.default_action
     if first is None:
@@ -198,7 +199,9 @@ def _bounds(
     for table in stored.tables("states"):
         states = read_table(States, table["states"])
         for row in np.flatnonzero(np.isin(states.key, np.array(keys, dtype=np.uint64))).tolist():
-            found[int(states.key[row])] = tuple(links[0].bounds(states.value[row]))
+            bounds = links[0].bounds(states.value[row])
+            if bounds is not None:
+                found[int(states.key[row])] = tuple(bounds)
     return found
 
 
@@ -272,7 +275,8 @@ def _python(found: ExportedRules, facts: Facts) -> str:
     head = f"{_one_line(found.environment) or 'A policy'} in {counted(len(found.rules), 'rule')}"
     body = "\n".join(_INDENT + line for line in lines)
     return (
-        f'"""{head}, written by rpd: they keep {found.share:.0%} of the return without the policy.'
+        f'"""{head}, written by rpd: they keep {percent(found.share)} of the return '
+        "without the policy."
         f'"""\n\n{maths}def act(observation, previous=None):\n{_INDENT}"""Return the action for '
         f'an observation; `previous` is the action before, None at first."""\n{body}\n'
     )

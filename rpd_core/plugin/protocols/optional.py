@@ -37,8 +37,9 @@ class ShowsValues(Protocol):
 class TellsBounds(Protocol):
     """An abstraction of observations whose states are boxes, so that they can be exported."""
 
-    def bounds(self, value: Array) -> tuple[Bound, ...]:
-        """Return all that one abstract state asks, and no observation of another one meets."""
+    def bounds(self, value: Array) -> tuple[Bound, ...] | None:
+        """Return all that one abstract state asks, and no observation of another one meets; None:
+        it is no box."""
 
 
 @runtime_checkable
