@@ -29,3 +29,10 @@ def rpd_abstractions() -> list[Component]:
         Safe("breakout", "rpd_atari.memory:Breakout", "Ball and paddle of Breakout"),
         Safe("pong", "rpd_atari.memory:Pong", "Ball and paddles of Pong"),
     ]
+
+
+@hookimpl
+def rpd_panels() -> list[Component]:
+    return [
+        Safe("atari", "rpd_atari.panels:BallOnScreen", "Where the ball is, on the game's screen"),
+    ]

@@ -50,8 +50,10 @@ class RamBytes:
 
 SCREEN = (210, 160)
 """Height and width of a screen of these games."""
-_BALL_SIZE, _WIDE, _TALL = (4, 2), (4, 16), (16, 4)
-"""Height and width of balls and of paddles, in pixels."""
+BALL_SIZE = (4, 2)
+"""Height and width of a ball, in pixels."""
+_WIDE, _TALL = (4, 16), (16, 4)
+"""Height and width of paddles."""
 _BREAKOUT_ROW, _PONG_COLUMNS = 189, (140, 16)
 """Where paddles always are: their top in Breakout, left edges of the own and the other in Pong."""
 _BALL = (0, 1)
@@ -142,7 +144,7 @@ class Breakout:
     def draw(self, value: Array) -> NDArray[np.uint8]:
         """Draw ball and paddle on an empty screen."""
         x, y, paddle = value.tolist()
-        return _draw_blocks((x, y, _BALL_SIZE), (paddle, _BREAKOUT_ROW, _WIDE))
+        return _draw_blocks((x, y, BALL_SIZE), (paddle, _BREAKOUT_ROW, _WIDE))
 
     def show(self, value: Array) -> str:
         """Describe where ball and paddle are."""
@@ -177,7 +179,7 @@ class Pong:
         """Draw ball and paddles on an empty screen."""
         x, y, *paddles = value.tolist()
         sides = zip(_PONG_COLUMNS, paddles, strict=True)
-        return _draw_blocks((x, y, _BALL_SIZE), *((at, top, _TALL) for at, top in sides))
+        return _draw_blocks((x, y, BALL_SIZE), *((at, top, _TALL) for at, top in sides))
 
     def show(self, value: Array) -> str:
         """Describe where ball and paddles are."""
