@@ -42,7 +42,12 @@ def action_words(view: PanelView, some: Sequence[PanelDecision]) -> str:
                        ("policy", "default"))  # fmt: skip
     if policy == default:
         policy, default = _where_they_differ(view, [one.key for one in some])
-    return f"The policy: {policy}. The default action would do: {default}."
+    return f"The policy: {_said(policy)}. The default action would do: {_said(default)}."
+
+
+def _said(action: str) -> str:
+    """Return an action as a reader knows it; the number of one that has no name says so."""
+    return f"action {action}" if action.isdecimal() else action
 
 
 def _where_they_differ(view: PanelView, keys: Sequence[int]) -> tuple[str, str]:
@@ -152,7 +157,21 @@ def _card(
     title = ", ".join(words) or some[0].state
     title = f"{title[0].upper()}{title[1:]}"
     some.sort(key=lambda one: -one.loss)
-    return Card(title, action_words(view, some), tuple(one.key for one in some))
+    text = f"{action_words(view, some)} {_of_such(view, group)}".strip()
+    return Card(title, text, tuple(one.key for one in some))
+
+
+def _of_such(view: PanelView, group: _Group) -> str:
+    """Return in how many of the states within the bounds the policy decides, if not in all."""
+    states = view.traces.smallest.states
+    rows = states.value.reshape(len(states), -1).astype(np.float64)
+    inside = np.ones(len(rows), dtype=np.bool_)
+    for entry, (low, high) in group.bounds.items():
+        inside &= (rows[:, entry] >= low) & (rows[:, entry] < high)
+    kept = np.isin(states.key[inside], np.array([one.key for one in view.decisions], np.uint64))
+    if kept.all():
+        return ""
+    return f"It decides in {int(kept.sum())} of {len(kept)} such states that are met."
 
 
 def _bound_words(entry: Entry, low: float, high: float) -> str:

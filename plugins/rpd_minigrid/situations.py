@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,17 @@ def situation_cards(view: PanelView) -> list[Card]:
             groups[_ahead(one.value), _kind_of(one.policy)].append(one)
     ranked = sorted(groups.items(), key=lambda pair: -sum(one.loss for one in pair[1]))
     repeats = view.about.default_action.startswith("repeat")
-    return [_card(ahead, does, some, repeats) for (ahead, does), some in ranked[:_MOST]]
+    such = _such_states(view)
+    return [_card(ahead, does, some, repeats, such) for (ahead, does), some in ranked[:_MOST]]
+
+
+def _such_states(view: PanelView) -> Mapping[str, tuple[int, int]]:
+    """Return by what is ahead in how many of the states that are met the policy decides."""
+    states = view.traces.smallest.states
+    decided = {one.key for one in view.decisions}
+    ahead = [_ahead(value) for value in states.value]
+    kept = [words for words, key in zip(ahead, states.key.tolist(), strict=True) if key in decided]
+    return {words: (kept.count(words), ahead.count(words)) for words in dict.fromkeys(ahead)}
 
 
 def _ahead(value: Any) -> str:
@@ -66,7 +76,10 @@ def _kind_of(words: str) -> str:
     return "turn" if first in _TURNS else first
 
 
-def _card(ahead: str, does: str, some: Sequence[PanelDecision], repeats: bool) -> Card:
+def _card(
+    ahead: str, does: str, some: Sequence[PanelDecision], repeats: bool,
+    such: Mapping[str, tuple[int, int]],
+) -> Card:  # fmt: skip
     ordered = sorted(some, key=lambda one: -one.loss)
     mine = [_first(one.policy) for one in ordered]
     other = [_first(one.default) for one in ordered]
@@ -75,6 +88,9 @@ def _card(ahead: str, does: str, some: Sequence[PanelDecision], repeats: bool) -
     doing = "turns" if does == "turn" else _DOES.get(policy, f"does {policy}")
     who = "repeating the last action" if repeats else "the default action"
     text = f"The policy {doing}; {who} would {_instead(ahead, does, default)}."
+    kept, met = such.get(ahead, (0, 0))
+    if kept < met:
+        text += f" With {ahead}, it decides in {kept} of {met} states that are met."
     title = f"{ahead[0].upper()}{ahead[1:]}: {_ORDERS.get(does, does)}"
     return Card(title, text, tuple(one.key for one in ordered))
 
