@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -45,7 +45,8 @@ class Vectors:
             return []
         losses = view.losses(view.traces.smallest.trace)
         maps = [map_drawing(view, *pair, losses) for pair in ranked_pairs(axes, losses)[:_MAPS]]
-        return [with_tree(one, view.decisions) for one in maps]
+        units = {entry.name: entry.unit for entry in view.about.observed}
+        return [with_tree(one, view.decisions, units) for one in maps]
 
     def cards(self, view: PanelView) -> Sequence[Card]:
         """Return a card for each rule, or for each group of states."""
@@ -77,10 +78,12 @@ class Filmstrip:
         return [strip_drawing(view.frames, shown, losses.tolist(), view.largest)]
 
     def cards(self, view: PanelView) -> Sequence[Card]:
-        """Return a card for each of the decisions that are worth most."""
-        return single_cards(view)
+        """Return a card for each decision that is worth most, with screens of steps in it."""
+        return [replace(card, picture=examples(view, card.keys)) for card in single_cards(view)]
 
 
+_EXAMPLES = 3
+"""Screens that show what a state looks like."""
 _ACROSS = 460.0
 _COLUMNS = 4
 _GAP = 8.0
@@ -112,6 +115,24 @@ def strip_drawing(
         "filmstrip",
         track,
     )
+
+
+def examples(view: PanelView, keys: Sequence[int]) -> Drawing | None:
+    """Draw frames of the typical episode in some states, side by side; None: there are not two."""
+    trace = view.traces.smallest.steps(view.traces.typical)
+    mine = np.isin(trace.key, np.array(keys, dtype=np.uint64)) & trace.kept
+    steps = [step for step in sorted(view.frames) if mine[step]][:_EXAMPLES]
+    if len(steps) < 2:
+        return None
+    wide = (_ACROSS - _GAP * (_EXAMPLES - 1)) / _EXAMPLES
+    high = wide * _shape_of(view.frames[steps[0]])
+    shapes: list[Shape] = []
+    for place, step in enumerate(steps):
+        left = place * (wide + _GAP)
+        shapes.append(Picture((left, 0), wide, high, view.frames[step]))
+        shapes.append(Text((left, high + 22), f"step {step}", 20, "start", "soft"))
+    label = f"Such a state at steps {', '.join(map(str, steps))} of the typical episode"
+    return Drawing(len(steps) * (wide + _GAP) - _GAP, high + 28, tuple(shapes), label)
 
 
 def _cell(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from rpd_pictures.files import reduced, webp
 from rpd_pictures.twins import Smallest
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array, FloatArray
+    from rpd_core.plugin.protocols import Array, FloatArray, KeyArray
 
 _FRAMES = 24
 """Steps that are drawn."""
@@ -53,12 +54,18 @@ class Frames:
     """Why the environment draws nothing; empty if it does."""
 
 
-def steps_to_draw(losses: FloatArray, most: int = _FRAMES) -> tuple[int, ...]:
-    """Return steps of an episode: those with the largest losses, and evenly spaced ones."""
+def steps_to_draw(losses: FloatArray, keys: KeyArray, most: int = _FRAMES) -> tuple[int, ...]:
+    """Return steps of an episode: of each state some, the largest losses first, and even ones."""
     count = len(losses)
     if count <= most:
         return tuple(range(count))
-    worst = [int(at) for at in np.argsort(-losses, kind="stable")[: most // 2] if losses[at] > 0]
+    seen: Counter[int] = Counter()
+    rounds: list[tuple[int, int, int]] = []
+    for at in np.argsort(-losses, kind="stable").tolist():
+        seen[int(keys[at])] += 1
+        if losses[at] > 0:
+            rounds.append((seen[int(keys[at])], len(rounds), at))
+    worst = [at for _, _, at in sorted(rounds)[: most // 2]]
     even = np.linspace(0, count - 1, most - len(worst)).astype(int).tolist()
     return tuple(sorted({*worst, *even}))
 

@@ -196,7 +196,7 @@ def _frame_items(session: Session, run: Run, policy: Smallest) -> list[WorkItem]
         return []
     recipe = session.recipe
     steps = Steps.of(panel_view(run, traces, None), traces.typical)
-    wanted = steps_to_draw(steps.losses)
+    wanted = steps_to_draw(steps.losses, steps.trace.key)
     keys = tuple(int(steps.trace.key[at]) for at in wanted)
     job = FrameJob(recipe, policy, traces.typical, kept.part * LOOKS, wanted, keys)
     files, seed = session.files(recipe), session.setup.config.settings.seed

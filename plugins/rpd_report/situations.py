@@ -26,6 +26,8 @@ class ShownCard:
     text: str
     drawing: Markup
     """A drawing; empty where there is none."""
+    wide: bool
+    """Whether the drawing is broader than high, so that it stands above the words."""
     image: str
     """Address of a picture; empty likewise."""
     alt: str
@@ -52,6 +54,8 @@ class Situations:
     heading: str
     left_out: str
     """What they leave out; empty if nothing."""
+    names: str = ""
+    """What the names of actions mean, where they are relative to the state."""
 
 
 def shown_situations(
@@ -69,6 +73,7 @@ def shown_situations(
         shown,
         f"{many} {len(covered)} of {counted(total, 'decision')}",
         _left_out([row for row in summary.decisions if row.key not in covered]),
+        summary.list.note,
     )
 
 
@@ -98,6 +103,7 @@ def _shown(
         title=_cut(card.title.partition("  [")[0]),
         text=card.text,
         drawing=drawing,
+        wide=isinstance(card.picture, Drawing) and card.picture.width > card.picture.height,
         image=image,
         alt=alt,
         kept=few(before),
