@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import numpy as np
 from rpd_basics.panel_axes import Axis, Scale, round_ticks, scale_of
 from rpd_core.plugin.protocols import Circle, Drawing, Line, PanelDecision, PanelView, Polygon, Text
 from rpd_core.plugin.protocols.drawing import Point, Shape
+from rpd_core.results.words import few
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray
@@ -19,6 +21,10 @@ _LEFT, _RIGHT, _TOP, _BELOW = 56.0, 10.0, 34.0, 44.0
 _DOTS = 300
 """Steps of the whole policy that are drawn."""
 _TONES = 9
+_MOST_BOXES = 20
+"""Rules beyond which boxes hide more than they show."""
+_BADGE = 7.5
+"""Radius of the number of a rule."""
 
 
 def map_drawing(view: PanelView, x: Axis, y: Axis, losses: FloatArray) -> Drawing:
@@ -27,10 +33,10 @@ def map_drawing(view: PanelView, x: Axis, y: Axis, losses: FloatArray) -> Drawin
     shapes: list[Shape] = [_rect(_LEFT, _TOP, sheet.wide, sheet.high, "unknown")]
     shapes += sheet.cells(x, y, losses, view.largest)
     shapes += sheet.cloud(x, y)
-    for rank, decision in enumerate(view.decisions, 1):
+    rules = any(one.bounds for one in view.decisions) and len(view.decisions) <= _MOST_BOXES
+    for rank, decision in enumerate(view.decisions if rules else (), 1):
         shapes += sheet.box(rank, decision, x, y)
     shapes += [*sheet.ticks(x, y), *_legend(view.largest)]
-    rules = any(one.bounds for one in view.decisions)
     caption = (
         "Colour: mean loss at the steps there when the default action acts instead. Grey: no "
         f"evidence. Dots: where the whole policy is.{' Boxes: the rules.' if rules else ''}"
@@ -49,6 +55,7 @@ class _Sheet:
     def __init__(self, x: Scale, y: Scale) -> None:
         self.x, self.y = x, y
         self.wide, self.high = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BELOW
+        self.badges: list[Point] = []
 
     def at(self, x: float, y: float) -> Point:
         """Return the place of two values."""
@@ -99,8 +106,16 @@ class _Sheet:
             for low, high in ((x0, x1), (y0, y1))
         )
         yield Polygon(((x0, y0), (x1, y0), (x1, y1), (x0, y1)), "none", "ink", 1.6)
-        yield Circle((x0 + 9, y0 + 9), 7.5, "ink")
-        yield Text((x0 + 9, y0 + 12.5), str(rank), 10, "middle", "paper", bold=True)
+        at, base = self._free(x0 + 9, y0 + 9)
+        yield Circle((at, base), _BADGE, "ink")
+        yield Text((at, base + 3.5), str(rank), 10, "middle", "paper", bold=True)
+
+    def _free(self, x: float, y: float) -> Point:
+        """Return the first place from here to the right where no number stands."""
+        while any(math.dist((x, y), other) < 2 * _BADGE for other in self.badges):
+            x += 2 * _BADGE
+        self.badges.append((x, y))
+        return x, y
 
     def ticks(self, x: Axis, y: Axis) -> Iterator[Shape]:
         """Yield the scales and the names of the variables."""
@@ -129,7 +144,7 @@ def _legend(largest: float) -> Iterator[Shape]:
     for tone in range(_TONES):
         fill = f"loss:{(tone + 0.5) / _TONES:.3f}"
         yield _rect(left + tone * wide, 5, wide, 10, fill)
-    yield Text((left + 100, 14), _tick(largest), 10.5, "start", "soft")
+    yield Text((left + 100, 14), few(largest), 10.5, "start", "soft")
 
 
 def _rect(x: float, y: float, wide: float, high: float, fill: str) -> Polygon:
@@ -139,11 +154,7 @@ def _rect(x: float, y: float, wide: float, high: float, fill: str) -> Polygon:
 def _said(value: float, axis: Axis) -> str:
     """Return a value of an axis, or the beginning of what is said of it."""
     known = axis.words and value == int(value) and 0 <= value < len(axis.words)
-    return axis.words[int(value)][:9] if known else _tick(value)
-
-
-def _tick(value: float) -> str:
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value + 0.0:.3g}"
+    return axis.words[int(value)][:9] if known else few(value)
 
 
 def _darkest(sheet: _Sheet, x: Axis, y: Axis, losses: FloatArray) -> str:
@@ -154,4 +165,4 @@ def _darkest(sheet: _Sheet, x: Axis, y: Axis, losses: FloatArray) -> str:
         return "nothing is lost anywhere"
     across = sheet.x.start + (column + 0.5) * sheet.x.width
     up = sheet.y.start + (row + 0.5) * sheet.y.width
-    return f"most near {x.name} {_tick(across)}{x.unit} and {y.name} {_tick(up)}{y.unit}"
+    return f"most near {x.name} {few(across)}{x.unit} and {y.name} {few(up)}{y.unit}"

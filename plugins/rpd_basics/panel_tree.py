@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rpd_basics.panel_cards import common_action
@@ -48,9 +48,14 @@ class _Row:
     policy: bool = False
 
 
-def with_tree(above: Drawing, decisions: Sequence[PanelDecision]) -> Drawing:
-    """Add the rules as a tree below a drawing of as much width, if they are few and one tree."""
-    rows = _tree(decisions)
+def with_tree(
+    above: Drawing, decisions: Sequence[PanelDecision], units: Mapping[str, str] | None = None
+) -> Drawing:
+    """Add the rules as a tree below a drawing of as much width, if they are few and one tree.
+
+    `units` are what stands behind numbers, by their names.
+    """
+    rows = _tree(decisions, units or {})
     if not rows:
         return above
     shapes = [shape for place, row in enumerate(rows) for shape in _drawn(row, place, above.height)]
@@ -63,7 +68,7 @@ def with_tree(above: Drawing, decisions: Sequence[PanelDecision]) -> Drawing:
     )
 
 
-def _tree(decisions: Sequence[PanelDecision]) -> list[_Row]:
+def _tree(decisions: Sequence[PanelDecision], units: Mapping[str, str]) -> list[_Row]:
     """Return the lines of the tree; none where there are no rules, too many, or no tree."""
     rules = [
         _Rule(rank, one, {bound.name: (bound.low, bound.high) for bound in one.bounds})
@@ -72,7 +77,7 @@ def _tree(decisions: Sequence[PanelDecision]) -> list[_Row]:
     if not rules or len(rules) > _MOST or not all(rule.asks for rule in rules):
         return []
     try:
-        rows = [*_rows(rules, 0), _Row(0, "everywhere else", "default acts")]
+        rows = [*_rows(rules, 0, {}, units), _Row(0, "everywhere else", "default acts")]
     except _NoTreeError:
         return []
     return [part for row in rows for part in _wrapped(row)]
@@ -82,7 +87,9 @@ class _NoTreeError(Exception):
     """No question tells the rules apart without cutting one of them in two."""
 
 
-def _rows(rules: Sequence[_Rule], depth: int, before: str = "") -> Iterator[_Row]:
+def _rows(
+    rules: Sequence[_Rule], depth: int, before: Mapping[str, Ends], units: Mapping[str, str]
+) -> Iterator[_Row]:
     """Yield the lines below a node; where only one answer leads to a rule, no line of its own."""
     name, cut = _question(rules)
     sides: tuple[list[_Rule], list[_Rule]] = [], []
@@ -93,15 +100,31 @@ def _rows(rules: Sequence[_Rule], depth: int, before: str = "") -> Iterator[_Row
             -math.inf if low == cut else low, high)  # fmt: skip
         sides[not lower].append(rule.without(name, rest))
     if all(sides) and before:
-        yield _Row(depth, before)
-        depth, before = depth + 1, ""
-    for sign, side in zip(("<", ">="), sides, strict=True):
-        text = f"{before} and {name} {sign} {cut:.4g}" if before else f"{name} {sign} {cut:.4g}"
+        yield _Row(depth, _asked(before, units))
+        depth, before = depth + 1, {}
+    low, high = before.get(name, (-math.inf, math.inf))
+    for ends, side in zip(((low, cut), (cut, high)), sides, strict=True):
+        asks = {**before, name: ends}
         if len(side) == 1 and not side[0].asks:
             action = common_action([side[0].decision.policy])
-            yield _Row(depth, text, f"policy acts: {action} ({side[0].rank})", True)
+            leaf = f"policy acts: {action} ({side[0].rank})"
+            yield _Row(depth, _asked(asks, units), leaf, True)
         elif side:
-            yield from _rows(side, depth, text)
+            yield from _rows(side, depth, asks, units)
+
+
+def _asked(asks: Mapping[str, Ends], units: Mapping[str, str]) -> str:
+    """Return what is asked of some numbers."""
+    words = []
+    for name, (low, high) in asks.items():
+        first, last = (f"{end:.4g}{units.get(name, '')}" for end in (low, high))
+        if math.isinf(low):
+            words.append(f"{name} < {last}")
+        else:
+            words.append(
+                f"{name} >= {first}" if math.isinf(high) else f"{first} <= {name} < {last}"
+            )
+    return " and ".join(words)
 
 
 def _question(rules: Sequence[_Rule]) -> tuple[str, float]:

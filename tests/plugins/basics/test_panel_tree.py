@@ -41,7 +41,7 @@ def test_what_rules_share_is_asked_once_and_each_end_says_who_acts() -> None:
 
 def test_a_rule_between_two_ends_is_one_line() -> None:
     assert lines(rule(1, "go", Bound("place", (0,), 4.0, 6.0))) == [
-        "place >= 4 and place < 6 → policy acts: go (1)",
+        "4 <= place < 6 → policy acts: go (1)",
         "everywhere else → default acts",
     ]
 
