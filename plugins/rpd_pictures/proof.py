@@ -86,7 +86,7 @@ def _frame(sheet: _Sheet, target: float) -> Iterator[Shape]:
         yield Text((x - 6, y + 4), percent(share), 11, "end", "soft")
     (x, y), (end, _) = sheet.at(0, target), sheet.at(sheet.most, target)
     yield Line(((x, y), (end, y)), "default", 1.2, (5.0, 3.0))
-    yield Text((end, y + 13), f"target {percent(target)}", 11, "end", "default")
+    yield Text((x + 4, y - 5), f"target {percent(target)}", 11, "start", "default")
     for part in (0.0, 0.25, 0.5, 0.75, 1.0):
         x, _ = sheet.at(part * sheet.most, 0.0)
         words = percent(part * sheet.most)

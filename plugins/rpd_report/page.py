@@ -15,6 +15,7 @@ from rpd_core.results.records import FrontPoint, Summary
 from rpd_core.results.run import Run
 from rpd_core.results.sentences import (
     advice_on,
+    fewer_steps_words,
     headline,
     noun_for,
     recurrence_words,
@@ -23,7 +24,7 @@ from rpd_core.results.sentences import (
     tried_in_vain,
     what_would_help,
 )
-from rpd_core.results.words import few, percent
+from rpd_core.results.words import few, part_of, percent
 from rpd_core.store.codec import to_plain
 from rpd_core.store.files import write_whole
 from rpd_report import sentences
@@ -110,6 +111,7 @@ def _nothing() -> dict[str, Any]:
         "summary": None, "chosen": None, "top": None, "lines": (), "tables": {}, "advice": (),
         "facts": (), "versions": (), "baselines": (), "front": (), "effects_about": "",
         "effects_notes": (), "validation": None, "kicker": "", "tried": (), "sure": (),
+        "fewer_steps": "",
         "data": inline_json({}), "static": _STATIC,
     }  # fmt: skip
 
@@ -157,6 +159,7 @@ def _summary_parts(read: _Read, top: Top) -> dict[str, Any]:
         "proven": proven,
         "tried": () if proven else _tried(summary),
         "sure": [line for line in _sure(summary) if line],
+        "fewer_steps": fewer_steps_words(policy) if policy is not None and proven else "",
         "baselines": (
             list(sentences.baselines(policy, noun_for(summary))) if policy is not None else ()
         ),
@@ -179,7 +182,7 @@ def _front_words(point: FrontPoint) -> dict[str, Any]:
     """Return what the slider shows of a pruned policy that minimising went through."""
     return {
         "kept": point.decisions,
-        "states": f"{point.states:.1%}",
+        "states": part_of(point.states),
         "steps": percent(point.steps),
         "overrides": percent(point.overrides),
         "share": percent(point.share),

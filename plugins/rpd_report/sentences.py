@@ -15,13 +15,12 @@ from rpd_core.results.sentences import (
     growth_words,
     headline,
     is_proven,
-    is_quick,
     list_notes,
     mutated_words,
     noun_for,
     what_would_help,
 )
-from rpd_core.results.words import few, percent, reached_words
+from rpd_core.results.words import few, part_of, percent, reached_words
 
 if TYPE_CHECKING:
     from rpd_pictures.timeline import Steps
@@ -78,35 +77,24 @@ def small_number(count: int) -> str:
 
 def lead(summary: Summary, cards: Sequence[Card]) -> Iterator[str]:
     """Yield what follows it: how much is kept, how sure that is, and where most would be lost."""
-    policy = summary.policy
-    if policy is None or not policy.met:
-        yield headline(summary)
-        return
-    quick = "A quick look: deciding" if is_quick(summary) else "Deciding"
-    states = counted(summary.suite.states, noun_for(summary))
-    where = f"in {policy.kept} of {states}" if policy.kept else "nowhere"
-    bound = (
-        "no lower bound"
-        if policy.share_bound is None
-        else f"at least {percent(policy.share_bound)}, {policy.confidence:.0%} sure"
-    )
-    yield (
-        f"{quick} only {where}, the policy keeps **{percent(policy.share)} of its return** "
-        f"({bound}; {policy.episodes} fresh episodes). {percent(policy.pass_rate)} of its episodes "
-        f"pass {few_digits(summary.condition)} (whole policy: {percent(policy.pass_rate_whole)})."
-    )
+    yield _KEPT.sub(r"**\g<0>**", headline(summary), count=1)
     if cards and summary.decisions:
         known = {row.key: row for row in summary.decisions}
-        worst = max((known[key] for key in cards[0].keys), key=lambda row: row.loss)
-        title = cards[0].title.partition("  [")[0]
+        card = max(cards, key=lambda one: max(known[key].loss for key in one.keys))
+        worst = max((known[key] for key in card.keys), key=lambda row: row.loss)
+        title = card.title.partition("  [")[0]
         yield (
-            f"Most is lost here: {title}. If the default acts {_there(cards[0])}, the return "
+            f"Most is lost here: {title}. If the default acts {_there(card)}, the return "
             f"falls from {few(worst.return_without + worst.loss)} to {few(worst.return_without)}."
         )
 
 
 def _there(card: Card) -> str:
     return "there" if len(card.keys) == 1 else "in the one of these decisions that is worth most"
+
+
+_KEPT = re.compile(r"\d+% of the return")
+"""What is read first in the answer."""
 
 
 def summary_words(registry: Registry, kind: str, spec: str) -> str:
@@ -138,13 +126,13 @@ def about(summary: Summary, registry: Registry) -> Iterator[tuple[str, str]]:
     yield (
         "return of the policy",
         (
-            f"{original.return_mean:.4g} (mean of {original.episodes} episodes, standard deviation "
-            f"{original.return_std:.3g})"
+            f"{few(original.return_mean)} (mean of {original.episodes} episodes, standard "
+            f"deviation {few(original.return_std)})"
         ),
     )
     yield "default action", in_words(registry, "default-action", default_action)
-    yield "return of the default action", f"{original.default_everywhere:.4g}"
-    reference = f"{original.reference:.4g} ({original.reference_source})"
+    yield "return of the default action", few(original.default_everywhere)
+    reference = f"{few(original.reference)} ({original.reference_source})"
     yield "shares of the return are measured from", reference
     told_apart = (in_words(registry, "abstraction", one) for one in abstractions)
     yield "states told apart by", " + ".join(told_apart)
@@ -198,8 +186,8 @@ def reach_sentence(decision: Decision) -> str:
     """Return how often a decision is met, and by whom."""
     return (
         f"The smallest policy reaches it in {_of_episodes(decision.reached)}, the whole policy in "
-        f"{_of_episodes(decision.reached_whole)}; at {decision.overrides:.1%} of all steps the "
-        "policy does there what the default action would not."
+        f"{_of_episodes(decision.reached_whole)}; at {part_of(decision.overrides)} of all steps "
+        "the policy does there what the default action would not."
     )
 
 
@@ -266,18 +254,20 @@ def health(summary: Summary) -> Iterator[tuple[str, str]]:
     yield (
         "mutant episodes that passed",
         (
-            f"{rates.suite:.0%} (near half is best; unmutated {rates.original:.0%}, default "
-            f"everywhere {rates.default_everywhere:.0%})"
+            f"{percent(rates.suite)} (near half is best; unmutated {percent(rates.original)}, "
+            f"default everywhere {percent(rates.default_everywhere)})"
         ),
     )
     yield (
         "states that can be judged one by one",
         (f"{suite.identified} of {suite.states} (at least {suite.enough} episodes in each arm)"),
     )
-    pruned = "" if coverage.pruned is None else f"; {coverage.pruned:.1%} of the pruned policy's"
+    pruned = (
+        "" if coverage.pruned is None else f"; {percent(coverage.pruned)} of the pruned policy's"
+    )
     yield (
         "steps in states that the suite has seen",
-        (f"{coverage.original:.1%} of the policy's own{pruned}"),
+        (f"{percent(coverage.original)} of the policy's own{pruned}"),
     )
     stable = summary.stability
     if stable is None and summary.list.listed:
@@ -286,12 +276,12 @@ def health(summary: Summary) -> Iterator[tuple[str, str]]:
             f"not known: scores by {summary.list.measure} are not made from single episodes",
         )
     if stable is not None:
-        fifty = f", the first fifty {stable.top50:.0%}" if summary.list.listed > 50 else ""
+        fifty = f", the first fifty {percent(stable.top50)}" if summary.list.listed > 50 else ""
         yield (
             "Is the list stable?",
             (
-                f"in random halves of the suite the first ten have {stable.top10:.0%} in "
-                f"common{fifty}; order alike to {stable.rank_biased:.0%} (rank-biased overlap)"
+                f"in random halves of the suite the first ten have {percent(stable.top10)} in "
+                f"common{fifty}; order alike to {percent(stable.rank_biased)} (rank-biased overlap)"
             ),
         )
     tied = {name: ties for name, ties in summary.ties.items() if ties.groups}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from rpd_core.errors import RpdError, one_line
+from rpd_core.errors import RpdError, counted, one_line
 from rpd_core.plugin.protocols import Drawing, PanelView
 from rpd_core.plugin.registry import installed
 from rpd_core.results.pictures import Pictures, data_uri, read_pictures
@@ -44,8 +44,8 @@ class Top:
     heroes: tuple[Heroes, ...] = ()
     timeline: str = ""
     barcode: str = ""
-    episode: str = ""
-    """Which episode is shown, in words."""
+    overridden: str = ""
+    """At how many steps of the typical episode the policy decides, in words."""
     others: int = 0
     situations: Situations | None = None
     proof: str = ""
@@ -72,14 +72,13 @@ def read_top(run: Run) -> Top:
     view = panel_view(run, traces, pictures)
     panels = show_panels(installed(), view, _gathered(run, pictures))
     steps = Steps.of(view, traces.typical)
-    episode = f"Episode {traces.typical} of {len(traces.smallest)} that are stored step by step"
     return Top(
         title(summary, steps),
         tuple(lead(summary, panels.cards)),
         _heroes(panels),
         Markup(inline_svg(timeline_drawing(view))),
         Markup(inline_svg(barcode_drawing(view))),
-        episode,
+        f"it overrides the default action at {steps.deciding} of {counted(steps.length, 'step')}",
         len(traces.smallest),
         shown_situations(summary, panels.cards, dict(view.pictures)),
         _markup(proof),
@@ -151,5 +150,5 @@ def _named(rows: Any, names: Sequence[str]) -> list[str]:
     whole = rows.shape[1] == 1 and bool((np.rint(rows) == rows).all())
     if whole and names:
         known = [int(one) for one in rows[:, 0]]
-        return [names[one] if 0 <= one < len(names) else str(one) for one in known]
+        return [names[one] if 0 <= one < len(names) else f"action {one}" for one in known]
     return [", ".join(f"{value:.2g}" for value in row) for row in rows.tolist()]
