@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,8 @@ class Axis:
     """Of an observation: those that it comes from; none where it is an entry of a state."""
     words: tuple[str, ...] = ()
     """What is said where it is 0, 1 and so on."""
+    beside: tuple[FloatArray, ...] = ()
+    """The same two of a run that is shown on the same axes."""
 
     @property
     def title(self) -> str:
@@ -70,15 +72,21 @@ def axes_of(view: PanelView) -> list[Axis]:
     Named entries of a state, unless they are numbers of bins; else those of the observation, with
     an angle in place of its cosine and sine.
     """
+    axes = [axis for axis in _axes(view) if np.ptp(axis.smallest) > 0]
+    if view.beside is None:
+        return axes
+    others = {axis.name: (axis.smallest, axis.whole) for axis in _axes(view.beside)}
+    return [replace(axis, beside=others.get(axis.name, ())) for axis in axes]
+
+
+def _axes(view: PanelView) -> list[Axis]:
     about, traces = view.about, view.traces
     named = len(about.shape) == 1 and len(about.entries) == about.shape[0]
     if named and 2 <= about.shape[0] <= MOST_ENTRIES and not any(e.edges for e in about.entries):
         both = [_state_values(one.states, one.trace) for one in (traces.smallest, traces.whole)]
-        found = [_axis(entry, (), *(rows[:, at] for rows in both))
-                 for at, entry in enumerate(about.entries)]  # fmt: skip
-    else:
-        found = _observed_axes(view)
-    return [axis for axis in found if np.ptp(axis.smallest) > 0]
+        return [_axis(entry, (), *(rows[:, at] for rows in both))
+                for at, entry in enumerate(about.entries)]  # fmt: skip
+    return _observed_axes(view)
 
 
 def _state_values(states: object, trace: Trace) -> FloatArray:
@@ -115,7 +123,7 @@ def scale_of(axis: Axis) -> Scale:
 
     Rare values at the ends are left out: they lie in the last bins.
     """
-    values = np.concatenate([axis.smallest, axis.whole])
+    values = np.concatenate([axis.smallest, axis.whole, *axis.beside])
     low, high = (float(end) for end in np.quantile(values, (0.005, 0.995)))
     if high <= low:
         low, high = float(values.min()), float(values.max())

@@ -54,9 +54,9 @@ def compare_command(
     found = compare(*runs, measures=tuple(measure or ()))
     if page is not None:
         from rpd_compare.page import write_page  # imports what draws
-        from rpd_compare.timelines import both_timelines
+        from rpd_compare.timelines import draw_both
 
-        write_page(page, found, both_timelines(*runs))
+        write_page(page, found, draw_both(*runs))
     if as_json:
         shared.print_json(to_plain(found))
     else:

@@ -19,7 +19,7 @@ from rpd_compare.text import (
     smallest_words,
 )
 from rpd_core.results.pictures import data_uri, read_picture
-from rpd_core.results.words import few, percent, signed
+from rpd_core.results.words import few, percent, signed, without_folders
 from rpd_core.store.files import write_whole
 from rpd_pictures.figures.style import rendered
 from rpd_pictures.svg import svg_file
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from rpd_compare.records import Comparison, Side
+    from rpd_compare.timelines import Drawn
     from rpd_core.plugin.protocols import Drawing
 
 _SHARES = (0.01, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -35,20 +36,19 @@ _TEMPLATE = "page.html.txt"
 _OPEN = 6
 """Rows that are shown of what only the newer policy needs; the others are folded."""
 
-Timelines = tuple["Drawing", "Drawing"] | None
 
-
-def write_page(path: Path, found: Comparison, timelines: Timelines = None) -> None:
+def write_page(path: Path, found: Comparison, drawn: Drawn | None = None) -> None:
     """Write the page of a comparison; the same comparison always gives the same bytes."""
-    write_whole(path, page_of(found, timelines).encode())
+    write_whole(path, page_of(found, drawn).encode())
 
 
-def page_of(found: Comparison, timelines: Timelines = None) -> str:
+def page_of(found: Comparison, drawn: Drawn | None = None) -> str:
     """Return the page of a comparison; everything from outside is escaped."""
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     environment.filters["percent"] = percent
     environment.filters["few"] = few
     environment.filters["signed"] = signed
+    environment.filters["plain"] = without_folders
     environment.filters["loss"] = loss_cell
     environment.filters["smallest"] = smallest_words
     environment.filters["name"] = lambda path: Path(path).name
@@ -57,9 +57,9 @@ def page_of(found: Comparison, timelines: Timelines = None) -> str:
         found=found,
         needs=needs_sentence(found),
         agree=agreement_sentence(found),
-        timelines=[
-            (one.label, data_uri(svg_file(one), "image/svg+xml")) for one in timelines or ()
-        ],
+        timelines=_images(drawn.timelines if drawn else None),
+        heroes=_images(drawn.heroes if drawn else None),
+        caption=drawn.heroes[0].caption if drawn and drawn.heroes else "",
         alike=_settings(found.a) == _settings(found.b),
         sides=(("A", found.a), ("B", found.b)),
         new=found.needed(Need.NEW),
@@ -74,6 +74,11 @@ def page_of(found: Comparison, timelines: Timelines = None) -> str:
         pruning=_embedded(draw_both_prunings(found)),
         pictures=_pictures(found),
     )
+
+
+def _images(drawings: tuple[Drawing, Drawing] | None) -> list[tuple[str, str]]:
+    """Return what each drawing shows, and an address that holds it."""
+    return [(one.label, data_uri(svg_file(one), "image/svg+xml")) for one in drawings or ()]
 
 
 def _settings(side: Side) -> tuple[float, str]:

@@ -24,7 +24,7 @@ from rpd_core.results.sentences import (
     tried_in_vain,
     what_would_help,
 )
-from rpd_core.results.words import few, part_of, percent
+from rpd_core.results.words import few, part_of, percent, without_folders
 from rpd_core.store.codec import to_plain
 from rpd_core.store.files import write_whole
 from rpd_report import sentences
@@ -245,7 +245,7 @@ def _configuration(value: Any) -> str:
 
     def plain(one: Any) -> Any:
         if isinstance(one, str):
-            return without_paths(sentences.without_folders(one) if "/" in one else one)
+            return without_paths(without_folders(one) if "/" in one else one)
         if isinstance(one, dict):
             return {name: plain(inner) for name, inner in one.items()}
         return [plain(inner) for inner in one] if isinstance(one, list) else one

@@ -14,8 +14,7 @@ from rpd_core.results.decisions import list_facts, ranked_rows
 from rpd_core.results.records import RankedDecision
 from rpd_core.results.run import Run
 from rpd_core.results.sentences import list_notes
-from rpd_core.results.words import few
-from rpd_report.sentences import without_folders
+from rpd_core.results.words import few, without_folders
 
 _SHOWN = 25
 """Decisions that are shown."""

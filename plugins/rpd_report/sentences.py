@@ -20,7 +20,7 @@ from rpd_core.results.sentences import (
     noun_for,
     what_would_help,
 )
-from rpd_core.results.words import few, part_of, percent, reached_words
+from rpd_core.results.words import few, part_of, percent, reached_words, without_folders
 
 if TYPE_CHECKING:
     from rpd_pictures.timeline import Steps
@@ -30,15 +30,6 @@ if TYPE_CHECKING:
 def title_of(summary: Summary) -> str:
     """Return what the page is called."""
     return f"{without_folders(summary.policy_spec)} on {summary.env}"
-
-
-def without_folders(spec: str) -> str:
-    """Return a spec without the folders of files in it, which mean nothing to other people."""
-    return _FOLDERS.sub("", spec)
-
-
-_FOLDERS = re.compile(r"(?:^|(?<=[:=,+]))(?:[A-Za-z]:)?[^:=,+]*[/\\](?=[^:=,+/\\])")
-"""Folders in front of the name of a file, in a spec."""
 
 
 def kicker(summary: Summary, registry: Registry) -> str:

@@ -58,6 +58,15 @@ def signed(value: float) -> str:
     return f"{value:+z.2f}"
 
 
+def without_folders(spec: str) -> str:
+    """Return a spec without the folders of files in it, which mean nothing to other people."""
+    return _FOLDERS.sub("", spec)
+
+
+_FOLDERS = re.compile(r"(?:^|(?<=[:=,+]))(?:[A-Za-z]:)?[^:=,+]*[/\\](?=[^:=,+/\\])")
+"""Folders in front of the name of a file, in a spec."""
+
+
 def reached_words(share: float) -> str:
     """Return how often a state is reached."""
     return "never" if share == 0 else percent(share)

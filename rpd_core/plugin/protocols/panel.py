@@ -123,11 +123,14 @@ class PanelView:
     """By step, frames of the typical episode, where they are stored."""
     files: Mapping[str, bytes] = field(default_factory=dict)
     """By name, what the panel's own `gather` left with the run."""
+    beside: PanelView | None = None
+    """A run that is shown beside it, on the same scales, where two are compared."""
 
     @property
     def largest(self) -> float:
         """The largest loss, never 0: what colours are measured by."""
-        return max([one.loss for one in self.decisions if one.loss > 0], default=1.0)
+        both = (*self.decisions, *(self.beside.decisions if self.beside is not None else ()))
+        return max([one.loss for one in both if one.loss > 0], default=1.0)
 
     def losses(self, trace: Trace) -> FloatArray:
         """Return the loss behind each step: 0 where the default action does, or would do, it.

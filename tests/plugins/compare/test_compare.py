@@ -21,7 +21,7 @@ import rpd
 from rpd_compare.changes import Change
 from rpd_compare.page import page_of
 from rpd_compare.records import Need
-from rpd_compare.timelines import both_timelines
+from rpd_compare.timelines import draw_both
 from rpd_core.errors import ConfigError, EvidenceError, StoreError, counted
 from rpd_core.plugin.protocols import Text
 
@@ -327,12 +327,13 @@ def test_the_page_needs_nothing_else_and_escapes_what_comes_from_outside(
 def test_the_page_begins_with_the_sentence_and_both_timelines(
     found: rpd.Comparison, folder: Path
 ) -> None:
-    timelines = both_timelines(*(rpd.open_run(folder / name) for name in "ab"))
-    assert timelines is not None
-    page = page_of(found, timelines)
+    drawn = draw_both(*(rpd.open_run(folder / name) for name in "ab"))
+    assert drawn is not None
+    page = page_of(found, drawn)
+    assert drawn.heroes is not None
     new = len(found.needed(Need.NEW))
     assert f"<h1>B&#39;s smallest policy needs {counted(new, 'decision')} that A&#39;s" in page
-    assert page.count("data:image/svg+xml") == 3, "two timelines, and pruning curves in a fold"
+    assert page.count("data:image/svg+xml") == 5, "timelines, maps, and pruning curves in a fold"
     assert page.index("data:image/svg+xml") < page.index("What B needs that A does not")
     assert str(folder) not in page, "a page that is mailed tells nobody's folders"
     assert "data:image/svg+xml" not in page_of(found).partition("<details>")[0]
@@ -340,17 +341,33 @@ def test_the_page_begins_with_the_sentence_and_both_timelines(
 
 def test_timelines_share_their_axes(folder: Path) -> None:
     runs = [rpd.open_run(folder / name) for name in "ab"]
-    timelines = both_timelines(*runs)
-    assert timelines is not None
+    drawn = draw_both(*runs)
+    assert drawn is not None
     words = [
         [shape.text for shape in one.shapes if isinstance(shape, Text) and shape.anchor == "middle"]
-        for one in timelines
+        for one in drawn.timelines
     ]
     assert words[0] == words[1], "the same steps at the same places"
-    tops = [max(float(shape.text) for shape in one.shapes if is_loss(shape)) for one in timelines]
+    tops = [
+        max(float(shape.text) for shape in one.shapes if is_loss(shape)) for one in drawn.timelines
+    ]
     assert tops[0] == tops[1], "and losses"
     vars(runs[1])["traces"] = None
-    assert both_timelines(*runs) is None
+    assert draw_both(*runs) is None
+
+
+def test_maps_of_two_runs_share_their_scales(folder: Path) -> None:
+    drawn = draw_both(*(rpd.open_run(folder / name) for name in "ab"))
+    assert drawn is not None
+    assert drawn.heroes is not None
+    one, two = drawn.heroes
+    assert one.name == two.name, "the same two variables"
+    ticks = [
+        [(shape.at, shape.text) for shape in each.shapes if isinstance(shape, Text)]
+        for each in (one, two)
+    ]
+    assert ticks[0] == ticks[1], "the same numbers at the same places, and the same largest loss"
+    assert one.shapes != two.shapes
 
 
 def is_loss(shape: object) -> bool:
