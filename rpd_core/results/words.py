@@ -32,7 +32,8 @@ def percent(share: float | None) -> str:
     """Return a share in percent, without making a little of it nothing; a dash: there is none."""
     if share is None:
         return "-"
-    return "<1%" if 0 < share < 0.005 else f"{100 * share:z.0f}%"
+    text = f"{100 * share:z.0f}%"
+    return "<1%" if text == "0%" and share > 0 else text
 
 
 def part_of(share: float | None) -> str:

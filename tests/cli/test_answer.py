@@ -45,6 +45,11 @@ def test_where_the_policy_decides_elsewhere_the_headline_says_so() -> None:
     assert told.startswith("1 of 40 states (2.5%) and all that the suite never saw are enough: ")
 
 
+def test_where_states_are_rules_nothing_is_unseen() -> None:
+    told = headline(configured(answer(policy()), "rules", unvisited="policy"))
+    assert told.startswith("3 of 40 rules (7.5%) are enough: ")
+
+
 @pytest.mark.parametrize("abstraction", ["rules", "rules:target=0.9", "minigrid-rules"])
 def test_states_that_are_rules_are_called_so(abstraction: str) -> None:
     told = headline(configured(answer(policy(rules_alone=0.29)), abstraction))
@@ -109,16 +114,27 @@ def test_nothing_proven_says_what_came_nearest_and_what_would_help() -> None:
     )
 
 
+def test_a_ranking_that_takes_fewer_steps_than_the_answer_is_remarked_on() -> None:
+    gap = Baseline(9, 0.2, 0.12, 0.1, 0.91, 60)
+    found = replace(policy().baselines, default_gap=gap)
+    assert baseline_words(answer(policy(baselines=found))).endswith(
+        " Fewer steps than the answer's 28% take: deciding where the policy prefers its action "
+        "most (12%), by estimates of the sweep that no fresh episodes confirmed."
+    )
+    alike_many = replace(found, default_gap=replace(gap, steps=0.275))
+    assert "Fewer steps" not in baseline_words(answer(policy(baselines=alike_many)))
+
+
 def test_baselines_stand_beside_and_a_simpler_explanation_is_called_one() -> None:
     assert baseline_words(answer(policy())) == (
         "What else keeps as much: 30 random states, 79% of the steps (overrides 61%); no number of "
         "states where the default differs most often."
     )
-    gap, tree = Baseline(4, 0.1, 0.2, 0.19, 0.91, 50), Baseline(2, None, None, None, 0.99, 50)
+    gap, tree = Baseline(4, 0.1, 0.3, 0.19, 0.91, 50), Baseline(2, None, None, None, 0.99, 50)
     others = Baselines(None, gap, gap, tree)
     told = baseline_words(answer(policy(baselines=others)))
     assert told.endswith(
-        "; 4 states where the policy prefers its action most, 20% of the steps (overrides 19%); a "
+        "; 4 states where the policy prefers its action most, 30% of the steps (overrides 19%); a "
         "decision tree of 2 leaves that plays alone (keeps 99%), the simpler explanation."
     )
     larger = replace(others, imitation=replace(tree, decisions=3))
@@ -253,7 +269,7 @@ def test_the_full_answer_has_every_decision_and_the_way_to_them() -> None:
     assert "▎ not shown to be needed" in told
     rows = [line.split() for line in told.splitlines()]
     assert ["1", "70", "65", "to", "75", "10%", "10%", "50%", "25%", "100"] in rows
-    assert ["9", "22.5%", "40%", "30%", "182", "91%", "100"] in rows
+    assert ["9", "22%", "40%", "30%", "182", "91%", "100"] in rows
     assert (
         "Tried without success: 2 decisions by ochiai (kept 80% of the return in 400 episodes: "
         "missed)." in " ".join(told.split())

@@ -17,6 +17,7 @@ from rpd_core.play.loop import Plan, Player
 from rpd_core.play.recipe import policy_alone
 from rpd_core.plugin.protocols import Opening
 from rpd_core.results.pruned_policy import PrunedFile
+from rpd_core.results.words import few
 from rpd_gym.cartpole import CartPole
 from rpd_kit import check_component
 
@@ -39,7 +40,7 @@ def exported(tmp_path_factory):
     policy = rpd.open_run(tmp_path / "r").policy(0.9)
     assert policy is not None
     told = " ".join(result.stderr.split())
-    assert f"mean return at least {policy.return_bound:.4g} with 95% confidence" in told
+    assert f"mean return at least {few(policy.return_bound)} with 95% confidence" in told
     return tmp_path / "small.rpd", policy
 
 

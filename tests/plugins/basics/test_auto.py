@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tracemalloc
 
 import numpy as np
@@ -12,7 +13,7 @@ from rpd_basics.batches import flatten, pick_entries
 from rpd_basics.entry_choice import JUDGED, informative_entries
 from rpd_basics.resolution import Judge
 from rpd_core.errors import FitError
-from rpd_core.plugin.protocols import Facts, FitSample
+from rpd_core.plugin.protocols import Bound, Facts, FitSample
 
 EPISODES = 40
 
@@ -37,6 +38,12 @@ def test_every_cell_of_a_corridor_is_told_apart() -> None:
     assert (fitted.identified, fitted.covered) == (10, 1.0)
     assert len(np.unique(fitted(rows, {}), axis=0)) == 10
     assert fitted.show(fitted(rows, {})[3]) == "2.5 <= x0 < 3.5"
+    assert fitted.bounds(fitted(rows, {})[3]) == (Bound("x0", (0,), 2.5, 3.5),)
+    assert fitted.bounds(fitted(rows, {})[0]) == (Bound("x0", (0,), -math.inf, 0.5),)
+
+
+def test_pictures_are_no_boxes() -> None:
+    assert Auto(kind="picture").bounds(np.zeros((2, 2))) is None
 
 
 def test_noise_is_cut_no_finer_than_fresh_episodes_can_be_covered() -> None:

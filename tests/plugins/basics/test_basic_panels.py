@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
+from itertools import combinations
 
 import numpy as np
 
 from rpd_basics.panel_axes import axes_of, explained, ranked_pairs, scale_of
-from rpd_basics.panels import Filmstrip, Vectors
-from rpd_core.plugin.protocols import Bound, Entry, PanelFacts, PanelView, Picture, Polygon
+from rpd_basics.panels import Filmstrip, Vectors, examples
+from rpd_core.plugin.protocols import Bound, Circle, Entry, PanelFacts, PanelView, Picture, Polygon
 from rpd_kit import example_view
 
 ENTRIES = (Entry("tilt", "°", factor=10.0), Entry("same"), Entry("speed", " m/s"))
@@ -118,3 +120,49 @@ def test_a_filmstrip_shows_stored_frames_in_their_order() -> None:
     assert [one.at[0] for one in pictures] == sorted(one.at[0] for one in pictures)
     assert drawing.label == "2 frames of a typical episode: steps 0, 4"
     assert Filmstrip().hero(view()) == []
+
+
+def test_a_group_says_how_many_states_like_it_are_left_to_the_default() -> None:
+    seen = view()
+    worth = tuple(
+        dataclasses.replace(one, loss=9.0 if place < 6 else 1.0, needed=True)
+        for place, one in enumerate(seen.decisions)
+    )
+    cards = Vectors().cards(dataclasses.replace(seen, decisions=worth))
+    told = [re.search(r"It decides in (\d+) of (\d+) such states", card.text) for card in cards]
+    counts = [tuple(map(int, one.groups())) for one in told if one is not None]
+    assert len(counts) == len(cards), "the policy decides in every second state"
+    assert [kept for kept, _ in counts] == [len(card.keys) for card in cards]
+    assert sum(met for _, met in counts) == len(GRID)
+
+
+def test_a_state_that_is_no_place_is_shown_by_screens_of_its_steps() -> None:
+    seen = view(frames=True)
+    trace = seen.traces.smallest.steps(seen.traces.typical)
+    first = next(one for one in seen.decisions if one.key == trace.key[0] or trace.kept[0])
+    key = int(trace.key[0]) if trace.kept[0] else first.key
+    mine = np.flatnonzero((trace.key == key) & trace.kept)
+    frames = {int(step): seen.frames[0] for step in mine}
+    drawing = examples(dataclasses.replace(seen, frames=frames), [key])
+    shown = 0 if drawing is None else sum(isinstance(one, Picture) for one in drawing.shapes)
+    assert shown == (min(len(mine), 3) if len(mine) > 1 else 0)
+
+
+def test_an_action_without_a_name_is_called_an_action() -> None:
+    seen = view(actions=())
+    unnamed = tuple(dataclasses.replace(one, policy="1 80%, 0 20%", default="0")
+                    for one in seen.decisions)  # fmt: skip
+    cards = Filmstrip().cards(dataclasses.replace(seen, decisions=unnamed))
+    assert cards[0].text == "The policy: action 1. The default action would do: action 0."
+
+
+def test_numbers_of_rules_do_not_cover_each_other() -> None:
+    seen = view(entries=(), observed=ENTRIES)
+    rules = tuple(
+        dataclasses.replace(one, bounds=(Bound("tilt", (0,), 10.0, 30.0, 10.0),))
+        for one in seen.decisions[:3]
+    )
+    drawing = Vectors().hero(dataclasses.replace(seen, decisions=rules))[0]
+    badges = [one.at for one in drawing.shapes if isinstance(one, Circle) and one.radius > 7]
+    assert len(badges) == 3
+    assert min(math.dist(a, b) for a, b in combinations(badges, 2)) >= 15

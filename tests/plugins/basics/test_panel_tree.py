@@ -46,6 +46,12 @@ def test_a_rule_between_two_ends_is_one_line() -> None:
     ]
 
 
+def test_numbers_have_their_units() -> None:
+    asked = rule(1, "go", Bound("tilt", (0,), 4.0, 6.0))
+    drawing = with_tree(MAP, [asked], {"tilt": "°"})
+    assert "4° <= tilt < 6°" in [one.text for one in drawing.shapes if isinstance(one, Text)]
+
+
 def test_an_action_that_is_a_number_is_told() -> None:
     assert lines(rule(1, "4", Bound("place", (0,), 4.0)))[0].endswith("policy acts: 4 (1)")
     assert lines(rule(1, "4 80%, 2 20%", Bound("place", (0,), 4.0)))[0].endswith("acts: 4 (1)")

@@ -114,7 +114,8 @@ def test_situations_are_told_by_what_is_ahead() -> None:
                          "The goal straight ahead: turn"}  # fmt: skip
     assert "Free ahead: turn" in titles
     assert titles["Free ahead: turn"] == (
-        "The policy turns; repeating the last action would walk straight on."
+        "The policy turns; repeating the last action would walk straight on. With free ahead, it "
+        "decides in 3 of 4 states that are met."
     )
     other = dataclasses.replace(found, about=dataclasses.replace(ABOUT, abstraction=("situation",)))
     assert MiniGridMap().cards(other) == []

@@ -21,6 +21,7 @@ import rpd
 from rpd import open_run
 from rpd_core.plugin.registry import installed
 from rpd_core.results.sentences import headline
+from rpd_core.results.words import few, percent, signed
 from rpd_report import page as building
 from rpd_report import sentences
 from rpd_report.markup import inline_json, without_paths
@@ -98,9 +99,9 @@ def test_the_page_of_a_run_that_was_broken_off_shows_the_list_so_far(run: Path) 
     assert "Not final: this is the list after 60 mutant episodes of 60, by" in page
     for row in first:
         assert f">{row.state}<" in page
-        assert f"{row.effect:+.2f}" in page
+        assert signed(row.effect) in page
     returns = finished.suite.episodes.total_return
-    assert f"60, mean return {returns.mean():.4g}" in page
+    assert f"60, mean return {few(float(returns.mean()))}" in page
     assert 'id="decisions"' not in page, "nothing is proven"
     question = run / "analyses" / "question.json"
     edit(question, lambda it: it["settings"].update(condition="python:strange:condition"))
@@ -146,7 +147,9 @@ def test_the_sentence_counts_the_steps_of_the_episode_that_is_shown(run: Path) -
     assert f"<h1>{deciding} of {len(steps)} steps decide a typical episode.</h1>" in page
     policy = opened.policy()
     assert policy is not None
-    assert f"<b>{policy.share:.0%} of its return</b> (at least {policy.share_bound:.0%}" in page
+    told = headline(opened.summary).partition(f"{percent(policy.share)} of the return")
+    assert f"{told[0]}<b>{told[1]}</b>{told[2]}" in page.replace("&gt;", ">"), "as on the screen"
+    assert f": it overrides the default action at {deciding} of {len(steps)} steps.</p>" in page
 
 
 def test_the_timeline_has_a_bar_for_each_deciding_step_and_says_who_acts(run: Path) -> None:
@@ -213,7 +216,7 @@ def test_the_page_is_for_people_who_were_not_there(run: Path) -> None:
     summary = open_run(run).summary
     assert summary.policy is not None
     page = page_of(run)
-    assert f"Deciding only in {summary.policy.kept} of " in page
+    assert f"{summary.policy.kept} of {summary.suite.states} states" in page
     assert 'class="kicker">' in page
     assert not re.search(r"\d %", re.sub(r"<script.*", "", page, flags=re.DOTALL)), "2%, not 2 %"
     told = sentences.in_words(installed(), "default-action", "repeat")
