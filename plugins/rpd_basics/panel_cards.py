@@ -176,7 +176,7 @@ def _of_such(view: PanelView, group: _Group) -> str:
 
 def _bound_words(entry: Entry, low: float, high: float) -> str:
     if entry.words:
-        return _named_words(entry, low, high)
+        return named_words(entry, low, high)
     texts = ["" if not np.isfinite(one) else f"{one * entry.factor:.2g}{entry.unit}"
              for one in (low, high)]  # fmt: skip
     if texts[0] and texts[1]:
@@ -184,7 +184,7 @@ def _bound_words(entry: Entry, low: float, high: float) -> str:
     return f"{entry.name} {f'at least {texts[0]}' if texts[0] else f'below {texts[1]}'}"
 
 
-def _named_words(entry: Entry, low: float, high: float) -> str:
+def named_words(entry: Entry, low: float, high: float) -> str:
     """Return which of the words of an entry can be said between two cuts."""
     said = [word for value, word in enumerate(entry.words) if low <= value < high]
     others = [word for value, word in enumerate(entry.words) if not low <= value < high]

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rpd_basics.panel_cards import common_action
-from rpd_core.plugin.protocols import Drawing, Line, PanelDecision, Text
+from rpd_basics.panel_cards import common_action, named_words
+from rpd_core.plugin.protocols import Drawing, Entry, Line, PanelDecision, Text
 from rpd_core.plugin.protocols.drawing import Shape
 
 _WIDTH, _ROW, _INDENT, _SIZE = 460.0, 18.0, 16.0, 11.0
@@ -49,13 +49,13 @@ class _Row:
 
 
 def with_tree(
-    above: Drawing, decisions: Sequence[PanelDecision], units: Mapping[str, str] | None = None
+    above: Drawing, decisions: Sequence[PanelDecision], entries: Sequence[Entry] = ()
 ) -> Drawing:
     """Add the rules as a tree below a drawing of as much width, if they are few and one tree.
 
-    `units` are what stands behind numbers, by their names.
+    `entries` say how numbers are shown, by their names.
     """
-    rows = _tree(decisions, units or {})
+    rows = _tree(decisions, {entry.name: entry for entry in entries})
     if not rows:
         return above
     shapes = [shape for place, row in enumerate(rows) for shape in _drawn(row, place, above.height)]
@@ -68,7 +68,7 @@ def with_tree(
     )
 
 
-def _tree(decisions: Sequence[PanelDecision], units: Mapping[str, str]) -> list[_Row]:
+def _tree(decisions: Sequence[PanelDecision], known: Mapping[str, Entry]) -> list[_Row]:
     """Return the lines of the tree; none where there are no rules, too many, or no tree."""
     rules = [
         _Rule(rank, one, {bound.name: (bound.low, bound.high) for bound in one.bounds})
@@ -77,7 +77,7 @@ def _tree(decisions: Sequence[PanelDecision], units: Mapping[str, str]) -> list[
     if not rules or len(rules) > _MOST or not all(rule.asks for rule in rules):
         return []
     try:
-        rows = [*_rows(rules, 0, {}, units), _Row(0, "everywhere else", "default acts")]
+        rows = [*_rows(rules, 0, {}, known), _Row(0, "everywhere else", "default acts")]
     except _NoTreeError:
         return []
     return [part for row in rows for part in _wrapped(row)]
@@ -88,7 +88,7 @@ class _NoTreeError(Exception):
 
 
 def _rows(
-    rules: Sequence[_Rule], depth: int, before: Mapping[str, Ends], units: Mapping[str, str]
+    rules: Sequence[_Rule], depth: int, before: Mapping[str, Ends], known: Mapping[str, Entry]
 ) -> Iterator[_Row]:
     """Yield the lines below a node; where only one answer leads to a rule, no line of its own."""
     name, cut = _question(rules)
@@ -100,7 +100,7 @@ def _rows(
             -math.inf if low == cut else low, high)  # fmt: skip
         sides[not lower].append(rule.without(name, rest))
     if all(sides) and before:
-        yield _Row(depth, _asked(before, units))
+        yield _Row(depth, _asked(before, known))
         depth, before = depth + 1, {}
     low, high = before.get(name, (-math.inf, math.inf))
     for ends, side in zip(((low, cut), (cut, high)), sides, strict=True):
@@ -108,17 +108,20 @@ def _rows(
         if len(side) == 1 and not side[0].asks:
             action = common_action([side[0].decision.policy])
             leaf = f"policy acts: {action} ({side[0].rank})"
-            yield _Row(depth, _asked(asks, units), leaf, True)
+            yield _Row(depth, _asked(asks, known), leaf, True)
         elif side:
-            yield from _rows(side, depth, asks, units)
+            yield from _rows(side, depth, asks, known)
 
 
-def _asked(asks: Mapping[str, Ends], units: Mapping[str, str]) -> str:
+def _asked(asks: Mapping[str, Ends], known: Mapping[str, Entry]) -> str:
     """Return what is asked of some numbers."""
     words = []
     for name, (low, high) in asks.items():
-        first, last = (f"{end:.4g}{units.get(name, '')}" for end in (low, high))
-        if math.isinf(low):
+        entry = known.get(name, Entry(name))
+        first, last = (f"{end:.4g}{entry.unit}" for end in (low, high))
+        if entry.words:
+            words.append(named_words(entry, low, high))
+        elif math.isinf(low):
             words.append(f"{name} < {last}")
         else:
             words.append(

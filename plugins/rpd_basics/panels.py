@@ -45,8 +45,7 @@ class Vectors:
             return []
         losses = view.losses(view.traces.smallest.trace)
         maps = [map_drawing(view, *pair, losses) for pair in ranked_pairs(axes, losses)[:_MAPS]]
-        units = {entry.name: entry.unit for entry in view.about.observed}
-        return [with_tree(one, view.decisions, units) for one in maps]
+        return [with_tree(one, view.decisions, view.about.observed) for one in maps]
 
     def cards(self, view: PanelView) -> Sequence[Card]:
         """Return a card for each rule, or for each group of states."""
@@ -72,7 +71,9 @@ class Filmstrip:
         """Draw the frames of the steps that matter most, in their order."""
         trace = view.traces.smallest.steps(view.traces.typical)
         losses = view.losses(trace)
-        shown = sorted(sorted(view.frames, key=lambda step: (-losses[step], step))[: self.count])
+        worth = [step for step in view.frames if losses[step] > 0]
+        some = worth if len(worth) >= _COLUMNS else list(view.frames)
+        shown = sorted(sorted(some, key=lambda step: (-losses[step], step))[: self.count])
         if not shown:
             return []
         return [strip_drawing(view.frames, shown, losses.tolist(), view.largest)]
@@ -130,9 +131,9 @@ def examples(view: PanelView, keys: Sequence[int]) -> Drawing | None:
     for place, step in enumerate(steps):
         left = place * (wide + _GAP)
         shapes.append(Picture((left, 0), wide, high, view.frames[step]))
-        shapes.append(Text((left, high + 22), f"step {step}", 20, "start", "soft"))
+        shapes.append(Text((left, high + 16), f"step {step}", 14, "start", "soft"))
     label = f"Such a state at steps {', '.join(map(str, steps))} of the typical episode"
-    return Drawing(len(steps) * (wide + _GAP) - _GAP, high + 28, tuple(shapes), label)
+    return Drawing(_ACROSS, high + 20, tuple(shapes), label)
 
 
 def _cell(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 WIDTH = 720.0
 """Of both drawings."""
-LEFT, RIGHT = 84.0, 8.0
+LEFT, RIGHT = 96.0, 8.0
 """Room for the words beside the bars."""
 _BARS, _TOP = 118.0, 16.0
 _COLUMNS = 220
@@ -144,7 +144,7 @@ def _rolled(
     marks: dict[str, list[Shape]] = {"default": [], "soft": [], "policy": []}
     for row, action in enumerate(used):
         y, name = top + row * _ROW, names[action] if action < len(names) else str(action)
-        yield Text((LEFT - 6, y + 9), shortened(name, 13), 10.5, "end", "soft")
+        yield Text((LEFT - 6, y + 9), shortened(name, 15), 10.5, "end", "soft")
         for column, first in enumerate(range(0, len(done), fold)):
             here = np.flatnonzero(done[first : first + fold] == action) + first
             if len(here):

@@ -76,7 +76,7 @@ def lead(summary: Summary, cards: Sequence[Card]) -> Iterator[str]:
         title = card.title.partition("  [")[0]
         yield (
             f"Most is lost here: {title}. If the default acts {_there(card)}, the return "
-            f"falls from {few(worst.return_without + worst.loss)} to {few(worst.return_without)}."
+            f"falls from {few(worst.return_without + worst.loss)} to {without_words(worst)}."
         )
 
 
@@ -154,6 +154,11 @@ def baselines(policy: Policy, noun: str) -> Iterator[tuple[str, Baseline | None,
 # ------------------------------------------------------------------------- one decision
 
 
+def without_words(decision: Decision) -> str:
+    """Return the mean return without a decision."""
+    return f"{few(decision.return_without)}{' or less' * decision.at_least}"
+
+
 def loss_words(decision: Decision) -> str:
     """Return what is lost without a decision."""
     return f"{'at least ' if decision.at_least else ''}{few(decision.loss)}"
@@ -167,7 +172,7 @@ def loss_sentence(decision: Decision) -> str:
     needed = "It is needed" if decision.needed else "It is not shown to be needed"
     limit = " Some episodes ran into the limit of steps without it." if decision.at_least else ""
     return (
-        f"Without it the return goes from {before} to {few(decision.return_without)} (95%: {ends}),"
+        f"Without it the return goes from {before} to {without_words(decision)} (95%: {ends}),"
         f" a loss of {loss_words(decision)} ({losses}), {percent(decision.share)} of all losses, "
         f"by {counted(decision.twins, 'twin')}. {needed}.{limit}"
     )

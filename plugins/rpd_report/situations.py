@@ -13,6 +13,7 @@ from rpd_core.results.pictures import data_uri
 from rpd_core.results.records import Decision, Summary
 from rpd_core.results.words import few, reached_words
 from rpd_pictures.svg import inline_svg
+from rpd_report.sentences import without_words
 
 _LONGEST = 160
 """Characters of a title."""
@@ -107,7 +108,7 @@ def _shown(
         image=image,
         alt=alt,
         kept=few(before),
-        lost=few(worst.return_without),
+        lost=without_words(worst),
         kept_share=_share(summary, before),
         lost_share=_share(summary, worst.return_without),
         about=f"{counted(len(rows), 'decision')} · {reached_words(steps)} of all steps",

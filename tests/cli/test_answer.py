@@ -276,7 +276,7 @@ def test_the_full_answer_has_every_decision_and_the_way_to_them() -> None:
     )
     assert "Minimising began with ochiai and took 9000 of 10000 steps" in told
     assert "wong2" not in told
-    assert "10 (25.0%), steps 41.0%  32 (80.0%), steps 23.0%" in told
+    assert "10 (25%), steps 41%  32 (80%), steps 23%" in told
 
 
 def test_where_nothing_is_proven_there_is_no_list() -> None:

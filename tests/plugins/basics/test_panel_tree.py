@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rpd_basics.panel_tree import with_tree
-from rpd_core.plugin.protocols import Bound, Drawing, PanelDecision, Text
+from rpd_core.plugin.protocols import Bound, Drawing, Entry, PanelDecision, Text
 
 MAP = Drawing(460, 100, (), "A map", name="a map")
 
@@ -48,8 +48,14 @@ def test_a_rule_between_two_ends_is_one_line() -> None:
 
 def test_numbers_have_their_units() -> None:
     asked = rule(1, "go", Bound("tilt", (0,), 4.0, 6.0))
-    drawing = with_tree(MAP, [asked], {"tilt": "°"})
+    drawing = with_tree(MAP, [asked], [Entry("tilt", "°")])
     assert "4° <= tilt < 6°" in [one.text for one in drawing.shapes if isinstance(one, Text)]
+
+
+def test_entries_that_have_words_are_told_in_words() -> None:
+    asked = rule(1, "go", Bound("leg", (0,), high=1.0))
+    drawing = with_tree(MAP, [asked], [Entry("leg", words=("leg in the air", "leg down"))])
+    assert "leg in the air" in [one.text for one in drawing.shapes if isinstance(one, Text)]
 
 
 def test_an_action_that_is_a_number_is_told() -> None:
