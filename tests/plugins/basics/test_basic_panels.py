@@ -11,7 +11,16 @@ import numpy as np
 
 from rpd_basics.panel_axes import axes_of, explained, ranked_pairs, scale_of
 from rpd_basics.panels import Filmstrip, Vectors, examples
-from rpd_core.plugin.protocols import Bound, Circle, Entry, PanelFacts, PanelView, Picture, Polygon
+from rpd_core.plugin.protocols import (
+    Bound,
+    Circle,
+    Entry,
+    PanelFacts,
+    PanelView,
+    Picture,
+    Polygon,
+    Text,
+)
 from rpd_kit import example_view
 
 ENTRIES = (Entry("tilt", "°", factor=10.0), Entry("same"), Entry("speed", " m/s"))
@@ -166,3 +175,17 @@ def test_numbers_of_rules_do_not_cover_each_other() -> None:
     badges = [one.at for one in drawing.shapes if isinstance(one, Circle) and one.radius > 7]
     assert len(badges) == 3
     assert min(math.dist(a, b) for a, b in combinations(badges, 2)) >= 15
+
+
+def test_maps_of_two_runs_share_their_scales() -> None:
+    one = view()
+    two = example_view([[2 * x, 7.0, 3 * y] for x, _, y in GRID], one.about)
+    (first,) = Vectors().hero(dataclasses.replace(one, beside=two))
+    (second,) = Vectors().hero(dataclasses.replace(two, beside=one))
+    texts = [
+        [(shape.at, shape.text) for shape in each.shapes if isinstance(shape, Text)]
+        for each in (first, second)
+    ]
+    assert texts[0] == texts[1], "the same numbers at the same places"
+    (alone,) = Vectors().hero(one)
+    assert [shape for shape in alone.shapes if isinstance(shape, Text)] != texts[0]
