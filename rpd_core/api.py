@@ -24,6 +24,7 @@ from rpd_core.execute.progress import Note, Progress, shown
 from rpd_core.pilot import find_rate, known_rate
 from rpd_core.play.profile import Profiler
 from rpd_core.play.recipe import recipe_of
+from rpd_core.plugin.blame import unmet
 from rpd_core.plugin.discovery import BUNDLED
 from rpd_core.plugin.protocols import Environment, PolicyLoader
 from rpd_core.plugin.registry import Registry, finishing, installed
@@ -166,16 +167,18 @@ def _finish_run(session: Session, run: Run, names: Sequence[str]) -> dict[str, P
     made: dict[str, Path] = {}
     for one in session.registry.of_kind("command"):
         name = one.component.name
-        if not (one.ready and one.component.after_run and name in names):
+        if not (one.wanted and one.component.after_run and name in names):
             continue
         with session.stage(name):
             try:
-                file = session.registry.after_run(one)(session, run)
+                file = session.registry.after_run(name)(session, run)
             except (Exception, SystemExit) as error:  # a stranger's command may raise anything
-                outside = isinstance(error, RpdError | ImportError | OSError)
+                needs = unmet(error)
+                outside = needs or isinstance(error, RpdError | OSError)
                 if one.distribution == BUNDLED and not outside:
                     raise  # a defect of ours keeps its traceback
-                session.note(f"the run has its answer, but rpd {name} failed: {one_line(error)}")
+                told = f"it {needs}" if needs else one_line(error)
+                session.note(f"the run has its answer, but rpd {name} failed: {told}")
             else:
                 made |= {} if file is None else {name: file}
     return made

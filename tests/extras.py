@@ -24,7 +24,7 @@ def extras(present: bool) -> Iterator[None]:
 
     def find_spec(name: str, package: str | None = None) -> ModuleSpec | None:
         if name in MODULES.values():
-            return ModuleSpec(name, None) if present else None
+            return ModuleSpec(name, None, origin=name) if present else None
         return really(name, package)
 
     installed.cache_clear()

@@ -19,7 +19,13 @@ def rpd_abstractions() -> list[Component]:
         Safe("bins", "rpd_basics.bins:Bins", "Bins learned from the policy's episodes"),
         Safe("clusters", "rpd_basics.clusters:Clusters", "Nearest of some learned centres"),
         Safe("auto", "rpd_basics.auto:Auto", "A resolution chosen for this policy"),
-        Safe("rules", "rpd_basics.rules:Rules", "Rules for when the policy has to decide"),
+        Safe(
+            "rules",
+            "rpd_basics.rules:Rules",
+            "Rules for when the policy has to decide",
+            requires=("sklearn",),
+            install="scikit-learn",
+        ),
         Safe("preference", "rpd_basics.preference:Preference", "How much it prefers its action"),
         Safe("view", "rpd_basics.abstractions:View", "An extra view: view:screen"),
         Safe("grey", "rpd_basics.images:Grey", "Pictures without their colours"),
@@ -86,5 +92,11 @@ def rpd_executors() -> list[Component]:
 def rpd_panels() -> list[Component]:
     return [
         Safe("vectors", "rpd_basics.panels:Vectors", "Losses over two variables"),
-        Safe("filmstrip", "rpd_basics.panels:Filmstrip", "The typical episode in pictures"),
+        Safe(
+            "filmstrip",
+            "rpd_basics.panels:Filmstrip",
+            "The typical episode in pictures",
+            requires=("PIL",),
+            install="pillow",
+        ),
     ]

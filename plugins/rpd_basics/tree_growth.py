@@ -12,7 +12,6 @@ from rpd_basics.batches import Array
 from rpd_basics.decimals import shortest_between
 from rpd_basics.readable import cells_of
 from rpd_basics.tree_nodes import DEEPEST, Leaf, Split, Tree
-from rpd_core.errors import ComponentError
 
 SMALLEST_LEAF = 10
 """Steps of the sample in every leaf, at least."""
@@ -68,13 +67,9 @@ def grow(rows: Array, actions: Actions, leaves: int) -> Tree:
 
 
 def _learner(continuous: bool) -> Any:
-    try:
-        # half a second to import, and only fitting needs it
-        from sklearn import tree
-    except ImportError as error:
-        raise ComponentError(
-            "rules needs scikit-learn to learn a tree: pip install scikit-learn"
-        ) from error
+    # half a second to import, and only fitting needs it
+    from sklearn import tree
+
     return tree.DecisionTreeRegressor if continuous else tree.DecisionTreeClassifier
 
 

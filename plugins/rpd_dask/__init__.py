@@ -10,7 +10,7 @@ def rpd_executors() -> list[Component]:
             "dask",
             "rpd_dask.executor:Dask",
             "Workers of a Dask cluster, or of one on this machine",
-            requires=("distributed",),
+            requires=("distributed", "dask"),
             install='"ranking-policy-decisions[dask]"',
             runs_code=False,
             takes=("distributed.client.Client",),

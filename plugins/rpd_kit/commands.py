@@ -34,7 +34,7 @@ def check_command(registry: Registry, registration: Registration) -> Iterator[st
             f"for example {_groups(registry)}"
         )
     yield from _check_weight(component.target.partition(":")[0])
-    if component.after_run and not callable(registry.after_run(registration)):
+    if component.after_run and not callable(registry.after_run(component.name)):
         yield f"its after_run, {component.after_run}, is not a function"
     yield from check_function(component, registry.resolve("command", component.name))
 

@@ -12,6 +12,8 @@ def rpd_commands() -> list[Component]:
             "draw",
             "rpd_pictures.command:draw_command",
             "Draw figures, films and pictures of a run",
+            requires=("PIL",),
+            install="pillow",
             group="Look",
             after_run="rpd_pictures.pictures:take_after_run",
             runs_code=False,

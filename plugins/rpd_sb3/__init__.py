@@ -15,7 +15,7 @@ def rpd_policy_loaders() -> list[Component]:
             "sb3",
             "rpd_sb3.loader:Sb3File",
             "A stable-baselines3 or sb3-contrib .zip file",
-            requires=("stable_baselines3",),
+            requires=("stable_baselines3", "torch"),
             install="stable-baselines3",
             looks_like=r".+\.zip",
             recognises="rpd_sb3.recognise:is_sb3",

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rpd_core import Component, hookimpl
 
 
-def _command(name: str, summary: str) -> Component:
+def _command(name: str, summary: str, **needs: Any) -> Component:
     target = f"rpd_studies.{name}_command:{name}_command"
-    return Component(name, target, summary, group="Compare and study", runs_code=False)
+    return Component(name, target, summary, group="Compare and study", runs_code=False, **needs)
+
+
+_WITH_PAGES = {"requires": ("jinja2", "matplotlib"), "install": "jinja2 matplotlib"}
 
 
 @hookimpl
@@ -15,6 +20,6 @@ def rpd_commands() -> list[Component]:
     return [
         _command("validate", "Check a list: decisions mutated alone, other rates"),
         _command("bench", "Compare measures on the same suites, over seeds"),
-        _command("grid", "Play a grid of settings and seeds into one table"),
-        _command("reproduce", "Play the paper's evaluation again"),
+        _command("grid", "Play a grid of settings and seeds into one table", **_WITH_PAGES),
+        _command("reproduce", "Play the paper's evaluation again", **_WITH_PAGES),
     ]

@@ -18,6 +18,10 @@ def list_plugins_command(
         str | None,
         typer.Option("--kind", help="Only this kind.", autocompletion=complete_kind),
     ] = None,
+    imports: Annotated[
+        bool,
+        typer.Option("--imports", help="Import what components need, too, which takes a while."),
+    ] = False,
     as_json: options.Json = False,
 ) -> None:
     """List every component of every installed plugin, with its state."""
@@ -26,6 +30,12 @@ def list_plugins_command(
     found = installed().registrations
     if kind is not None:
         found = [one for one in found if one.kind == check_kind(kind)]
+    if imports:
+        from rpd_core.plugin.importing import import_faults
+
+        asked = {module for one in found if one.ready for module in one.component.requires}
+        faults = import_faults(sorted(asked))
+        found = [one.without(faults) for one in found]
     rows = [one.as_row() for one in found]
     if as_json:
         shared.print_json(rows)

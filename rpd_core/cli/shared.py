@@ -38,41 +38,20 @@ OUTSIDE = (
 
 
 def reporting(command: Callable[P, R]) -> Callable[P, R]:
-    """Show an error of ours as one line with exit code 2."""
+    """Show what its reader can mend as one line with exit code 2."""
 
     @functools.wraps(command)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return command(*args, **kwargs)
-        except RpdError as error:
-            errors().print(f"rpd: {tidied(str(error))}", style="red", markup=False)
-            raise typer.Exit(BAD_INPUT) from error
-        except OSError as error:
-            if reader_has_left(error):
+        except (Exception, SystemExit) as error:  # of a policy or an environment: ours is Exit
+            if isinstance(error, OSError | SystemExit) and reader_has_left(error):
                 flush_answer()
                 raise typer.Exit(0) from error
-            if error.errno not in OUTSIDE:
+            told = _as_line(error)
+            if not told:
                 raise
-            errors().print(f"rpd: {of_the_outside(error)}", style="red", markup=False)
-            raise typer.Exit(BAD_INPUT) from error
-        except ModuleNotFoundError as error:
-            package = (error.name or "").partition(".")[0]
-            if not package or package.startswith("rpd"):
-                raise
-            told = f"rpd: this needs {package}, which is not installed: pip install {package}"
-            errors().print(told, style="red", markup=False)
-            raise typer.Exit(BAD_INPUT) from error
-        except MemoryError as error:
-            told = "rpd: memory ran out: use fewer --workers, or a machine or a limit with more"
-            errors().print(told, style="red", markup=False)
-            raise typer.Exit(BAD_INPUT) from error
-        except SystemExit as error:  # of a policy or an environment: ours is typer.Exit
-            if reader_has_left(error):
-                flush_answer()
-                raise typer.Exit(0) from error
-            from rpd_core.execute.items import as_rpd_error
-
-            errors().print(f"rpd: {tidied(str(as_rpd_error(error)))}", style="red", markup=False)
+            errors().print(f"rpd: {tidied(told)}", style="red", markup=False)
             raise typer.Exit(BAD_INPUT) from error
         except KeyboardInterrupt as error:  # the bars, if there were any, have ended by now
             advice = error.advice if isinstance(error, Interrupted) else "interrupted"
@@ -82,6 +61,24 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
             clear_status()
 
     return wrapped
+
+
+def _as_line(error: BaseException) -> str:
+    """Return what its reader can mend, in a line; nothing for a defect, which has a traceback."""
+    if isinstance(error, RpdError):
+        return str(error)
+    if isinstance(error, OSError) and error.errno in OUTSIDE:
+        return of_the_outside(error)
+    if isinstance(error, MemoryError):
+        return "memory ran out: use fewer --workers, or a machine or a limit with more"
+    if isinstance(error, SystemExit):
+        from rpd_core.execute.items import as_rpd_error
+
+        return str(as_rpd_error(error))
+    from rpd_core.plugin.blame import unmet
+
+    needs = unmet(error)
+    return f"this {needs}" if needs else ""
 
 
 def of_the_outside(error: OSError) -> str:

@@ -53,7 +53,7 @@ def _only(names: list[str], path: Path) -> str:
 
 def takers(registry: Registry, path: Path) -> list[Registration]:
     """Return the loaders that a file's content is made for, also those that lack a package."""
-    usable = [one for one in registry.of_kind("policy") if one.ready or one.lacking]
+    usable = [one for one in registry.of_kind("policy") if one.wanted]
     contents = look_into(path)
     found = []
     for one in usable:

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from rpd_core.config.identity import file_digest
-from rpd_core.errors import ExecutionError, RpdError, SpecError, one_line
+from rpd_core.errors import ComponentError, ExecutionError, RpdError, SpecError, one_line
+from rpd_core.plugin.blame import unmet
 from rpd_core.plugin.protocols import InputFile, Outcome, WorkItem
 from rpd_core.untrusted.files import read_all
 
@@ -153,6 +154,9 @@ def perform(item: WorkItem, portable: bool = True) -> Outcome:
 
 def _portable(error: BaseException) -> BaseException:
     """Return an error that survives the way to another process, with its traceback as a note."""
+    needs = "" if isinstance(error, RpdError) else unmet(error)
+    if needs:
+        return ComponentError(f"this {needs}")
     if not isinstance(error, RpdError):
         error.add_note("".join(traceback.format_exception(error)))
     try:

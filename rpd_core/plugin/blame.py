@@ -7,6 +7,7 @@ plugin offers keep it.
 
 from __future__ import annotations
 
+import importlib.metadata
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from typing import NoReturn
 
 from rpd_core.errors import ComponentError, RpdError, one_line
 from rpd_core.plugin.discovery import BUNDLED
+from rpd_core.plugin.importing import failed_import, is_installed
 from rpd_core.plugin.kinds import KINDS
 from rpd_core.plugin.registry import Registration, installed
 
@@ -123,6 +125,33 @@ def require(kind: str, thing: object, complaint: str) -> None:
         refuse(kind, thing, complaint)
 
 
+def unmet(error: BaseException) -> str:
+    """Return which package an error says is missing or broken, and what to do; else nothing."""
+    package = failed_import(error)
+    if not package:
+        return ""
+    if isinstance(error, ModuleNotFoundError) and not is_installed(package):
+        return f"needs {package}, which is not installed: pip install {_offering(package)}"
+    offered = importlib.metadata.packages_distributions().get(package)
+    if not offered:
+        return ""  # a module of the user's own, who wants its traceback
+    return (
+        f"needs {package}, which is installed but cannot be imported ({one_line(error)}): "
+        f"pip install --force-reinstall {offered[0]}"
+    )
+
+
+def _offering(package: str) -> str:
+    """Return what to install for a package, as the components that need it say."""
+    needing = [
+        one.component.install
+        for one in installed().registrations
+        if package in {module.partition(".")[0] for module in one.component.requires}
+    ]
+    by_its_name = any(package in install.split() for install in needing)
+    return package if by_its_name or not needing else needing[0]
+
+
 @contextmanager
 def blamed(kind: str, thing: object, what: str) -> Iterator[None]:
     """Name a stranger's component when it raises; `what` it was doing."""
@@ -131,6 +160,9 @@ def blamed(kind: str, thing: object, what: str) -> Iterator[None]:
     except RpdError:
         raise
     except Exception as error:
+        needs = unmet(error) if _ours(thing) else ""
+        if needs:
+            raise ComponentError(f"{named(kind, thing)} {needs}") from error
         if _ours(thing) or _registration_for(kind, thing) is None:
             raise  # whoever passes an object of their own wants its traceback
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +14,7 @@ from rpd_core.errors import ComponentError, RpdError, SpecError, files_called, n
 from rpd_core.plugin import specs
 from rpd_core.plugin.descriptions import Description, defines, describe_target
 from rpd_core.plugin.discovery import BUNDLED, Plugin, find_plugins
+from rpd_core.plugin.importing import is_installed
 from rpd_core.plugin.kinds import KINDS
 from rpd_core.plugin.parameters import fields_of, learned_names, spec_of
 from rpd_core.plugin.protocols import Component, Contents
@@ -46,6 +46,20 @@ class Registration:
     def lacking(self) -> bool:
         """Whether all that is wrong is that something has to be installed."""
         return self.status.startswith("needs ")
+
+    @property
+    def wanted(self) -> bool:
+        """Whether it can be used, or could with what has to be installed."""
+        return self.ready or self.lacking
+
+    def without(self, faults: Mapping[str, str]) -> Registration:
+        """Return what a component is where some packages cannot be imported, each with why."""
+        for module in self.component.requires if self.ready else ():
+            if module in faults:
+                install = self.component.install or module
+                reason = f"pip install --force-reinstall {install} ({faults[module]})"
+                return replace(self, status=f"needs {module}", reason=reason)
+        return self
 
     def as_row(self) -> dict[str, str]:
         """Return what `rpd list-plugins --json` prints."""
@@ -241,8 +255,9 @@ class Registry:
         registration = self.find(kind, name)
         return self._import(registration, registration.component.target)
 
-    def after_run(self, registration: Registration) -> Any:
+    def after_run(self, command: str) -> Any:
         """Import what a command does at the end of a run."""
+        registration = self.find("command", command)
         return self._import(registration, registration.component.after_run)
 
     def recognises(self, registration: Registration, contents: Contents) -> bool:
@@ -280,7 +295,7 @@ class Registry:
 
 def finishing(registry: Registry) -> list[str]:
     """Return the names of the commands that do something at the end of a run."""
-    found = [one.component for one in registry.of_kind("command") if one.ready]
+    found = [one.component for one in registry.of_kind("command") if one.wanted]
     return [one.name for one in found if one.after_run]
 
 
@@ -337,9 +352,8 @@ def _register(plugin: Plugin) -> Iterable[Registration]:
 def _status(component: Component) -> tuple[str, str]:
     """Return whether a component could be used, without importing what it needs."""
     for module in component.requires:
-        if importlib.util.find_spec(module.partition(".")[0]) is None:
-            install = component.install or module
-            return f"needs {module}", f"pip install {install}"
+        if not is_installed(module):
+            return f"needs {module}", f"pip install {component.install or module}"
     module, _, attribute = component.target.partition(":")
     reason = defines(module, attribute)
     return ("broken", reason) if reason else ("ready", "")

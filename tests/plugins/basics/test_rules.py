@@ -19,7 +19,7 @@ from rpd_basics.rule_words import Column, rule_in_words
 from rpd_basics.rules import Rules
 from rpd_basics.tree_nodes import Nodes, Walk, nodes_of, tree_of
 from rpd_core.config.identity import stored_fields
-from rpd_core.errors import ComponentError, FitError, RpdError, SpecError
+from rpd_core.errors import FitError, RpdError, SpecError
 from rpd_core.play.prepare import restore_fitted
 from rpd_core.plugin.chain import Chain
 from rpd_core.plugin.protocols import Bound, Entry, Facts, FitSample
@@ -162,12 +162,6 @@ def test_as_many_actions_as_steps_are_fitted_without_a_word(
     rows = vectors(episodes=2)
     Rules(leaves=4).fit(sample(rows, np.arange(len(rows))))  # a warning would be an error here
     assert capsys.readouterr() == ("", "")
-
-
-def test_without_scikit_learn_a_fit_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "sklearn", None)
-    with pytest.raises(ComponentError, match=r"pip install scikit-learn$"):
-        fitted()
 
 
 def test_a_long_sample_is_thinned_evenly() -> None:
