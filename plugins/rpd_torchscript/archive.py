@@ -20,6 +20,7 @@ from rpd_core.untrusted.pickles import Holder, read_pickle
 from rpd_core.untrusted.tensors import TENSORS, Shelf, Storage, StoredTensor, stored_row
 from rpd_core.untrusted.zips import BoundedZip
 from rpd_torchscript.limits import NUMBERS, UNPACKED_BYTES, Forbidden
+from rpd_torchscript.recognise import is_exported
 from rpd_torchscript.values import Module, StoredDict, StoredList
 
 Kind = Literal["script", "export", "pickle"]
@@ -44,9 +45,9 @@ class Archive:
     @property
     def kind(self) -> Kind:
         """`script` for TorchScript, `export` for torch.export, else a pickle of Python objects."""
-        names = {name.partition("/")[2] or name for name in self.members}
-        if "archive_format" in names or "archive_format" in self.members:
+        if is_exported(self.members):
             return "export"
+        names = {name.partition("/")[2] or name for name in self.members}
         coded = any(name.startswith("code/") for name in names)
         stored = "data.pkl" in names or "model.json" in names
         return "script" if coded and stored else "pickle"

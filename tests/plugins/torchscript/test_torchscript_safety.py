@@ -14,8 +14,10 @@ from script_files import Linear, facts, loaded, save, seen, vectors
 from torch import Tensor, nn
 
 from rpd_core.errors import FitError, SpecError
+from rpd_core.plugin.protocols import Contents
 from rpd_torchscript.archive import read_archive
 from rpd_torchscript.functions.table import ALLOWED, RANDOM
+from rpd_torchscript.recognise import is_torchscript
 
 
 class Writes(Linear):
@@ -371,3 +373,9 @@ def test_a_tensor_larger_than_its_bytes_is_refused(tmp_path: Path, member: str, 
 
     with pytest.raises(FitError, match=rf"^b\.pt: the weights in it .*{words}.*copy it again$"):
         loaded(rewritten(path, tmp_path / "b.pt", lie))
+
+
+@pytest.mark.parametrize("name", ["program/archive_format", "serialized_exported_program.json"])
+def test_an_exported_program_is_known_whichever_torch_wrote_it(name: str) -> None:
+    assert is_torchscript(Contents(b"PK", ("version", name)))
+    assert not is_torchscript(Contents(b"PK", ("version", f"{name}.txt")))
