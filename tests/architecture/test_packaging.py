@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import email
+import shutil
+import subprocess
+import sys
 import tomllib
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +48,45 @@ def test_the_citation_names_the_version_of_the_project(project: dict[str, Any]) 
     assert f"version: {project['project']['version']}" in citation
 
 
-def test_every_exception_of_repo_review_is_argued(project: dict[str, Any]) -> None:
+@pytest.mark.parametrize("tool", ["repo-review", "check-wheel-contents"])
+def test_every_exception_of_a_check_is_argued(tool: str, project: dict[str, Any]) -> None:
     page = (ROOT / "docs" / "contributing.md").read_text()
-    assert [name for name in project["tool"]["repo-review"]["ignore"] if name not in page] == []
+    assert [name for name in project["tool"][tool]["ignore"] if name not in page] == []
+
+
+SOURCES = ("pyproject.toml", "README.md", "LICENSE", ".gitignore", "rpd_core", "plugins")
+
+
+def wheel_of(tree: Path, out: Path) -> Path:
+    """Build a wheel of a checkout, as `python -m build --wheel` does, and return its file."""
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(out)]
+    subprocess.run(command, cwd=tree, check=True, capture_output=True)
+    (wheel,) = out.glob("*.whl")
+    return wheel
+
+
+def test_a_copy_of_the_sources_gives_the_same_wheel_byte_for_byte(tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for name in SOURCES:
+        whole = (ROOT / name).is_dir()
+        (shutil.copytree if whole else shutil.copyfile)(ROOT / name, copy / name)
+        (copy / name).touch()
+    wheels = wheel_of(ROOT, tmp_path / "a"), wheel_of(copy, tmp_path / "b")
+    assert wheels[0].read_bytes() == wheels[1].read_bytes()
+    with zipfile.ZipFile(wheels[0]) as opened:
+        names = opened.namelist()
+        (metadata,) = (name for name in names if name.endswith("/METADATA"))
+        about = email.message_from_bytes(opened.read(metadata))
+    assert about["Author"] == "The rpd authors"
+    assert about.get_all("Project-URL") is None
+    roots = {name.partition("/")[0] for name in names}
+    packages = {"rpd_core", "rpd", *(path.name for path in PLUGINS)}
+    assert {root for root in roots if not root.endswith(".dist-info")} == packages
+    assert not [name for name in names if "__pycache__" in name or name.endswith(".pyc")]
+
+
+def test_authors_are_those_of_the_citation(project: dict[str, Any]) -> None:
+    citation = (ROOT / "CITATION.cff").read_text().splitlines()
+    names = [one["name"] for one in project["project"]["authors"]]
+    assert [name for name in names if f"  - name: {name}" not in citation] == []

@@ -25,10 +25,12 @@ from rpd_core.plugin.registry import installed
 from rpd_minigrid.abstraction import MiniGridView
 from rpd_minigrid.drawing import COLOUR_VALUES
 from rpd_minigrid.environment import MiniGrid
-from rpd_minigrid.ids import full_id
+from rpd_minigrid.ids import full_id, known_ids
 from rpd_minigrid.network import NetworkPolicy, load_weights
 from rpd_minigrid.policy import MiniGridPolicy
 from rpd_minigrid.words import COLOURS, KINDS
+
+NEWER = "MiniGrid-MultiRoom-N4-S5-v1" in known_ids()
 
 
 @pytest.mark.parametrize(
@@ -37,7 +39,7 @@ from rpd_minigrid.words import COLOURS, KINDS
         ("MiniGrid-Empty-16x16-v0", "MiniGrid-Empty-16x16-v0"),
         ("Empty-16x16", "MiniGrid-Empty-16x16-v0"),
         ("empty-16x16-v0", "MiniGrid-Empty-16x16-v0"),
-        ("MultiRoom-N4-S5", "MiniGrid-MultiRoom-N4-S5-v1"),
+        ("MultiRoom-N4-S5", f"MiniGrid-MultiRoom-N4-S5-v{int(NEWER)}"),
         ("MultiRoom-N4-S5-v0", "MiniGrid-MultiRoom-N4-S5-v0"),
         ("KeyCorridorS3R1", "MiniGrid-KeyCorridorS3R1-v0"),
         ("BabyAI-KeyCorridorS3R1", "BabyAI-KeyCorridorS3R1-v0"),
@@ -85,6 +87,7 @@ def test_other_tasks_have_no_policy_and_their_own_limit() -> None:
     assert (task.policy, task.max_steps, task.reference) == (None, 1024, 0.0)
 
 
+@pytest.mark.skipif(not NEWER, reason="this version of minigrid has one version of each task")
 def test_an_old_version_is_played_with_a_note() -> None:
     notes = MiniGrid("MultiRoom-N4-S5-v0").task().notes
     assert notes == (
