@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
@@ -38,6 +38,8 @@ from rpd_core.store.directory import PROCESS, RunDirectory
 from rpd_core.store.session import Session, writing
 
 P = ParamSpec("P")
+R = TypeVar("R")
+C = TypeVar("C", bound="Call")
 Guard = Callable[[str], AbstractContextManager[object]]
 LONGEST_NAME = 150
 """Characters of an analysis's name; those that rpd makes by itself are shorter."""
@@ -78,19 +80,47 @@ class Call(Request):
     """Entered, with a label, around what is done in this process and may hang."""
 
 
-def _with_signature(of: Callable[P, object]) -> Callable[[Callable[..., Run]], Callable[P, Run]]:
-    """Decorate a function with the arguments of another, for type checkers and for `help`."""
+@dataclass(frozen=True)
+class SuiteCall(Call):
+    """The arguments of `build_suite`."""
 
-    def decorate(function: Callable[..., Run]) -> Callable[P, Run]:
-        parameters = inspect.signature(of).parameters.values()
-        signature = inspect.Signature(list(parameters), return_annotation="Run")
+    parts: str | tuple[int, int] | None = field(default=None, kw_only=True)
+    """A range of parts to build, `"0:5"` or `(0, 5)`; none: all."""
+
+
+class Playing(TypedDict, total=False):
+    """The keywords of functions that play more of a stored run, as for `run`."""
+
+    workers: int
+    executor: object
+    trust_policy: bool
+    progress: Progress | bool
+    note: Note
+
+
+def with_signature(
+    of: Callable[P, object], *but: str
+) -> Callable[[Callable[..., R]], Callable[P, R]]:
+    """Decorate a function with the arguments of a call, for type checkers and for `help`.
+
+    `help` leaves out those named in `but`, which the function refuses.
+    """
+
+    def decorate(function: Callable[..., R]) -> Callable[P, R]:
+        parameters = [one for name, one in _parameters(of).items() if name not in but]
+        returned = function.__annotations__["return"]
+        signature = inspect.Signature(parameters, return_annotation=returned)
         function.__signature__ = signature  # type: ignore[attr-defined]
         return function
 
     return decorate
 
 
-@_with_signature(Call)
+def _parameters(of: Callable[..., object]) -> dict[str, inspect.Parameter]:
+    return dict(inspect.signature(of).parameters)
+
+
+@with_signature(Call)
 def run(*args: Any, **keywords: Any) -> Run:
     """Build a suite, rank the decisions, prune the policy; continue if `out` holds a part of it.
 
@@ -100,7 +130,7 @@ def run(*args: Any, **keywords: Any) -> Run:
     abstract states, from a `Moment` to actions, from `Evidence` to scores, from `Episodes` to
     weights. Recipes do everywhere.
     """
-    return carry_out(Call(*args, **tidy("run", keywords)))[0]
+    return carry_out(call_of("run", Call, args, keywords))[0]
 
 
 def as_policy(policy: object, **parameters: object) -> PolicyLoader:
@@ -124,13 +154,13 @@ def _as_recipe(kind: str, thing: object, parameters: Values) -> Any:
     return with_parameters(registry, kind, choose(registry, kind, thing).recipe, parameters)
 
 
-def tidy(function: str, keywords: Values, *others: str) -> Values:
-    """Return the keywords of a function in plain types; refuse any that a call does not have."""
-    known = {*inspect.signature(Call).parameters} - {*others}
+def call_of(function: str, kind: type[C], args: Sequence[object], keywords: Values, *but: str) -> C:
+    """Return the call with these arguments, in plain types; refuse any that the function lacks."""
+    known = {*_parameters(kind)} - {*but}
     for name in keywords:
         if name not in known:
             raise ConfigError(f"{function}() has no argument {name!r}.{nearest(name, known)}")
-    return {name: _tidied(name, value) for name, value in keywords.items()}
+    return kind(*args, **{name: _tidied(name, value) for name, value in keywords.items()})
 
 
 def _tidied(name: str, value: object) -> Any:
@@ -184,17 +214,19 @@ def _finish_run(session: Session, run: Run, names: Sequence[str]) -> dict[str, P
     return made
 
 
-def build_suite(
-    env: object = None, policy: object = None, *, parts: object = None, **more: Any
-) -> Run:
+_NO_SUITE = ("analysis", "finish")
+"""Arguments of `run` that say nothing about a suite."""
+
+
+@with_signature(SuiteCall, *_NO_SUITE)
+def build_suite(*args: Any, **keywords: Any) -> Run:
     """Play the mutant episodes of a run, and those of the policy as it is, and nothing else.
 
     `parts` is a range of parts to build, `"0:5"` or `(0, 5)`; `merge_runs` joins what was built
     elsewhere. The rest is as for `run`.
     """
-    chosen = None if parts is None else parse_parts(parts)
-    call = Call(env=env, policy=policy, **tidy("build_suite", more, "analysis", "finish"))
-    return play_suite_of(call, None, chosen)
+    call = call_of("build_suite", SuiteCall, args, keywords, *_NO_SUITE)
+    return play_suite_of(call, None, None if call.parts is None else parse_parts(call.parts))
 
 
 def play_suite_of(
@@ -281,7 +313,9 @@ def resolve_call(call: Call) -> Setup:
     return setup
 
 
-def _stored_call(path: str | os.PathLike[str], analysis: str | None = None, **how: Any) -> Call:
+def _stored_call(
+    path: str | os.PathLike[str], analysis: str | None = None, **how: Unpack[Playing]
+) -> Call:
     """Return the call that goes on with a stored analysis; none named: the latest."""
     directory = RunDirectory(Path(path))
     directory.stored()  # raises where it is not a run
@@ -291,11 +325,10 @@ def _stored_call(path: str | os.PathLike[str], analysis: str | None = None, **ho
 
 
 @contextmanager
-def continued(run: Run | str | os.PathLike[str], **how: Any) -> Iterator[tuple[Session, Run]]:
-    """Open a stored run for more playing, with the components of this process if it made them.
-
-    `how` is what `Call` takes of `workers`, `executor`, `trust_policy`, `progress` and `note`.
-    """
+def continued(
+    run: Run | str | os.PathLike[str], **how: Unpack[Playing]
+) -> Iterator[tuple[Session, Run]]:
+    """Open a stored run for more playing, with the components of this process if it made them."""
     opened = as_run(run)
     if opened.setup is not None:
         call = Call(opened.setup.config.env, out=opened.path, analysis=opened.name, **how)

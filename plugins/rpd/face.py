@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, overload
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Unpack, overload
 
 from rpd_core.results import run as stored
 from rpd_core.results.records import Decision, RankedDecision
@@ -16,6 +16,7 @@ from rpd_report.notebook import Rows, answer_as_html, pictures_as_html, unfinish
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from rpd_core.api import Playing
     from rpd_core.results.pictures import Pictures
     from rpd_pictures.film import Film
     from rpd_report.explanation import Explanation
@@ -74,9 +75,7 @@ class Run(StoredRun):
     ) -> Film: ...
 
     @overload
-    def draw(
-        self, what: Literal["pictures"], *, trust_policy: bool = ..., **how: Any
-    ) -> Pictures: ...
+    def draw(self, what: Literal["pictures"], **how: Unpack[Playing]) -> Pictures: ...
 
     def draw(
         self, what: str, out: str | os.PathLike[str] | None = None, **options: Any

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from rpd_core.api import continued
+from rpd_core.api import Playing, continued
 from rpd_core.config.identity import short_digest
 from rpd_core.errors import RpdError
 from rpd_core.execute.items import run_items
@@ -96,8 +96,8 @@ def take_after_run(session: Session, run: Run) -> None:
     take_pictures(session, run)
 
 
-def take_again(run: Run, **how: Any) -> Pictures:
-    """Take the pictures of a stored run again; `how` is as for `continued`."""
+def take_again(run: Run, **how: Unpack[Playing]) -> Pictures:
+    """Take the pictures of a stored run again."""
     with continued(run, **how) as (session, opened):
         return take_pictures(session, opened, again=True)
 

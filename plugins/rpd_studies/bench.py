@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from rpd_core.analysis.decisions import judged_states
 from rpd_core.analysis.intervals import effect
 from rpd_core.analysis.records import Stability
 from rpd_core.analysis.recurrence import Recurrence, counted_visits
-from rpd_core.api import Call, resolve_call, session_for, tidy
+from rpd_core.api import Call, call_of, resolve_call, session_for, with_signature
 from rpd_core.config.configuration import Configuration
 from rpd_core.config.resolve import RESERVED, Setup, choose
 from rpd_core.errors import ConfigError, RpdError
@@ -45,30 +45,42 @@ if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray, KeyArray
 
 
-def bench(
-    env: Any,
-    policy: Any = None,
-    *,
-    seeds: tuple[int, ...] = (0, 1, 2, 3, 4),
-    choose_on: tuple[int, ...] | None = None,
-    base: str = "tarantula",
-    criterion: Criterion = "both",
-    all_measures: bool = False,
-    **more: Any,
-) -> Bench:
+@dataclass(frozen=True)
+class BenchCall(Call):
+    """The arguments of `bench`."""
+
+    seeds: Sequence[int] = field(default=(0, 1, 2, 3, 4), kw_only=True)
+    """Seeds of the suites."""
+    choose_on: Sequence[int] | None = field(default=None, kw_only=True)
+    """Seeds on which the best is chosen; none: the first few."""
+    base: str = field(default="tarantula", kw_only=True)
+    """The measure that the others are compared with."""
+    criterion: Criterion = field(default="both", kw_only=True)
+    """What is best."""
+    all_measures: bool = field(default=False, kw_only=True)
+    """Compare every installed measure."""
+
+
+_FIXED = ("seed", "analysis", "like", "sweep")
+"""Arguments of `run` that a bench decides itself."""
+
+
+@with_signature(BenchCall, *_FIXED)
+def bench(*args: Any, **keywords: Any) -> Bench:
     """Compare measures on the same suites and test episodes, one suite per seed.
 
     The best by `criterion` is chosen on the seeds `choose_on`; figures and differences to `base`
     come from the others. `out` is the folder of the run directories; the rest is as for `run`.
     """
-    judges = choosing_seeds(seeds) if choose_on is None else tuple(choose_on)
-    asked = BenchQuestion(tuple(seeds), judges, base, criterion, all_measures)
-    call = Call(env, policy, **tidy("bench", more, "seed", "analysis", "like", "sweep"))
+    call = call_of("bench", BenchCall, args, keywords, *_FIXED)
+    seeds = tuple(call.seeds)
+    judges = choosing_seeds(seeds) if call.choose_on is None else tuple(call.choose_on)
+    asked = BenchQuestion(seeds, judges, call.base, call.criterion, call.all_measures)
     folder = _folder(call, resolve_call(call))
-    others, left_out = _further_measures(all_measures)
+    others, left_out = _further_measures(call.all_measures)
     with series(call, folder) as engaged:
         found = play_each(
-            engaged, asked.seeds, lambda seed: _seed(engaged, seed, folder, base, others)
+            engaged, asked.seeds, lambda seed: _seed(engaged, seed, folder, call.base, others)
         )
     return _compared(asked, {one.seed: one for one in found}, left_out)
 

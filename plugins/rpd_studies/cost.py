@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Unpack
 
 from rich.console import Console
 from rich.markup import escape
@@ -19,7 +19,7 @@ from rpd_core.errors import RpdError, counted, one_line
 from rpd_core.execute.progress import in_words
 from rpd_core.play.chunks import Probed
 from rpd_studies.cells import Place, stored_result
-from rpd_studies.grid import AnyPlan, PlannedWork, work_for
+from rpd_studies.grid import AnyPlan, PlannedWork, PlayingGrid, work_for
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class PlannedGrid:
         return sum(bool(run.problem) for run in self.runs)
 
 
-def estimate_grid(plan: AnyPlan, **how: Any) -> PlannedGrid:
+def estimate_grid(plan: AnyPlan, **how: Unpack[PlayingGrid]) -> PlannedGrid:
     """List every run of a grid with what is left of it, and estimate the whole; as for `grid`."""
     work = work_for(plan, how)
     with work.call.guard("an estimate"):

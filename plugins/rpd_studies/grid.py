@@ -7,9 +7,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from rpd_core.api import Call, resolve_call, tidy
+from rpd_core.api import Call, Guard, Playing, call_of, resolve_call
 from rpd_core.config.resolve import Setup
 from rpd_core.errors import ConfigError, one_line
 from rpd_core.plugin.registry import installed
@@ -20,17 +20,21 @@ from rpd_studies.plan import Cell, Plan, plan_of, read_plan, texts
 from rpd_studies.results import CellResult, Failure, Grid, GridRow, row_of
 from rpd_studies.series import play_each, series
 
-_HOW = ("out", "workers", "executor", "trust_policy", "progress", "note", "guard")
-"""Arguments of `run` that a grid has, too."""
 AnyPlan = Plan | str | os.PathLike[str] | Mapping[str, Any]
 
 
-def grid(plan: AnyPlan, **how: Any) -> Grid:
+class PlayingGrid(Playing, total=False):
+    """Arguments of `run` that a grid has, too."""
+
+    out: str | os.PathLike[str] | None
+    guard: Guard
+
+
+def grid(plan: AnyPlan, **how: Unpack[PlayingGrid]) -> Grid:
     """Play a grid of settings and seeds, each cell a run, and return its table.
 
-    `plan` is a TOML file, or a mapping of the same shape. `out` is the folder of the runs and the
-    tables; `workers`, `executor`, `trust_policy`, `progress` and `note` are as for `run`. A cell
-    that fails is a row that says why; what was finished before is not played again.
+    `plan` is a TOML file, or a mapping of the same shape; `out` is the folder of the runs and the
+    tables. A cell that fails is a row that says why; what was finished before is not played again.
     """
     from rpd_studies.pages import write_grid  # drawing takes a while to import
 
@@ -91,16 +95,16 @@ class PlannedWork:
 def work_for(plan: AnyPlan, how: Mapping[str, Any]) -> PlannedWork:
     """Return a plan with where and how it is carried out."""
     for name in how:
-        if name not in _HOW:
+        if name not in PlayingGrid.__annotations__:
             raise ConfigError(
                 f"a grid has no argument {name!r}: settings stand in the plan; there are "
-                f"{', '.join(_HOW)}"
+                f"{', '.join(sorted(PlayingGrid.__annotations__))}"
             )
     if isinstance(plan, Mapping):
         plan = plan_of(plan, installed())
     elif not isinstance(plan, Plan):
         plan = read_plan(Path(plan), installed())
-    call = Call(**tidy("grid", dict(how)), finish=())
+    call = call_of("grid", Call, (), {**how, "finish": ()})
     name = plan.folder or f"grid_{file_stem(plan.name)}"
     return PlannedWork(plan, RUNS / name if call.out is None else Path(call.out), call)
 

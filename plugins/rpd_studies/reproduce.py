@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from rpd_core.config.settings import PORTFOLIO, declared
 from rpd_core.config.typed import check_files
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.registry import installed
-from rpd_studies.grid import grid
+from rpd_studies.grid import PlayingGrid, grid
 from rpd_studies.pages import write_reproduction
 from rpd_studies.paper import ACTIONS, PaperTask, Reproduction, paper_task, reproduction
 from rpd_studies.plan import Cell, Plan, check_plan
@@ -91,13 +91,12 @@ def reproduce(
     repeats: int = REPEATS,
     default_actions: Sequence[str] = ACTIONS,
     settings: Mapping[str, Any] | None = None,
-    **how: Any,
+    **how: Unpack[PlayingGrid],
 ) -> Reproduction:
     """Play the paper's evaluation again and return its tables with the paper's numbers beside.
 
     Without `tasks`, those whose policies ship. `policy` is that of the only task, or a mapping by
-    task. `settings` take the place of the paper's; `out`, `workers`, `executor`, `trust_policy`,
-    `progress` and `note` are as for `run`.
+    task. `settings` take the place of the paper's; `out` is the folder of the runs and the tables.
     """
     wanted = wanted_of(tasks, policy, repeats, default_actions, settings or {})
     played = grid(wanted.plan(), **how)

@@ -10,13 +10,13 @@ import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
 from rpd_core.analysis.analysis import CONDITIONS, analyse
 from rpd_core.analysis.decisions import Decisions, decide, rules_of
-from rpd_core.api import continued
+from rpd_core.api import Playing, continued
 from rpd_core.config.resolve import Setup, with_default_action, with_rate
 from rpd_core.errors import ConfigError, EvidenceError, one_line
 from rpd_core.play.chunks import SuiteChunk
@@ -134,12 +134,11 @@ def vary(
     run: Run | str | os.PathLike[str],
     rates: bool = False,
     default_actions: Sequence[str] = (),
-    **how: Any,
+    **how: Unpack[Playing],
 ) -> Sensitivity:
     """Compare a stored list with those of suites at other mutation rates and default actions.
 
-    `rates` asks for half and double the rate. `workers`, `executor`, `trust_policy`, `progress` and
-    `note` are as for `run`.
+    `rates` asks for half and double the rate.
     """
     with continued(run, **how) as (session, opened):
         changes = _changes_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from rpd_core.results.run import Run
 from rpd_studies.estimates import Estimate, rank_agreement, risk_difference
 
 if TYPE_CHECKING:
+    from rpd_core.api import Playing
     from rpd_core.plugin.protocols import FloatArray, IntArray
     from rpd_core.store.session import Session
     from rpd_studies.alone import Alone
@@ -113,13 +114,12 @@ def validate(
     states: int = 10,
     episodes: int = 400,
     reached: bool = False,
-    **how: Any,
+    **how: Unpack[Playing],
 ) -> Validation:
     """Mutate single states of a stored list alone, and compare with what the suite says of them.
 
     `states` per group (top, middle, harmless, random), tried on `episodes` unmutated episodes;
-    `reached` chooses only what these reach. `workers`, `executor`, `trust_policy`, `progress` and
-    `note` are as for `run`.
+    `reached` chooses only what these reach.
     """
     from rpd_core.api import continued  # it plays; reading what was found does not
 
