@@ -1,6 +1,6 @@
 """Fill tables of fields, arguments and members from docstrings, so that each is told once.
 
-A mark `<!-- fields: Task -->` becomes the table of a public record, `<!-- members: rpd:Run -->`
+A mark `<!-- fields: Task -->` becomes the table of a public record, `<!-- members: Lanes -->`
 that of a class or protocol, and `<!-- arguments: rpd:run -->` that of `run`. How the docstring
 under a field becomes a row: a shape or a batch before its first colon is what the array looks like,
 and what follows `At the first step:` gets a column of its own.
@@ -15,9 +15,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from program_reference import cell
+from sphinx.util.inspect import stringify_signature
 
+from rpd_core import api
 from rpd_core.config.settings import declared
 from rpd_core.plugin.descriptions import Parameter, describe_target
+from rpd_studies.grid import PlayingGrid
 
 PAGES = ("reference/hooks", "reference/python")
 MARK = re.compile(r"<!-- (fields|members|arguments): ([\w.:]+) -->")
@@ -156,6 +159,51 @@ def _with_default(text: str, default: object) -> str:
 _TABLES = {"fields": _fields, "members": _members, "arguments": _arguments}
 
 
+# ------------------------------------------------------------------ signatures
+
+
+class _Ellipsis:
+    """What stands for a default that is code, whose address means nothing."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+def _is_code(default: object) -> bool:
+    return callable(default) and default is not inspect.Parameter.empty
+
+
+def shown_signature(function: Callable[..., Any]) -> str:
+    """Return a signature with the keywords that stand behind `Unpack`, without addresses."""
+    signature = inspect.signature(function)
+    parameters = [
+        one.replace(default=_Ellipsis()) if _is_code(one.default) else one
+        for own in signature.parameters.values()
+        for one in _spread(own)
+    ]
+    return stringify_signature(
+        signature.replace(parameters=parameters), show_return_annotation=False
+    )
+
+
+def _spread(one: inspect.Parameter) -> Iterator[inspect.Parameter]:
+    """Yield a parameter, or those of `run` that a dict of its keywords names."""
+    spread = re.fullmatch(r"Unpack\[(\w+)\]", str(one.annotation))
+    if not spread:
+        yield one
+        return
+    call = inspect.signature(api.Call).parameters
+    kinds = {kind.__name__: kind for kind in (api.Playing, PlayingGrid)}
+    for name in kinds[spread[1]].__annotations__:
+        yield call[name]
+
+
+def _sign(
+    sphinx: Any, what: str, name: str, thing: Any, options: Any, signature: str, returned: str
+) -> tuple[str, str] | None:
+    return (shown_signature(thing), returned) if what == "function" else None
+
+
 def _fill(sphinx: Any, page: str, source: list[str]) -> None:
     if page in PAGES:
         source[0] = filled_records(source[0])
@@ -164,4 +212,5 @@ def _fill(sphinx: Any, page: str, source: list[str]) -> None:
 def setup(sphinx: Any) -> dict[str, bool]:
     """Register with Sphinx."""
     sphinx.connect("source-read", _fill)
+    sphinx.connect("autodoc-process-signature", _sign)
     return {"parallel_read_safe": True}

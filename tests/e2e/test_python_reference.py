@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 import sys
 from pathlib import Path
 
+import pytest
+
 import rpd
-from rpd_core.results.replay import DescribedStep, Replay
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 sys.path.insert(0, str(DOCS / "extensions"))
 
-from record_reference import filled_records  # noqa: E402
+from record_reference import filled_records, shown_signature  # noqa: E402
 
 WRITTEN = (DOCS / "reference/python.md").read_text("utf-8")
 TEXT = filled_records(WRITTEN)
@@ -38,24 +40,60 @@ def members(kind: type) -> set[str]:
 
 
 def test_the_arguments_of_run_are_the_rows_of_its_table():
-    assert sorted(rows(section("`rpd.run("))) == sorted(inspect.signature(rpd.run).parameters)
+    assert sorted(rows(section("`rpd.run`"))) == sorted(inspect.signature(rpd.run).parameters)
 
 
 def test_arguments_and_members_are_not_kept_by_hand():
     assert re.findall(r"^\| (?:argument|member|field) \|.*", WRITTEN, re.MULTILINE) == []
-    rows_of_run = section("`rpd.run(").splitlines()
+    rows_of_run = section("`rpd.run`").splitlines()
     assert "| `seed` | Seed of everything; default 0. |" in rows_of_run
     assert [line for line in rows_of_run if line.endswith("|  |")] == []
 
 
-def test_the_members_of_a_run_are_the_rows_of_its_table():
-    assert sorted(rows(section("`Run`"))) == sorted(members(rpd.Run))
+def described(directive: str) -> list[str]:
+    """Return what autodoc describes by a directive, as `module.attribute`."""
+    return re.findall(rf"^\.\. {directive}:: (\S+)$", WRITTEN, re.MULTILINE)
 
 
-def test_the_members_of_a_replay_are_named():
-    text = section("`Run`")
-    names = (members(Replay) | members(DescribedStep)) - {"difference"}
-    assert [name for name in sorted(names) if f"`{name}`" not in text] == []
+def test_what_a_run_returns_is_described_beside_it():
+    assert "rpd.Run" in described("autoclass")
+    assert {"Replay", "DescribedStep", "Curve", "RankingTable"} <= {
+        name.rpartition(".")[2] for name in described("autoclass")
+    }
+
+
+@pytest.mark.parametrize("function", described("autofunction"))
+def test_a_function_that_is_described_names_each_argument(function):
+    shown = shown_signature(getattr(rpd, function.removeprefix("rpd.")))
+    assert "Unpack" not in shown
+    assert " at 0x" not in shown
+
+
+def test_only_what_a_loader_or_an_environment_takes_is_left_open():
+    functions = {getattr(rpd, one.removeprefix("rpd.")) for one in described("autofunction")}
+    assert {one.__name__ for one in functions if "**" in shown_signature(one)} == {
+        "as_policy",
+        "as_environment",
+    }
+
+
+def test_keywords_of_what_plays_are_those_of_run():
+    shown = shown_signature(rpd.validate)
+    assert "workers: int = 1, executor: Any = 'local', trust_policy: bool = False" in shown
+
+
+@pytest.mark.parametrize("kind", ["rpd.Run", "rpd_core.results.tables.RankingTable"])
+def test_every_method_of_a_class_that_is_described_has_a_docstring(kind):
+    module, _, name = kind.rpartition(".")
+    shown = getattr(importlib.import_module(module), name)
+    assert [one for one in sorted(members(shown)) if not doc_of(shown, one)] == []
+
+
+def doc_of(kind: type, name: str) -> str | None:
+    """Return what a member says of itself; fields and inherited members are looked up, too."""
+    if name in inspect.signature(kind).parameters:
+        return "a field"
+    return inspect.getdoc(getattr(kind, name))
 
 
 def test_every_public_name_is_in_one_of_the_references():
