@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from program_reference import cell
+
 from rpd_core.plugin.descriptions import describe_target
 from rpd_core.plugin.protocols import suite
 from rpd_core.plugin.protocols.suite import Column, columns_of
@@ -44,16 +46,17 @@ def _lines(what: str, record: str) -> Iterator[str]:
 
 
 def _record_lines(record: str) -> Iterator[str]:
-    yield from ("| field | content |", "|---|---|")
+    yield from ("| field | type | content |", "|---|---|---|")
     target = record if ":" in record else f"{records.__name__}:{record}"
     for one in describe_target(target).parameters:
-        assert one.help, f"{record}.{one.name} has no docstring"
-        yield f"| `{one.name}` | {_sentence(' '.join(one.help.split()))} |"
+        meaning = _sentence(" ".join(one.help.split()))
+        yield f"| `{one.name}` | `{cell(one.annotation)}` | {meaning} |"
 
 
 def _sentence(meaning: str) -> str:
     """Return a meaning as the cells of other tables have it."""
-    return meaning[:1].lower() + meaning[1:].rstrip(".")
+    acronym = meaning[:2].isupper()
+    return (meaning if acronym else meaning[:1].lower() + meaning[1:]).rstrip(".")
 
 
 def _stored(column: Column) -> str:
