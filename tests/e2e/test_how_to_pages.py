@@ -35,13 +35,21 @@ def test_every_kind_has_a_page():
 
 
 @pytest.mark.parametrize("kind", PAGES)
-def test_a_page_shows_the_files_that_new_plugin_writes(kind, tmp_path):
+def test_a_page_shows_the_component_that_new_plugin_writes(kind, tmp_path):
     page, name = PAGES[kind]
     text = (HOW_TO / page).read_text("utf-8")
     folder = lay_out(kind, name, tmp_path / f"rpd-{name}")
-    written = [file.read_text("utf-8").strip() for file in folder.glob("rpd_*/*.py")]
-    assert len(written) == 2
-    assert [code for code in written if code not in text] == []
+    (component,) = (file for file in folder.glob("rpd_*/*.py") if file.stem != "__init__")
+    assert component.read_text("utf-8").strip() in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "page"), [("condition", "write-a-plugin.md"), ("command", "write-a-command.md")]
+)
+def test_the_catalogues_that_are_shown_are_those_that_new_plugin_writes(kind, page, tmp_path):
+    folder = lay_out(kind, PAGES[kind][1], tmp_path / "laid-out")
+    (catalogue,) = folder.glob("rpd_*/__init__.py")
+    assert catalogue.read_text("utf-8").strip() in (HOW_TO / page).read_text("utf-8")
 
 
 @pytest.mark.parametrize("kind", KINDS)
