@@ -209,12 +209,12 @@ def baseline_words(summary: Summary) -> str:
         return ""
     noun, found = noun_for(summary), policy.baselines
     told = [
-        _baseline(found.random, f"random {noun}s"),
-        _baseline(found.differ, f"{noun}s where the default differs most often"),
+        _baseline(found.random, noun, "random {}"),
+        _baseline(found.differ, noun, "{} where the default differs most often"),
     ]
     if found.default_gap is not None:
         told.append(
-            _baseline(found.default_gap, f"{noun}s where the policy prefers its action most")
+            _baseline(found.default_gap, noun, "{} where the policy prefers its action most")
         )
     tree = found.imitation
     if tree is not None:
@@ -244,12 +244,13 @@ def fewer_steps_words(policy: Policy) -> str:
     )
 
 
-def _baseline(one: Baseline | None, what: str) -> str:
+def _baseline(one: Baseline | None, noun: str, what: str) -> str:
     if one is None:
-        return f"no number of {what}"
+        return f"no number of {what.format(f'{noun}s')}"
+    nouns = noun if one.decisions == 1 else f"{noun}s"
     steps = "" if one.steps is None else f", {percent(one.steps)} of the steps"
     overrides = "" if one.overrides is None else f" (overrides {percent(one.overrides)})"
-    return f"{one.decisions} {what}{steps}{overrides}"
+    return f"{one.decisions} {what.format(nouns)}{steps}{overrides}"
 
 
 def other_targets(summary: Summary) -> str:

@@ -141,6 +141,12 @@ def test_baselines_stand_beside_and_a_simpler_explanation_is_called_one() -> Non
     assert baseline_words(answer(policy(baselines=larger))).endswith("plays alone (keeps 99%).")
 
 
+def test_one_state_that_does_as_well_is_told_in_the_singular() -> None:
+    one = Baselines(None, Baseline(1, 0.25, 0.14, 0.1, 1.0, 100), None, None)
+    told = baseline_words(answer(policy(baselines=one)))
+    assert "; 1 state where the default differs most often, 14% of the steps" in told
+
+
 def test_the_two_minima_of_the_portfolio_are_two_policies() -> None:
     assert suite_words(answer(policy())) == (
         "By ranking alone, as in the paper (5000 mutant episodes at rate 0.4, 60% passed "
