@@ -37,7 +37,7 @@ LEFT = 0.25
 """Share of what may be lost that is never spent: a run that stands on the rules chooses again."""
 ROUNDS = 3
 """Times that rules are split and peeled, at most."""
-A_RULE = 0.08
+A_RULE = 0.05
 """Share of the policy's overrides that a further rule must save to be worth being told."""
 A_STEP = 1.0
 """What a share of all steps counts beside a share of the policy's overrides."""
