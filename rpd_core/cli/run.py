@@ -142,9 +142,13 @@ def _plan(session: Session, call: Call) -> None:
     """Have the bars know what is to come."""
     from rpd_core.cli.cost import stages_of
     from rpd_core.cli.progress import Display
+    from rpd_core.play.prepare import needs_growth
+    from rpd_core.pruning.growing import STAGE, most_episodes
 
     if isinstance(call.progress, Display):
-        call.progress.pace.plan = stages_of(session.setup.config.settings)
+        settings = session.setup.config.settings
+        grown = [(STAGE, round(most_episodes(settings)))] if needs_growth(session.recipe) else []
+        call.progress.pace.plan = [*grown, *stages_of(settings)]
 
 
 def _consider_run(session: Session, call: Call, display: Display) -> None:

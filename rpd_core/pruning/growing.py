@@ -27,6 +27,7 @@ from rpd_core.pruning.references import target_return
 from rpd_core.pruning.twins import Blocks, Look, Played, play_together
 
 if TYPE_CHECKING:
+    from rpd_core.config.settings import Settings
     from rpd_core.plugin.protocols import Array, FloatArray, KeyArray
     from rpd_core.store.session import Session
 
@@ -45,6 +46,11 @@ _LANES = 512
 """Lanes that such looks fill."""
 _QUESTION_PARTS = 10**4
 """Blocks that one question may use."""
+
+
+def most_episodes(settings: Settings) -> float:
+    """Return after how many episodes growing is asked to end."""
+    return max(_SUITES * settings.episodes, _FEWEST)
 
 
 def grow_links(session: Session, evaluations: Evaluations) -> list[Abstraction]:
@@ -85,7 +91,7 @@ class PlayedGround:
     def left(self) -> float:
         """Share of the steps for growing that is left."""
         settings = self.evaluations.session.setup.config.settings
-        allowed = max(_SUITES * settings.episodes, _FEWEST) * self.length
+        allowed = most_episodes(settings) * self.length
         return 1.0 - self.steps / allowed if allowed else 1.0
 
     def minimise(self, abstraction: Any, target: float, start: Array | None = None) -> Minimised:

@@ -91,3 +91,12 @@ def test_a_stage_that_nobody_planned_is_no_progress_of_all(pace: Pace, clock: Cl
     assert (pace.share(), pace.left_of_all()) == (0.0, None)
     pace.tell("suite", 0, 100)
     assert pace.share() == 0.0
+
+
+def test_growing_is_expected_to_take_what_it_may(pace: Pace) -> None:
+    pace.plan = [("growing", 1000), ("suite", 1000)]
+    pace.tell("growing", 0, 150)
+    pace.tell("growing", 150, 150)
+    assert pace.share() == 150 / 2000
+    pace.tell("suite", 0, 1000)
+    assert pace.share() == 150 / 1150, "it ended early"
