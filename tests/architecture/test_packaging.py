@@ -90,3 +90,25 @@ def test_authors_are_those_of_the_citation(project: dict[str, Any]) -> None:
     citation = (ROOT / "CITATION.cff").read_text().splitlines()
     names = [one["name"] for one in project["project"]["authors"]]
     assert [name for name in names if f"  - name: {name}" not in citation] == []
+
+
+ELSEWHERE = {"torch": "pytorch", "matplotlib": "matplotlib-base"}
+"""What conda calls a package, where that is not its name."""
+
+
+def test_the_recipe_for_conda_asks_for_what_the_project_asks_for(project: dict[str, Any]) -> None:
+    recipe = (ROOT / ".ci" / "conda" / "recipe.yaml").read_text("utf-8")
+    run = recipe.partition("  run:\n")[2].partition("\n\n")[0]
+    asked = {line.strip("- ") for line in run.splitlines()} - {"pygame >=2.1.3"}  # of an extra
+    wanted = {f"python {project['project']['requires-python']}"}
+    for line in project["project"]["dependencies"]:
+        name, _, version = line.partition(">=")
+        name = name.partition("[")[0]
+        wanted.add(f"{ELSEWHERE.get(name, name)} >={version}")
+    assert asked == wanted
+    assert f'version: "{project["project"]["version"]}"' in recipe
+
+
+def test_the_wheel_does_the_first_command_in_ci() -> None:
+    script = (ROOT / ".ci" / "run").read_text("utf-8")
+    assert script.index('"${commands[1]}"') < script.index("pip wheel") < script.index("ruff check")
