@@ -7,9 +7,9 @@ from pathlib import Path
 
 from rpd_core.results.pictures import ClipPair, Pictures, data_uri, read_picture
 from rpd_core.results.records import Decision, Summary
+from rpd_core.results.sentences import with_and_without
 from rpd_core.results.words import few
 from rpd_pictures.claim import clip_claim
-from rpd_report.sentences import without_words
 
 _ROOM = 1_000_000
 """Characters that both clips may take."""
@@ -64,10 +64,10 @@ class ShownNumber:
     def claim(self) -> str:
         """How far the return falls without it."""
         row = self.decision
+        before, after = with_and_without(row)
         low, high = few(row.loss_low), few(row.loss_high)
         return (
-            f"Without the policy there, the mean return falls from "
-            f"{few(row.return_without + row.loss)} to {without_words(row)}: a loss of "
+            f"Without the policy there, the mean return falls from {before} to {after}: a loss of "
             f"{few(row.loss)}, 95% interval {low} to {high}."
         )
 

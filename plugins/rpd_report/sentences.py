@@ -19,6 +19,7 @@ from rpd_core.results.sentences import (
     mutated_words,
     noun_for,
     what_would_help,
+    with_and_without,
 )
 from rpd_core.results.words import few, part_of, percent, reached_words, without_folders
 
@@ -74,9 +75,10 @@ def lead(summary: Summary, cards: Sequence[Card]) -> Iterator[str]:
         card = max(cards, key=lambda one: max(known[key].loss for key in one.keys))
         worst = max((known[key] for key in card.keys), key=lambda row: row.loss)
         title = card.title.partition("  [")[0]
+        before, after = with_and_without(worst)
         yield (
             f"Most is lost here: {title}. If the default acts {_there(card)}, the return "
-            f"falls from {few(worst.return_without + worst.loss)} to {without_words(worst)}."
+            f"falls from {before} to {after}."
         )
 
 
@@ -154,11 +156,6 @@ def baselines(policy: Policy, noun: str) -> Iterator[tuple[str, Baseline | None,
 # ------------------------------------------------------------------------- one decision
 
 
-def without_words(decision: Decision) -> str:
-    """Return the mean return without a decision."""
-    return f"{few(decision.return_without)}{' or less' * decision.at_least}"
-
-
 def loss_words(decision: Decision) -> str:
     """Return what is lost without a decision."""
     return f"{'at least ' if decision.at_least else ''}{few(decision.loss)}"
@@ -166,13 +163,13 @@ def loss_words(decision: Decision) -> str:
 
 def loss_sentence(decision: Decision) -> str:
     """Return what happens without a decision."""
-    before = few(decision.return_without + decision.loss)
+    before, after = with_and_without(decision)
     ends = f"{few(decision.return_without_low)} to {few(decision.return_without_high)}"
     losses = f"{few(decision.loss_low)} to {few(decision.loss_high)}"
     needed = "It is needed" if decision.needed else "It is not shown to be needed"
     limit = " Some episodes ran into the limit of steps without it." if decision.at_least else ""
     return (
-        f"Without it the return goes from {before} to {without_words(decision)} (95%: {ends}),"
+        f"Without it the return goes from {before} to {after} (95%: {ends}),"
         f" a loss of {loss_words(decision)} ({losses}), {percent(decision.share)} of all losses, "
         f"by {counted(decision.twins, 'twin')}. {needed}.{limit}"
     )

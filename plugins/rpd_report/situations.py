@@ -11,9 +11,9 @@ from rpd_core.errors import counted
 from rpd_core.plugin.protocols import Card, Drawing, Image
 from rpd_core.results.pictures import data_uri
 from rpd_core.results.records import Decision, Summary
-from rpd_core.results.words import few, reached_words
+from rpd_core.results.sentences import with_and_without
+from rpd_core.results.words import reached_words
 from rpd_pictures.svg import inline_svg
-from rpd_report.sentences import without_words
 
 _LONGEST = 160
 """Characters of a title."""
@@ -97,7 +97,7 @@ def _shown(
     summary: Summary, card: Card, rows: list[Decision], pictures: dict[int, bytes]
 ) -> ShownCard:
     worst = max(rows, key=lambda row: row.loss)
-    before = worst.return_without + worst.loss
+    before, after = with_and_without(worst)
     drawing, image, alt = _picture(card, worst, pictures)
     steps = sum(row.overrides for row in rows)
     return ShownCard(
@@ -107,9 +107,9 @@ def _shown(
         wide=isinstance(card.picture, Drawing) and card.picture.width > card.picture.height,
         image=image,
         alt=alt,
-        kept=few(before),
-        lost=without_words(worst),
-        kept_share=_share(summary, before),
+        kept=before,
+        lost=after,
+        kept_share=_share(summary, worst.return_without + worst.loss),
         lost_share=_share(summary, worst.return_without),
         about=f"{counted(len(rows), 'decision')} · {reached_words(steps)} of all steps",
         example="" if len(rows) == 1 else "in the one that is worth most",

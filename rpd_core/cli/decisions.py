@@ -9,7 +9,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from rpd_core.cli.text import can_draw, print_columns, short_action
-from rpd_core.results.words import alike, few, percent, reached_words, shortened_states
+from rpd_core.results.sentences import with_and_without
+from rpd_core.results.words import few, percent, reached_words, shortened_states
 
 if TYPE_CHECKING:
     from rpd_core.results.records import Decision
@@ -68,8 +69,7 @@ def print_details(console: Console, rows: Sequence[Decision]) -> None:
 
 def _change(row: Decision) -> str:
     """Return what the return falls to without a decision."""
-    before, after = alike(row.return_without + row.loss, row.return_without)
-    return f"{before} -> {after}{' or less' * row.at_least}"
+    return " -> ".join(with_and_without(row))
 
 
 def _drawn(row: Decision, largest: float, widths: tuple[int, int], plain: bool) -> str:

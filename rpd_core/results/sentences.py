@@ -6,13 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from rpd_core.errors import counted
-from rpd_core.results.words import few, part_of, percent
+from rpd_core.results.words import alike, few, part_of, percent
 
 if TYPE_CHECKING:
     from rpd_core.analysis.records import Stability
     from rpd_core.results.records import (
         Baseline,
         Coverage,
+        Decision,
         FailedTry,
         FrontPoint,
         Growth,
@@ -456,3 +457,9 @@ def fineness(suite: SuiteFacts) -> list[str]:
         f"is visited {suite.steps / suite.states:.1f} times on average); a coarser --abstraction "
         "or more --episodes would help."
     ]
+
+
+def with_and_without(decision: Decision) -> tuple[str, str]:
+    """Return the mean returns with a decision and without it, in as many digits as each other."""
+    before, after = alike(decision.return_without + decision.loss, decision.return_without)
+    return before, f"{after}{' or less' * decision.at_least}"
