@@ -16,8 +16,8 @@ PLUGINS = Path(__file__).resolve().parents[2] / "plugins"
 
 def test_no_plugin_carries_a_training_script() -> None:
     names = [path.name for path in PLUGINS.rglob("*.py") if path.name.startswith("train")]
-    scripts = [path for path in PLUGINS.rglob("*.py") if "__main__" in path.read_text()]
-    assert (names, scripts) == ([], [])
+    scripts = [path.name for path in PLUGINS.rglob("*.py") if "__main__" in path.read_text()]
+    assert (names, scripts) == ([], ["child.py"]), "the process in which ONNX models are tried"
 
 
 def test_the_shipped_cartpole_policy_is_measured_at_the_cap() -> None:
