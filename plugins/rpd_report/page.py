@@ -111,7 +111,7 @@ def _nothing() -> dict[str, Any]:
         "summary": None, "chosen": None, "top": None, "lines": (), "tables": {}, "advice": (),
         "facts": (), "versions": (), "baselines": (), "front": (), "effects_about": "",
         "effects_notes": (), "validation": None, "kicker": "", "tried": (), "sure": (),
-        "fewer_steps": "",
+        "scale": "", "fewer_steps": "",
         "data": inline_json({}), "static": _STATIC,
     }  # fmt: skip
 
@@ -159,6 +159,7 @@ def _summary_parts(read: _Read, top: Top) -> dict[str, Any]:
         "proven": proven,
         "tried": () if proven else _tried(summary),
         "sure": [line for line in _sure(summary) if line],
+        "scale": sentences.scale(summary),
         "fewer_steps": fewer_steps_words(policy) if policy is not None and proven else "",
         "baselines": (
             list(sentences.baselines(policy, noun_for(summary))) if policy is not None else ()

@@ -153,6 +153,15 @@ def baselines(policy: Policy, noun: str) -> Iterator[tuple[str, Baseline | None,
     )
 
 
+def scale(summary: Summary) -> str:
+    """Return what shares of the return are measured between."""
+    original = summary.original
+    return (
+        f"Of the return, 0% is {few(original.reference)} ({original.reference_source}) and 100% is "
+        f"{few(original.return_mean)}, the whole policy's."
+    )
+
+
 # ------------------------------------------------------------------------- one decision
 
 

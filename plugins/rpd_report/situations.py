@@ -57,6 +57,11 @@ class Situations:
     """What they leave out; empty if nothing."""
     names: str = ""
     """What the names of actions mean, where they are relative to the state."""
+    limits: str = ""
+    """What "or less" means, where it is said."""
+
+
+_AT_LEAST = "Or less: without the policy there, episodes ran into the limit of steps."
 
 
 def shown_situations(
@@ -75,6 +80,7 @@ def shown_situations(
         f"{many} {len(covered)} of {counted(total, 'decision')}",
         _left_out([row for row in summary.decisions if row.key not in covered]),
         summary.list.note,
+        _AT_LEAST if any(known[key].at_least for key in covered) else "",
     )
 
 
@@ -89,7 +95,7 @@ def _left_out(rows: Sequence[Decision]) -> str:
     if len(unsure) < len(rows):
         parts.append(f"{counted(len(rows) - len(unsure), 'further needed decision')}")
     if unsure:
-        parts.append(f"{counted(len(unsure), 'decision')} without a loss that is shown")
+        parts.append(f"{counted(len(unsure), 'decision')} not shown to be needed alone")
     return f"Left out: {' and '.join(parts)}." if parts else ""
 
 
