@@ -144,12 +144,26 @@ def perform(item: WorkItem, portable: bool = True) -> Outcome:
     with _working:
         try:
             return Outcome(item.identity, item.function(_localised(item.argument, item.files)))
-        except (Exception, SystemExit) as error:  # an environment may even call sys.exit
+        except (Exception, SystemExit) as raised:  # an environment may even call sys.exit
+            error = _of_memory(raised) or raised
             return Outcome(item.identity, error=_portable(error) if portable else error)
         except KeyboardInterrupt as error:
             if not portable:  # somebody is at the keyboard of this process
                 raise
             return Outcome(item.identity, error=_portable(error))  # and nobody at a worker's
+
+
+def _of_memory(error: BaseException) -> MemoryError | None:
+    """Return that memory ran out, where an error of an episode or a component comes from that.
+
+    A file that asks for too much stays the file's own fault, which no other try mends.
+    """
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, SpecError):
+        if isinstance(cause, MemoryError):
+            return cause if cause is error else MemoryError(one_line(error))
+        cause = cause.__cause__
+    return None
 
 
 def _portable(error: BaseException) -> BaseException:
