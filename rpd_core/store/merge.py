@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -22,6 +22,8 @@ _ALIKE = {
 """Files that runs of equal configuration hold alike, where they hold them."""
 _SIZES = ("episodes", "unmutated_episodes")
 """Settings of which the largest number counts."""
+_LARGEST_OBJECT = 4 << 30
+"""Bytes of the file of a policy that a run brings along."""
 
 
 @dataclass(frozen=True)
@@ -215,26 +217,29 @@ def _check_parts(out: RunDirectory, kinds: Sequence[_Holders]) -> None:
 
 
 def _write_basis(out: RunDirectory, runs: Sequence[RunDirectory]) -> None:
-    """Write what every part stands on, where it is not there yet."""
-    asked = _asked(out, runs)
-    for name in ("run.json", *_ALIKE, "pilot.json"):
-        contents = (run.read_json(name) for run in runs)
-        content = asked if name == "run.json" else next((c for c in contents if c), None)
-        if content is not None and out.read_json(name) != content:
+    """Write what every part stands on, where it is not there yet; all is read before."""
+    asked = runs[0].read_json("run.json")
+    assert asked is not None, "it was read before"
+    objects = {out.path / OBJECTS / name: content for name, content in _objects(runs[0])}
+    told = {"run.json": _asked(asked, runs, objects)}
+    for name in (*_ALIKE, "pilot.json"):
+        content = next(filter(None, (run.read_json(name) for run in runs)), None)
+        if content is not None:
+            told[name] = content
+    for place, file in objects.items():
+        if read_whole(place, out.path) != file:
+            write_whole(place, file, out.path)
+    for name, content in told.items():
+        if out.read_json(name) != content:
             out.write_json(name, content)
 
 
-def _asked(out: RunDirectory, runs: Sequence[RunDirectory]) -> Json:
+def _asked(asked: Json, runs: Sequence[RunDirectory], objects: Iterable[Path]) -> Json:
     """Return the configuration of all, with the largest numbers of episodes."""
-    asked = runs[0].read_json("run.json")
-    assert asked is not None, "it was read before"
     settings = [run.stored().settings for run in runs]
     sizes = {name: max(getattr(one, name) for one in settings) for name in _SIZES}
     asked = {**asked, "settings": {**asked["settings"], **sizes}}
-    for name, content in _objects(runs[0]):
-        place = out.path / OBJECTS / name
-        if read_whole(place, out.path) != content:
-            write_whole(place, content, out.path)
+    for place in objects:
         asked["policy"] = _moved(str(asked["policy"]), place)
     return asked
 
@@ -243,7 +248,7 @@ def _objects(run: RunDirectory) -> Iterator[tuple[str, bytes]]:
     """Read the files of a policy that was handed over as an object of Python."""
     folder = run.path / OBJECTS
     for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
-        content = read_whole(entry, run.path)
+        content = read_whole(entry, run.path, _LARGEST_OBJECT)
         if content is not None:
             yield entry.name, content
 
