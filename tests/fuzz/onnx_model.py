@@ -18,6 +18,7 @@ from rpd_core.errors import RpdError
 from rpd_core.plugin.protocols import Facts, PolicyInput
 from rpd_onnx.loader import OnnxFile
 from tests.fuzz.mutations import flipped
+from tests.fuzz.onnx_bombs import bomb, deep_file, feed_head
 
 SUFFIX = ".onnx"
 CASES = 200
@@ -66,6 +67,8 @@ def cases(seed: int) -> Iterator[tuple[str, bytes]]:
     for number in range(CASES):
         if chance.random() < 0.4:
             what, raw = flipped(chance, _model(), most=1000)
+        elif chance.random() < 0.05:
+            what, raw = deep_file(chance, _model())
         else:
             what, raw = _changed(chance, chance.choice([1, 1, 1, 2, 4]))
         yield f"{seed}.{number} {what}", raw
@@ -97,7 +100,7 @@ def _changed(chance: random.Random, times: int) -> tuple[str, bytes]:
     model.ParseFromString(_model())
     ways: list[Callable[[random.Random, Any], str]] = [
         _other_operation, _other_link, _other_attribute, _other_tensor, _other_value, _grown,
-        _chain,
+        _chain, bomb,
     ]  # fmt: skip
     done = [chance.choice(ways)(chance, model.graph) for _ in range(times)]
     raw: bytes = model.SerializeToString()
@@ -183,15 +186,7 @@ def _grown(chance: random.Random, graph: Any) -> str:
     graph.initializer.append(many)
     inputs = {"ConstantOfShape": [many.name], "Range": [many.name] * 3, "MatMul": ["row", "row"]}
     node = helper.make_node(op, inputs.get(op, ["row", many.name]), [f"grown{mark}"])
-    total = helper.make_node("ReduceSum", [f"grown{mark}"], [f"total{mark}"])
-    added = helper.make_node("Add", ["row", f"total{mark}"], [f"sum{mark}"])
-    head = graph.node[-1]
-    if head.input:
-        head.input[0] = f"sum{mark}"
-    nodes = [*list(graph.node)[:-1], node, total, added, head]
-    copies = [type(one).FromString(one.SerializeToString()) for one in nodes]
-    del graph.node[:]
-    graph.node.extend(copies)
+    feed_head(graph, [node], f"grown{mark}")
     return f"{op} of {number}"
 
 

@@ -6,7 +6,6 @@ import io
 import json
 import os
 import random
-import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from rpd_core.errors import RpdError
 from rpd_core.plugin.protocols import Facts, PolicyInput
 from rpd_weights.loader import WeightsFile
 from tests.fuzz.mutations import ODD, flipped, members, other_json, zipped
+from tests.fuzz.weight_bombs import storage_bomb, table_bomb, with_length
 
 CASES = 300
 """Cases for each seed."""
@@ -104,10 +104,6 @@ def _safetensors(weights: Weights) -> tuple[bytes, bytes]:
     return json.dumps(table).encode(), numbers
 
 
-def _with_length(table: bytes, numbers: bytes) -> bytes:
-    return struct.pack("<Q", len(table)) + table + numbers
-
-
 # --------------------------------------------------------------------------- mutations
 
 
@@ -140,9 +136,7 @@ def _other_tensor(chance: random.Random, weights: Weights) -> tuple[str, Weights
 def _tensors(chance: random.Random, weights: Weights) -> tuple[str, bytes]:
     for _ in range(chance.choice([1, 1, 3])):
         what, weights = _other_tensor(chance, weights)
-    write = chance.choice(
-        [_torch_file, _numpy_file, lambda made: _with_length(*_safetensors(made))]
-    )
+    write = chance.choice([_torch_file, _numpy_file, lambda made: with_length(*_safetensors(made))])
     return what, write(weights)
 
 
@@ -166,7 +160,7 @@ def _damaged(chance: random.Random, weights: Weights) -> tuple[str, bytes]:
     if chance.random() < 0.5:
         write = chance.choice([_torch_file, _numpy_file])
         return flipped(chance, write(weights))
-    return flipped(chance, _with_length(*_safetensors(weights)))
+    return flipped(chance, with_length(*_safetensors(weights)))
 
 
 def _member(chance: random.Random, weights: Weights) -> tuple[str, bytes]:
@@ -185,18 +179,25 @@ def _table(chance: random.Random, weights: Weights) -> tuple[str, bytes]:
         what, table = other_json(chance, table)
     else:
         what, table = flipped(chance, table)
-    raw = _with_length(table, numbers)
+    raw = with_length(table, numbers)
     if chance.random() < 0.2:
         length = chance.choice([0, 1, 2**24, 2**24 + 1, 2**63, len(raw)])
-        return f"{what}, length {length}", struct.pack("<Q", length) + raw[8:]
+        return f"{what}, length {length}", with_length(table, numbers, length)
     return what, raw
+
+
+def _bomb(chance: random.Random, weights: Weights) -> tuple[str, bytes]:
+    if chance.random() < 0.5:
+        return table_bomb(chance)
+    what, state = storage_bomb(chance)
+    return what, _torch_file(state)
 
 
 def cases(seed: int) -> Iterator[tuple[str, bytes]]:
     """Return what was done to a file, and the file."""
     chance, bases = random.Random(seed), _bases()
     ways: list[Callable[[random.Random, Weights], tuple[str, bytes]]] = [
-        _tensors, _nested, _damaged, _member, _table,
+        _tensors, _nested, _damaged, _member, _table, _bomb,
     ]  # fmt: skip
     for number in range(CASES):
         what, raw = chance.choice(ways)(chance, chance.choice(bases))
