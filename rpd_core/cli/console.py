@@ -25,8 +25,12 @@ def without_controls(text: str) -> str:
 class CleanConsole(Console):
     """A console that shows names out of files, which may hold escape sequences, as plain text.
 
-    What rich itself sends, colours and progress bars, is not text and passes.
+    What rich itself sends, colours and progress bars, is not text and passes. Names such as
+    `networks:X:` stay as they are: nothing becomes an emoji.
     """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(emoji=False, highlight=False, **options)
 
     def render(self, *args: Any, **options: Any) -> Iterable[Segment]:
         """Yield what is to be shown, its text cleaned."""
@@ -59,7 +63,7 @@ def end_bars() -> None:
 def errors() -> Console:
     """Return the console for everything that is not the answer."""
     clear_status()
-    return _bars[-1][0] if _bars else CleanConsole(stderr=True, highlight=False, soft_wrap=True)
+    return _bars[-1][0] if _bars else CleanConsole(stderr=True, soft_wrap=True)
 
 
 def asked_width() -> int | None:
@@ -74,4 +78,4 @@ def answers() -> Console:
     """Return the console for the answer; as wide as it is made for when it is not a terminal."""
     clear_status()
     width = None if sys.stdout.isatty() else asked_width() or 100
-    return CleanConsole(highlight=False, width=width)
+    return CleanConsole(width=width)
