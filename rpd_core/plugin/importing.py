@@ -89,7 +89,17 @@ def failed_import(error: BaseException) -> str:
             return _not_ours(asked)
         if frame.f_code.co_name == "<module>":
             return _not_ours(module)
+    if isinstance(error, SyntaxError):  # Python leaves no line of importlib for one
+        return _not_ours(_package_of(Path(error.filename or "")))
     return _not_ours(error.name or "") if isinstance(error, ImportError) else ""
+
+
+def _package_of(path: Path) -> str:
+    """Return the package that a file is imported as; empty if it is nowhere on the path."""
+    for folder in filter(None, sys.path):
+        if path.is_relative_to(folder):
+            return path.relative_to(folder).with_suffix("").parts[0]
+    return ""
 
 
 def import_faults(modules: Sequence[str]) -> dict[str, str]:

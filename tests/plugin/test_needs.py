@@ -82,6 +82,17 @@ def test_an_error_while_a_module_is_imported_names_its_package(
     assert failed_import(raised_by_importing(tmp_path, "1 / 0")) == "ill"
 
 
+def test_an_error_of_syntax_names_the_package_that_it_is_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "garbled").mkdir()
+    (tmp_path / "garbled" / "__init__.py").write_text("no python")
+    with pytest.raises(SyntaxError) as caught:
+        import_attribute("garbled:thing")
+    assert failed_import(caught.value) == "garbled"
+
+
 def test_an_error_of_an_imported_function_is_no_failed_import(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
