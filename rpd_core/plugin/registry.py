@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -132,6 +133,9 @@ class Registry:
             if pairs:
                 meant = dict.fromkeys(f"{name}:{v}{comma}{further}" for name, v in pairs)
                 return f" Did you mean {' or '.join(map(repr, meant))}?"
+        if takers and os.path.isfile(value):
+            names = ", ".join(one.name for one in takers)
+            return f" None of {names} recognises this file; name one to let it try: NAME:{value}"
         return ""
 
     def _split(self, kind: str, text: str) -> tuple[str, str | None]:

@@ -61,6 +61,13 @@ def test_a_file_that_nobody_knows_stays_what_was_typed(tmp_path: Path) -> None:
         choose(installed(), "policy", str(path))
 
 
+def test_a_file_that_nobody_knows_by_name_or_content_is_said_to_be_one(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("nothing")
+    with pytest.raises(SpecError, match=rf"recognises this file; name one .*NAME:{path}$"):
+        choose(installed(), "policy", str(path))
+
+
 def test_a_loader_that_fails_names_the_one_that_takes_the_file(tmp_path: Path) -> None:
     path = scripted(tmp_path / "model.zip")
     recipe = choose(installed(), "policy", f"sb3:{path}").recipe
