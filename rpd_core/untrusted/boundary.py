@@ -58,6 +58,11 @@ def boundary(path: Path, advice: str, kind: type[RpdError] = SpecError) -> Itera
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise kind(f"{file_name(path)} cannot be read ({reason}): check the path") from error
+    except MemoryError as error:
+        raise kind(
+            f"{file_name(path)} cannot be used: it, or an option of it, asks for more memory than "
+            f"there is ({printable(str(error), 300) or 'MemoryError'})"
+        ) from error
     except Exception as error:
         reason = printable(one_line(error), 300)
         raise kind(f"{file_name(path)} cannot be used ({reason}): {advice}") from error

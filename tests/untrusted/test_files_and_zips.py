@@ -80,6 +80,15 @@ def test_the_boundary_turns_any_error_into_one_line() -> None:
     assert str(caught.value) == "a.zip cannot be read (Is a directory): check the path"
 
 
+def test_the_boundary_does_not_call_a_lack_of_memory_damage() -> None:
+    with pytest.raises(SpecError) as caught, boundary(Path("x/a.zip"), "copy it again"):
+        raise MemoryError("no room for 3 TiB")
+    assert str(caught.value) == (
+        "a.zip cannot be used: it, or an option of it, asks for more memory than there is "
+        "(no room for 3 TiB)"
+    )
+
+
 def test_names_of_files_cannot_speak_to_the_terminal() -> None:
     assert file_name(Path("a\x1b[31m.zip")) == "a?[31m.zip"
     assert quoted("k\n" + "y" * 900) == repr("k?" + "y" * 60 + " ... " + "y" * 33)
