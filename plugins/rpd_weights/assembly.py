@@ -68,6 +68,9 @@ def _stored(file: WeightsFile) -> Stored:
             f"{file_name(file.path)} holds no layer that is known (linear, convolution, "
             f"normalisation, LSTM or GRU, named NAME.weight), but {names}"
         )
+    if file.strides and all(layer.kind != "conv" for layer in layers):
+        name = file_name(file.path)
+        raise SpecError(f"strides= is for convolutions, and {name} holds none: drop it")
     start = f"{file.prefix}." if file.prefix else ""
     inside = [layer for layer in layers if f"{layer.name}.".startswith(start) or not start]
     if not inside:

@@ -145,6 +145,8 @@ def _parts(facts: Facts, key: str | None) -> dict[str | None, Any]:
     """Return what a network may look at: the observation, or the parts of a dict."""
     inner = getattr(facts.observation_space, "spaces", None)
     if not isinstance(inner, Mapping):
+        if key is not None:
+            raise FitError(f"key={key} is for observations of several parts; drop it")
         found: dict[str | None, Any] = {None: facts.observation_space}
     elif key is not None and key not in inner:
         raise FitError(f"key={key} is not a part of the observation, which has {', '.join(inner)}")

@@ -294,11 +294,24 @@ def test_the_part_of_a_dict_that_fits_is_found(tmp_path: Path, saved: Path) -> N
     WeightsFile(saved, key="b").load(both)
 
 
+def test_a_part_of_an_observation_without_parts_is_refused(saved: Path) -> None:
+    assert refusal(WeightsFile(saved, key="robot")) == (
+        "key=robot is for observations of several parts; drop it"
+    )
+
+
+def test_strides_of_a_network_without_convolutions_are_refused(saved: Path) -> None:
+    assert refusal(WeightsFile(saved, strides=(4, 2))) == (
+        f"strides= is for convolutions, and {saved.name} holds none: drop it"
+    )
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         ({"stack": 0}, "stack must be at least 1, got 0"),
-        ({"divide": 0.0}, "divide must be above 0, got 0.0"),
+        ({"divide": 0.0}, "divide must be a number above 0, got 0.0"),
+        ({"divide": float("inf")}, "divide must be a number above 0, got inf"),
         ({"strides": (2, 0)}, "strides must be at least 1, got 0"),
     ],
 )
