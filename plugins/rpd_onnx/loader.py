@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,8 +43,8 @@ class OnnxFile:
     def __post_init__(self) -> None:
         if not 0.0 <= self.epsilon <= 1.0:
             raise ConfigError(f"epsilon must lie between 0 and 1, got {self.epsilon}")
-        if self.divide is not None and not self.divide > 0.0:
-            raise ConfigError(f"divide must be above 0, got {self.divide}")
+        if self.divide is not None and not 0.0 < self.divide < math.inf:
+            raise ConfigError(f"divide must be a number above 0, got {self.divide}")
 
     @classmethod
     def from_object(cls, thing: Any, save: Callable[[str, bytes], Path]) -> OnnxFile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,8 +48,8 @@ class TorchScriptFile:
             raise ConfigError(f"epsilon must lie between 0 and 1, got {self.epsilon}")
         if self.stack < 1:
             raise ConfigError(f"stack must be at least 1, got {self.stack}")
-        if self.divide is not None and not self.divide > 0.0:
-            raise ConfigError(f"divide must be above 0, got {self.divide}")
+        if self.divide is not None and not 0.0 < self.divide < math.inf:
+            raise ConfigError(f"divide must be a number above 0, got {self.divide}")
 
     @classmethod
     def from_object(cls, thing: Any, save: Callable[[str, bytes], Path]) -> TorchScriptFile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -48,8 +49,8 @@ class WeightsFile:
     def __post_init__(self) -> None:
         if self.stack < 1:
             raise ConfigError(f"stack must be at least 1, got {self.stack}")
-        if self.divide is not None and not self.divide > 0.0:
-            raise ConfigError(f"divide must be above 0, got {self.divide}")
+        if self.divide is not None and not 0.0 < self.divide < math.inf:
+            raise ConfigError(f"divide must be a number above 0, got {self.divide}")
         if any(stride < 1 for stride in self.strides):
             raise ConfigError(f"strides must be at least 1, got {min(self.strides)}")
 

@@ -169,6 +169,8 @@ def test_what_does_not_fit_is_said_with_both_shapes(tmp_path: Path) -> None:
         loaded(two, facts(VECTOR, 4))
     with pytest.raises(ConfigError, match="epsilon must lie"):
         loaded(path, epsilon=2.0)
+    with pytest.raises(ConfigError, match="divide must be a number above 0, got inf"):
+        loaded(path, divide=float("inf"))
 
 
 def test_numbers_that_are_none_stop_the_episode_by_name(tmp_path: Path) -> None:
