@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from rpd_core.results.run import Run
 from rpd_work.figures import figures_of
 
 __all__ = ["DecisionCallback"]
+
+_log = logging.getLogger("rpd")
 
 
 class DecisionCallback(BaseCallback):
@@ -77,7 +80,8 @@ class DecisionCallback(BaseCallback):
         try:
             run = play_run(policy=self.model, out=out, **asked)
         except RpdError as error:
-            self.logger.warn(f"rpd: no analysis after {self.num_timesteps} steps: {error}")
+            # the logger of a model with verbose=0 shows nothing, not even warnings
+            _log.warning("no analysis after %d steps: %s", self.num_timesteps, error)
             return
         self.runs.append(run)
         for name, value in figures_of(run).items():

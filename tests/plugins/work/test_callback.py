@@ -81,13 +81,17 @@ def test_checkpoints_are_analysed_logged_and_kept_and_training_is_as_without(
     assert rpd.compare(*callback.runs).common > 0
 
 
-def test_an_analysis_that_cannot_be_done_does_not_end_the_training(tmp_path: Path) -> None:
+def test_an_analysis_that_cannot_be_done_gives_a_warning_and_training_goes_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     callback = rpd.sb3.DecisionCallback(
         every=512, budget=20, out=tmp_path / "runs", condition="return>=100"
     )
     trained(callback, tmp_path / "log")
     assert callback.runs == []
     assert callback.num_timesteps == 512
+    (told,) = [one.getMessage() for one in caplog.records if one.name == "rpd"]
+    assert told.startswith("no analysis after 512 steps: all 20 episodes failed return>=100")
 
 
 @pytest.mark.parametrize(("name", "value"), [("every", 0), ("budget", 2.5)])
