@@ -146,14 +146,14 @@ class PrunedPredictor:
                 f"{observation!r:.60} is no observation for {self.file.path.name!r}, whose "
                 f"observations are {space} ({one_line(error)})"
             ) from error
+        for name, (leaf, _) in parts.items():
+            if not _fits(leaf, rows[name]):
+                raise FitError(
+                    f"an observation of shape {rows[name].shape} does not fit "
+                    f"{self.file.path.name!r}, whose observations are {leaf}"
+                )
         name, (leaf, _) = next(iter(parts.items()))
-        wanted, found = len(leaf.shape or ()), rows[name].ndim
-        if found not in (wanted, wanted + 1):
-            raise FitError(
-                f"an observation of shape {rows[name].shape} does not fit {self.file.path.name!r}, "
-                f"whose observations are {leaf}"
-            )
-        single = found == wanted
+        single = rows[name].ndim == len(leaf.shape or ())
         if single:
             rows = {name: row[None] for name, row in rows.items()}
         return rows.get("", rows), single
@@ -162,6 +162,13 @@ class PrunedPredictor:
         if lanes not in self._loaded:
             self._loaded[lanes] = self.file.load(dataclasses.replace(self.facts, lanes=lanes))
         return self._loaded[lanes]
+
+
+def _fits(space: Any, rows: Array) -> bool:
+    """Return whether an array can be one observation of a space, or a batch of them."""
+    wanted = tuple(space.shape or ())
+    further = rows.ndim - len(wanted)
+    return further in (0, 1) and rows.shape[further:] == wanted
 
 
 def _parts(space: Any, value: Any, path: tuple[str, ...]) -> list[tuple[str, tuple[Any, Any]]]:
@@ -177,6 +184,10 @@ def _parts(space: Any, value: Any, path: tuple[str, ...]) -> list[tuple[str, tup
         if not isinstance(part, spaces.Text)
         for found in _parts(part, value[key], (*path, str(key)))
     ]
+
+
+def _actions(space: Any) -> tuple[Any, Any]:
+    return space.shape, getattr(space, "n", None)
 
 
 class PrunedWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -198,6 +209,12 @@ class PrunedWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
         super().__init__(env)
         self.policy = policy if isinstance(policy, PrunedPredictor) else PrunedPredictor(policy)
         self._views = views
+        mine, theirs = env.action_space, self.policy.action_space
+        if _actions(mine) != _actions(theirs):
+            raise FitError(
+                f"{env} acts in {mine}, but {self.policy.file.path.name!r} was pruned where "
+                f"actions are {theirs}: wrap an environment like that"
+            )
         self._differ = action_difference(dataclasses.replace(self.policy.facts, lanes=1))
         self._known = {one["key"]: one for one in self.policy.file.about().get("decisions", ())}
         self._state: State | None = None

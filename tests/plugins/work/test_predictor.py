@@ -115,6 +115,13 @@ def test_what_does_not_fit_gets_a_sentence(pruned: Any) -> None:
     policy = rpd.load(pruned[0])
     with pytest.raises(FitError, match=r"an observation of shape \(2, 3, 4\) does not fit"):
         policy.predict(np.zeros((2, 3, 4)))
+    with pytest.raises(FitError, match=r"an observation of shape \(5,\) does not fit"):
+        policy.predict(np.zeros(5))
+
+
+def test_an_environment_with_other_actions_is_not_wrapped(pruned: Any) -> None:
+    with pytest.raises(FitError, match=r"acts in Discrete\(3\), but 'pruned.zip' was pruned where"):
+        rpd.PrunedWrapper(gymnasium.make("Acrobot-v1"), pruned[0])
 
 
 SPACES = [
