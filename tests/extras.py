@@ -14,6 +14,8 @@ from rpd_core.plugin.registry import installed
 
 MODULES = {"dask": "distributed", "ray": "ray"}
 """What each of them makes importable; the executor that needs it has the name of the extra."""
+_NAMES = {*MODULES.values(), "dask"}
+"""What is looked for; `distributed` brings `dask` along."""
 BOTH_WAYS = pytest.mark.parametrize("present", [True, False], ids=["with-extras", "without"])
 
 
@@ -23,7 +25,7 @@ def extras(present: bool) -> Iterator[None]:
     really = importlib.util.find_spec
 
     def find_spec(name: str, package: str | None = None) -> ModuleSpec | None:
-        if name in MODULES.values():
+        if name in _NAMES:
             return ModuleSpec(name, None, origin=name) if present else None
         return really(name, package)
 

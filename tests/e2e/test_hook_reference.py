@@ -13,6 +13,9 @@ import rpd_core
 from rpd_core.plugin.kinds import KINDS
 from rpd_core.plugin.protocols import Engine, Lanes, Scene, WorkQueue, optional
 
+pytest.importorskip("sphinx", reason="needs the extra docs")
+pytestmark = pytest.mark.extras
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 sys.path.insert(0, str(DOCS / "extensions"))
 

@@ -12,6 +12,9 @@ import pytest
 
 import rpd
 
+pytest.importorskip("sphinx", reason="needs the extra docs")
+pytestmark = pytest.mark.extras
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 sys.path.insert(0, str(DOCS / "extensions"))
 

@@ -252,7 +252,7 @@ def _rank(run: Path) -> None:
 
 def _printed(write: Callable[[Any], None]) -> None:
     stream = io.StringIO()
-    write(CleanConsole(file=stream, width=160, highlight=False))
+    write(CleanConsole(file=stream, width=160))
     assert all(c.isprintable() or c == "\n" for c in stream.getvalue()), "a control character"
 
 
