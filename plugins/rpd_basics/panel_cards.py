@@ -42,12 +42,14 @@ def action_words(view: PanelView, some: Sequence[PanelDecision]) -> str:
                        ("policy", "default"))  # fmt: skip
     if policy == default:
         policy, default = _where_they_differ(view, [one.key for one in some])
-    return f"The policy: {_said(policy)}. The default action would do: {_said(default)}."
+    if _are_numbered(view):
+        policy, default = (f"action {one}" if one.isdecimal() else one for one in (policy, default))
+    return f"The policy: {policy}. The default action would do: {default}."
 
 
-def _said(action: str) -> str:
-    """Return an action as a reader knows it; the number of one that has no name says so."""
-    return f"action {action}" if action.isdecimal() else action
+def _are_numbered(view: PanelView) -> bool:
+    """Return whether actions are numbers that stand for something, and not amounts."""
+    return all(common_action([one.policy]).isdecimal() for one in view.decisions)
 
 
 def _where_they_differ(view: PanelView, keys: Sequence[int]) -> tuple[str, str]:

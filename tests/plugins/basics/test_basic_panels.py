@@ -163,6 +163,9 @@ def test_an_action_without_a_name_is_called_an_action() -> None:
                     for one in seen.decisions)  # fmt: skip
     cards = Filmstrip().cards(dataclasses.replace(seen, decisions=unnamed))
     assert cards[0].text == "The policy: action 1. The default action would do: action 0."
+    amounts = (*unnamed[:-1], dataclasses.replace(unnamed[-1], policy="1.6±0.4"))
+    cards = Filmstrip().cards(dataclasses.replace(seen, decisions=amounts))
+    assert cards[0].text == "The policy: 1. The default action would do: 0."
 
 
 def test_numbers_of_rules_do_not_cover_each_other() -> None:
