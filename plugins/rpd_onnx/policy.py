@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rpd_core.chance import Draws
 from rpd_core.errors import EpisodeError
-from rpd_core.play.actions import random_actions
+from rpd_core.play.actions import noisy_actions
 from rpd_core.plugin.protocols import Choice, Facts, PolicyInput
 from rpd_core.untrusted.boundary import file_name, quoted
 from rpd_onnx.model import Model
@@ -20,7 +20,6 @@ from rpd_onnx.session import said
 
 Array = NDArray[Any]
 MASK_VIEW = "action_mask"
-_ANY, _WHICH = 1, 2  # labels of the draws for epsilon: whether, and which action
 
 
 @dataclass
@@ -51,7 +50,9 @@ class OnnxPolicy:
         numbers = found[self.output.name].reshape(self.facts.lanes, -1)
         self._check(numbers)
         chances = self.output.probabilities(numbers)
-        actions = self._noisy(self._decide(numbers, chances, seen.draws), seen.draws)
+        chosen = self._decide(numbers, chances, seen.draws)
+        space = self.facts.action_space
+        actions = noisy_actions(space, chosen, self.epsilon, seen.draws)
         values = numbers if self.output.meaning == "q" and len(self.output.branches) == 1 else None
         single = chances[0] if len(chances) == 1 else None
         return Choice(actions, values, single, states)
@@ -82,14 +83,6 @@ class OnnxPolicy:
             ]
         picked = np.stack(columns, axis=1).reshape(self.facts.lanes, *space.shape)
         return np.asarray(picked + space.start)
-
-    def _noisy(self, actions: Array, draws: Draws) -> Array:
-        """Replace some actions by random ones."""
-        if not self.epsilon:
-            return actions
-        random = draws.split(_ANY).uniform()[:, 0] < self.epsilon
-        other = random_actions(self.facts.action_space, draws.split(_WHICH))
-        return np.where(random.reshape(-1, *[1] * (actions.ndim - 1)), other, actions)
 
     def describe(self) -> dict[str, str]:
         """Return what was loaded and how it is used."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rpd_core.chance import Draws
 from rpd_core.errors import EpisodeError, FitError, RpdError
-from rpd_core.play.actions import random_actions
+from rpd_core.play.actions import noisy_actions
 from rpd_core.plugin.protocols import Choice, Facts, PolicyInput
 from rpd_torchscript.limits import last_line
 from rpd_torchscript.network import Network
@@ -23,7 +23,6 @@ Array = NDArray[Any]
 Meaning = Literal["logits", "q", "probabilities", "action"]
 _POLICY_NAME = re.compile(r"actor|policy|a2c|a3c|acktr|ppo", re.IGNORECASE)
 _VALUE_NAME = re.compile(r"dqn|q_?net|q_?value|q_?func|dueling|rainbow|^q(?![a-z])", re.IGNORECASE)
-_ANY, _WHICH = 1, 2  # labels of the draws for epsilon: whether, and which action
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,9 @@ class ScriptPolicy:
         numbers = _as_array(outputs[0])
         check_finite(numbers, self.output.meaning, name)
         values, chances = self._offers(numbers)
-        actions = self._noisy(self._decide(numbers, chances, seen.draws), seen.draws)
+        chosen = self._decide(numbers, chances, seen.draws)
+        space = self.facts.action_space
+        actions = noisy_actions(space, chosen, self.epsilon, seen.draws)
         return Choice(actions, values, chances, Memory(states, memory.frames))
 
     def _look(self, seen: PolicyInput) -> tuple[list[Array], Memory]:
@@ -122,14 +123,6 @@ class ScriptPolicy:
                 f"in {space}"
             )
         return actions
-
-    def _noisy(self, actions: Array, draws: Draws) -> Array:
-        """Replace some actions by random ones."""
-        if not self.epsilon:
-            return actions
-        random = draws.split(_ANY).uniform()[:, 0] < self.epsilon
-        other = random_actions(self.facts.action_space, draws.split(_WHICH))
-        return np.where(random.reshape(-1, *[1] * (actions.ndim - 1)), other, actions)
 
     def describe(self) -> dict[str, str]:
         """Return what was loaded and how it is used."""

@@ -72,6 +72,18 @@ def random_actions(space: Any, draws: Draws) -> Array:
     return np.asarray(np.clip(drawn.astype(space.dtype), space.low, space.high))
 
 
+def noisy_actions(space: Any, actions: Array, epsilon: float, draws: Draws) -> Array:
+    """Replace actions by random ones with the chance epsilon."""
+    if not epsilon:
+        return actions
+    random = draws.split(_WHETHER).uniform()[:, 0] < epsilon
+    other = random_actions(space, draws.split(_WHICH))
+    return np.where(random.reshape(-1, *[1] * (actions.ndim - 1)), other, actions)
+
+
+_WHETHER, _WHICH = 1, 2  # labels of its draws
+
+
 def action_check(facts: Facts) -> Callable[[Array, BoolArray], Complaint | None]:
     """Return a check that a batch of actions lies in the action space in the active lanes."""
     space = facts.action_space
