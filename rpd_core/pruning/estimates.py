@@ -14,7 +14,7 @@ import numpy as np
 from rpd_core.pruning.twins import Look
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import FloatArray
+    from rpd_core.plugin.protocols import FloatArray, KeyArray
 
 
 INHERITED = 2000.0
@@ -70,6 +70,10 @@ class PooledLosses:
         pooled = np.array([self.known[key][:4] for key in look.kept.tolist()]).reshape(-1, 4)
         loss, error, saved, visited = pooled.T
         return dataclasses.replace(look, loss=loss, error=error, saved=saved, visited=visited > 0)
+
+    def losses(self, keys: KeyArray) -> FloatArray:
+        """Return what is known to be lost without each state; 0 where nothing is."""
+        return np.array([self.known[key][0] if key in self.known else 0.0 for key in keys.tolist()])
 
     def _add(self, key: int, row: FloatArray, episodes: float) -> None:
         before = self.known.get(key, np.zeros(5))

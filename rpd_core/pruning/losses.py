@@ -27,10 +27,16 @@ TWINS = 100
 """Twins of each decision, about."""
 _FEWEST = 20.0
 """Twins of each decision that are played whatever they cost: fewer show nothing."""
+FOREMOST = 20
+"""Decisions, by what minimising saw, that all `TWINS` are played of: people look at their order."""
+_LONGER = 4
+"""How many times as many episodes may speak about these."""
 _OUTSIDE = 0.025
 """Chance that the truth lies beyond either end of an interval."""
 _FIRST = 10
 """Decisions whose order people look at."""
+_HALVED = 20
+"""Halvings of the episodes that tell whether these come first again."""
 _HALVINGS = 6
 """An end is known to a part in 64 of its distance, on the safe side: nobody reads more digits."""
 
@@ -94,34 +100,55 @@ class Losses:
         return tuple((np.flatnonzero(unsettled[first]) + 1).tolist())
 
 
+@dataclass(frozen=True)
+class Expected:
+    """What other episodes say about the decisions that are to be weighed, one row each."""
+
+    reach: FloatArray
+    """Share of the episodes that visits it."""
+    foremost: BoolArray
+    """Whether it is among the `FOREMOST` by loss."""
+
+    def block(self, episodes: int) -> int:
+        """Return of how many episodes a block is that is long enough for the foremost."""
+        wanted = np.ceil(TWINS / np.maximum(self.reach[self.foremost], 1.0 / episodes))
+        return int(np.clip(wanted.max(initial=0), episodes, _LONGER * episodes))
+
+    def speaking(self, episodes: int, affordable: float) -> IntArray:
+        """Return how many episodes of the block speak about each decision: its first ones."""
+        first = int(self.foremost.sum())
+        rest = (affordable - first * TWINS) / max(len(self.reach) - first, 1)
+        twins = np.where(self.foremost, TWINS, max(min(TWINS, rest), _FEWEST))
+        wanted = np.ceil(twins / np.maximum(self.reach, 1.0 / episodes))
+        most = np.where(self.foremost, self.block(episodes), episodes)
+        return np.clip(wanted, min(2, episodes), most).astype(np.int64)
+
+
 def measure_losses(
-    blocks: Blocks, kept: KeyArray, reach: FloatArray, episodes: int, most: float, confidence: float
+    blocks: Blocks,
+    kept: KeyArray,
+    expected: Expected,
+    episodes: int,
+    most: float,
+    confidence: float,
 ) -> Asking[Losses]:
     """Play a block of episodes and twins of every decision that they visit.
 
-    `reach` is the share of other episodes that visits each decision: it fixes beforehand how many
-    episodes of the block speak about it, so that about `TWINS` visit it and all twins take no more
-    than `most` steps.
+    What is expected fixes beforehand how many episodes of the block speak about each decision, so
+    that about `TWINS` visit it and all twins take about `most` steps. The foremost come first.
     """
-    block = yield from blocks.play(kept, episodes)
+    block = yield from blocks.play(kept, expected.block(episodes))
     affordable = most / float(block.episodes.length.mean())
-    counts = _speaking(reach, episodes, affordable)
+    counts = expected.speaking(episodes, affordable)
     if blocks.paired:
         plan = _Plan.of(block.visits, kept, counts)
     else:
-        plan = _Plan.fresh(len(kept), _twins_each(len(kept), affordable), episodes)
+        plan = _Plan.fresh(len(kept), _twins_each(len(kept), affordable), len(block.episodes))
     units = np.arange(len(kept))
     twins = None
     if len(plan.episode):
         twins = yield from blocks.play_twins(block, units, plan.episode, plan.unit)
     return _losses_of(block, kept, counts, plan, twins, confidence, blocks)
-
-
-def _speaking(reach: FloatArray, episodes: int, affordable: float) -> IntArray:
-    """Return how many episodes of the block speak about each decision: its first ones."""
-    twins = _twins_each(len(reach), affordable)
-    wanted = np.ceil(twins / np.maximum(reach, 1.0 / episodes))
-    return np.clip(wanted, min(2, episodes), episodes).astype(np.int64)
 
 
 def _twins_each(decisions: int, affordable: float) -> int:
@@ -198,12 +225,21 @@ def _losses_of(
 
 
 def _recurring(samples: Sequence[_Sample]) -> float | None:
-    """Return how much of the first ten by loss two halves of the episodes share; None: all are."""
+    """Return how much of the first ten by loss two halves of the episodes share; None: all are.
+
+    Mean of several halvings at random.
+    """
     if len(samples) <= _FIRST:
         return None
-    lost = np.array([[one.lost(half) for half in (0, 1)] for one in samples])
-    first = [set(np.argsort(-column, kind="stable")[:_FIRST].tolist()) for column in lost.T]
-    return len(first[0] & first[1]) / _FIRST
+    episodes = max(len(values) for one in samples for values in (one.before, one.after))
+    lots = np.random.default_rng(0).random((_HALVED, episodes)).argsort(axis=1)
+    first = (lots % 2).astype(np.float64)
+    ranked = [
+        np.argsort(-np.array([one.lost(half) for one in samples]), axis=0, kind="stable")
+        for half in (first, 1.0 - first)
+    ]
+    pairs = zip(*(order[:_FIRST].T.tolist() for order in ranked), strict=True)
+    return float(np.mean([len({*one} & {*other}) for one, other in pairs])) / _FIRST
 
 
 def _correlation(own: Episodes, plan: _Plan, twins: Episodes | None) -> float | None:
@@ -226,9 +262,14 @@ class _Sample:
     paired: bool
     cut_short: bool
 
-    def lost(self, half: int) -> float:
-        """Return the loss in every other episode."""
-        return float(self.before[half::2].mean() - self.after[half::2].mean())
+    def lost(self, halves: FloatArray) -> FloatArray:
+        """Return the loss in each of some halves: rows that are 1 for the episodes in it."""
+
+        def mean(values: FloatArray) -> FloatArray:
+            part = halves[:, : len(values)]
+            return np.asarray(part @ values / np.maximum(part.sum(axis=1), 1.0))
+
+        return mean(self.before) - mean(self.after)
 
     def row(self) -> tuple[float, ...]:
         """Return loss and return without it, each with an interval, and the chance of the loss."""

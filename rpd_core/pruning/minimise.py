@@ -98,6 +98,8 @@ class Way:
     """The last look at it."""
     settled: bool
     """Whether on that look every single removal is estimated to miss the target."""
+    known: PooledLosses
+    """What all looks say about single decisions."""
 
     @property
     def last(self) -> Step:
@@ -304,7 +306,8 @@ class Descent:
         present = self.present
         look = None if present.look is None else present.own.pooled(present.look)
         settled = done and look is not None and len(look.loss) == len(look.kept)
-        return Way(tuple(one.step for one in self.path), self.slack >= 0, look, settled)
+        path = tuple(one.step for one in self.path)
+        return Way(path, self.slack >= 0, look, settled, present.guess)
 
 
 @dataclass

@@ -25,7 +25,7 @@ from rpd_core.pruning.choice import (
 )
 from rpd_core.pruning.confirm import Goal
 from rpd_core.pruning.evaluation import Evaluations
-from rpd_core.pruning.losses import Losses, measure_losses
+from rpd_core.pruning.losses import FOREMOST, Expected, Losses, measure_losses
 from rpd_core.pruning.references import References
 from rpd_core.pruning.rules_alone import RulesAlone, measure_rules_alone
 from rpd_core.pruning.sweep import Sweep
@@ -33,7 +33,7 @@ from rpd_core.pruning.trials import Trials, confirm_name
 from rpd_core.pruning.twins import Blocks, play_together
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import FloatArray, KeyArray
+    from rpd_core.plugin.protocols import KeyArray
 
 SPARE = 0.8
 """Part of what may be lost that a start does not lose: dropping needs something to spend."""
@@ -166,12 +166,12 @@ def _losses_of(
     kept, stage = chosen.tried.candidate.kept, "losses"
     blocks = blocks_for(trials, trials.part * TARGET_PARTS, Phase.LOSS, stage)
     blocks.paired = paired
-    reach = _reach(trials, chosen.tried.candidate.identity, kept)
+    expected = _expected(trials, chosen, kept)
     sizes = look_sizes(settings.confirm_episodes, settings.most_episodes)
     for number, episodes in enumerate(sizes, start=1):
         most = _FOR_LOSSES * budget * episodes / sizes[0]
         confidence = settings.confidence if len(sizes) == 1 else look_level(number, settings)
-        work = measure_losses(blocks, kept, reach, episodes, most, confidence)
+        work = measure_losses(blocks, kept, expected, episodes, most, confidence)
         losses = play_together(trials.evaluations, stage, [work])[0]
         if not losses.open_ranks(settings.top, references.worth(settings.margin)):
             break
@@ -207,10 +207,14 @@ def _as_rules(trials: Trials, chosen: Chosen, losses: Losses | None) -> RulesAlo
     return measure_rules_alone(evaluations, asked, evaluations.states(losses.block))
 
 
-def _reach(trials: Trials, identity: str, kept: KeyArray) -> FloatArray:
-    """Return the share of the first confirming episodes that visits each decision."""
-    name = confirm_name(identity, trials.first_part)
+def _expected(trials: Trials, chosen: Chosen, kept: KeyArray) -> Expected:
+    """Return what confirming and minimising saw of the decisions of a policy."""
+    name = confirm_name(chosen.tried.candidate.identity, trials.first_part)
     visits = trials.evaluations.visits(name, 0, trials.episodes - 1)
     own = np.flatnonzero(np.isin(visits.key, kept))
     place = np.searchsorted(kept, visits.key[own])
-    return np.asarray(np.bincount(place, minlength=len(kept)) / trials.episodes, dtype=np.float64)
+    reach = np.bincount(place, minlength=len(kept)) / trials.episodes
+    loss = np.zeros(len(kept)) if chosen.way is None else chosen.way.known.losses(kept)
+    foremost = np.zeros(len(kept), dtype=bool)
+    foremost[np.lexsort((kept, -loss))[:FOREMOST]] = True
+    return Expected(reach, foremost & (loss > 0))

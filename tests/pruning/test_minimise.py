@@ -22,7 +22,15 @@ from rpd_core.chance import Phase, canonical, state_keys
 from rpd_core.config.settings import Request
 from rpd_core.plugin.protocols import Lanes, Opening, StepResult
 from rpd_core.pruning.evaluation import Evaluations
-from rpd_core.pruning.losses import _chance, measure_losses
+from rpd_core.pruning.losses import (
+    FOREMOST,
+    TWINS,
+    Expected,
+    _chance,
+    _recurring,
+    _Sample,
+    measure_losses,
+)
 from rpd_core.pruning.minimise import MOST_UNITS, Aim, Pace, Way, minimise
 from rpd_core.pruning.twins import Blocks, Look, look_at, play_together
 
@@ -216,7 +224,8 @@ def test_losses_are_the_exact_ones_of_the_corridor(tmp_path: Path) -> None:
     states = [0, 1, 2, 3, 5, 7, 10, 12]
     kept = np.sort(keys[states])
     blocks = Blocks(evaluations, np.sort(keys), Phase.LOSS, "losses")
-    work = measure_losses(blocks, kept, np.ones(len(kept)), 60, np.inf, 0.95)
+    expected = Expected(np.ones(len(kept)), np.zeros(len(kept), dtype=bool))
+    work = measure_losses(blocks, kept, expected, 60, np.inf, 0.95)
     found = play_together(evaluations, "losses", [work])[0]
     same = Blocks(evaluations, np.sort(keys), Phase.LOSS, "losses").play(kept, 60)
     played = play_together(evaluations, "losses", [same])
@@ -225,6 +234,32 @@ def test_losses_are_the_exact_ones_of_the_corridor(tmp_path: Path) -> None:
     for key, loss in zip(found.keys.tolist(), found.loss.tolist(), strict=True):
         state = int(np.flatnonzero(keys == np.uint64(key))[0])
         assert loss == pytest.approx(np.mean([expected[int(start)][state] for start in starts]))
+
+
+def test_the_foremost_decisions_get_their_twins_before_the_others() -> None:
+    reach = np.array([1.0, 0.5, 0.125, 0.5])
+    foremost = np.array([True, False, True, False])
+    expected = Expected(reach, foremost)
+    assert expected.block(400) == TWINS / 0.125
+    assert expected.block(100) == 400  # no more than four times as many
+    assert expected.speaking(400, 2 * TWINS + 60).tolist() == [TWINS, 60, 800, 60]
+    assert expected.speaking(400, np.inf).tolist() == [TWINS, 200, 800, 200]
+
+
+def test_first_decisions_recur_in_halves_if_their_losses_are_clear() -> None:
+    generator = np.random.default_rng(3)
+    ladder = np.arange(FOREMOST)[::-1]
+
+    def recurring(noise: float) -> float | None:
+        before = generator.normal(0, noise, (FOREMOST, 50))
+        after = np.broadcast_to(-ladder[:, None], before.shape)
+        pairs = zip(before, after, strict=True)
+        return _recurring([_Sample(*pair, True, False) for pair in pairs])
+
+    assert recurring(0.0) == 1.0
+    chance = recurring(1e6)  # ten of twenty at random
+    assert chance == pytest.approx(0.5, abs=0.15)
+    assert _recurring([]) is None
 
 
 def test_needed_is_false_in_at_most_one_of_twenty_families() -> None:
