@@ -29,7 +29,7 @@ _FEWEST = 20.0
 """Twins of each decision that are played whatever they cost: fewer show nothing."""
 FOREMOST = 20
 """Decisions, by what minimising saw, that all `TWINS` are played of: people look at their order."""
-_LONGER = 4
+LONGER = 4
 """How many times as many episodes may speak about these."""
 _OUTSIDE = 0.025
 """Chance that the truth lies beyond either end of an interval."""
@@ -108,11 +108,13 @@ class Expected:
     """Share of the episodes that visits it."""
     foremost: BoolArray
     """Whether it is among the `FOREMOST` by loss."""
+    longer: int = LONGER
+    """How many times as many episodes may speak about those."""
 
     def block(self, episodes: int) -> int:
         """Return of how many episodes a block is that is long enough for the foremost."""
         wanted = np.ceil(TWINS / np.maximum(self.reach[self.foremost], 1.0 / episodes))
-        return int(np.clip(wanted.max(initial=0), episodes, _LONGER * episodes))
+        return int(np.clip(wanted.max(initial=0), episodes, self.longer * episodes))
 
     def speaking(self, episodes: int, affordable: float) -> IntArray:
         """Return how many episodes of the block speak about each decision: its first ones."""

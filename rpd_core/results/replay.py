@@ -232,7 +232,7 @@ def _confirmed(run: Run, name: str, index: int) -> AskedEpisode:
 def _behind_losses(run: Run, name: str, index: int) -> AskedEpisode:
     """Return an episode of the smallest policy that the losses of its decisions come from."""
     kept, top = _chosen(run)
-    _refuse_beyond(name, index, run.asked.settings.confirm_episodes if run.decisions else 0)
+    _refuse_beyond(name, index, _stored_episodes(run, LOSS_BLOCK) if run.decisions else 0)
     seed = run.directory.stored().settings.seed
     identity = episode_keys(seed, Phase.LOSS, np.array([index]), LOSS_PART)
     stored = _stored(run, LOSS_BLOCK, len(kept.keys), index)
@@ -247,6 +247,12 @@ def _chosen(run: Run) -> tuple[KeptStates, TopStates]:
     elsewhere = run.asked.settings.unvisited == "policy"
     ranked = ranking_of(kept.array, all_keys(run.directory, run.asked.episodes))
     return kept, TopStates((ranked,), np.array([[0, len(kept.keys)]]), elsewhere)
+
+
+def _stored_episodes(run: Run, what: str) -> int:
+    """Return how many test episodes of a set are stored."""
+    folder = run.asked.evaluations.get(what)
+    return 0 if folder is None else len(stored_table(run.directory, folder))
 
 
 def _stored(run: Run, what: str, kept: int, index: int) -> Callable[[], float | None]:

@@ -16,7 +16,7 @@ from rpd_core.results.records import Growth
 from rpd_core.results.sentences import growth_words
 
 STABLE: dict[str, Any] = {
-    "until": "stable", "top": 4, "confirm_episodes": 40, "max_episodes": 320,
+    "until": "stable", "top": 4, "confirm_episodes": 20, "max_episodes": 320,
     "confidence": 1 - 1e-7,
 }  # fmt: skip
 
@@ -31,11 +31,11 @@ def test_decisions_are_weighed_on_twice_as_many_episodes_until_they_are_settled(
 ) -> None:
     growth = stable.summary.growth
     assert growth is not None
-    assert growth.looks == look_sizes(40, growth.looks[-1])
+    assert growth.looks == look_sizes(20, growth.looks[-1])
     assert len(growth.looks) > 1, "one look does not show a loss at this confidence"
     assert (growth.stable, growth.open_ranks) == (True, ())
     assert all(one.needed for one in stable.decisions[:4])
-    assert growth_words(growth).startswith(f"Settled after {len(growth.looks)} looks (at 40, 80")
+    assert growth_words(growth).startswith(f"Settled after {len(growth.looks)} looks (at 20, 40")
 
 
 def test_the_look_before_the_last_left_something_open(stable: rpd.Run, tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_the_look_before_the_last_left_something_open(stable: rpd.Run, tmp_path:
 
 
 def test_the_suite_is_that_of_a_run_that_does_not_wait(stable: rpd.Run, tmp_path: Path) -> None:
-    plain = finish(tmp_path / "run", corridor(confirm_episodes=40))
+    plain = finish(tmp_path / "run", corridor(confirm_episodes=20))
     assert plain.summary.growth is None
     for part in ("suite", "unmutated"):
         assert contents(plain.path / part) == contents(stable.path / part)
