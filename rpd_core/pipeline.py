@@ -25,7 +25,7 @@ from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.pruning.growing import grow_links
 from rpd_core.pruning.imitation import measure_imitation
 from rpd_core.pruning.references import References, measure_references
-from rpd_core.pruning.smallest import Smallest, find_smallest
+from rpd_core.pruning.smallest import Smallest, allowed_steps, find_smallest
 from rpd_core.pruning.sweep import Sweep, sweep
 from rpd_core.results.kept import KeptRule, KeptStates, write_kept
 from rpd_core.results.records import SuiteFacts, Summary
@@ -50,11 +50,10 @@ def run(session: Session, name: str | None = None) -> Summary:
     for why in analysis.left_out.values():
         session.note(f"{why.partition(': ')[0]}: it is left out")
     swept = sweep(evaluations, analysis.rankings, references)
-    budget = session.setup.config.settings.minimise_steps
-    if budget is None:
-        budget = int(analysis.episodes.length.sum()) + swept.steps
+    settings = session.setup.config.settings
+    budget = allowed_steps(settings, analysis.episodes.length, swept.steps)
     smallest = find_smallest(evaluations, analysis.rankings, swept, references, budget)
-    directory, settings = session.directory, session.setup.config.settings
+    directory = session.directory
     targets = {fraction: references.target(fraction) for fraction in settings.target}
     told = Told(
         analysis, references, swept, evaluations, stored_reach(directory), directory.names(),

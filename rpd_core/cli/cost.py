@@ -26,7 +26,7 @@ from rpd_core.play.chunks import Probed, SuiteChunk, perform_probe
 from rpd_core.play.players import close_players
 from rpd_core.play.recipe import Recipe, recipe_of
 from rpd_core.plugin.protocols import WorkItem
-from rpd_core.pruning.smallest import shares_of_budget
+from rpd_core.pruning.smallest import LOOKS, shares_of_budget
 from rpd_core.pruning.sweep_rule import episode_looks
 from rpd_core.results.runs import size_in_words
 from rpd_core.store import tables
@@ -95,10 +95,10 @@ def stages_of(settings: Settings) -> list[tuple[str, int]]:
         ("unmutated", settings.unmutated_episodes),
         ("pruning", swept.pruned),
     ]
-    before = 0.0
+    allowed, before = max(swept.suite + swept.pruned, LOOKS * settings.confirm_episodes), 0.0
     for number in range(len(settings.target)):
         upto = shares_of_budget(settings.target[: number + 1])
-        budget, before = (upto - before) * (swept.suite + swept.pruned), upto
+        budget, before = (upto - before) * allowed, upto
         stages += [
             ("minimising", round((1 - _LOSSES) * budget)),
             ("confirmation", 2 * settings.confirm_episodes),

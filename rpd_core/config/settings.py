@@ -326,7 +326,8 @@ class Settings:
         "analysis", default=TARGETS, check=_targets, listed=float, heading=USED,
     )  # fmt: skip
     minimise_steps: int | None = _setting(
-        "Steps that minimising may take; default: as many as suite and sweep took.",
+        "Steps that minimising may take; default: as many as suite and sweep took, and enough "
+        "for twelve confirmations.",
         "answer", default=None, check=_count_or_none,
     )  # fmt: skip
     headline: Any = _setting(

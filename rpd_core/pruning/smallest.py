@@ -25,7 +25,7 @@ from rpd_core.pruning.choice import (
 )
 from rpd_core.pruning.confirm import Goal
 from rpd_core.pruning.evaluation import Evaluations
-from rpd_core.pruning.losses import FOREMOST, Expected, Losses, measure_losses
+from rpd_core.pruning.losses import FOREMOST, LONGER, Expected, Losses, measure_losses
 from rpd_core.pruning.references import References
 from rpd_core.pruning.rules_alone import RulesAlone, measure_rules_alone
 from rpd_core.pruning.sweep import Sweep
@@ -33,10 +33,12 @@ from rpd_core.pruning.trials import Trials, confirm_name
 from rpd_core.pruning.twins import Blocks, play_together
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import KeyArray
+    from rpd_core.plugin.protocols import IntArray, KeyArray
 
 SPARE = 0.8
 """Part of what may be lost that a start does not lose: dropping needs something to spend."""
+LOOKS = 12
+"""Times the confirming episodes that minimising may play of a policy in any case."""
 _LATER = 0.25
 """Part of the steps that targets after the first may take: they go on from its policy."""
 _FOR_LOSSES = 0.25
@@ -72,6 +74,18 @@ class Effort:
     """Whether twins shared the identity of their episodes to the end."""
     broken: int
     """Twins that differed from their episodes though no action did."""
+
+
+def allowed_steps(settings: Settings, lengths: IntArray, swept: int) -> int:
+    """Return how many steps minimising may take: as asked, or as many as suite and sweep took.
+
+    `lengths` are those of the suite's episodes. With few states suite and sweep are soon done, and
+    would leave too little to look at any policy.
+    """
+    if settings.minimise_steps is not None:
+        return settings.minimise_steps
+    least = LOOKS * settings.confirm_episodes * float(lengths.mean())
+    return max(int(lengths.sum()) + swept, int(least))
 
 
 def shares_of_budget(targets: Sequence[float]) -> float:
@@ -166,8 +180,8 @@ def _losses_of(
     kept, stage = chosen.tried.candidate.kept, "losses"
     blocks = blocks_for(trials, trials.part * TARGET_PARTS, Phase.LOSS, stage)
     blocks.paired = paired
-    expected = _expected(trials, chosen, kept)
     sizes = look_sizes(settings.confirm_episodes, settings.most_episodes)
+    expected = _expected(trials, chosen, kept, 1 if settings.until == "stable" else LONGER)
     for number, episodes in enumerate(sizes, start=1):
         most = _FOR_LOSSES * budget * episodes / sizes[0]
         confidence = settings.confidence if len(sizes) == 1 else look_level(number, settings)
@@ -207,8 +221,11 @@ def _as_rules(trials: Trials, chosen: Chosen, losses: Losses | None) -> RulesAlo
     return measure_rules_alone(evaluations, asked, evaluations.states(losses.block))
 
 
-def _expected(trials: Trials, chosen: Chosen, kept: KeyArray) -> Expected:
-    """Return what confirming and minimising saw of the decisions of a policy."""
+def _expected(trials: Trials, chosen: Chosen, kept: KeyArray, longer: int) -> Expected:
+    """Return what confirming and minimising saw of the decisions of a policy.
+
+    Where looks grow by themselves, none is longer than asked for.
+    """
     name = confirm_name(chosen.tried.candidate.identity, trials.first_part)
     visits = trials.evaluations.visits(name, 0, trials.episodes - 1)
     own = np.flatnonzero(np.isin(visits.key, kept))
@@ -217,4 +234,4 @@ def _expected(trials: Trials, chosen: Chosen, kept: KeyArray) -> Expected:
     loss = np.zeros(len(kept)) if chosen.way is None else chosen.way.known.losses(kept)
     foremost = np.zeros(len(kept), dtype=bool)
     foremost[np.lexsort((kept, -loss))[:FOREMOST]] = True
-    return Expected(reach, foremost & (loss > 0))
+    return Expected(reach, foremost & (loss > 0), longer)

@@ -8,6 +8,7 @@ original where references are made up, so that confirmation has something to ref
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.pruning.minimise import Step
 from rpd_core.pruning.records import PrunedPoint
 from rpd_core.pruning.references import References, measure_references
-from rpd_core.pruning.smallest import Smallest, find_smallest
+from rpd_core.pruning.smallest import LOOKS, Smallest, allowed_steps, find_smallest
 from rpd_core.pruning.sweep import Sweep
 from rpd_core.store.session import Session
 
@@ -242,3 +243,11 @@ def test_every_ranking_is_a_candidate_unless_one_is_named() -> None:
     curves: Any = dict.fromkeys(["tarantula", "freqvis", "default-gap", "mine:a=1"])
     assert headline_measures(curves, "best") == list(curves)
     assert headline_measures(curves, "freqvis") == ["freqvis"]
+
+
+def test_minimising_may_take_as_many_steps_as_suite_and_sweep_but_never_too_few() -> None:
+    settings = Request(Line(), Does(always(1)), confirm_episodes=10, minimise_steps=None)
+    lengths = np.full(50, 4)
+    assert allowed_steps(settings, lengths, 1000) == 1200
+    assert allowed_steps(settings, lengths, 0) == LOOKS * 10 * 4, "more than the suite's 200"
+    assert allowed_steps(replace(settings, minimise_steps=7), lengths, 1000) == 7
