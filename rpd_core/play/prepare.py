@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 FIT_EPISODES = 64
 """Episodes of the original policy that components are fitted on; as many mutants where wanted."""
-FIT_BYTES = 512 * 2**20
+FIT_BYTES = 128 * 2**20
 """Most memory that the sample of observations may take; beyond it, steps are thinned."""
 
 

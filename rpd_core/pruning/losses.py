@@ -28,7 +28,7 @@ TWINS = 100
 _FEWEST = 20.0
 """Twins of each decision that are played whatever they cost: fewer show nothing."""
 FOREMOST = 20
-"""Decisions, by what minimising saw, that all `TWINS` are played of: people look at their order."""
+"""Decisions, by what minimising saw, that come first: people look at their order."""
 LONGER = 4
 """How many times as many episodes may speak about these."""
 _OUTSIDE = 0.025
@@ -119,11 +119,17 @@ class Expected:
     def speaking(self, episodes: int, affordable: float) -> IntArray:
         """Return how many episodes of the block speak about each decision: its first ones."""
         first = int(self.foremost.sum())
-        rest = (affordable - first * TWINS) / max(len(self.reach) - first, 1)
-        twins = np.where(self.foremost, TWINS, max(min(TWINS, rest), _FEWEST))
+        most = _within(affordable / max(first, 1))
+        rest = _within((affordable - first * most) / max(len(self.reach) - first, 1))
+        twins = np.where(self.foremost, most, rest)
         wanted = np.ceil(twins / np.maximum(self.reach, 1.0 / episodes))
-        most = np.where(self.foremost, self.block(episodes), episodes)
-        return np.clip(wanted, min(2, episodes), most).astype(np.int64)
+        longest = np.where(self.foremost, self.block(episodes), episodes)
+        return np.clip(wanted, min(2, episodes), longest).astype(np.int64)
+
+
+def _within(twins: float) -> float:
+    """Return how many twins of a decision are played where so many can be afforded."""
+    return max(min(TWINS, twins), _FEWEST)
 
 
 def measure_losses(
@@ -155,7 +161,7 @@ def measure_losses(
 
 def _twins_each(decisions: int, affordable: float) -> int:
     """Return how many twins each decision gets, about."""
-    return int(max(min(TWINS, affordable / max(decisions, 1)), _FEWEST))
+    return int(_within(affordable / max(decisions, 1)))
 
 
 @dataclass(frozen=True)

@@ -244,6 +244,7 @@ def test_the_foremost_decisions_get_their_twins_before_the_others() -> None:
     assert expected.block(100) == 400  # no more than four times as many
     assert expected.speaking(400, 2 * TWINS + 60).tolist() == [TWINS, 60, 800, 60]
     assert expected.speaking(400, np.inf).tolist() == [TWINS, 200, 800, 200]
+    assert expected.speaking(400, 60).tolist() == [30, 40, 240, 40], "what can be afforded"
 
 
 def test_first_decisions_recur_in_halves_if_their_losses_are_clear() -> None:
