@@ -148,7 +148,7 @@ def main() -> None:
     parser.add_argument("--policies", type=Path, default=Path("policies"))
     parser.add_argument("--seeds", nargs="+", type=int, default=list(range(501, 510)))
     parser.add_argument("--means", action="store_true", help="a row for every case")
-    asked = parser.parse_args()
+    asked = parser.parse_intermixed_args()
     writer = csv.writer(sys.stdout)
     last = ["seeds", "shared with another seed", "rank correlation"] if asked.means else ["seed"]
     writer.writerow(["", *COLUMNS, *last])
