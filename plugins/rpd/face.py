@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Unpack, overload
+from typing import TYPE_CHECKING, Literal, ParamSpec, Unpack, overload
 
 from rpd_core.results import run as stored
 from rpd_core.results.records import Decision, RankedDecision
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from rpd_core.api import Playing
     from rpd_core.results.pictures import Pictures
     from rpd_pictures.film import Film
+    from rpd_pictures.subjects import DrawOptions
     from rpd_report.explanation import Explanation
+    from rpd_work.options import MlflowOptions, TrackerOptions, WandbOptions
 
 P = ParamSpec("P")
 FigureName = Literal[
@@ -78,7 +80,10 @@ class Run(StoredRun):
     def draw(self, what: Literal["pictures"], **how: Unpack[Playing]) -> Pictures: ...
 
     def draw(
-        self, what: str, out: str | os.PathLike[str] | None = None, **options: Any
+        self,
+        what: str,
+        out: str | os.PathLike[str] | None = None,
+        **options: Unpack[DrawOptions],
     ) -> Figure | Film | Pictures:
         """Draw a figure (`curves`, `scores`, `decisions`, `map`, `balance`), a `film`
         or a `trace`, or take the `pictures` of the first decisions.
@@ -97,10 +102,31 @@ class Run(StoredRun):
 
         return explain(self, state)
 
+    @overload
     def log_to(
-        self, tracker: Literal["tensorboard", "wandb", "mlflow"], *, step: int = 0, **options: Any
-    ) -> None:
-        """Send the figures and the decisions of the run to a tracker that is installed."""
+        self,
+        tracker: Literal["tensorboard"],
+        *,
+        step: int = ...,
+        log_dir: str | os.PathLike[str] = ...,
+    ) -> None: ...
+
+    @overload
+    def log_to(
+        self, tracker: Literal["wandb"], *, step: int = ..., **begin: Unpack[WandbOptions]
+    ) -> None: ...
+
+    @overload
+    def log_to(
+        self, tracker: Literal["mlflow"], *, step: int = ..., **begin: Unpack[MlflowOptions]
+    ) -> None: ...
+
+    def log_to(self, tracker: str, *, step: int = 0, **options: Unpack[TrackerOptions]) -> None:
+        """Send the figures and the decisions of the run to a tracker that is installed.
+
+        `tensorboard` writes into `log_dir`, by default `tensorboard` in the run's own directory.
+        `wandb` and `mlflow` log to the run of theirs that is active, or begin one with the options.
+        """
         from rpd_work.trackers import log_to  # few ask
 
         log_to(self, tracker, step=step, **options)
