@@ -217,8 +217,7 @@ def _spread(one: inspect.Parameter) -> Iterator[inspect.Parameter]:
 def _sign(
     sphinx: Any, what: str, name: str, thing: Any, options: Any, signature: str, returned: str
 ) -> tuple[str, str] | None:
-    spread = what == "function" or "Unpack" in signature
-    return (shown_signature(thing), returned) if spread else None
+    return (shown_signature(thing), returned) if what == "function" else None
 
 
 def _fill(sphinx: Any, page: str, source: list[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, ParamSpec, Unpack, overload
 
@@ -16,12 +16,12 @@ from rpd_report.notebook import Rows, answer_as_html, pictures_as_html, unfinish
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from rpd_core.api import Playing
+    from rpd_core.execute.progress import Note, Progress
     from rpd_core.results.pictures import Pictures
     from rpd_pictures.film import Film
     from rpd_pictures.subjects import DrawOptions
     from rpd_report.explanation import Explanation
-    from rpd_work.options import MlflowOptions, TrackerOptions, WandbOptions
+    from rpd_work.options import TrackerOptions
 
 P = ParamSpec("P")
 FigureName = Literal[
@@ -77,7 +77,16 @@ class Run(StoredRun):
     ) -> Film: ...
 
     @overload
-    def draw(self, what: Literal["pictures"], **how: Unpack[Playing]) -> Pictures: ...
+    def draw(
+        self,
+        what: Literal["pictures"],
+        *,
+        workers: int = ...,
+        executor: object = ...,
+        trust_policy: bool = ...,
+        progress: Progress | bool = ...,
+        note: Note = ...,
+    ) -> Pictures: ...
 
     def draw(
         self,
@@ -113,12 +122,32 @@ class Run(StoredRun):
 
     @overload
     def log_to(
-        self, tracker: Literal["wandb"], *, step: int = ..., **begin: Unpack[WandbOptions]
+        self,
+        tracker: Literal["wandb"],
+        *,
+        step: int = ...,
+        project: str = ...,
+        entity: str = ...,
+        name: str = ...,
+        group: str = ...,
+        notes: str = ...,
+        tags: Sequence[str] = ...,
+        mode: str = ...,
+        dir: str = ...,
     ) -> None: ...
 
     @overload
     def log_to(
-        self, tracker: Literal["mlflow"], *, step: int = ..., **begin: Unpack[MlflowOptions]
+        self,
+        tracker: Literal["mlflow"],
+        *,
+        step: int = ...,
+        run_id: str = ...,
+        experiment_id: str = ...,
+        run_name: str = ...,
+        description: str = ...,
+        nested: bool = ...,
+        tags: Mapping[str, str] = ...,
     ) -> None: ...
 
     def log_to(self, tracker: str, *, step: int = 0, **options: Unpack[TrackerOptions]) -> None:

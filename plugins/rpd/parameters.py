@@ -14,10 +14,6 @@ import rpd_core
 from rpd_core.errors import ConfigError, nearest
 from rpd_core.plugin.protocols import Environment, PolicyLoader
 
-Parameters = Mapping[str, object]
-Number = float | str
-Whole = int | str
-
 
 class PolicyParameters(TypedDict, total=False):
     """Parameters of the bundled policy loaders."""
@@ -25,12 +21,12 @@ class PolicyParameters(TypedDict, total=False):
     activation: str
     algo: str | None
     deterministic: bool | None
-    divide: Number | None
-    epsilon: Number
+    divide: float | str | None
+    epsilon: float | str
     extractor: str | None
     family: str
     hidden: tuple[int, ...]
-    hidden_axis: Whole
+    hidden_axis: int | str
     input: tuple[str, ...]
     key: str | None
     layout: str
@@ -41,7 +37,7 @@ class PolicyParameters(TypedDict, total=False):
     prefix: str
     preprocess: str
     squash: str
-    stack: Whole | None
+    stack: int | str | None
     strides: tuple[int, ...]
     trust: bool
     vecnormalize: str | Path | None
@@ -52,24 +48,26 @@ class EnvironmentParameters(TypedDict, total=False):
     """Parameters of the bundled environments."""
 
     actions: str
-    difficulty: Whole | None
+    difficulty: int | str | None
     fire: str
-    frame_skip: Whole
+    frame_skip: int | str
     kwargs: tuple[str, ...]
     life_ends: bool
-    max_steps: Whole | None
+    max_steps: int | str | None
     maximum: str
-    mode: Whole | None
-    noop_max: Whole
+    mode: int | str | None
+    noop_max: int | str
     rebuild: bool | None
-    size: Whole
-    stack: Whole
-    sticky: Number
-    view: Whole | None
+    size: int | str
+    stack: int | str
+    sticky: float | str
+    view: int | str | None
 
 
 def as_policy(
-    policy: object, parameters: Parameters | None = None, **keywords: Unpack[PolicyParameters]
+    policy: object,
+    parameters: Mapping[str, object] | None = None,
+    **keywords: Unpack[PolicyParameters],
 ) -> PolicyLoader:
     """Return what `run` makes of a policy, with parameters of its loader.
 
@@ -81,7 +79,9 @@ def as_policy(
 
 
 def as_environment(
-    env: object, parameters: Parameters | None = None, **keywords: Unpack[EnvironmentParameters]
+    env: object,
+    parameters: Mapping[str, object] | None = None,
+    **keywords: Unpack[EnvironmentParameters],
 ) -> Environment:
     """Return what `run` makes of an environment, with parameters of its plugin.
 

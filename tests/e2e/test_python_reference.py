@@ -6,6 +6,7 @@ import importlib
 import inspect
 import re
 import sys
+import typing
 from pathlib import Path
 
 import pytest
@@ -80,10 +81,16 @@ def test_no_function_that_is_described_takes_open_keywords():
 @pytest.mark.parametrize("method", [rpd.Run.draw, rpd.Run.log_to])
 def test_no_method_of_a_run_takes_open_keywords(method):
     assert "**" not in shown_signature(method)
+    told = typing.get_overloads(inspect.unwrap(method))
+    assert [one for one in told if "**" in str(inspect.signature(one))] == []
+    named = {name for one in told for name in inspect.signature(one).parameters}
+    assert named | {"guard"} >= {*re.findall(r"(\w+): ", shown_signature(method))}
 
 
 def test_keywords_of_a_loader_are_shown():
-    assert "deterministic: bool | None = ..., divide:" in shown_signature(rpd.as_policy)
+    assert "deterministic: bool | None = ..., divide: float | str | None = ..." in shown_signature(
+        rpd.as_policy
+    )
 
 
 def test_keywords_of_what_plays_are_those_of_run():
