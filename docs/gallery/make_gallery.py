@@ -49,6 +49,13 @@ ENTRIES = (
     Entry("cartpole", ("--env", "cartpole")),
     Entry("minigrid", ("--env", "minigrid", "--seed", "121")),
     Entry(
+        "doorkey",
+        (
+            *("--env", "minigrid:DoorKey-6x6", "--policy", "python:policies:unlock"),
+            *("--abstraction", "rules"),
+        ),
+    ),
+    Entry(
         "inventory",
         (*INVENTORY, "--policy", "python:inventory:base_stock", "--seed", "304"),
     ),
