@@ -133,20 +133,14 @@ def run(*args: Any, **keywords: Any) -> Run:
     return carry_out(call_of("run", Call, args, keywords))[0]
 
 
-def as_policy(policy: object, **parameters: object) -> PolicyLoader:
-    """Return what `run` makes of a policy, with parameters of its loader.
-
-    For example `as_policy(model, deterministic=False)` for a model that acts by chance.
-    """
-    return _as_recipe("policy", policy, parameters)  # type: ignore[no-any-return]
+def as_policy(policy: object, parameters: Values | None = None) -> PolicyLoader:
+    """Return what `run` makes of a policy, with parameters of its loader by name."""
+    return _as_recipe("policy", policy, parameters or {})  # type: ignore[no-any-return]
 
 
-def as_environment(env: object, **parameters: object) -> Environment:
-    """Return what `run` makes of an environment, with parameters of its plugin.
-
-    For example `as_environment(env, max_steps=500)` for one that may never end.
-    """
-    return _as_recipe("environment", env, parameters)  # type: ignore[no-any-return]
+def as_environment(env: object, parameters: Values | None = None) -> Environment:
+    """Return what `run` makes of an environment, with parameters of its plugin by name."""
+    return _as_recipe("environment", env, parameters or {})  # type: ignore[no-any-return]
 
 
 def _as_recipe(kind: str, thing: object, parameters: Values) -> Any:

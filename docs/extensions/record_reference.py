@@ -12,15 +12,18 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ForwardRef
 
 from program_reference import cell
 from sphinx.util.inspect import stringify_signature
 
+from rpd.parameters import EnvironmentParameters, PolicyParameters
 from rpd_core import api
 from rpd_core.config.settings import declared
 from rpd_core.plugin.descriptions import Parameter, describe_target
+from rpd_pictures.subjects import DrawOptions
 from rpd_studies.grid import PlayingGrid
+from rpd_work.options import TrackerOptions
 
 PAGES = ("reference/hooks", "reference/python")
 MARK = re.compile(r"<!-- (fields|members|arguments): ([\w.:]+) -->")
@@ -186,16 +189,29 @@ def shown_signature(function: Callable[..., Any]) -> str:
     )
 
 
+_KEYWORDS = {
+    kind.__name__: kind
+    for kind in (
+        *(api.Playing, PlayingGrid, PolicyParameters, EnvironmentParameters),
+        *(DrawOptions, TrackerOptions),
+    )
+}
+"""The dicts of keywords that stand behind `Unpack`."""
+
+
 def _spread(one: inspect.Parameter) -> Iterator[inspect.Parameter]:
-    """Yield a parameter, or those of `run` that a dict of its keywords names."""
+    """Yield a parameter, or those that a dict of keywords names, as `run` has them if it does."""
     spread = re.fullmatch(r"Unpack\[(\w+)\]", str(one.annotation))
     if not spread:
         yield one
         return
     call = inspect.signature(api.Call).parameters
-    kinds = {kind.__name__: kind for kind in (api.Playing, PlayingGrid)}
-    for name in kinds[spread[1]].__annotations__:
-        yield call[name]
+    for name, kind in inspect.get_annotations(_KEYWORDS[spread[1]]).items():
+        annotation = kind.__forward_arg__ if isinstance(kind, ForwardRef) else kind
+        own = one.replace(
+            name=name, kind=one.KEYWORD_ONLY, default=_Ellipsis(), annotation=annotation
+        )
+        yield call.get(name, own) if spread[1] in ("Playing", "PlayingGrid") else own
 
 
 def _sign(

@@ -49,6 +49,13 @@ ENTRIES = (
     Entry("cartpole", ("--env", "cartpole")),
     Entry("minigrid", ("--env", "minigrid", "--seed", "121")),
     Entry(
+        "doorkey",
+        (
+            *("--env", "minigrid:DoorKey-6x6", "--policy", "python:policies:unlock"),
+            *("--abstraction", "rules"),
+        ),
+    ),
+    Entry(
         "inventory",
         (*INVENTORY, "--policy", "python:inventory:base_stock", "--seed", "304"),
     ),
@@ -90,9 +97,8 @@ def rpd(*words: str) -> str:
 
 
 def answer(run: Path) -> str:
-    """Return the first paragraph of a run's answer."""
-    lines = rpd("show", str(run)).partition("\n\n")[0].splitlines()
-    return "".join(f"{line.rstrip()}\n" for line in lines)
+    """Return the first paragraph of a run's answer as one line, which the page breaks."""
+    return " ".join(rpd("show", str(run)).partition("\n\n")[0].split()) + "\n"
 
 
 def picture(page: Path) -> bytes:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from rpd.face import Run as Run
     from rpd.face import open_run as open_run
     from rpd.face import report as report
+    from rpd.parameters import as_environment as as_environment
+    from rpd.parameters import as_policy as as_policy
     from rpd_compare.compare import compare as compare
     from rpd_compare.records import Comparison as Comparison
     from rpd_core import *  # type: ignore[assignment]  # noqa: F403
@@ -42,6 +44,8 @@ _OWN = {
     "PrunedWrapper": "rpd_work.predictor:PrunedWrapper",
     "Reproduction": "rpd_studies.paper:Reproduction",
     "Run": "rpd.face:Run",
+    "as_environment": "rpd.parameters:as_environment",
+    "as_policy": "rpd.parameters:as_policy",
     "bench": "rpd_studies.bench:bench",
     "build_suite": "rpd.calls:build_suite",
     "compare": "rpd_compare.compare:compare",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Unpack, overload
+from typing import TYPE_CHECKING, Literal, ParamSpec, Unpack, overload
 
 from rpd_core.results import run as stored
 from rpd_core.results.records import Decision, RankedDecision
@@ -16,10 +16,12 @@ from rpd_report.notebook import Rows, answer_as_html, pictures_as_html, unfinish
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from rpd_core.api import Playing
+    from rpd_core.execute.progress import Note, Progress
     from rpd_core.results.pictures import Pictures
     from rpd_pictures.film import Film
+    from rpd_pictures.subjects import DrawOptions
     from rpd_report.explanation import Explanation
+    from rpd_work.options import TrackerOptions
 
 P = ParamSpec("P")
 FigureName = Literal[
@@ -75,10 +77,22 @@ class Run(StoredRun):
     ) -> Film: ...
 
     @overload
-    def draw(self, what: Literal["pictures"], **how: Unpack[Playing]) -> Pictures: ...
+    def draw(
+        self,
+        what: Literal["pictures"],
+        *,
+        workers: int = ...,
+        executor: object = ...,
+        trust_policy: bool = ...,
+        progress: Progress | bool = ...,
+        note: Note = ...,
+    ) -> Pictures: ...
 
     def draw(
-        self, what: str, out: str | os.PathLike[str] | None = None, **options: Any
+        self,
+        what: str,
+        out: str | os.PathLike[str] | None = None,
+        **options: Unpack[DrawOptions],
     ) -> Figure | Film | Pictures:
         """Draw a figure (`curves`, `scores`, `decisions`, `map`, `balance`), a `film`
         or a `trace`, or take the `pictures` of the first decisions.
@@ -97,10 +111,51 @@ class Run(StoredRun):
 
         return explain(self, state)
 
+    @overload
     def log_to(
-        self, tracker: Literal["tensorboard", "wandb", "mlflow"], *, step: int = 0, **options: Any
-    ) -> None:
-        """Send the figures and the decisions of the run to a tracker that is installed."""
+        self,
+        tracker: Literal["tensorboard"],
+        *,
+        step: int = ...,
+        log_dir: str | os.PathLike[str] = ...,
+    ) -> None: ...
+
+    @overload
+    def log_to(
+        self,
+        tracker: Literal["wandb"],
+        *,
+        step: int = ...,
+        project: str = ...,
+        entity: str = ...,
+        name: str = ...,
+        group: str = ...,
+        notes: str = ...,
+        tags: Sequence[str] = ...,
+        mode: str = ...,
+        dir: str = ...,
+    ) -> None: ...
+
+    @overload
+    def log_to(
+        self,
+        tracker: Literal["mlflow"],
+        *,
+        step: int = ...,
+        run_id: str = ...,
+        experiment_id: str = ...,
+        run_name: str = ...,
+        description: str = ...,
+        nested: bool = ...,
+        tags: Mapping[str, str] = ...,
+    ) -> None: ...
+
+    def log_to(self, tracker: str, *, step: int = 0, **options: Unpack[TrackerOptions]) -> None:
+        """Send the figures and the decisions of the run to a tracker that is installed.
+
+        `tensorboard` writes into `log_dir`, by default `tensorboard` in the run's own directory.
+        `wandb` and `mlflow` log to the run of theirs that is active, or begin one with the options.
+        """
         from rpd_work.trackers import log_to  # few ask
 
         log_to(self, tracker, step=step, **options)

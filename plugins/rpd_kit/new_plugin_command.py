@@ -30,8 +30,8 @@ def new_plugin_command(
     """Lay out a plugin distribution whose test passes, ready to be changed."""
     folder = lay_out(kind, name, out)
     shared.errors().print(
-        f"rpd: wrote {folder}\nInstall it: pip install -e {folder}\nCheck it: rpd check-plugin "
-        f"{folder.name}\nTest it: pytest {folder}",
+        f"rpd: wrote {folder}\nInstall it: pip install -e {folder} pytest\n"
+        f"Check it: rpd check-plugin {folder.name}\nTest it: pytest {folder}",
         markup=False,
     )
 

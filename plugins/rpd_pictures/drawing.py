@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from matplotlib.figure import Figure
 
@@ -18,7 +18,7 @@ from rpd_pictures.figures.scores import draw_scores
 from rpd_pictures.figures.style import rendered
 from rpd_pictures.page_drawings import page_drawing
 from rpd_pictures.paint import painted
-from rpd_pictures.subjects import subject_of, target_file
+from rpd_pictures.subjects import DrawOptions, subject_of, target_file
 from rpd_pictures.svg import svg_file
 
 if TYPE_CHECKING:
@@ -50,13 +50,14 @@ PAGE = ("map", "timeline", "barcode", "proof")
 
 
 def draw(
-    run: Run, name: str, out: str | os.PathLike[str] | None = None, **options: Any
+    run: Run, name: str, out: str | os.PathLike[str] | None = None, **given: Unpack[DrawOptions]
 ) -> Figure | Film | Pictures:
     """Draw one of the subjects of a run: a figure, a film or path in a file, or pictures.
 
     A figure is written only where `out` names a file; pictures are stored with the run.
     """
-    subject = subject_of(name, options)
+    subject = subject_of(name, given)
+    options: dict[str, Any] = {**given}
     path = None if out is None else target_file(name, Path(out), name)
     if name in FIGURES:
         figure = FIGURES[name](run, **options)

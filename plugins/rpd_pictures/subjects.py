@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from rpd_core.errors import ConfigError, nearest
+
+if TYPE_CHECKING:
+    from rpd_core.api import Guard
+    from rpd_core.execute.progress import Note, Progress
 
 _FIGURES = (".png", ".svg", ".pdf")
 _FILMS = (".webp", ".mp4", ".gif")
@@ -25,6 +30,26 @@ class _Subject:
     """How the file that it is written to may end; none: it is stored with the run."""
     plays: bool = False
     """Whether the policy plays episodes for it."""
+
+
+class DrawOptions(TypedDict, total=False):
+    """What can be asked of one or another subject, by keyword."""
+
+    measure: str | Sequence[str]
+    count: int
+    pair: tuple[str, str] | None
+    episode: str | None
+    decision: str | None
+    keep: float | None
+    find: Literal["failing", "passing"] | None
+    against: str
+    frames: int
+    trust_policy: bool
+    workers: int
+    executor: object
+    progress: Progress | bool
+    note: Note
+    guard: Guard
 
 
 SUBJECTS = {

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Unpack
 
 from rpd_core.errors import ComponentError, ConfigError, nearest
 from rpd_core.results.run import Run
 from rpd_core.results.words import few
 from rpd_core.store.codec import to_plain
 from rpd_work.figures import figures_of
+from rpd_work.options import OPTIONS, TrackerOptions
 
 _NEEDED = {
     "tensorboard": ("torch.utils.tensorboard", "tensorboard"),
@@ -20,17 +21,14 @@ _NEEDED = {
 """What must be importable for each tracker, and what to install."""
 
 
-def log_to(run: Run, tracker: str, *, step: int = 0, **options: Any) -> None:
-    """Send the figures of a run, as `rpd/...`, and its decisions to a tracker.
-
-    `tensorboard` writes into the folder `log_dir=`, by default `tensorboard` in the run's own.
-    `wandb` and `mlflow` log to the run of theirs that is active, or begin one with the options.
-    """
+def log_to(run: Run, tracker: str, *, step: int = 0, **options: Unpack[TrackerOptions]) -> None:
+    """Send the figures of a run, as `rpd/...`, and its decisions to a tracker."""
     if tracker not in _NEEDED:
         raise ConfigError(
             f"no tracker is called {tracker!r}: there are {', '.join(_NEEDED)}."
             f"{nearest(tracker, _NEEDED)}"
         )
+    _check(tracker, options)
     module, package = _NEEDED[tracker]
     try:
         library = importlib.import_module(module)
@@ -39,14 +37,23 @@ def log_to(run: Run, tracker: str, *, step: int = 0, **options: Any) -> None:
             f"logging to {tracker} needs a package: pip install {package}"
         ) from error
     figures = {f"rpd/{name}": value for name, value in figures_of(run).items()}
-    _SENDERS[tracker](library, run, figures, step, options)
+    _SENDERS[tracker](library, run, figures, step, {**options})
+
+
+def _check(tracker: str, options: Iterable[str]) -> None:
+    """Refuse a keyword that the tracker does not take, before anything is sent."""
+    known = OPTIONS[tracker].__annotations__
+    for name in options:
+        if name not in known:
+            there = nearest(name, known) or f" It takes {', '.join(known)}."
+            raise ConfigError(f"log_to({tracker!r}) has no argument {name!r}.{there}")
 
 
 def _to_tensorboard(
     library: Any, run: Run, figures: dict[str, float], step: int, options: dict[str, Any]
 ) -> None:
-    folder = options.pop("log_dir", run.path / "tensorboard")
-    with library.SummaryWriter(str(folder), **options) as writer:
+    folder = options.get("log_dir", run.path / "tensorboard")
+    with library.SummaryWriter(str(folder)) as writer:
         for name, value in figures.items():
             writer.add_scalar(name, value, step)
         writer.add_text("rpd/list", _as_markdown(run), step)

@@ -26,6 +26,7 @@ from rpd_core.play.chunks import Probed, SuiteChunk, perform_probe
 from rpd_core.play.players import close_players
 from rpd_core.play.recipe import Recipe, recipe_of
 from rpd_core.plugin.protocols import WorkItem
+from rpd_core.pruning.growing import most_episodes
 from rpd_core.pruning.smallest import LOOKS, shares_of_budget
 from rpd_core.pruning.sweep_rule import episode_looks
 from rpd_core.results.runs import size_in_words
@@ -134,6 +135,14 @@ def work_left(
         return dataclasses.replace(whole, suite=len(wanted))
     gaps = directory.suite().each_gap(wanted.stop, wanted.stop, wanted.start)
     return dataclasses.replace(whole, suite=sum(last - first + 1 for first, last in gaps))
+
+
+def with_growing(work: Remaining, setup: Setup) -> Remaining:
+    """Add the episodes that growing may take, where an abstraction learns by playing."""
+    if not prepare.needs_growth(recipe_of(setup)):
+        return work
+    grown = round(most_episodes(setup.config.settings))
+    return dataclasses.replace(work, pruned=work.pruned + grown)
 
 
 def estimate(setup: Setup, workers: int, work: Remaining | None = None) -> Cost:

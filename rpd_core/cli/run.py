@@ -168,7 +168,7 @@ def _consider_run(session: Session, call: Call, display: Display) -> None:
 def _estimate_of(call: Call) -> tuple[dict[str, Any], Cost]:
     """Return the resolved configuration and what the run would cost."""
     from rpd_core.api import directory_for, resolve_call
-    from rpd_core.cli.cost import estimate, work_left
+    from rpd_core.cli.cost import estimate, with_growing, work_left
     from rpd_core.pilot import known_rate
 
     setup = resolve_call(call)
@@ -180,6 +180,8 @@ def _estimate_of(call: Call) -> tuple[dict[str, Any], Cost]:
         shared.show_note(surplus)
     with call.guard("an estimate"):
         work = work_left(setup.config.settings, directory)
+        if directory.read_json("prepared.json") is None:
+            work = with_growing(work, setup)
         cost = estimate(setup, call.workers, work)
     config = {"suite": setup.config.suite_json(), "analysis": setup.config.analysis_json()}
     return {"config": config, "out": str(directory.path)}, cost

@@ -230,6 +230,14 @@ def test_a_ranking_can_be_exported(finished, cli, tmp_path):
     assert cli("rank", path, "--export", tmp_path / "ranking.xlsx").exit_code == 2
 
 
+def test_a_dry_run_counts_the_episodes_in_which_rules_grow(cli):
+    def pruned(*words):
+        call = ("--env", "cartpole", "--episodes", "2000", "--dry-run", "--json", *words)
+        return json.loads(cli("run", *call).stdout)["estimate"]["pruning_episodes"]
+
+    assert pruned("--abstraction", "rules") == pruned() + 6 * 2000
+
+
 def test_a_dry_run_writes_nothing_and_tells_the_cost(cli, tmp_path):
     result = cli("run", "--env", "cartpole", "--dry-run", "--workers", "1")
     assert result.exit_code == 0, result.output

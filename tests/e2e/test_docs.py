@@ -24,13 +24,41 @@ def test_every_hook_has_a_section(hook):
     assert f"## `{hook}`" in (DOCS / "reference" / "hooks.md").read_text()
 
 
-def test_every_link_between_pages_leads_somewhere():
-    pages = [*DOCS.rglob("*.md"), DOCS.parent / "README.md"]
-    broken = []
-    for page in pages:
-        for target in re.findall(r"\]\(([^)#:]+)[^)]*\)", page.read_text()):
-            if not (page.parent / target).exists():
-                broken.append(f"{page.name}: {target}")
+PAGES = [
+    DOCS.parent / "README.md",
+    *sorted(p for p in DOCS.rglob("*.md") if "_build" not in p.parts),
+]
+LONGEST = 45_000
+"""Words of all pages together, as `wc -w README.md $(find docs -name '*.md')` counts them."""
+
+
+def test_all_pages_together_can_be_read_in_an_evening():
+    assert sum(len(page.read_text("utf-8").split()) for page in PAGES) <= LONGEST
+
+
+def links(page: Path) -> list[tuple[Path, str]]:
+    """Return the file and the anchor of every link to a page of the project."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.M | re.S)
+    found = re.findall(r"\]\(([^):\s#]*)#?([^):\s]*)\)", text)
+    return [(page.parent / file if file else page, anchor) for file, anchor in found]
+
+
+def anchors(page: Path) -> set[str]:
+    """Return what a link can name on a page: its headings, as GitHub and MyST spell them."""
+    text = page.read_text("utf-8")
+    headings = re.findall(r"^#+ (.*)$", text, re.M)
+    plain = [re.sub(r"[^\w\- ]", "", one.lower()).strip() for one in headings]
+    return {*(one.replace(" ", "-") for one in plain), *re.findall(r"^\((.*)\)=$", text, re.M)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS.parent)))
+def test_every_link_leads_to_a_file_and_to_a_heading_in_it(page):
+    broken = [(str(to), anchor) for to, anchor in links(page) if not to.exists()]
+    broken += [
+        (str(to), anchor)
+        for to, anchor in links(page)
+        if anchor and to.suffix == ".md" and anchor not in anchors(to)
+    ]
     assert broken == []
 
 
@@ -74,10 +102,10 @@ def test_the_example_in_the_how_to_is_the_example_that_is_tested(page, example, 
     found = list((DOCS / "examples" / example).rglob(files))
     assert found
     for file in found:
-        assert file.read_text().strip() in text, file.name
+        included = f"{{literalinclude}} ../{file.relative_to(DOCS)}\n"
+        assert included in text or file.read_text().strip() in text, file.name
 
 
-PAGES = sorted([*DOCS.rglob("*.md"), DOCS.parent / "README.md"])
 _PYTHON = r"^ *```python\n(.*?)^ *```"
 PUBLIC = {"rpd", "rpd_core", "rpd_core.cli", "rpd_kit"}
 

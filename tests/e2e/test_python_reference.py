@@ -6,6 +6,7 @@ import importlib
 import inspect
 import re
 import sys
+import typing
 from pathlib import Path
 
 import pytest
@@ -72,12 +73,24 @@ def test_a_function_that_is_described_names_each_argument(function):
     assert " at 0x" not in shown
 
 
-def test_only_what_a_loader_or_an_environment_takes_is_left_open():
+def test_no_function_that_is_described_takes_open_keywords():
     functions = {getattr(rpd, one.removeprefix("rpd.")) for one in described("autofunction")}
-    assert {one.__name__ for one in functions if "**" in shown_signature(one)} == {
-        "as_policy",
-        "as_environment",
-    }
+    assert {one.__name__ for one in functions if "**" in shown_signature(one)} == set()
+
+
+@pytest.mark.parametrize("method", [rpd.Run.draw, rpd.Run.log_to])
+def test_no_method_of_a_run_takes_open_keywords(method):
+    assert "**" not in shown_signature(method)
+    told = typing.get_overloads(inspect.unwrap(method))
+    assert [one for one in told if "**" in str(inspect.signature(one))] == []
+    named = {name for one in told for name in inspect.signature(one).parameters}
+    assert named | {"guard"} >= {*re.findall(r"(\w+): ", shown_signature(method))}
+
+
+def test_keywords_of_a_loader_are_shown():
+    assert "deterministic: bool | None = ..., divide: float | str | None = ..." in shown_signature(
+        rpd.as_policy
+    )
 
 
 def test_keywords_of_what_plays_are_those_of_run():

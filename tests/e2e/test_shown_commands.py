@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -205,8 +206,19 @@ def play_page(page: Path, folder: Path, marks: set[str], small: bool = True) -> 
         yield block, printed
 
 
+def skip_without_its_extras(page: Path, marks: set[str]) -> None:
+    """Skip a page whose commands name an executor that needs an extra which is missing."""
+    for block in blocks(page):
+        for words in block.commands if block.mark in marks else []:
+            for flag, value in pairwise(words):
+                name = value.partition(":")[0]
+                if flag == "--executor" and needs_an_extra("executor", name):
+                    pytest.skip(f"needs the extra {name}")
+
+
 def play_small(page: Path, finished: Any, folder: Path, marks: set[str]) -> None:
     """Carry out the commands of a page with small numbers, where a finished run lies."""
+    skip_without_its_extras(page, marks)
     for name in ("small", "cartpole"):  # what pages call a run that they do not make
         shutil.copytree(finished.path, folder / "runs" / name)
     assert list(play_page(page, folder, marks))

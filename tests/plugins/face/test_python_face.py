@@ -18,10 +18,14 @@ import torch
 
 import rpd
 import rpd_core
+from rpd.parameters import EnvironmentParameters, PolicyParameters
 from rpd_core.api import check_name
 from rpd_core.errors import RpdError
 from rpd_core.execute.local import LocalProcesses
 from rpd_core.execute.progress import NotebookBars, shown, silent
+from rpd_core.plugin.discovery import BUNDLED
+from rpd_core.plugin.parameters import fields_of
+from rpd_core.plugin.registry import installed
 from rpd_core.results.sentences import headline
 from rpd_core.store.directory import PROCESS
 from rpd_report.notebook import answer_as_html, decisions_as_html
@@ -76,7 +80,7 @@ def of_objects(tmp_path_factory: pytest.TempPathFactory) -> rpd.Run:
 
 OWN = {
     *("Run", "bench", "build_suite", "compare", "grid", "merge_runs", "open_run", "report"),
-    *("reproduce", "run", "validate", "vary", "Comparison", "Grid"),
+    *("reproduce", "run", "validate", "vary", "Comparison", "Grid", "as_environment", "as_policy"),
     *("Reproduction", "PrunedPredictor", "PrunedWrapper", "load", "sb3"),
 }
 """What the face adds to the core, or shows in a richer way."""
@@ -293,6 +297,30 @@ def test_an_environment_that_may_never_end_gets_its_cap() -> None:
     assert rpd.as_environment("gym:CartPole-v1", max_steps="12").task().max_steps == 12
     with pytest.raises(RpdError, match="max_steps must be a whole number"):
         rpd.as_environment("gym:CartPole-v1", max_steps="many")
+
+
+def test_a_keyword_that_the_signature_does_not_name_is_refused() -> None:
+    with pytest.raises(RpdError, match=r"as_policy\(\) has no argument 'boldness'.*parameters="):
+        rpd.as_policy("cartpole:good", boldness=1)  # type: ignore[call-arg]
+    with pytest.raises(RpdError, match="Did you mean 'max_steps'"):
+        rpd.as_environment("cartpole", max_step=9)  # type: ignore[call-arg]
+    with pytest.raises(RpdError, match="'boldness' is not a parameter of this policy"):
+        rpd.as_policy("cartpole:good", parameters={"boldness": 1})
+    assert rpd.as_environment("cartpole", parameters={"max_steps": 9}).task().max_steps == 9
+
+
+@pytest.mark.parametrize(
+    ("kind", "keywords"),
+    [("policy", PolicyParameters), ("environment", EnvironmentParameters)],
+)
+def test_the_keywords_are_the_parameters_of_the_bundled_plugins(kind: str, keywords: Any) -> None:
+    bundled = [one for one in installed().of_kind(kind) if one.distribution == BUNDLED]
+    fields = [
+        [field.name for field in fields_of(installed().resolve(kind, one.component.name))]
+        for one in bundled
+    ]
+    named = {name for first, *others in filter(None, fields) for name in others}
+    assert {*keywords.__annotations__} == named | ({"max_steps"} if kind != "policy" else {"which"})
 
 
 def test_a_name_that_rpd_makes_for_an_analysis_can_be_given_back() -> None:

@@ -83,3 +83,8 @@ def test_tables_reach_polars(run: Any) -> None:
     assert run.decisions.to_polars()["key"].to_list() == [one.key for one in run.decisions]
     ranking = run.ranking("ochiai")
     assert ranking.to_polars()["score"].to_list() == ranking.columns["score"].tolist()
+
+
+def test_a_tracker_refuses_the_keywords_of_another(run: Any) -> None:
+    with pytest.raises(ConfigError, match=r"log_to\('mlflow'\) has no argument 'project'"):
+        run.log_to("mlflow", project="mine")
