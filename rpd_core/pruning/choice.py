@@ -46,6 +46,8 @@ _FURTHER = 1.2
 """How much further back than by what was missed."""
 _WAYS = 2
 """Policies along a way that are tried, where its last one is not confirmed."""
+_BETWEEN = 3
+"""Policies that are tried between a confirmed one and a smaller one that was not."""
 _FALLBACKS = 6
 """Candidates of the sweep that are taken up one by one where no start meets the target."""
 
@@ -74,15 +76,12 @@ class Chosen:
     tried: Tried
     failed: tuple[Tried, ...]
     """Those that were tried before it, or instead of it, without success."""
+    tries: int
+    """How many were tried, it included."""
     way: Way | None = None
     """How it was minimised; None: it was taken as it is."""
     starts: tuple[Start, ...] = ()
     """What minimising began with, in the order tried."""
-
-    @property
-    def tries(self) -> int:
-        """How many were tried, it included."""
-        return len(self.failed) + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,12 +208,11 @@ class Choosing:
         """Minimise starts, confirm the smallest; take others up where none meets the target."""
         for group in (starts, *([one] for one in others[:_FALLBACKS])):
             for start, way in self._minimised(group):
-                for step in self._walk_back(way):
-                    done = self._try(start, step)
-                    if done.confirmation.outcome == "met":
-                        return self._chosen(done.candidate.identity, way, starts)
-                    if len(self.tried) >= self.settings.confirm_tries:
-                        return self._nearest(way, starts)
+                confirmed = self._confirmed(start, way)
+                if confirmed is not None:
+                    return self._chosen(confirmed, way, starts)
+                if self._has_tried_all():
+                    return self._nearest(way, starts)
         return self._nearest(None, starts) if self.tried else None
 
     def _minimised(self, starts: Sequence[Start]) -> Iterator[tuple[Start, Way]]:
@@ -259,18 +257,42 @@ class Choosing:
         self.blocks.append(blocks_for(self.trials, number))
         return self.blocks[-1]
 
-    def _walk_back(self, way: Way) -> Iterator[Step]:
-        """Yield the smallest policy of a way; where it misses, one before it by as much better."""
-        place = len(way.path) - 1
+    def _confirmed(self, start: Start, way: Way) -> Tried | None:
+        """Return the smallest policy of a way that fresh episodes confirm, as far as is tried.
+
+        Where the last one misses, one before it that is by as much better has its turn.
+        """
+        place, missed = len(way.path) - 1, len(way.path)
         for _ in range(_WAYS + 1):
-            step = way.path[place]
-            yield step
-            done = self.tried[Candidate("", step.kept, 0.0, 0.0).identity]
+            done = self._try(start, way.path[place])
+            if done.confirmation.outcome == "met":
+                return self._between(start, way, place, missed, done)
             short = max(self.aim.target - float(done.episodes.total_return.mean()), 0.0)
             earlier = _regaining(way.path, place, _FURTHER * short)
-            if earlier is None:
-                return
-            place = earlier
+            if earlier is None or self._has_tried_all():
+                break
+            place, missed = earlier, place
+        return None
+
+    def _between(self, start: Start, way: Way, place: int, missed: int, done: Tried) -> Tried:
+        """Return the smallest confirmed policy found by halving what lies behind a confirmed one.
+
+        What is known along a way flatters its end most, so what regains enough by that may regain
+        far more.
+        """
+        for _ in range(_BETWEEN):
+            middle = (place + missed) // 2
+            if middle == place or self._has_tried_all():
+                break
+            found = self._try(start, way.path[middle])
+            if found.confirmation.outcome == "met":
+                place, done = middle, found
+            else:
+                missed = middle
+        return done
+
+    def _has_tried_all(self) -> bool:
+        return len(self.tried) >= self.settings.confirm_tries
 
     def _try(self, start: Start, step: Step) -> Tried:
         states = len(step.kept) / len(self.trials.keys)
@@ -283,12 +305,12 @@ class Choosing:
         return self.tried[candidate.identity]
 
     def _nearest(self, way: Way | None, starts: Sequence[Start]) -> Chosen:
-        best = max(self.tried, key=lambda one: _lower(self.tried[one]))
-        return self._chosen(best, way, starts)
+        return self._chosen(max(self.tried.values(), key=_lower), way, starts)
 
-    def _chosen(self, identity: str, way: Way | None, starts: Sequence[Start]) -> Chosen:
-        others = tuple(one for name, one in self.tried.items() if name != identity)
-        return Chosen(self.goal.fraction, self.tried[identity], others, way, tuple(starts))
+    def _chosen(self, best: Tried, way: Way | None, starts: Sequence[Start]) -> Chosen:
+        failed = [one for one in self.tried.values() if one.confirmation.outcome != "met"]
+        others = tuple(one for one in failed if one is not best)
+        return Chosen(self.goal.fraction, best, others, len(self.tried), way, tuple(starts))
 
 
 @dataclass

@@ -223,7 +223,7 @@ def policy_of(found: Smallest | None, told: Told, first: bool) -> Policy | None:
         rules_alone=None if alone is None else alone.estimate,
         rules_alone_bound=None if alone is None else _known(alone.low),
         coverage=float(episodes.info[RANKED_STEPS].sum() / episodes.length.sum()),
-        tries=len(chosen.failed) + 1,
+        tries=chosen.tries,
         calls_saved=told.calls_saved(steps),
         failed=tuple(_failed(one) for one in chosen.failed),
         baselines=told.baselines(chosen.fraction),

@@ -22,21 +22,24 @@ from rpd_core.chance import canonical, state_keys
 from rpd_core.config.settings import Request
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.choice import (
+    Choosing,
     Chosen,
+    Start,
     _regaining,
     headline_measures,
     in_order,
     starts_for,
 )
-from rpd_core.pruning.confirm import kept_share
+from rpd_core.pruning.confirm import Goal, kept_share
 from rpd_core.pruning.curves import Curve
-from rpd_core.pruning.estimates import Estimate
+from rpd_core.pruning.estimates import Estimate, PooledLosses
 from rpd_core.pruning.evaluation import Evaluations
-from rpd_core.pruning.minimise import Step
+from rpd_core.pruning.minimise import Step, Way
 from rpd_core.pruning.records import PrunedPoint
 from rpd_core.pruning.references import References, measure_references
 from rpd_core.pruning.smallest import LOOKS, Smallest, allowed_steps, find_smallest
 from rpd_core.pruning.sweep import Sweep
+from rpd_core.pruning.trials import Trials
 from rpd_core.store.session import Session
 
 KEPT = np.arange(7)
@@ -137,6 +140,27 @@ def test_choices_that_fail_are_named_before_the_one_that_holds(tmp_path: Path) -
     assert chosen.tried.confirmation.outcome == "met"
     assert tried(chosen) == [(4, "missed", 0.667), (5, "missed", 0.833)]
     assert chosen.tries == 3, "each try has its part of the 5 %"
+
+
+def test_between_a_policy_that_holds_and_one_that_misses_the_smallest_is_looked_for(
+    tmp_path: Path,
+) -> None:
+    """All but the first claim to earn 3, so that walking back leads there from the first miss."""
+    evaluations = Evaluations(session(tmp_path))
+    trials = Trials(evaluations, CELLS, 0)
+    choosing = Choosing(trials, references(), Goal(0.5, 0.02), BUDGET)
+    means = [6.0, 3.0, 3.0, 3.0, 3.0, 3.0]
+    path = [
+        Step(CELLS[: 6 - gone], 0.5, 0.5, Estimate(mean, 100)) for gone, mean in enumerate(means)
+    ]
+    way = Way(tuple(path), True, None, False, PooledLosses())
+    done = choosing._confirmed(Start("tarantula", CELLS), way)
+    assert done is not None
+    assert len(done.candidate.kept) == 3, "three cells earn half of six"
+    assert [len(one.candidate.kept) for one in choosing.tried.values()] == [1, 6, 4, 3, 2]
+    chosen = choosing._chosen(done, way, [])
+    assert tried(chosen) == [(1, "missed", 0.167), (2, "missed", 0.333)]
+    assert chosen.tries == 5
 
 
 def test_where_no_point_reached_the_target_there_is_no_policy(tmp_path: Path) -> None:
