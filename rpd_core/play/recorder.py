@@ -194,14 +194,13 @@ def grouped(group: IntArray) -> tuple[IntArray, IntArray]:
     """Return the order that brings rows of equal groups together, and the groups in that order.
 
     Rows of one group keep their order. Where group and row fit one number, sorting numbers is
-    several times faster than sorting places; merging is made for numbers that ascend in long runs,
-    as those of lanes do that began together.
+    many times faster than sorting places.
     """
     bits = len(group).bit_length()
     if int(group.max(initial=0)).bit_length() + bits > _WORD:
         order = np.argsort(group, kind="stable")
         return order, group[order]
-    joined = np.sort((group << bits) | np.arange(len(group)), kind="stable")
+    joined = np.sort((group << bits) | np.arange(len(group)))
     return joined & ((1 << bits) - 1), joined >> bits
 
 
