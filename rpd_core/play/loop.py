@@ -83,33 +83,35 @@ def joined(plans: Sequence[Plan]) -> Plan:
 
 @dataclass(frozen=True)
 class Step:
-    """What happened in all lanes at one step, for whoever records it."""
+    """What happened at one step, for whoever records it: rows of the lanes that play."""
 
-    active: BoolArray
+    lanes: IntArray
+    """Lane of each row; what policy, default action and environment gave has all lanes."""
     position: IntArray
-    """Each lane's episode as a position in the plan."""
+    """Each row's episode as a position in the plan."""
     number: IntArray
     """Steps taken in the episode before this one."""
     keys: KeyArray
     values: Array
     kept: BoolArray
-    choice: Choice
-    default: Array
-    """What the default action would do, or does."""
-    actions: Array
-    """What is done."""
     overrides: BoolArray
     """Where the policy's action differs from the default's by more than the space tolerates."""
     return_before: FloatArray
+    choice: Choice
+    """In all lanes."""
+    default: Array
+    """What the default action would do, or does, in all lanes."""
     observations: Batch
     views: dict[str, Array]
 
     @property
     def differed(self) -> BoolArray:
-        """Lanes whose default action is not what the policy chose."""
+        """Rows whose default action is not what the policy chose."""
         if self.default.dtype.kind != "f":
             return self.overrides
-        return rows_differ(self.choice.actions, self.default)
+        return rows_differ(
+            self.choice.actions.take(self.lanes, 0), self.default.take(self.lanes, 0)
+        )
 
 
 Record = Callable[[Step], None]
@@ -216,6 +218,8 @@ class _Batch:
         self.lane_limits = np.zeros(lanes, dtype=np.int64)
         self.position = np.zeros(lanes, dtype=np.int64)
         self.active = np.zeros(lanes, dtype=bool)
+        self.playing: IntArray = np.zeros(0, dtype=np.int64)
+        """The active lanes, to which all that is known of idle ones is spared."""
         self.number = np.zeros(lanes, dtype=np.int64)
         self.total = np.zeros(lanes)
         self.decided = np.zeros(lanes, dtype=np.int64)
@@ -234,7 +238,7 @@ class _Batch:
 
     def play(self) -> None:
         self._start(np.arange(len(self.active)))
-        while self.active.any():
+        while len(self.playing):
             self._step()
 
     def episodes(self, first: int, end: int) -> Episodes:
@@ -256,15 +260,17 @@ class _Batch:
         count = min(len(free), len(self.plan) - self.started)
         self.active[free[count:]] = False
         lanes = free[:count]
+        self.active[lanes] = True
+        self.playing = np.flatnonzero(self.active)
         if not count:
             return
         positions = np.arange(self.started, self.started + count)
         self.started += count
+        self.position = self.position.copy()  # a recorder may hold the rows that were
         self.position[lanes] = positions
         self.lane_limits[lanes] = self.limits[positions]
         for domain, roots in self.roots.items():
             self.lane_roots[domain][lanes] = roots[positions]
-        self.active[lanes] = True
         self.number[lanes] = 0
         self.rewards[lanes] = 0.0
         self.total[lanes] = 0.0
@@ -276,8 +282,9 @@ class _Batch:
             self.player.lanes.reset(lanes, self.seeds[positions])
 
     def _step(self) -> None:
-        player = self.player
-        first = int(self.position[int(self.active.argmax())])
+        player, lanes = self.player, self.playing
+        position = self._of_playing(self.position)
+        first = int(position[0])
         beat(int(self.plan.index[first]), int(self.seeds[first]))
         with self._blame():
             observations = player.lanes.observe()
@@ -289,23 +296,36 @@ class _Batch:
         if player.policy_views:
             default = self._default(observations, views, starts, UNKNOWN_STATE)
             seen = views | player.policy_views(choice, default)
-        values = canonical(player.abstraction(observations, seen))
+        values = canonical(self._of_playing(np.asarray(player.abstraction(observations, seen))))
         keys = state_keys(values)
-        kept = self.keep(keys, self.position)
+        kept = self.keep(keys, position)
         if default is None:
-            draws = Draws(self.lane_roots[Domain.DEFAULT_STATE], keys)
+            draws = Draws(self.lane_roots[Domain.DEFAULT_STATE], self._in_all_lanes(keys))
             default = self._default(observations, views, starts, draws)
-        actions = np.where(_column(kept, choice.actions), choice.actions, default)
+        decides = self._in_all_lanes(kept)
         overrides = player.differ(choice.actions, default)
         if self.record is not None:
+            number, overriding, total = map(self._of_playing, (self.number, overrides, self.total))
             self.record(
                 Step(
-                    self.active, self.position, self.number, keys, values, kept, choice,
-                    default, actions, overrides, self.total, observations, seen,
+                    lanes, position, number, keys, values, kept, overriding, total,
+                    choice, default, observations, seen,
                 )
             )  # fmt: skip
-        self.previous = actions
-        self._advance(actions, kept & self.active, overrides)
+        self.previous = np.where(_column(decides, choice.actions), choice.actions, default)
+        self._advance(self.previous, decides, overrides)
+
+    def _of_playing(self, rows: Array) -> Array:
+        """Return the rows of lanes that play."""
+        return rows if len(self.playing) == len(self.active) else rows.take(self.playing, axis=0)
+
+    def _in_all_lanes(self, rows: Array) -> Array:
+        """Return rows of lanes that play among zeros for those that do not."""
+        if len(rows) == len(self.active):
+            return rows
+        found = np.zeros(len(self.active), dtype=rows.dtype)
+        found[self.playing] = rows
+        return found
 
     def _choose(self, observations: Batch, views: dict[str, Array], starts: BoolArray) -> Choice:
         draws = Draws(self.lane_roots[Domain.POLICY], self.number)
