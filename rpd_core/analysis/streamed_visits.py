@@ -43,6 +43,11 @@ class StreamedVisits:
             return self._whole
         return _spectrum(self._added(counts[:, None])[:, 0])
 
+    def draws(self, counts: Sequence[FloatArray]) -> list[Drawn]:
+        """Return what adds up for each of several."""
+        sums = self._added(np.stack(counts, axis=1))
+        return [Drawn(self, one, _spectrum(sums[:, number])) for number, one in enumerate(counts)]
+
     def halves(self, firsts: Sequence[BoolArray]) -> list[tuple[Drawn, Drawn]]:
         """Return both halves of the episodes for some first halves."""
         sums = self._added(np.stack(firsts, axis=1))

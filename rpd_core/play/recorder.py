@@ -156,7 +156,10 @@ class Recorder:
             parts[:] = [np.concatenate(parts)]
         columns = {name: whole for name, (whole,) in self.columns.items()}
         mine = (columns["position"] >= first) & (columns["position"] < end)
-        return columns if mine.all() else {name: whole[mine] for name, whole in columns.items()}
+        if mine.all():
+            return columns
+        rows = np.flatnonzero(mine)  # taken faster than by truth values
+        return {name: whole.take(rows, axis=0) for name, whole in columns.items()}
 
     def _sums(self, state: IntArray, columns: dict[str, Array], count: int) -> dict[str, Array]:
         """Return what is counted or added up over all steps in each state."""
