@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +80,7 @@ def joined(plans: Sequence[Plan]) -> Plan:
     )
 
 
-@dataclass(frozen=True)
+@dataclass  # not frozen: one is made at every step, in a sixth of the time
 class Step:
     """What happened at one step, for whoever records it: rows of the lanes that play."""
 
@@ -205,6 +204,7 @@ class _Batch:
     ) -> None:
         self.player, self.plan, self.keep = player, plan, keep
         self.record, self.watch = record, watch
+        self.blame = _Blame(self)
         lanes = player.recipe.lanes
         self.seeds = environment_seeds(plan.identity)
         self.roots = {
@@ -278,7 +278,7 @@ class _Batch:
         self.overridden[lanes] = 0
         first = int(positions[0])
         beat(int(self.plan.index[first]), int(self.seeds[first]))
-        with self._blame():
+        with self.blame:
             self.player.lanes.reset(lanes, self.seeds[positions])
 
     def _step(self) -> None:
@@ -286,7 +286,7 @@ class _Batch:
         position = self._of_playing(self.position)
         first = int(position[0])
         beat(int(self.plan.index[first]), int(self.seeds[first]))
-        with self._blame():
+        with self.blame:
             observations = player.lanes.observe()
             views = {name: player.lanes.view(name) for name in player.views}
         starts = self.number == 0
@@ -361,11 +361,11 @@ class _Batch:
             lane, complaint = wrong
             recipe = self.player.recipe
             actor = recipe.policy if kind == "policy" else recipe.default_action
-            raise self._failure(lane, f"{called(kind, actor)} {gave} {complaint}")
+            raise self.failure(lane, f"{called(kind, actor)} {gave} {complaint}")
         return actions.astype(self.player.facts.action_space.dtype, copy=False)
 
     def _advance(self, actions: Array, decides: BoolArray, overrides: BoolArray) -> None:
-        with self._blame():
+        with self.blame:
             result = self.player.lanes.step(actions.copy(), self.active)
         rewards = np.where(self.active, result.rewards, 0.0)
         with np.errstate(over="ignore"):
@@ -374,7 +374,7 @@ class _Batch:
             lane = int(np.flatnonzero(~np.isfinite(total))[0])
             more = "" if not np.isfinite(rewards[lane]) else ", which makes the return infinite,"
             message = f"the environment gave the reward {rewards[lane]}{more}"
-            raise self._failure(lane, message)
+            raise self.failure(lane, message)
         self.rewards, self.total = rewards, total
         self.number = self.number + self.active
         self.decided += decides
@@ -399,28 +399,34 @@ class _Batch:
                 self.info[position] = scalar_items(info, self.player.facts.info_keys)
         self._start(lanes)
 
-    def _failure(self, lane: int, message: str) -> EpisodeError:
+    def failure(self, lane: int, message: str) -> EpisodeError:
         """Return an error that names the episode, which can be played again from its seed."""
         position = int(self.position[lane])
         index, seed = int(self.plan.index[position]), int(self.seeds[position])
         where = f"in step {int(self.number[lane])} of episode {index} (environment seed {seed})"
         return EpisodeError(f"{message} {where}", position)
 
-    @contextmanager
-    def _blame(self) -> Iterator[None]:
-        """Name the episode that an environment failed in."""
-        try:
-            yield
-        except RpdError:
-            raise
-        except LaneError as error:
-            raise self._failure(error.lane, f"the environment {error.complaint}") from error
-        except (Exception, SystemExit) as error:  # an environment may raise anything
-            running = self.plan.index[self.position[self.active]]
-            raise EpisodeError(
-                f"the environment raised {one_line(error)} while playing episodes "
-                f"{int(running.min())} to {int(running.max())}"
-            ) from error
+
+class _Blame:
+    """Names the episode that an environment failed in; entered at every step, so made once."""
+
+    def __init__(self, batch: _Batch) -> None:
+        self.batch = batch
+
+    def __enter__(self) -> None:
+        """Begin to ask the environment."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, RpdError) or not isinstance(error, Exception | SystemExit):
+            return  # among all that an environment may raise
+        batch = self.batch
+        if isinstance(error, LaneError):
+            raise batch.failure(error.lane, f"the environment {error.complaint}") from error
+        running = batch.plan.index[batch.position[batch.active]]
+        raise EpisodeError(
+            f"the environment raised {one_line(error)} while playing episodes "
+            f"{int(running.min())} to {int(running.max())}"
+        ) from error
 
 
 def _column(flags: BoolArray, like: Array) -> BoolArray:
