@@ -22,6 +22,9 @@ PERSISTENCE = 0.9
 _DEPTH = 100
 """Ranks that rank-biased overlap compares; those below would add less than 3e-5."""
 _AT_ONCE = 32
+"""Resampled suites that are added up together, at most."""
+SUMS = 2**20
+"""Sums that are held at once in each of four cells, at most."""
 SPLITS = 20
 """Random halvings that are averaged."""
 
@@ -56,6 +59,7 @@ class CountedVisits:
         order = np.argsort(cell, kind="stable")
         alone = returns is None and differences is None
         self._groups = _groups(cell[order], episode[order], weights, states, alone)
+        self.at_once = max(1, min(_AT_ONCE, SUMS // max(states, 1)))
         self._weights = weights
         self._returns = returns
         self._differences = {} if differences is None else _sorted(differences, order)
@@ -66,15 +70,13 @@ class CountedVisits:
         """Number of episodes."""
         return len(self._weights)
 
-    at_once = _AT_ONCE
-
     def draw(self, counts: FloatArray) -> Drawn:
         """Return what adds up if each episode counts as often as given."""
         return Drawn(self, counts)
 
     def draws(self, counts: Sequence[FloatArray]) -> list[Drawn]:
         """Return several, added up by one product where sums are exact in any order."""
-        if len(self._groups) == 1:
+        if len(self._groups) == 1 or len(counts) == 1:
             return [self.draw(one) for one in counts]
         each = np.stack(counts, axis=1)
         passed, failed = (group.multiply(each) for group in self._groups)
@@ -363,6 +365,7 @@ def rank_intervals(
     number per resample and state asked for.
     """
     generator = np.random.default_rng(seed)
+    resamples = resamples if len(rows) else 1  # only the measure may still refuse
     ranks = np.empty((resamples, len(rows)), dtype=np.int64)
     listed = np.zeros(len(rows))
     resampled = enumerate(_resampled(visits, resamples, generator))

@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.analysis.stability import Drawn
+from rpd_core.analysis.stability import SUMS, Drawn
 from rpd_core.plugin.protocols import Spectrum, Visits
 from rpd_core.store.tables import read_episodes, read_table
 
 if TYPE_CHECKING:
     from rpd_core.analysis.analysis import Analysis
     from rpd_core.plugin.protocols import Array, BoolArray, FloatArray
-
-_SUMS = 2**20
-"""Sums that one reading adds up at most, in each of four cells."""
 
 
 class StreamedVisits:
@@ -26,7 +23,7 @@ class StreamedVisits:
         self._stored, self._weights = analysis.stored, analysis.weights
         self._keys, self._whole = analysis.counted.states.key, analysis.counted.spectrum
         self.states = len(self._keys)
-        self.at_once = max(1, _SUMS // max(self.states, 1))
+        self.at_once = max(1, SUMS // max(self.states, 1))
 
     @property
     def episodes(self) -> int:
