@@ -141,11 +141,10 @@ class _Look:
         self.rows: list[tuple[Array, ...]] = []
 
     def record(self, step: Step) -> None:
-        active = np.flatnonzero(step.active)
+        active, keys = step.lanes, step.keys
         self.total += len(active)
-        keys = step.keys[active]
         for key in np.unique(keys).tolist():
-            here = active[keys == key]
+            here = np.flatnonzero(keys == key)
             self.search.known.setdefault(key, step.values[here[0]].copy())
             self.steps[key] = self.steps.get(key, 0) + len(here)
             differ = int(step.differed[here].sum())
@@ -154,7 +153,7 @@ class _Look:
         before = Chain(self.search.player.links[:-1])
         seen = np.asarray(before(step.observations, step.views))
         acted = step.choice.actions[active], step.default[active]
-        self.rows.append((step.position[active].copy(), seen[active].copy(), *map(np.copy, acted)))
+        self.rows.append((step.position.copy(), seen[active].copy(), *map(np.copy, acted)))
 
     def weigh(self, search: _Search) -> None:
         """Play the twins of each kept state."""

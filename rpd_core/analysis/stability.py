@@ -21,6 +21,10 @@ PERSISTENCE = 0.9
 """How far down rank-biased overlap looks: the first ten states carry 86 % of its weight."""
 _DEPTH = 100
 """Ranks that rank-biased overlap compares; those below would add less than 3e-5."""
+_AT_ONCE = 32
+"""Resampled suites that are added up together, at most."""
+SUMS = 2**20
+"""Sums that are held at once in each of four cells, at most."""
 SPLITS = 20
 """Random halvings that are averaged."""
 
@@ -55,6 +59,7 @@ class CountedVisits:
         order = np.argsort(cell, kind="stable")
         alone = returns is None and differences is None
         self._groups = _groups(cell[order], episode[order], weights, states, alone)
+        self.at_once = max(1, min(_AT_ONCE, SUMS // max(states, 1)))
         self._weights = weights
         self._returns = returns
         self._differences = {} if differences is None else _sorted(differences, order)
@@ -65,19 +70,26 @@ class CountedVisits:
         """Number of episodes."""
         return len(self._weights)
 
-    at_once = 1
-    """Halvings that are added up together."""
-
     def draw(self, counts: FloatArray) -> Drawn:
         """Return what adds up if each episode counts as often as given."""
         return Drawn(self, counts)
 
+    def draws(self, counts: Sequence[FloatArray]) -> list[Drawn]:
+        """Return several, added up by one product where sums are exact in any order."""
+        if len(self._groups) == 1 or len(counts) == 1:
+            return [self.draw(one) for one in counts]
+        each = np.stack(counts, axis=1)
+        passed, failed = (group.multiply(each) for group in self._groups)
+        return [
+            Drawn(self, one, Spectrum(failed[1, n], passed[1, n], failed[0, n], passed[0, n]))
+            for n, one in enumerate(counts)
+        ]
+
     def halves(self, firsts: Sequence[BoolArray]) -> list[tuple[Drawn, Drawn]]:
         """Return both halves of the episodes for some first halves."""
-        return [
-            (self.draw(first.astype(np.float64)), self.draw((~first).astype(np.float64)))
-            for first in firsts
-        ]
+        ones = self.draws([first.astype(np.float64) for first in firsts])
+        others = self.draws([(~first).astype(np.float64) for first in firsts])
+        return list(zip(ones, others, strict=True))
 
     def spectrum(self, counts: FloatArray) -> Spectrum:
         """Return the spectrum in which each episode counts as often as given."""
@@ -153,6 +165,17 @@ class _Grouped:
             sums[self.cells] = np.add.reduceat(each, self.starts)
         return sums.reshape(self.states, 2)
 
+    def multiply(self, amounts: FloatArray) -> FloatArray:
+        """Return the sums by fate, by column of amounts and by state."""
+        from scipy.sparse import csr_array  # 0.1 s, which reading a run does without
+
+        ends = np.r_[self.starts, len(self.episode)]
+        shape = len(self.cells), len(amounts)
+        visited = csr_array((np.ones(len(self.episode)), self.episode, ends), shape)
+        sums = np.zeros((2 * self.states, amounts.shape[1]))
+        sums[self.cells] = visited @ amounts
+        return np.ascontiguousarray(sums.reshape(self.states, 2, -1).transpose(1, 2, 0))
+
 
 def _groups(
     cell: IntArray, episode: IntArray, weights: FloatArray, states: int, alone: bool
@@ -178,6 +201,7 @@ class Visits(Protocol):
 
     states: int
     at_once: int
+    """Draws that are added up together."""
 
     @property
     def episodes(self) -> int:
@@ -185,6 +209,9 @@ class Visits(Protocol):
 
     def draw(self, counts: FloatArray) -> Drawn:
         """Return what adds up if each episode counts as often as given."""
+
+    def draws(self, counts: Sequence[FloatArray]) -> list[Drawn]:
+        """Return what adds up for each of several."""
 
     def halves(self, firsts: Sequence[BoolArray]) -> list[tuple[Drawn, Drawn]]:
         """Return both halves of the episodes for some first halves."""
@@ -338,16 +365,28 @@ def rank_intervals(
     number per resample and state asked for.
     """
     generator = np.random.default_rng(seed)
+    resamples = resamples if len(rows) else 1  # only the measure may still refuse
     ranks = np.empty((resamples, len(rows)), dtype=np.int64)
     listed = np.zeros(len(rows))
-    for resample in range(resamples):
-        drawn = generator.integers(visits.episodes, size=visits.episodes)
-        counts = np.bincount(drawn, minlength=visits.episodes).astype(np.float64)
-        order = listing.order(visits.draw(counts), generator.permutation(visits.states))
-        place = np.full(visits.states, len(order))
-        place[order] = np.arange(len(order))
-        ranks[resample] = place[rows] + 1
-        listed += place[rows] < len(order)
+    resampled = enumerate(_resampled(visits, resamples, generator))
+    while some := list(islice(resampled, visits.at_once)):
+        drawn = visits.draws([counts for _, (counts, _) in some])
+        for (resample, (_, lots)), one in zip(some, drawn, strict=True):
+            order = listing.order(one, lots)
+            place = np.full(visits.states, len(order))
+            place[order] = np.arange(len(order))
+            ranks[resample] = place[rows] + 1
+            listed += place[rows] < len(order)
     ordered = np.sort(ranks, axis=0)
     outside = int(resamples * (1 - level) / 2)
     return RankIntervals(ordered[outside], ordered[-1 - outside], listed / resamples)
+
+
+def _resampled(
+    visits: Visits, resamples: int, generator: np.random.Generator
+) -> Iterator[tuple[FloatArray, IntArray]]:
+    """Yield how often each episode is drawn, and how ties are broken."""
+    for _ in range(resamples):
+        drawn = generator.integers(visits.episodes, size=visits.episodes)
+        counts = np.bincount(drawn, minlength=visits.episodes).astype(np.float64)
+        yield counts, generator.permutation(visits.states)

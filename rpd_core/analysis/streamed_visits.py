@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.analysis.stability import Drawn
+from rpd_core.analysis.stability import SUMS, Drawn
 from rpd_core.plugin.protocols import Spectrum, Visits
 from rpd_core.store.tables import read_episodes, read_table
 
 if TYPE_CHECKING:
     from rpd_core.analysis.analysis import Analysis
     from rpd_core.plugin.protocols import Array, BoolArray, FloatArray
-
-_SUMS = 2**20
-"""Sums that one reading adds up at most, in each of four cells."""
 
 
 class StreamedVisits:
@@ -26,7 +23,7 @@ class StreamedVisits:
         self._stored, self._weights = analysis.stored, analysis.weights
         self._keys, self._whole = analysis.counted.states.key, analysis.counted.spectrum
         self.states = len(self._keys)
-        self.at_once = max(1, _SUMS // max(self.states, 1))
+        self.at_once = max(1, SUMS // max(self.states, 1))
 
     @property
     def episodes(self) -> int:
@@ -42,6 +39,11 @@ class StreamedVisits:
         if (counts == 1).all():
             return self._whole
         return _spectrum(self._added(counts[:, None])[:, 0])
+
+    def draws(self, counts: Sequence[FloatArray]) -> list[Drawn]:
+        """Return what adds up for each of several."""
+        sums = self._added(np.stack(counts, axis=1))
+        return [Drawn(self, one, _spectrum(sums[:, number])) for number, one in enumerate(counts)]
 
     def halves(self, firsts: Sequence[BoolArray]) -> list[tuple[Drawn, Drawn]]:
         """Return both halves of the episodes for some first halves."""

@@ -70,10 +70,16 @@ def merge_states(parts: Sequence[States]) -> States:
 
 
 def merge_with_sums(parts: Sequence[States], sums: Sequence[Array]) -> tuple[States, Array | None]:
-    """Join tables of states and, row by row, arrays that belong to them and add up."""
-    stacked = States(**_stack(parts))
-    order = np.lexsort((stacked.first_step, stacked.first_episode, stacked.key))
-    keys = stacked.key[order]
+    """Join tables of states and, row by row, arrays that belong to them and add up.
+
+    Column by column: a million states take 0.1 GB, and few of them should lie there twice.
+    """
+
+    def stacked(name: str) -> Array:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    order = np.lexsort((stacked("first_step"), stacked("first_episode"), stacked("key")))
+    keys = stacked("key")[order]
     starts = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]])
     first = order[starts]
 
@@ -82,12 +88,11 @@ def merge_with_sums(parts: Sequence[States], sums: Sequence[Array]) -> tuple[Sta
         return summed
 
     columns = {
-        name: total(getattr(stacked, name))
+        name: total(stacked(name)) if column.adds_up else stacked(name)[first]
         for name, column in columns_of(States).items()
-        if column.adds_up and getattr(stacked, name) is not None
+        if all(getattr(part, name) is not None for part in parts)
     }
-    states = States(**{**_taken(stacked, first), **columns})
-    return states, total(np.concatenate(sums)) if sums else None
+    return States(**columns), total(np.concatenate(sums)) if sums else None
 
 
 def _stack(parts: Sequence[object]) -> dict[str, Array]:

@@ -13,7 +13,7 @@ from rpd_core.chance import Phase, episode_keys
 from rpd_core.errors import EpisodeError
 from rpd_core.play.deciders import Coin, TopStates
 from rpd_core.play.entry_names import names_of
-from rpd_core.play.loop import Plan, Player, Record, Step, joined
+from rpd_core.play.loop import Plan, Player, Step, joined
 from rpd_core.play.names import Names
 from rpd_core.play.players import player_for
 from rpd_core.play.recipe import Recipe
@@ -195,25 +195,23 @@ class _Shared:
         self.ends = np.cumsum([len(plan) for plan in self.plans])
         """Per chunk, the position after its last episode."""
         self.keep = _top_states(chunks)
-        self.recorders = {
-            place: recorder_for(player)
-            for place, chunk in enumerate(chunks)
-            if chunk.evaluation.visits
-        }
+        self.recorder = recorder_for(player)
+        self.asked = any(chunk.evaluation.visits for chunk in chunks)
         self.tracers = {
-            place: Tracer(player.facts.action_space)
-            for place, chunk in enumerate(chunks)
+            place: Tracer(player.facts.action_space, end - len(plan), end)
+            for place, (chunk, plan, end) in enumerate(
+                zip(chunks, self.plans, self.ends.tolist(), strict=True)
+            )
             if chunk.evaluation.traced
         }
 
     def record(self, step: Step) -> None:
         """Record a step for the chunks that want it."""
         self.keep.record(step)
-        listeners: list[tuple[int, Record]] = [*self.recorders.items(), *self.tracers.items()]
-        for place, listen in listeners:
-            end = self.ends[place]
-            mine = (step.position < end) & (step.position >= end - len(self.plans[place]))
-            listen(replace(step, active=step.active & mine))
+        if self.asked:
+            self.recorder(step)
+        for tracer in self.tracers.values():
+            tracer(step)
 
     def watch(self, rewards: FloatArray, over: BoolArray) -> None:
         """Record what a step gave."""
@@ -231,13 +229,14 @@ class _Shared:
         whole, ranked_steps = joined(self.plans), np.split(self.keep.ranked_steps, self.ends[:-1])
         for place, (episodes, ranked) in enumerate(zip(played, ranked_steps, strict=True)):
             counted = replace(episodes, info={**episodes.info, RANKED_STEPS: ranked})
-            recorder, tracer = self.recorders.get(place), self.tracers.get(place)
+            tracer = self.tracers.get(place)
             trace = None if tracer is None else tracer.trace(whole)
-            if recorder is None:
-                yield _PlayedEvaluation(counted, trace=trace)
-            else:
-                suite = recorder.suite(counted, whole, self.keep)
+            if self.chunks[place].evaluation.visits:
+                first = int(self.ends[place]) - len(episodes)
+                suite = self.recorder.suite(counted, whole, self.keep, first)
                 yield _PlayedEvaluation(counted, suite.visits, suite.states, trace)
+            else:
+                yield _PlayedEvaluation(counted, trace=trace)
 
 
 def _top_states(chunks: Sequence[EvaluationChunk]) -> TopStates:

@@ -169,4 +169,4 @@ class TopStates:
     def record(self, step: Step) -> None:
         """Count the step where its state is in the ranking; lanes play different episodes."""
         ranked = (self._rank >= 0) & (self._rank < _UNRANKED)
-        self.ranked_steps[step.position[ranked & step.active]] += 1
+        self.ranked_steps[step.position[ranked]] += 1

@@ -134,9 +134,10 @@ def relation_of(links: Sequence[Abstraction], space: Any) -> Relation | None:
         except Exception as error:  # a stranger's abstraction may raise anything
             raise ComponentError(f"{who} raised {one_line(error)}") from error
         numbers = related.dtype.kind in "iu" and related.shape == np.shape(actions)
-        if not numbers or related.min(initial=0) < 0 or related.max(initial=0) >= count:
+        related = related.astype(np.int64, copy=False) if numbers else actions
+        # below 0 is a large number without a sign: one look for both bounds
+        if not numbers or related.view(np.uint64).max(initial=0) >= count:
             raise ComponentError(f"{who} must return one number from 0 to {count - 1} per lane")
-        related = related.astype(np.int64, copy=False)
         return related + start if start else related
 
     return relate

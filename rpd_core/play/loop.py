@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -81,35 +80,37 @@ def joined(plans: Sequence[Plan]) -> Plan:
     )
 
 
-@dataclass(frozen=True)
+@dataclass  # not frozen: one is made at every step, in a sixth of the time
 class Step:
-    """What happened in all lanes at one step, for whoever records it."""
+    """What happened at one step, for whoever records it: rows of the lanes that play."""
 
-    active: BoolArray
+    lanes: IntArray
+    """Lane of each row; what policy, default action and environment gave has all lanes."""
     position: IntArray
-    """Each lane's episode as a position in the plan."""
+    """Each row's episode as a position in the plan."""
     number: IntArray
     """Steps taken in the episode before this one."""
     keys: KeyArray
     values: Array
     kept: BoolArray
-    choice: Choice
-    default: Array
-    """What the default action would do, or does."""
-    actions: Array
-    """What is done."""
     overrides: BoolArray
     """Where the policy's action differs from the default's by more than the space tolerates."""
     return_before: FloatArray
+    choice: Choice
+    """In all lanes."""
+    default: Array
+    """What the default action would do, or does, in all lanes."""
     observations: Batch
     views: dict[str, Array]
 
     @property
     def differed(self) -> BoolArray:
-        """Lanes whose default action is not what the policy chose."""
+        """Rows whose default action is not what the policy chose."""
         if self.default.dtype.kind != "f":
             return self.overrides
-        return rows_differ(self.choice.actions, self.default)
+        return rows_differ(
+            self.choice.actions.take(self.lanes, 0), self.default.take(self.lanes, 0)
+        )
 
 
 Record = Callable[[Step], None]
@@ -203,6 +204,7 @@ class _Batch:
     ) -> None:
         self.player, self.plan, self.keep = player, plan, keep
         self.record, self.watch = record, watch
+        self.blame = _Blame(self)
         lanes = player.recipe.lanes
         self.seeds = environment_seeds(plan.identity)
         self.roots = {
@@ -216,6 +218,8 @@ class _Batch:
         self.lane_limits = np.zeros(lanes, dtype=np.int64)
         self.position = np.zeros(lanes, dtype=np.int64)
         self.active = np.zeros(lanes, dtype=bool)
+        self.playing: IntArray = np.zeros(0, dtype=np.int64)
+        """The active lanes, to which all that is known of idle ones is spared."""
         self.number = np.zeros(lanes, dtype=np.int64)
         self.total = np.zeros(lanes)
         self.decided = np.zeros(lanes, dtype=np.int64)
@@ -234,7 +238,7 @@ class _Batch:
 
     def play(self) -> None:
         self._start(np.arange(len(self.active)))
-        while self.active.any():
+        while len(self.playing):
             self._step()
 
     def episodes(self, first: int, end: int) -> Episodes:
@@ -256,15 +260,17 @@ class _Batch:
         count = min(len(free), len(self.plan) - self.started)
         self.active[free[count:]] = False
         lanes = free[:count]
+        self.active[lanes] = True
+        self.playing = np.flatnonzero(self.active)
         if not count:
             return
         positions = np.arange(self.started, self.started + count)
         self.started += count
+        self.position = self.position.copy()  # a recorder may hold the rows that were
         self.position[lanes] = positions
         self.lane_limits[lanes] = self.limits[positions]
         for domain, roots in self.roots.items():
             self.lane_roots[domain][lanes] = roots[positions]
-        self.active[lanes] = True
         self.number[lanes] = 0
         self.rewards[lanes] = 0.0
         self.total[lanes] = 0.0
@@ -272,14 +278,15 @@ class _Batch:
         self.overridden[lanes] = 0
         first = int(positions[0])
         beat(int(self.plan.index[first]), int(self.seeds[first]))
-        with self._blame():
+        with self.blame:
             self.player.lanes.reset(lanes, self.seeds[positions])
 
     def _step(self) -> None:
-        player = self.player
-        first = int(self.position[int(self.active.argmax())])
+        player, lanes = self.player, self.playing
+        position = self._of_playing(self.position)
+        first = int(position[0])
         beat(int(self.plan.index[first]), int(self.seeds[first]))
-        with self._blame():
+        with self.blame:
             observations = player.lanes.observe()
             views = {name: player.lanes.view(name) for name in player.views}
         starts = self.number == 0
@@ -289,23 +296,36 @@ class _Batch:
         if player.policy_views:
             default = self._default(observations, views, starts, UNKNOWN_STATE)
             seen = views | player.policy_views(choice, default)
-        values = canonical(player.abstraction(observations, seen))
+        values = canonical(self._of_playing(np.asarray(player.abstraction(observations, seen))))
         keys = state_keys(values)
-        kept = self.keep(keys, self.position)
+        kept = self.keep(keys, position)
         if default is None:
-            draws = Draws(self.lane_roots[Domain.DEFAULT_STATE], keys)
+            draws = Draws(self.lane_roots[Domain.DEFAULT_STATE], self._in_all_lanes(keys))
             default = self._default(observations, views, starts, draws)
-        actions = np.where(_column(kept, choice.actions), choice.actions, default)
+        decides = self._in_all_lanes(kept)
         overrides = player.differ(choice.actions, default)
         if self.record is not None:
+            number, overriding, total = map(self._of_playing, (self.number, overrides, self.total))
             self.record(
                 Step(
-                    self.active, self.position, self.number, keys, values, kept, choice,
-                    default, actions, overrides, self.total, observations, seen,
+                    lanes, position, number, keys, values, kept, overriding, total,
+                    choice, default, observations, seen,
                 )
             )  # fmt: skip
-        self.previous = actions
-        self._advance(actions, kept & self.active, overrides)
+        self.previous = np.where(_column(decides, choice.actions), choice.actions, default)
+        self._advance(self.previous, decides, overrides)
+
+    def _of_playing(self, rows: Array) -> Array:
+        """Return the rows of lanes that play."""
+        return rows if len(self.playing) == len(self.active) else rows.take(self.playing, axis=0)
+
+    def _in_all_lanes(self, rows: Array) -> Array:
+        """Return rows of lanes that play among zeros for those that do not."""
+        if len(rows) == len(self.active):
+            return rows
+        found = np.zeros(len(self.active), dtype=rows.dtype)
+        found[self.playing] = rows
+        return found
 
     def _choose(self, observations: Batch, views: dict[str, Array], starts: BoolArray) -> Choice:
         draws = Draws(self.lane_roots[Domain.POLICY], self.number)
@@ -341,11 +361,11 @@ class _Batch:
             lane, complaint = wrong
             recipe = self.player.recipe
             actor = recipe.policy if kind == "policy" else recipe.default_action
-            raise self._failure(lane, f"{called(kind, actor)} {gave} {complaint}")
+            raise self.failure(lane, f"{called(kind, actor)} {gave} {complaint}")
         return actions.astype(self.player.facts.action_space.dtype, copy=False)
 
     def _advance(self, actions: Array, decides: BoolArray, overrides: BoolArray) -> None:
-        with self._blame():
+        with self.blame:
             result = self.player.lanes.step(actions.copy(), self.active)
         rewards = np.where(self.active, result.rewards, 0.0)
         with np.errstate(over="ignore"):
@@ -354,7 +374,7 @@ class _Batch:
             lane = int(np.flatnonzero(~np.isfinite(total))[0])
             more = "" if not np.isfinite(rewards[lane]) else ", which makes the return infinite,"
             message = f"the environment gave the reward {rewards[lane]}{more}"
-            raise self._failure(lane, message)
+            raise self.failure(lane, message)
         self.rewards, self.total = rewards, total
         self.number = self.number + self.active
         self.decided += decides
@@ -379,28 +399,34 @@ class _Batch:
                 self.info[position] = scalar_items(info, self.player.facts.info_keys)
         self._start(lanes)
 
-    def _failure(self, lane: int, message: str) -> EpisodeError:
+    def failure(self, lane: int, message: str) -> EpisodeError:
         """Return an error that names the episode, which can be played again from its seed."""
         position = int(self.position[lane])
         index, seed = int(self.plan.index[position]), int(self.seeds[position])
         where = f"in step {int(self.number[lane])} of episode {index} (environment seed {seed})"
         return EpisodeError(f"{message} {where}", position)
 
-    @contextmanager
-    def _blame(self) -> Iterator[None]:
-        """Name the episode that an environment failed in."""
-        try:
-            yield
-        except RpdError:
-            raise
-        except LaneError as error:
-            raise self._failure(error.lane, f"the environment {error.complaint}") from error
-        except (Exception, SystemExit) as error:  # an environment may raise anything
-            running = self.plan.index[self.position[self.active]]
-            raise EpisodeError(
-                f"the environment raised {one_line(error)} while playing episodes "
-                f"{int(running.min())} to {int(running.max())}"
-            ) from error
+
+class _Blame:
+    """Names the episode that an environment failed in; entered at every step, so made once."""
+
+    def __init__(self, batch: _Batch) -> None:
+        self.batch = batch
+
+    def __enter__(self) -> None:
+        """Begin to ask the environment."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, RpdError) or not isinstance(error, Exception | SystemExit):
+            return  # among all that an environment may raise
+        batch = self.batch
+        if isinstance(error, LaneError):
+            raise batch.failure(error.lane, f"the environment {error.complaint}") from error
+        running = batch.plan.index[batch.position[batch.active]]
+        raise EpisodeError(
+            f"the environment raised {one_line(error)} while playing episodes "
+            f"{int(running.min())} to {int(running.max())}"
+        ) from error
 
 
 def _column(flags: BoolArray, like: Array) -> BoolArray:

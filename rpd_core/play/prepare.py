@@ -195,10 +195,11 @@ class _Sampler:
     rows: list[tuple[int, int, Batch, dict[str, Array], Array, Array]] = field(default_factory=list)
 
     def __call__(self, step: Step) -> None:
-        for lane in np.flatnonzero(step.active & (step.number % self.stride == 0)).tolist():
+        for row in np.flatnonzero(step.number % self.stride == 0).tolist():
+            lane = int(step.lanes[row])
             observation = _row(step.observations, lane)
             views = {name: np.array(step.views[name][lane]) for name in self.needs}
-            place = int(step.position[lane]), int(step.number[lane])
+            place = int(step.position[row]), int(step.number[row])
             acted = np.array(step.choice.actions[lane]), np.array(step.default[lane])
             self.rows.append((*place, observation, views, *acted))
             self.size += _bytes(observation) + sum(map(_bytes, views.values()))

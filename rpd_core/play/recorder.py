@@ -45,26 +45,30 @@ class _SeenStates:
         self.recent[0] = 1  # not the key 0, which has not been seen
         self.recent_numbers = np.zeros(_RECENT, dtype=np.int64)
 
-    def number(self, keys: KeyArray, values: Array, lanes: IntArray) -> IntArray:
-        """Return the number of the state in each of some lanes; `values` are those of all."""
+    def number(self, keys: KeyArray, values: Array) -> IntArray:
+        """Return the number of the state in each row."""
         slots = (keys & np.uint64(_RECENT - 1)).view(np.int64)  # taken faster than unsigned ones
         found: IntArray = self.recent_numbers.take(slots)
         unsure = np.flatnonzero(self.recent.take(slots) != keys)
-        for place, key in zip(unsure.tolist(), keys[unsure].tolist(), strict=True):
+        for row, key in zip(unsure.tolist(), keys[unsure].tolist(), strict=True):
             number = self.numbers.setdefault(key, len(self.values))
             if number == len(self.values):
-                self.values.append(np.array(values[lanes[place]]))
-                self.recent[slots[place]], self.recent_numbers[slots[place]] = key, number
-            found[place] = number
+                self.values.append(np.array(values[row]))
+                self.recent[slots[row]], self.recent_numbers[slots[row]] = key, number
+            found[row] = number
         return found
 
-    def by_key(self) -> tuple[KeyArray, Array, IntArray]:
-        """Return keys in ascending order, their values, and the place of each number in them."""
-        keys = np.array(list(self.numbers), dtype=np.uint64)
+    def by_key(self, numbers: IntArray) -> tuple[KeyArray, Array, IntArray, IntArray]:
+        """Return the keys of the states in some rows in ascending order, their values, how many
+        rows each has, and its place for each row."""
+        counts = np.bincount(numbers)
+        there = np.flatnonzero(counts)
+        keys = np.array(list(self.numbers), dtype=np.uint64)[there]
         order = np.argsort(keys)
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-        return keys[order], np.stack(self.values)[order], rank
+        places = np.empty_like(counts)
+        places[there[order]] = np.arange(len(order))
+        values = np.stack([self.values[number] for number in there[order].tolist()])
+        return keys[order], values, counts[there[order]], places[numbers]
 
 
 class Recorder:
@@ -79,55 +83,58 @@ class Recorder:
         self.seen = _SeenStates()
 
     def __call__(self, step: Step) -> None:
-        lanes = np.flatnonzero(step.active)
-        actions, default, differed = step.choice.actions, step.default, step.differed
-        row: dict[str, Array] = {
+        differed = step.differed
+        rows: dict[str, Array] = {
             "position": step.position,
             "number": step.number,
             "kept": step.kept,
             "differed": differed,
             "return_before": step.return_before,
+            "state": self.seen.number(step.keys, step.values),
         }
         if differed is not step.overrides:
-            row["overrides"] = step.overrides
+            rows["overrides"] = step.overrides
+        rows |= {name: given.take(step.lanes, axis=0) for name, given in self._given(step).items()}
+        for name, column in rows.items():
+            self.columns.setdefault(name, []).append(column)
+
+    def _given(self, step: Step) -> dict[str, Array]:
+        """Return what policy and default action gave in all lanes."""
+        choice, actions, default = step.choice, step.choice.actions, step.default
         if self.relation is not None:
             actions = self.relation(step.observations, actions)
             default = self.relation(step.observations, default)
-        row |= {"action": actions, "default": default}
-        if step.choice.action_values is not None:
-            row["value_gap"] = value_gap(step.choice.action_values)
-        if step.choice.probabilities is not None:
-            row["entropy"] = entropy(step.choice.probabilities)
-        gap = default_gap(step.choice, step.default, self.space)
+        given = {"action": actions, "default": default}
+        if choice.action_values is not None:
+            given["value_gap"] = value_gap(choice.action_values)
+        if choice.probabilities is not None:
+            given["entropy"] = entropy(choice.probabilities)
+        gap = default_gap(choice, step.default, self.space)
         if gap is not None:
-            row["default_gap"] = gap
-        taken = {name: column.take(lanes, axis=0) for name, column in row.items()}
-        taken["state"] = self.seen.number(step.keys.take(lanes), step.values, lanes)
-        for name, column in taken.items():
-            self.columns.setdefault(name, []).append(column)
+            given["default_gap"] = gap
+        return given
 
-    def suite(self, episodes: Episodes, plan: Plan, keep: Keep) -> Suite:
-        """Reduce the steps to visits and states."""
-        columns = {name: np.concatenate(parts) for name, parts in self.columns.items()}
-        keys, values, rank = self.seen.by_key()
-        state = rank[columns["state"]]
+    def suite(self, episodes: Episodes, plan: Plan, keep: Keep, first: int = 0) -> Suite:
+        """Reduce the steps of episodes, of a plan from a position on, to visits and states."""
+        columns = self._columns_of(first, first + len(episodes))
+        keys, values, counts, state = self.seen.by_key(columns["state"])
         order, groups = grouped(columns["position"] * len(keys) + state)
         starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
-        first = order[starts]
-        visited, mutated = state[first], ~columns["kept"][first]
+        row = order[starts]
+        visited, mutated = state[row], ~columns["kept"][row]
         differed = overrides = _counted(columns["differed"][order], starts)
         if "overrides" in columns:
             overrides = _counted(columns["overrides"][order], starts)
         visits = Visits(
-            episode=plan.index[columns["position"][first]],
+            episode=plan.index[columns["position"][row]],
             key=keys[visited],
             mutated=mutated,
             mutation_rate=_rates(keep, keys[visited], mutated),
-            first_step=columns["number"][first],
+            first_step=columns["number"][row],
             count=np.diff(np.r_[starts, len(order)]),
-            return_before=columns["return_before"][first],
+            return_before=columns["return_before"][row],
             differed=differed,
-            differed_first=columns["differed"][first],
+            differed_first=columns["differed"][row],
             overrides=overrides,
         )
         first_row = np.zeros(len(keys), dtype=np.int64)
@@ -138,14 +145,25 @@ class Recorder:
             value=values,
             first_episode=visits.episode[first_row],
             first_step=visits.first_step[first_row],
+            visits=counts,
             **self._sums(state, columns, len(keys)),
         )
         return Suite(episodes, visits, states)
 
+    def _columns_of(self, first: int, end: int) -> dict[str, Array]:
+        """Return the steps of the episodes from one position of the plan to before another."""
+        for parts in self.columns.values():
+            parts[:] = [np.concatenate(parts)]
+        columns = {name: whole for name, (whole,) in self.columns.items()}
+        mine = (columns["position"] >= first) & (columns["position"] < end)
+        if mine.all():
+            return columns
+        rows = np.flatnonzero(mine)  # taken faster than by truth values
+        return {name: whole.take(rows, axis=0) for name, whole in columns.items()}
+
     def _sums(self, state: IntArray, columns: dict[str, Array], count: int) -> dict[str, Array]:
         """Return what is counted or added up over all steps in each state."""
         return {
-            "visits": np.bincount(state, minlength=count).astype(np.int64),
             "choices": self._choices(state, columns["action"], count),
             "default_choices": self._choices(state, columns["default"], count),
             **self._moments(state, columns, count),
@@ -194,14 +212,13 @@ def grouped(group: IntArray) -> tuple[IntArray, IntArray]:
     """Return the order that brings rows of equal groups together, and the groups in that order.
 
     Rows of one group keep their order. Where group and row fit one number, sorting numbers is
-    several times faster than sorting places; merging is made for numbers that ascend in long runs,
-    as those of lanes do that began together.
+    many times faster than sorting places.
     """
     bits = len(group).bit_length()
     if int(group.max(initial=0)).bit_length() + bits > _WORD:
         order = np.argsort(group, kind="stable")
         return order, group[order]
-    joined = np.sort((group << bits) | np.arange(len(group)), kind="stable")
+    joined = np.sort((group << bits) | np.arange(len(group)))
     return joined & ((1 << bits) - 1), joined >> bits
 
 

@@ -132,23 +132,23 @@ class _Watcher:
     def record(self, step: Step) -> None:
         """Keep what is known before the step."""
         self._under_way = {}
-        for lane in np.flatnonzero(step.active).tolist():
-            position, number = int(step.position[lane]), int(step.number[lane])
+        for row, lane in enumerate(step.lanes.tolist()):
+            position, number = int(step.position[row]), int(step.number[row])
             if self.look_at(position, number):
                 self._under_way[lane] = position
-                self.steps[position].append(self._before(step, lane, number))
+                self.steps[position].append(self._before(step, row, lane))
 
-    def _before(self, step: Step, lane: int, number: int) -> ReplayedStep:
+    def _before(self, step: Step, row: int, lane: int) -> ReplayedStep:
         return ReplayedStep(
-            number,
-            int(step.keys[lane]),
-            np.array(step.values[lane]),
-            bool(step.kept[lane]),
+            int(step.number[row]),
+            int(step.keys[row]),
+            np.array(step.values[row]),
+            bool(step.kept[row]),
             np.asarray(step.choice.actions)[lane].tolist(),
             np.asarray(step.default)[lane].tolist(),
             0.0,
             self._frame(lane),
-            float(step.return_before[lane]),
+            float(step.return_before[row]),
             self._place(lane),
         )
 

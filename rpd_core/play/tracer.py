@@ -13,7 +13,7 @@ from rpd_core.plugin.protocols.suite import Trace
 from rpd_core.plugin.wording import order_of_parts
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array, Batch, FloatArray, IntArray
+    from rpd_core.plugin.protocols import Array, Batch, BoolArray, FloatArray, IntArray
 
 LONGEST = 3000
 """Steps of an episode that are kept; those behind them are left out."""
@@ -22,27 +22,35 @@ WIDEST = 64
 
 
 class Tracer:
-    """Collects every step of some episodes."""
+    """Collects every step of the episodes from one position of a plan to before another."""
 
-    def __init__(self, action_space: object) -> None:
+    def __init__(self, action_space: object, first: int, end: int) -> None:
+        self.first, self.end = first, end
         self.start = int(action_space.start) if isinstance(action_space, Discrete) else 0
         self.columns: dict[str, list[Array]] = {}
         self._lanes: IntArray = np.zeros(0, dtype=np.int64)
         """Lanes whose present step is kept."""
 
     def __call__(self, step: Step) -> None:
-        self._lanes = lanes = np.flatnonzero(step.active & (step.number < LONGEST))
-        row = {
+        rows = np.flatnonzero(self._mine(step.position) & (step.number < LONGEST))
+        self._lanes = lanes = step.lanes[rows]
+        told = {
             "position": step.position,
             "step": step.number,
             "key": step.keys,
             "kept": step.kept,
             "override": step.overrides,
+        }
+        given = {
             "policy": _rows(step.choice.actions) - self.start,
             "default": _rows(step.default) - self.start,
-            "observation": _vectors(step.observations, len(step.keys)),
+            "observation": _vectors(step.observations, len(step.default)),
         }
-        self._add({name: column.take(lanes, axis=0) for name, column in row.items()})
+        self._add({name: column.take(rows) for name, column in told.items()})
+        self._add({name: column.take(lanes, axis=0) for name, column in given.items()})
+
+    def _mine(self, position: IntArray) -> BoolArray:
+        return np.asarray((position >= self.first) & (position < self.end))
 
     def watch(self, rewards: FloatArray) -> None:
         """Add what the steps gave."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
@@ -152,21 +151,31 @@ def _offering(package: str) -> str:
     return package if by_its_name or not needing else needing[0]
 
 
-@contextmanager
-def blamed(kind: str, thing: object, what: str) -> Iterator[None]:
+@dataclass
+class blamed:  # in lower case, as contextlib names its own
     """Name a stranger's component when it raises; `what` it was doing."""
-    try:
-        yield
-    except RpdError:
-        raise
-    except Exception as error:
-        needs = unmet(error) if _ours(thing) else ""
+
+    kind: str
+    thing: object
+    what: str
+
+    def __enter__(self) -> None:
+        """Begin what may raise."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception) and not isinstance(error, RpdError):
+            self._blame(error)
+
+    def _blame(self, error: Exception) -> None:
+        ours = _ours(self.thing)
+        needs = unmet(error) if ours else ""
         if needs:
-            raise ComponentError(f"{named(kind, thing)} {needs}") from error
-        if _ours(thing) or _registration_for(kind, thing) is None:
-            raise  # whoever passes an object of their own wants its traceback
+            raise ComponentError(f"{named(self.kind, self.thing)} {needs}") from error
+        if ours or _registration_for(self.kind, self.thing) is None:
+            return  # whoever passes an object of their own wants its traceback
+        place = _place(error, self.thing)
         try:
-            refuse(kind, thing, f"failed: {what} raised {one_line(error)}{_place(error, thing)}")
+            refuse(self.kind, self.thing, f"failed: {self.what} raised {one_line(error)}{place}")
         except ComponentError as told:
             raise told from error
 

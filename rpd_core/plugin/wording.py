@@ -92,9 +92,11 @@ def value_words(value: Array, entries: Sequence[Entry] = ()) -> str:
     Long ones are cut, and end in a digest that tells them apart.
     """
     flat = value.ravel()
-    texts = [_number_text(number) for number in flat[:_SHOWN]]
+    shown = flat[:_SHOWN]
     if len(entries) == len(flat) and not _are_places(entries):
-        texts = [_entry_words(*pair) for pair in zip(entries, flat[:_SHOWN], strict=False)]
+        texts = [_entry_words(*pair) for pair in zip(entries, shown, strict=False)]
+    else:
+        texts = [_number_text(number) for number in shown]
     if len(flat) <= _SHOWN:
         return ", ".join(texts)
     return f"{', '.join(texts)}, ... ({len(flat)} numbers, {digest_of(value)})"
@@ -109,11 +111,10 @@ def _entry_words(entry: Entry, value: Any) -> str:
     """Return one entry of an abstract state by its name."""
     if entry.edges:
         return bin_words(entry, int(value))
-    number = _number_text(value)
     if entry.digits is not None:
         number = f"{value * entry.factor:.{min(max(entry.digits, 0), _DECIMALS)}f}"
-    elif entry.factor != 1:
-        number = _number_text(type(value)(value * entry.factor))
+    else:
+        number = _number_text(value if entry.factor == 1 else type(value)(value * entry.factor))
     return f"{entry.name} {number}{entry.unit}"
 
 
@@ -127,7 +128,10 @@ def _number_text(number: Any) -> str:
 
 def _are_places(entries: Sequence[Entry]) -> bool:
     """Return whether entries are called by their places alone."""
-    return all(entry == Entry(f"x{place}") for place, entry in enumerate(entries))
+    return all(
+        entry.name == f"x{place}" and entry == Entry(entry.name)
+        for place, entry in enumerate(entries)
+    )
 
 
 def order_of_parts(name: str) -> list[tuple[bool, int, str]]:

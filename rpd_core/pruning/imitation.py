@@ -220,9 +220,8 @@ class _Steps:
         self.size = 0
 
     def __call__(self, step: Step) -> None:
-        lanes = np.flatnonzero(step.active)
-        actions = np.asarray(step.choice.actions)
-        self.add(step.number[lanes], flat_rows(step.observations)[lanes], actions[lanes])
+        rows, actions = flat_rows(step.observations), np.asarray(step.choice.actions)
+        self.add(step.number, rows[step.lanes], actions[step.lanes])
 
     def add(self, numbers: IntArray, rows: Array, actions: Array) -> None:
         """Take up some steps, each of some number in its episode."""

@@ -4,11 +4,14 @@ A suite decides, mutates, finds states and records; the loops of `loops.py` only
 their steps in this process, in turns, so that a busy machine slows both; what counts is the ratio
 of steps per second of processor time. Vectors are measured at each number of lanes and count at
 the best. Policies of classic control and LunarLander are untrained networks of
-Stable-Baselines3, called by `predict` in the loops. Prints CSV; arguments choose cases.
+Stable-Baselines3, called by `predict` in the loops, which play the policy's own episodes (vectors
+only their beginnings); "the same steps" are those of the suite's episodes, with `predict` called
+for all lanes or, bare, not at all. Prints CSV; arguments choose cases.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 import sys
 import tempfile
@@ -24,8 +27,9 @@ import minigrid  # noqa: F401  # registers its tasks
 import numpy as np
 import torch
 from stable_baselines3 import PPO
-from suites import suite_speed
+from suites import suite_actions, suite_speed
 
+from rpd_core.play.threads import one_numeric_thread
 from rpd_core.plugin.protocols import PolicyInput
 from rpd_gym.cartpole_dynamics import Carts
 from rpd_gym.cartpole_network import Greedy, load_weights
@@ -35,7 +39,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from cartpole_module import load_network  # of the tests
 from minigrid_module import load_network as load_minigrid
 
-ROUNDS = 3
 Speed = Callable[[], float]
 Case = tuple[Speed, dict[str, list[Speed]]]
 """A suite, and baselines, each at some numbers of lanes."""
@@ -69,6 +72,7 @@ def cartpole() -> Case:
         )
         return loops.vector(vector, act, 1_000_000)
 
+    @one_numeric_thread()  # as the suite
     def computed(lanes: int) -> float:
         carts, network = Carts(), Greedy(load_weights("good"))
         state = np.random.default_rng(0).uniform(-0.05, 0.05, (4, lanes))
@@ -108,7 +112,10 @@ def single(name: str, folder: Path, episodes: int, steps: int) -> Case:
         return loops.vector(loops.synchronous(make, lanes), act, steps)
 
     asked = {"policy": f"sb3:{folder / name}.zip", "abstraction": ("round:digits=0",)}
+    done = suite_actions(f"gym:{name}", episodes, **asked)
     return partial(suite_speed, f"gym:{name}", episodes, **asked), {
+        "the same steps in 64 lanes": [partial(loops.batched, make, act, done, 64)],
+        "the same steps, bare": [partial(loops.replayed, make, done)],
         "plain loop": [partial(loops.plain, make, act, steps // 4)],
         "SyncVectorEnv": [partial(vector, lanes) for lanes in (16, 64, 256)],
         "bare env.step": [partial(loops.bare, make, act, steps // 2)],
@@ -129,20 +136,20 @@ def cases(folder: Path) -> dict[str, Callable[[], Case]]:
     }
 
 
-def measure(case: Case) -> Iterator[tuple[str, float, float]]:
+def measure(case: Case, rounds: int) -> Iterator[tuple[str, float, float]]:
     """Yield, for each baseline, the median and the smallest ratio."""
     suite, baselines = case
     suite()
-    rounds = [
+    speeds = [
         (suite(), {name: max(speed() for speed in some) for name, some in baselines.items()})
-        for _ in range(ROUNDS)
+        for _ in range(rounds)
     ]
     for name in baselines:
-        ratios = [ours / theirs[name] for ours, theirs in rounds]
+        ratios = [ours / theirs[name] for ours, theirs in speeds]
         yield name, float(np.median(ratios)), min(ratios)
 
 
-def main(names: list[str]) -> None:
+def main(names: list[str], rounds: int) -> None:
     """Measure the cases that are named, or all."""
     torch.set_num_threads(1)
     table = csv.writer(sys.stdout)
@@ -150,10 +157,14 @@ def main(names: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         known = cases(Path(folder))
         for name in names or known:
-            for against, median, least in measure(known[name]()):
+            for against, median, least in measure(known[name](), rounds):
                 table.writerow([name, against, f"{median:.3g}", f"{least:.3g}"])
                 sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--rounds", type=int, default=5)
+    asked = parser.parse_args()
+    main(asked.names, asked.rounds)

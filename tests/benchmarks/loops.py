@@ -6,7 +6,7 @@ They have no mutation, no states and no record. Each returns steps per second of
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -58,6 +58,38 @@ def bare(make: Make, act: Act, steps: int) -> float:
         if over or cut:
             env.reset(seed=step)
     return steps / (time.process_time() - start)
+
+
+def replayed(make: Make, episodes: list[tuple[int, list[Any]]]) -> float:
+    """Step one environment through the actions of a suite."""
+    env = make()
+    start = time.process_time()
+    for seed, actions in episodes:
+        env.reset(seed=seed)
+        for action in actions:
+            env.step(action)
+    return sum(len(actions) for _, actions in episodes) / (time.process_time() - start)
+
+
+def batched(make: Make, act: Act, episodes: list[tuple[int, list[Any]]], lanes: int) -> float:
+    """Step environments in turn through the actions of a suite; ask the policy for all at once."""
+    envs = [make() for _ in range(lanes)]
+    start = time.process_time()
+    rest = iter(episodes)
+    under_way: dict[int, Iterator[Any]] = dict.fromkeys(range(lanes), iter(()))
+    seen = np.stack([env.reset()[0] for env in envs])
+    while under_way:
+        act(seen)
+        for lane, actions in list(under_way.items()):
+            action = next(actions, None)
+            if action is not None:
+                seen[lane] = envs[lane].step(action)[0]
+            elif (another := next(rest, None)) is None:
+                del under_way[lane]
+            else:
+                seen[lane] = envs[lane].reset(seed=another[0])[0]
+                under_way[lane] = iter(another[1])
+    return sum(len(actions) for _, actions in episodes) / (time.process_time() - start)
 
 
 def vector(env: VectorEnv[Any, Any, Any], act: Act, steps: int) -> float:

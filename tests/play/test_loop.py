@@ -38,9 +38,9 @@ def test_a_revisited_state_keeps_its_fate() -> None:
     visits: dict[tuple[int, int], int] = {}
 
     def record(step: Step) -> None:
-        for lane in np.flatnonzero(step.active):
-            place = int(step.position[lane]), int(step.keys[lane])
-            fates.setdefault(place, set()).add(bool(step.kept[lane]))
+        for position, key, decides in zip(step.position, step.keys, step.kept, strict=True):
+            place = int(position), int(key)
+            fates.setdefault(place, set()).add(bool(decides))
             visits[place] = visits.get(place, 0) + 1
 
     episodes = plan(60)

@@ -181,7 +181,7 @@ def steps(numbers: range) -> list[Any]:
     one = np.zeros(1, dtype=np.int64)
     return [
         SimpleNamespace(
-            active=np.array([True]), number=one + number, position=one,
+            lanes=one, number=one + number, position=one,
             observations=np.array([[float(number)]]),
             views={"screen": np.zeros((1, 1000)), "ram": np.zeros((1, 1))},
             choice=SimpleNamespace(actions=one), default=one,
