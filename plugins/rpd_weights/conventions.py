@@ -32,7 +32,7 @@ _LIBRARIES = (
     (r"(^|\.)_encoder\._layers(\.|$)", Convention("d3rlpy", "relu", "tanh")),
     (r"(^|\.)net_container(\.|$)", Convention("skrl", "elu")),
     (r"(^|\.)module\.\d+\.module(\.|$)", Convention("torchrl", "tanh", "tanh")),
-    (r"(^|\.)pi\.net\.mlp(\.|$)", Convention("RLlib", "tanh", "scale")),
+    (r"(^|\.)(pi|af)\.net\.mlp(\.|$)", Convention("RLlib", "tanh", "scale")),
     (r"(^|\.)actor_state_dict\.mlp$", Convention("RSL-RL", "elu")),
 )
 _OLD_RSL = re.compile(r"model_state_dict\.(log_)?std")
@@ -71,7 +71,7 @@ def meaning_of(structure: Structure, all_blocks: list[Block]) -> tuple[Meaning, 
     roles = {block.role for block in all_blocks}
     if structure.value:
         return "q", "a dueling network"
-    if "q" in roles and "actor" not in roles:
+    if roles & {"q", "advantage"} and "actor" not in roles:
         return "q", "by its name"
     if "target" in roles and "critic" not in roles:
         return "q", "a target network lies beside it"

@@ -22,7 +22,7 @@ _PLAIN = re.compile(r"(?:(.+)\.)?(weight|bias|running_mean|running_var|num_batch
 _ROLES: dict[Role, frozenset[str]] = {
     "target": frozenset(["target", "targ", "old", "lagged", "ema"]),
     "std": frozenset(["std", "logstd", "sigma", "stddev"]),
-    "advantage": frozenset(["adv", "advantage"]),
+    "advantage": frozenset(["adv", "advantage", "af"]),
     "q": frozenset(["q", "qf", "qs", "qnet", "qfunc", "qfuncs"]),
     "critic": frozenset(["critic", "critics", "value", "values", "vf", "v", "vnet", "baseline"]),
     "actor": frozenset(["actor", "policy", "pi", "mu", "mean", "action", "actions", "logits"]),

@@ -64,6 +64,22 @@ class RllibModule(nn.Module):
         return self.pi(self.encoder(x))
 
 
+class RllibDqn(nn.Module):
+    """RLlib, `DefaultDQNTorchRLModule`, with or without two streams."""
+
+    def __init__(self, dueling: bool) -> None:
+        super().__init__()
+        self.encoder = _named("net.mlp", mlp(4, 16, activation=nn.Tanh, last=True))
+        self.af = _named("net.mlp", mlp(16, 2))
+        self.vf = _named("net.mlp", mlp(16, 1)) if dueling else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        numbers = self.af(self.encoder(x))
+        if self.vf is None:
+            return numbers
+        return self.vf(self.encoder(x)) + numbers - numbers.mean(dim=1, keepdim=True)
+
+
 def _named(name: str, module: nn.Module) -> nn.Sequential:
     """Return a module that calls another by a name of several parts."""
     for part in reversed(name.split(".")):

@@ -136,6 +136,8 @@ CASES: dict[str, Callable[[], Case]] = {
     "d3rlpy dqn": _d3_dqn,
     "rsl-rl runner": _rsl_runner,
     "rllib continuous": _rllib_continuous,
+    "rllib dqn": lambda: _plain(runners.RllibDqn(True), CART, "q (a dueling network)"),
+    "rllib dqn, one stream": lambda: _plain(runners.RllibDqn(False), CART, "q (by its name)"),
     "d3rlpy sac": _d3_sac,
     "dueling streams": lambda: _plain(nets.Streams(), CART, "q (a dueling network)"),
     "policy and target": _tutorial_dqn,
