@@ -177,6 +177,8 @@ def _meaning_of_action(
     if values.shape[1:] != space.shape and int(np.prod(values.shape[1:])) != int(
         np.prod(space.shape)
     ):
+        if _is_rllib(model) and np.isfinite([space.low, space.high]).all():
+            return "unit", "RLlib's, the first half; output=mean without its normalize_actions"
         return "mean", "twice as many numbers as actions: the first half"
     bounds = np.unique(np.stack([space.low, space.high]))
     if wanted == "auto" and _last(model, name) == "Tanh" and list(bounds) != [-1, 1]:
@@ -186,3 +188,9 @@ def _meaning_of_action(
             "of stable-baselines3), or output=action to take it as it is"
         )
     return "action", "one action per row"
+
+
+def _is_rllib(model: Model) -> bool:
+    """Return whether RLlib exported the model, or the model is a module of RLlib."""
+    by_input = any(value.name == "state_ins" for value in model.inputs)
+    return by_input or any(name.startswith("pi.net.mlp.") for name in model.names)

@@ -71,6 +71,6 @@ def _bound_memory() -> None:
 def said(error: BaseException) -> str:
     """Return what onnxruntime says, without the prefix and the places in its source."""
     line = one_line(error)
-    for mark in ("Status Message: ", "] : "):
+    for mark in ("Status Message: ", "] : ", " was false. "):
         line = line.rpartition(mark)[2]
     return printable(line, 250).rstrip(". ")

@@ -41,7 +41,10 @@ def try_out(model: Model, feeds: Feeds) -> None:
         name = file_name(model.path)
         raise Beyond(f"{name} does not answer within {_LIMITS}, or ends the process: refused")
     if complaint:
-        raise FitError(complaint)
+        raise FitError(
+            f"{file_name(model.path)} does not answer when it is called: {complaint}. Export it "
+            "again, for one row or with a free axis for rows"
+        )
 
 
 @lru_cache(maxsize=64)

@@ -104,6 +104,7 @@ def fit_network(
                 _check_pixels(tried, file.divide)
                 return tried
             complaints.append(complaint)
+    _check_remembers_outside(network)
     shapes = ", ".join(
         _shown(source, blank) for source, blank in zip(network.sources, blanks, strict=True)
     )
@@ -111,6 +112,17 @@ def fit_network(
         f"{network.loaded.path.name} does not take what {where} gives ({shapes}): "
         f"{complaints[0]}. Options that may help: layout=, divide=, stack=, hidden=, preprocess="
     )
+
+
+def _check_remembers_outside(network: Network) -> None:
+    """Refuse a recurrent module that fits nothing, since it keeps its hidden state in itself."""
+    loaded = network.loaded
+    if not network.signature.states and any("weight_hh" in name for name in loaded.weights):
+        raise FitError(
+            f"{loaded.path.name} keeps its hidden state in itself, for one episode at a time: "
+            "export it with the state as input and output, as the ONNX files of RSL-RL (Isaac "
+            "Lab) have it, and take it with onnx:"
+        )
 
 
 def _shown(source: Source, blank: Any) -> str:

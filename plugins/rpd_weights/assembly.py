@@ -9,7 +9,7 @@ from rpd_core.errors import FitError, SpecError
 from rpd_core.plugin.protocols import Facts
 from rpd_core.untrusted.boundary import boundary, file_name, printable
 from rpd_weights.conventions import Convention, convention_of
-from rpd_weights.files import read_weights
+from rpd_weights.files import Weights, read_weights
 from rpd_weights.layers import Block, blocks_of, layers_of
 from rpd_weights.network import build
 from rpd_weights.observations import Look, looks, statistics_of
@@ -30,6 +30,7 @@ def load_policy(file: WeightsFile, facts: Facts) -> WeightsPolicy:
     with boundary(file.path, _DAMAGED, FitError):
         stored = _stored(file)
         weights, everything = stored.weights, stored.blocks
+        _check_told(file, weights)
         structure, look = _fitted(file, facts, everything)
         within = [block for block in everything if block.name.startswith(structure.prefix)]
         convention = convention_of(structure, weights, within)
@@ -56,6 +57,16 @@ def describe_file(file: WeightsFile) -> dict[str, str]:
         stored = _stored(file)
         layers = printable(_shapes(stored.blocks), 2000)
         return {**_described(stored.kind, stored.blocks), "layers": layers}
+
+
+def _check_told(file: WeightsFile, weights: Weights) -> None:
+    """Refuse weights that say too little of how they act."""
+    if any("._body_endoder." in name for name in weights):  # spelt so by ML-Agents
+        raise FitError(
+            f"{file_name(file.path)} is a checkpoint of ML-Agents, which does not tell how "
+            "observations are normalised and actions scaled: take the .onnx file that ML-Agents "
+            "writes beside it, with onnx:"
+        )
 
 
 def _stored(file: WeightsFile) -> Stored:

@@ -32,7 +32,11 @@ _LIBRARIES = (
     (r"(^|\.)_encoder\._layers(\.|$)", Convention("d3rlpy", "relu", "tanh")),
     (r"(^|\.)net_container(\.|$)", Convention("skrl", "elu")),
     (r"(^|\.)module\.\d+\.module(\.|$)", Convention("torchrl", "tanh", "tanh")),
+    (r"(^|\.)(pi|af)\.net\.mlp(\.|$)", Convention("RLlib", "tanh", "scale")),
+    (r"(^|\.)actor_state_dict\.mlp$", Convention("RSL-RL", "elu")),
 )
+_OLD_RSL = re.compile(r"model_state_dict\.(log_)?std")
+"""Beside the networks in checkpoints of RSL-RL before its version 4."""
 _PICTURES = Convention("networks for pictures", "relu")
 _DRAWN = Convention("SAC", "relu", "tanh")
 _SCALED = Convention("DDPG and TD3", "relu", "tanh")
@@ -49,6 +53,8 @@ def convention_of(
         if any(re.search(pattern, name) for name in used):
             scaled = structure.drawn and convention.squash == "scale"  # SAC's, beside PPO's
             return replace(convention, squash="tanh") if scaled else convention
+    if any(_OLD_RSL.fullmatch(name) for name in names):
+        return Convention("RSL-RL", "elu")
     if structure.drawn:
         return _DRAWN
     if any(name.rpartition(".")[2] == "action_scale" for name in names):
@@ -65,7 +71,7 @@ def meaning_of(structure: Structure, all_blocks: list[Block]) -> tuple[Meaning, 
     roles = {block.role for block in all_blocks}
     if structure.value:
         return "q", "a dueling network"
-    if "q" in roles and "actor" not in roles:
+    if roles & {"q", "advantage"} and "actor" not in roles:
         return "q", "by its name"
     if "target" in roles and "critic" not in roles:
         return "q", "a target network lies beside it"

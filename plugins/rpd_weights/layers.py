@@ -22,12 +22,14 @@ _PLAIN = re.compile(r"(?:(.+)\.)?(weight|bias|running_mean|running_var|num_batch
 _ROLES: dict[Role, frozenset[str]] = {
     "target": frozenset(["target", "targ", "old", "lagged", "ema"]),
     "std": frozenset(["std", "logstd", "sigma", "stddev"]),
-    "advantage": frozenset(["adv", "advantage"]),
+    "advantage": frozenset(["adv", "advantage", "af"]),
     "q": frozenset(["q", "qf", "qs", "qnet", "qfunc", "qfuncs"]),
     "critic": frozenset(["critic", "critics", "value", "values", "vf", "v", "vnet", "baseline"]),
     "actor": frozenset(["actor", "policy", "pi", "mu", "mean", "action", "actions", "logits"]),
 }
 """Words of a name that say what a layer is for; the first role counts whose word is there."""
+_MEMORIES: dict[str, Role] = {"memory_a": "actor", "memory_c": "critic"}
+"""What RSL-RL calls the cores of a policy and of its critic."""
 _JUMPING = frozenset(
     ["res", "resblock", "residual", "resnet", "skip", "attn", "attention", "transformer"]
 )
@@ -132,6 +134,9 @@ class Block:
 
 def role_of(name: str) -> Role:
     """Return what a name says: its last word that says anything counts, a target's anywhere."""
+    for part in name.split("."):
+        if part in _MEMORIES:
+            return _MEMORIES[part]
     parts = [_words(part) for part in name.split(".")]
     if any(words & _ROLES["target"] for words in parts):
         return "target"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -18,6 +19,15 @@ from rpd_weights.layers import Shape
 
 Array = NDArray[Any]
 Layout = Literal["same", "channels first", "flat", "one-hot"]
+_VARIANCES = {
+    "running_mean": (
+        ("running_variance", 1e-8, False, 5.0),  # skrl
+        ("running_var", 1e-5, True, 5.0),  # Sample-Factory
+    ),
+    "_mean": (("_var", 1e-2, False, math.inf),),  # RSL-RL
+}
+"""By the name of a mean: those of variances, with epsilon, whether it is inside, and the clip."""
+_NOT_THE_ACTORS = re.compile("value|return|critic|privileged|teacher")
 _PICTURE = 32
 """Bytes with at least so many rows and columns are a picture."""
 
@@ -114,9 +124,9 @@ class Look:
         said += [f"{self.stack} stacked"] if self.stack > 1 else []
         said += [f"divided by {self.divisor:g}"] if self.divisor != 1.0 else []
         if self.statistics is not None:
-            said.append(
-                f"normalised by {self.statistics.name}, clipped at {self.statistics.clip:g}"
-            )
+            said.append(f"normalised by {self.statistics.name}")
+            clip = self.statistics.clip
+            said += [f"clipped at {clip:g}"] if clip < math.inf else []
         return ", ".join([f"{self.part}: {said[0]}" if self.part else said[0], *said[1:]])
 
 
@@ -169,13 +179,13 @@ def statistics_of(
     """Return the statistics of observations among the weights; `used` are names of layers."""
     for name, mean in weights.items():
         owner, _, last = name.rpartition(".")
-        if last != "running_mean" or owner in used or "value" in owner or "return" in owner:
+        if last not in _VARIANCES or owner in used or _NOT_THE_ACTORS.search(owner):
             continue
-        mine, theirs = f"{owner}.running_variance", f"{owner}.running_var"
-        variance = weights.get(mine, weights.get(theirs))
-        if variance is None or not mean.shape == variance.shape == torch.Size(shape):
-            continue
-        if mine in weights:  # of skrl; the others are those of Sample-Factory
-            return Statistics(owner, mean, variance, 1e-8, False)
-        return Statistics(owner, mean, variance, 1e-5, True)
+        for variance_name, epsilon, inside, clip in _VARIANCES[last]:
+            variance = weights.get(f"{owner}.{variance_name}")
+            if variance is None or mean.shape != variance.shape:
+                continue
+            if mean.shape in (torch.Size(shape), torch.Size((1, *shape))):
+                flat = mean.reshape(shape), variance.reshape(shape)
+                return Statistics(owner, *flat, epsilon, inside, clip)
     return None

@@ -109,6 +109,8 @@ def _network(
         dueling = _dueling(by, shape, widths, prefix)
         if dueling is not None:
             return dueling
+    if not (acting or heads or "critic" in by):
+        heads = by.get("advantage", [])  # what RLlib calls the head of a network without streams
     if not (shared or heads):
         return None
     path = _Order(widths).find([*shared, *heads], shape)

@@ -62,11 +62,12 @@ def _to_tensorboard(
 def _to_wandb(
     library: Any, run: Run, figures: dict[str, float], step: int, options: dict[str, Any]
 ) -> None:
-    active = library.run or library.init(**options)
+    began = library.run is None
+    active = library.init(**options) if began else library.run
     names, rows = _as_rows(run)
     table = {"rpd/list": library.Table(columns=names, data=rows)} if rows else {}
     active.log({**figures, **table}, step=step or None)
-    if options:
+    if began:  # whoever began another one goes on with it
         active.finish()
 
 

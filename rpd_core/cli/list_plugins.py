@@ -46,6 +46,8 @@ def list_plugins_command(
         _print_lines(_columns_of(table))
     else:
         _print_lines(blocks_of(rows, width))
+    if width is not None and not imports:
+        shared.show_note("ready is what has all it needs installed; --imports tries to import that")
 
 
 _HEADINGS = ("kind", "name", "status", "summary", "plugin", "distribution", "version")

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 from absent import rpd_without
+from typer.testing import CliRunner
 
 import rpd_gym
+from rpd_core.cli.app import app
 from rpd_core.errors import ComponentError
 from rpd_core.plugin.blame import unmet
 from rpd_core.plugin.discovery import Plugin, find_plugins
@@ -159,6 +161,9 @@ def test_imports_are_tried_if_that_is_asked_for(tmp_path: Path) -> None:
     told = "needs PIL: pip install --force-reinstall pillow (OSError: libPIL.so: cannot open "
     shown = rpd_without(tmp_path, *words, "--imports", broken=["PIL"]).stdout
     assert told in " ".join(shown.split())
+    assert "--imports tries" in CliRunner().invoke(app, words, env={"COLUMNS": "80"}).stderr
+    piped = CliRunner().invoke(app, words, env={"COLUMNS": ""})
+    assert piped.stderr == ""
     plain, tried = (
         rpd_without(tmp_path, *words, "--json", *more, broken=["PIL"]).stdout
         for more in ((), ("--imports",))

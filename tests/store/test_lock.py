@@ -128,7 +128,7 @@ def test_rpd_starts_and_reads_without_unix_and_says_what_it_cannot(tmp_path: Pat
     run = ready(tmp_path / "run").path
     for words, part in (
         (("--help",), "list-plugins"),
-        (("list-plugins",), "cartpole"),
+        (("list-plugins", "--json"), "cartpole"),
         (("show", run), "15 states"),
     ):
         result = without_unix(*words)

@@ -201,7 +201,10 @@ def test_an_rllib_model_gives_logits_or_means(tmp_path: Path) -> None:
     logits = loaded(path, facts(VECTOR, 6), deterministic=True)
     assert np.array_equal(logits(seen(rows())).actions, raw.argmax(axis=1))
     box = spaces.Box(-9.0, 9.0, (3,), np.float32)
-    assert np.allclose(loaded(path, facts(VECTOR, box))(seen(rows())).actions, raw[:, :3])
+    stretched = loaded(path, facts(VECTOR, box))  # RLlib's default is normalize_actions
+    assert np.allclose(stretched(seen(rows())).actions, 9.0 * raw[:, :3].clip(-1.0, 1.0))
+    plain = loaded(path, facts(VECTOR, box), output="mean")
+    assert np.allclose(plain(seen(rows())).actions, raw[:, :3])
     branches = loaded(path, facts(VECTOR, spaces.MultiDiscrete([2, 4])), deterministic=True)
     best = np.stack([raw[:, :2].argmax(axis=1), raw[:, 2:].argmax(axis=1)], axis=1)
     assert np.array_equal(branches(seen(rows())).actions, best)

@@ -177,3 +177,11 @@ def test_numbers_that_are_none_stop_the_episode_by_name(tmp_path: Path) -> None:
     path = linear(tmp_path / "a.onnx", WEIGHTS * np.float32(np.nan))
     with pytest.raises(EpisodeError, match=r"a\.onnx returned numbers that are not finite"):
         loaded(path, output="q")(seen(rows()))
+
+
+def test_a_graph_that_is_laid_out_for_some_rows_alone_is_refused(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Reshape", ["obs", "sizes"], ["out"])]
+    sizes = numbers("sizes", [4, 2, 4], np.int64)
+    path = by_hand(tmp_path / "a.onnx", nodes, tensors=[sizes])
+    with pytest.raises(FitError, match=r"^a\.onnx does not answer when it is called: The input .*"):
+        loaded(path)

@@ -232,6 +232,26 @@ def test_each_lane_keeps_its_own_hidden_state(
             np.testing.assert_allclose(choice.action_values[lane], expected, atol=1e-5)
 
 
+class Forgetful(nn.Module):
+    """RSL-RL's TorchScript form of a recurrent policy: the state is a buffer of one lane."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rnn, self.mlp = nn.GRU(4, 5), nn.Linear(5, 2)
+        self.register_buffer("hidden_state", torch.zeros(1, 1, 5))
+
+    def forward(self, x: Tensor) -> Tensor:
+        x, h = self.rnn(x.unsqueeze(0), self.hidden_state)
+        self.hidden_state[:] = h
+        return self.mlp(x.squeeze(0))
+
+
+def test_a_module_that_keeps_its_hidden_state_in_itself_is_refused(tmp_path: Path) -> None:
+    path = save(Forgetful(), tmp_path / "policy.pt")
+    with pytest.raises(FitError, match=r"keeps its hidden state in itself.*take it with onnx:"):
+        loaded(path)
+
+
 def test_a_state_without_weights_must_be_declared(tmp_path: Path) -> None:
     path = save(Counter(), tmp_path / "c.pt")
     with pytest.raises(FitError, match=r"carries a hidden state \('hidden'\).*hidden=<size>"):

@@ -21,7 +21,7 @@ from rpd_torchscript.functions.table import OPERATORS
 from rpd_torchscript.limits import AXES, CALL_STEPS, PIECES, Exhausted, Meter
 
 HERE = Path(__file__).resolve().parent
-VALUES: dict[str, Any] = {"int": 1, "float": 1.0, "number": 1, "bool": True}
+VALUES: dict[str, Any] = {"int": 1, "float": 1.0, "number": 1, "bool": True, "str": "a"}
 
 
 def item_of(kind: str) -> Any:

@@ -354,6 +354,14 @@ def test_a_module_that_was_pickled_whole_is_refused(tmp_path: Path) -> None:
     )
 
 
+def test_a_checkpoint_of_ml_agents_is_refused_for_its_onnx_file(tmp_path: Path) -> None:
+    name = "network_body._body_endoder.seq_layers.0.weight"
+    torch.save({"Policy": {name: torch.ones(2, 4)}}, tmp_path / "agent.pt")
+    assert refusal(WeightsFile(tmp_path / "agent.pt")).endswith(
+        "take the .onnx file that ML-Agents writes beside it, with onnx:"
+    )
+
+
 def test_weights_that_are_not_finite_are_refused_by_name(tmp_path: Path) -> None:
     net = nets.mlp(4, 8, 2)
     with torch.no_grad():

@@ -9,6 +9,7 @@ from typing import Any
 import library_networks as nets
 import numpy as np
 import pytest
+import runner_networks as runners
 import torch
 from torch import nn
 from weight_files import ATARI, CART, LANES, PENDULUM, ask, facts, rows_of
@@ -44,6 +45,24 @@ def _skrl_agent() -> Case:
         "value_preprocessor": nets.SkrlScaler(1).state_dict(),
     }
     return PENDULUM, lambda x: policy(scaler(x)).clamp(-2.0, 2.0), saved, "default of skrl"
+
+
+def _rsl_runner() -> Case:
+    actor, critic = runners.RslModel(3, 1), runners.RslModel(3, 1)
+    critic.obs_normalizer._mean += 1.0
+    saved = {"critic_state_dict": critic.state_dict(), "actor_state_dict": actor.state_dict()}
+    said = "normalised by actor_state_dict.obs_normalizer"
+    return PENDULUM, lambda x: actor(x).clamp(-2.0, 2.0), saved, said
+
+
+def _rllib_continuous() -> Case:
+    module = runners.RllibModule(3, 1)
+    return (
+        PENDULUM,
+        lambda x: module(x)[:, :1].clamp(-1.0, 1.0) * 2.0,
+        module.state_dict(),
+        "mean, clipped to -1 and 1, scaled to the bounds (as RLlib has it)",
+    )
 
 
 def _clean_tuple(actor: nn.Module, said: str) -> Case:
@@ -115,6 +134,10 @@ CASES: dict[str, Callable[[], Case]] = {
     "torchrl actor": lambda: _torchrl(PENDULUM, "default of torchrl", 3, 16, 2, split=True),
     "torchrl q": lambda: _torchrl(CART, "default of torchrl", 4, 16, 2, split=False),
     "d3rlpy dqn": _d3_dqn,
+    "rsl-rl runner": _rsl_runner,
+    "rllib continuous": _rllib_continuous,
+    "rllib dqn": lambda: _plain(runners.RllibDqn(True), CART, "q (a dueling network)"),
+    "rllib dqn, one stream": lambda: _plain(runners.RllibDqn(False), CART, "q (by its name)"),
     "d3rlpy sac": _d3_sac,
     "dueling streams": lambda: _plain(nets.Streams(), CART, "q (a dueling network)"),
     "policy and target": _tutorial_dqn,
@@ -154,6 +177,7 @@ CORES: dict[str, Callable[[], Any]] = {
     "cleanrl ppo lstm": nets.CleanAtariLstm,
     "tianshou recurrent": nets.TianshouRecurrent,
     "sample-factory gru": nets.SampleFactory,
+    "rsl-rl recurrent": runners.RslRecurrent,
 }
 
 
@@ -161,7 +185,8 @@ CORES: dict[str, Callable[[], Any]] = {
 def test_a_recurrent_network_remembers_and_forgets_as_its_module(name: str, tmp_path: Path) -> None:
     torch.manual_seed(0)
     module = CORES[name]()
-    torch.save({"model": module.state_dict(), "env_steps": 10}, tmp_path / "model.pth")
+    saved = {"model_state_dict": module.state_dict(), "env_steps": 10}
+    torch.save(saved, tmp_path / "model.pth")
     activation = "relu" if "cleanrl" in name else "auto"
     policy = WeightsFile(tmp_path / "model.pth", activation=activation).load(facts(CART))
     rows = np.stack([rows_of(CART, seed) for seed in range(4)])

@@ -54,6 +54,17 @@ def test_wandb_holds_the_figures(run: Any, tmp_path: Path) -> None:
     assert held == pytest.approx(figures(run))
 
 
+@pytest.mark.extras
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_wandb_ends_the_run_that_it_began_and_no_other(run: Any, tmp_path: Path) -> None:
+    wandb = pytest.importorskip("wandb")
+    with wandb.init(mode="offline", dir=tmp_path) as active:
+        run.log_to("wandb", project="of no use here")
+        assert wandb.run is active
+    run.log_to("wandb", mode="offline", dir=tmp_path)
+    assert wandb.run is None
+
+
 def figures(run: Any) -> dict[str, float]:
     return {f"rpd/{name}": value for name, value in figures_of(run).items()}
 
