@@ -195,7 +195,7 @@ class _Shared:
         self.ends = np.cumsum([len(plan) for plan in self.plans])
         """Per chunk, the position after its last episode."""
         self.keep = _top_states(chunks)
-        self.recorder = recorder_for(player)
+        self.recorder = recorder_for(player, preferences=False)
         self.asked = any(chunk.evaluation.visits for chunk in chunks)
         self.tracers = {
             place: Tracer(player.facts.action_space, end - len(plan), end)

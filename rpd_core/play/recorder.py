@@ -14,10 +14,12 @@ from rpd_core.play.preference import default_gap
 from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
 
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array, BoolArray, FloatArray, IntArray, KeyArray
+    from rpd_core.plugin.protocols import Array, Batch, BoolArray, FloatArray, IntArray, KeyArray
 
 _GRID = 2.0**20
 _RECENT = 2**18
+_ROOM = 2**12
+"""Rows that a column has room for at first."""
 _WORD = 63
 """Bits of a number that sorts as it should."""
 
@@ -28,10 +30,45 @@ def play_suite(player: Player, plan: Plan, keep: Keep) -> Suite:
     return recorder.suite(player.play(plan, keep, recorder), plan, keep)
 
 
-def recorder_for(player: Player) -> Recorder:
-    """Return what collects the steps of episodes."""
+def recorder_for(player: Player, preferences: bool = True) -> Recorder:
+    """Return what collects the steps of episodes, with what the policy prefers or without."""
     space = player.facts.action_space
-    return Recorder(space, relation_of(player.links, space))
+    return Recorder(space, relation_of(player.links, space), preferences)
+
+
+class _Rows:
+    """Rows that come a few at a time, in columns that grow by doubling."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.columns: dict[str, Array] = {}
+
+    def add(self, rows: dict[str, Array], count: int) -> None:
+        """Append so many rows."""
+        start, self.count = self.count, self.count + count
+        for name, column in rows.items():
+            whole = self.columns.get(name)
+            if whole is None or self.count > len(whole):
+                whole = self.columns[name] = _longer(whole, column, start, self.count)
+            whole[start : self.count] = column
+
+    def between(self, first: int, end: int) -> dict[str, Array]:
+        """Return the steps of the episodes from one position of the plan to before another."""
+        columns = {name: whole[: self.count] for name, whole in self.columns.items()}
+        mine = (columns["position"] >= first) & (columns["position"] < end)
+        if mine.all():
+            return columns
+        rows = np.flatnonzero(mine)  # taken faster than by truth values
+        return {name: whole.take(rows, axis=0) for name, whole in columns.items()}
+
+
+def _longer(whole: Array | None, column: Array, used: int, needed: int) -> Array:
+    """Return room for twice as many rows as are needed, with those that are there."""
+    dtype = column.dtype if whole is None else whole.dtype
+    longer = np.empty((max(2 * needed, _ROOM), *column.shape[1:]), dtype)
+    if whole is not None:
+        longer[:used] = whole[:used]
+    return longer
 
 
 class _SeenStates:
@@ -74,37 +111,39 @@ class _SeenStates:
 class Recorder:
     """Collects the steps of a chunk; its memory grows with the chunk, not with the suite."""
 
-    def __init__(self, action_space: object, relation: Relation | None = None) -> None:
-        self.space, self.relation = action_space, relation
+    def __init__(
+        self, action_space: object, relation: Relation | None = None, preferences: bool = True
+    ) -> None:
+        self.space, self.relation, self.preferences = action_space, relation, preferences
         self.actions = self.start = 0
         if isinstance(action_space, Discrete):
             self.actions, self.start = int(action_space.n), int(action_space.start)
-        self.columns: dict[str, list[Array]] = {}
+        self.rows = _Rows()
         self.seen = _SeenStates()
 
     def __call__(self, step: Step) -> None:
         differed = step.differed
         rows: dict[str, Array] = {
-            "position": step.position,
-            "number": step.number,
+            "position": step.position.astype(np.int32),
+            "number": step.number.astype(np.int32),
             "kept": step.kept,
             "differed": differed,
             "return_before": step.return_before,
-            "state": self.seen.number(step.keys, step.values),
+            "state": self.seen.number(step.keys, step.values).astype(np.int32),
         }
         if differed is not step.overrides:
             rows["overrides"] = step.overrides
         rows |= {name: given.take(step.lanes, axis=0) for name, given in self._given(step).items()}
-        for name, column in rows.items():
-            self.columns.setdefault(name, []).append(column)
+        self.rows.add(rows, len(differed))
 
     def _given(self, step: Step) -> dict[str, Array]:
         """Return what policy and default action gave in all lanes."""
-        choice, actions, default = step.choice, step.choice.actions, step.default
+        choice = step.choice
+        given = {"action": choice.actions, "default": step.default}
         if self.relation is not None:
-            actions = self.relation(step.observations, actions)
-            default = self.relation(step.observations, default)
-        given = {"action": actions, "default": default}
+            given |= _seen(step.observations)
+        if not self.preferences:
+            return given
         if choice.action_values is not None:
             given["value_gap"] = value_gap(choice.action_values)
         if choice.probabilities is not None:
@@ -116,9 +155,10 @@ class Recorder:
 
     def suite(self, episodes: Episodes, plan: Plan, keep: Keep, first: int = 0) -> Suite:
         """Reduce the steps of episodes, of a plan from a position on, to visits and states."""
-        columns = self._columns_of(first, first + len(episodes))
+        columns = self.rows.between(first, first + len(episodes))
+        self._relate(columns)
         keys, values, counts, state = self.seen.by_key(columns["state"])
-        order, groups = grouped(columns["position"] * len(keys) + state)
+        order, groups = grouped(columns["position"].astype(np.int64) * len(keys) + state)
         starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
         row = order[starts]
         visited, mutated = state[row], ~columns["kept"][row]
@@ -130,7 +170,7 @@ class Recorder:
             key=keys[visited],
             mutated=mutated,
             mutation_rate=_rates(keep, keys[visited], mutated),
-            first_step=columns["number"][row],
+            first_step=columns["number"][row].astype(np.int64),
             count=np.diff(np.r_[starts, len(order)]),
             return_before=columns["return_before"][row],
             differed=differed,
@@ -150,16 +190,12 @@ class Recorder:
         )
         return Suite(episodes, visits, states)
 
-    def _columns_of(self, first: int, end: int) -> dict[str, Array]:
-        """Return the steps of the episodes from one position of the plan to before another."""
-        for parts in self.columns.values():
-            parts[:] = [np.concatenate(parts)]
-        columns = {name: whole for name, (whole,) in self.columns.items()}
-        mine = (columns["position"] >= first) & (columns["position"] < end)
-        if mine.all():
-            return columns
-        rows = np.flatnonzero(mine)  # taken faster than by truth values
-        return {name: whole.take(rows, axis=0) for name, whole in columns.items()}
+    def _relate(self, columns: dict[str, Array]) -> None:
+        """Count actions as the abstraction tells them, all steps at once."""
+        if self.relation is not None:
+            seen = _batch(columns)
+            for name in ("action", "default"):
+                columns[name] = self.relation(seen, columns[name])
 
     def _sums(self, state: IntArray, columns: dict[str, Array], count: int) -> dict[str, Array]:
         """Return what is counted or added up over all steps in each state."""
@@ -190,6 +226,25 @@ class Recorder:
                 parts = [_sums(state, entry**power, count) for entry in entries]
                 sums[f"{name}_{what}"] = np.stack(parts, 1) if parts else np.zeros((count, 0))
         return sums
+
+
+_SEEN = "seen "
+"""What columns of observations begin with."""
+
+
+def _seen(observations: Batch) -> dict[str, Array]:
+    """Return observations as columns."""
+    if not isinstance(observations, dict):
+        return {_SEEN: observations}
+    return {_SEEN + name: part for name, part in observations.items()}
+
+
+def _batch(columns: dict[str, Array]) -> Batch:
+    """Return the observations that are among columns."""
+    parts = {
+        name.removeprefix(_SEEN): part for name, part in columns.items() if name.startswith(_SEEN)
+    }
+    return parts.get("", parts)
 
 
 def _counted(flags: BoolArray, starts: IntArray) -> IntArray:
