@@ -3,7 +3,7 @@
 A suite decides, mutates, finds states and records; the loops of `loops.py` only play. Both take
 their steps in this process, in turns, so that a busy machine slows both; what counts is the ratio
 of steps per second of processor time. Vectors are measured at each number of lanes and count at
-the best. Policies of classic control and LunarLander are untrained networks of
+the best. Policies of classic control, LunarLander and Pong are untrained networks of
 Stable-Baselines3, called by `predict` in the loops, which play the policy's own episodes (vectors
 only their beginnings); "the same steps" are those of the suite's episodes, with `predict` called
 for all lanes or, bare, not at all. Prints CSV; arguments choose cases.
@@ -26,6 +26,8 @@ import loops
 import minigrid  # noqa: F401  # registers its tasks
 import numpy as np
 import torch
+from ale_py.vector_env import AtariVectorEnv
+from gymnasium.wrappers import AtariPreprocessing, FrameStackObservation, TimeLimit
 from stable_baselines3 import PPO
 from suites import suite_actions, suite_speed
 
@@ -122,6 +124,32 @@ def single(name: str, folder: Path, episodes: int, steps: int) -> Case:
     }
 
 
+def pong(folder: Path) -> Case:
+    """Return beginnings of Pong with an untrained convolutional network."""
+
+    def make() -> Any:
+        game = AtariPreprocessing(gymnasium.make("PongNoFrameskip-v4"))
+        return TimeLimit(FrameStackObservation(game, 4, padding_type="zero"), 200)
+
+    model = PPO("CnnPolicy", make(), seed=0, device="cpu", n_steps=8)
+    model.save(folder / "pong")
+
+    def act(observations: Any) -> Any:
+        return model.predict(observations, deterministic=True)[0]
+
+    def ales(lanes: int) -> float:
+        games = AtariVectorEnv(
+            "pong", lanes, num_threads=1, reward_clipping=False, use_fire_reset=False
+        )
+        return loops.vector(games, act, 2000)
+
+    asked = {"policy": f"sb3:{folder / 'pong'}.zip", "abstraction": ("atari",)}
+    return partial(suite_speed, "atari:Pong,max_steps=200", 25, **asked), {
+        "plain loop": [partial(loops.plain, make, act, 400)],
+        "AtariVectorEnv": [partial(ales, lanes) for lanes in (8, 25)],
+    }
+
+
 def cases(folder: Path) -> dict[str, Callable[[], Case]]:
     """Return what is measured, by name."""
     classic = {
@@ -133,6 +161,7 @@ def cases(folder: Path) -> dict[str, Callable[[], Case]]:
         "minigrid": minigrid_crossing,
         **classic,
         "LunarLander-v3": partial(single, "LunarLander-v3", folder, 250, 4000),
+        "Pong": partial(pong, folder),
     }
 
 
