@@ -47,7 +47,6 @@ class CartPole:
             policy="cartpole:good",
             lanes=2500,
             chunk=2500,
-            sweep="full",  # a whole ranking fits into one batch, and rounds would not fill any
         )
 
     def open(self, opening: Opening) -> Lanes:

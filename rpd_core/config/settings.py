@@ -69,7 +69,6 @@ QUICK: dict[str, Callable[[Any], Any]] = {
     "unmutated_episodes": lambda usual: -(-usual // 4),
     "test_episodes": lambda usual: -(-usual // 4),
     "shares": lambda usual: (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0),
-    "sweep": lambda usual: "adaptive",
     "random_rankings": lambda usual: 1,
     "target": lambda usual: usual[:1],
     "confirm_margin": lambda usual: max(usual, 0.05),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols.abstraction import Entry
@@ -41,11 +41,6 @@ class Task:
     """Fresh episodes that try a chosen pruned policy first."""
     shares: tuple[float, ...] = ()
     """Shares of states restored in the pruning sweep; empty: the standard sweep."""
-    sweep: Literal["adaptive", "full"] = "adaptive"
-    """Whether points of the sweep are played until they are decided, or all to the end.
-
-    The latter costs less where a whole ranking fits into one batch.
-    """
     vectors: tuple[str, ...] = ()
     """Spec strings of abstractions that make a short vector of named entries out of an observation
     that is none; they come before an abstraction that `wants_vectors`."""
