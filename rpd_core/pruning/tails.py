@@ -36,18 +36,23 @@ def exceeds(
     `variance` is that of something with mean 0 that was added to the observed mean. `unseen` is a
     value that counts as if it had been seen once more: what is rare may not have happened yet.
     """
-    return chance_above(values, variance, unseen) <= level
+    return chance_above(values, variance, unseen, level) <= level
 
 
-def chance_above(values: FloatArray, variance: float = 0.0, unseen: float | None = None) -> float:
-    """Return the chance of so large a mean if what is sampled had the mean 0; see `exceeds`."""
+def chance_above(
+    values: FloatArray, variance: float = 0.0, unseen: float | None = None, most: float = 0.5
+) -> float:
+    """Return the chance of so large a mean if what is sampled had the mean 0; see `exceeds`.
+
+    Beyond `most`, what the t-test says is enough.
+    """
     mean, count = float(values.mean()), len(values)
     error = float(np.sqrt(values.var(ddof=1) / count + variance))
     if error <= _CLOSE * max(abs(mean), 1.0):
         by_spread = 0.0 if mean > _CLOSE else 1.0
     else:
         by_spread = t_tail(mean / error, count - 1)
-    if by_spread >= 0.5:
+    if by_spread > most or by_spread >= 0.5:
         return by_spread
     if unseen is not None:
         values = np.append(values, unseen)
