@@ -138,6 +138,8 @@ class Explanation:
     """The same of the default action."""
     value_gap: float | None
     """Best minus worst action value there, averaged over visits; null if the policy has none."""
+    default_gap: float | None
+    """By how much it prefers its action to the default's, likewise."""
     entropy: float | None
     """Entropy of the action probabilities there in nats, likewise."""
     reached: Reached
@@ -183,6 +185,7 @@ def explain(run: Run, name: str | int) -> Explanation:
         policy_shares=_shares(states.choices[row], names.choices),
         default_shares=_shares(states.default_choices[row], names.choices),
         value_gap=_mean(states.value_gap, row, visits),
+        default_gap=_mean(states.default_gap, row, visits),
         entropy=_mean(states.entropy, row, visits),
         reached=_reached(found, row),
         first_seen=_first_seen(analysis, found, row),

@@ -141,6 +141,8 @@ def _inside(found: Explanation) -> str:
     known = []
     if found.value_gap is not None:
         known.append(f"gap between best and worst action value {few(found.value_gap)}")
+    if found.default_gap is not None:
+        known.append(f"its action preferred to the default's by {few(found.default_gap)}")
     if found.entropy is not None:
         known.append(f"entropy of its choice {few(found.entropy)} nats")
     if not known:

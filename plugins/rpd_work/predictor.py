@@ -220,9 +220,9 @@ class PrunedWrapper(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._state: State | None = None
         self._seen: Any = None
 
-    def reset(self, **options: Any) -> Any:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
         """Begin an episode."""
-        self._seen, info = self.env.reset(**options)
+        self._seen, info = self.env.reset(seed=seed, options=options)
         self._state = None
         return self._seen, info
 

@@ -88,7 +88,7 @@ def test_the_cells_and_shares_are_those_of_the_suite(run: Run):
     assert cells.kept_passed == (mine & ~mutated & ~failed).sum()
     assert found.policy_shares == {"go": 1.0}
     assert found.default_shares == {"drift": 1.0}
-    assert (found.value_gap, found.entropy) == (None, None)
+    assert (found.value_gap, found.default_gap, found.entropy) == (None, None, None)
 
 
 def test_reach_is_counted_over_unmutated_episodes(run: Run):
@@ -250,3 +250,9 @@ def _two_words(run: Run) -> Run:
 
 def test_an_analysis_that_is_not_there_is_one_line(run: Run):
     assert "has no analysis 'nothing'" in refusal("explain", run.path, 1, "--analysis", "nothing")
+
+
+def test_a_decision_says_how_much_the_policy_prefers_its_action(tmp_path: Path):
+    run = stores.finish(tmp_path, stores.corridor(policy=worlds.Minds()))
+    key = int(worlds.corridor_keys()[7])
+    assert run.explain(key).default_gap == 7.0
