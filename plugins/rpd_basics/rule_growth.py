@@ -35,6 +35,10 @@ FEW = 8
 """Leaves of a second first tree, at most: it predicts overrides, and its rules stay coarse."""
 LEFT = 0.25
 """Share of what may be lost that is never spent: a run that stands on the rules chooses again."""
+TAKEN = 0.1
+"""Share of what may be lost that rules must have left to be taken: less may be chance."""
+TURNS = 4
+"""Rules that fresh episodes check at most, those that cost least first."""
 ROUNDS = 3
 """Times that rules are split and peeled, at most."""
 A_RULE = 0.05
@@ -157,41 +161,44 @@ class Growth:
                 grown += self._climbed(first, pieces, left)
         if not grown:
             return coarse
-        return self._rounded(min(grown, key=self._cost), steps.rows).tree
+        return self._checked(sorted(grown, key=self._cost), steps.rows).tree
 
     def _climbed(self, first: Tree, pieces: int, left: float) -> Iterator[Grown]:
-        """Yield what a first tree grows to, if it meets the target and needs the policy.
+        """Yield what a first tree grows to on the way, if it meets the target.
 
-        It stops when no more than `left` of the steps for growing are left.
+        It splits, peels and merges rules in turn as long as that helps, and stops when no more than
+        `left` of the steps for growing are left.
         """
         best = self._minimised(first, SPARED)
-        if best.found.met and best.found.kept.any():
-            yield self._improved(best, pieces, left)
-
-    def _improved(self, best: Grown, pieces: int, left: float) -> Grown:
-        """Split, peel and merge rules in turn as long as that helps."""
         split = partial(self._split, pieces=pieces)
         fruitless, ways = 0, (split, self._tighten, self._peel, self._merge)
-        for improve in ways * ROUNDS:
-            tried = improve(best)
-            fruitless = fruitless + 1 if tried is best else 0
-            best = tried
-            ends = fruitless == len(ways) or self.ground.left <= left
-            if ends or not best.found.kept.any():
-                break
-        return best
+        if best.found.met and best.found.kept.any():
+            yield best
+            for improve in ways * ROUNDS:
+                tried = improve(best)
+                fruitless = fruitless + 1 if tried is best else 0
+                if fruitless == 0:
+                    yield tried
+                best = tried
+                ends = fruitless == len(ways) or self.ground.left <= left
+                if ends or not best.found.kept.any():
+                    break
 
     def _minimised(self, tree: Tree, spared: float = LEFT) -> Grown:
         """Find out which of its kept leaves a tree needs; join what need not be told apart."""
         kept = np.flatnonzero([leaf.kept for leaf in leaves_of(tree)]).astype(np.int16)
-        wanted = self.target + spared * (1 - self.target)
-        found = self.ground.minimise(self.build(tree), wanted, kept[:, None])
+        found = self.ground.minimise(self.build(tree), self._with_room(spared), kept[:, None])
+        found = replace(found, met=found.share >= self._with_room(TAKEN))
         steps, needed = Steps.of(found.sample, self.questions), _needed(found)
         marked = (
             Leaf(True, here.commonest()) if number in needed else Leaf(False)
             for number, here in enumerate(steps.by_leaf(tree))
         )
         return Grown(simplified(with_leaves(tree, marked)), found, steps)
+
+    def _with_room(self, spared: float) -> float:
+        """Return the fraction of the return that leaves a share of what may be lost."""
+        return self.target + spared * (1 - self.target)
 
     def _cost(self, grown: Grown) -> float:
         """Return what is to be small: overrides, steps and rules."""
@@ -309,15 +316,21 @@ class Growth:
             return np.inf
         return self._weighed(tree, float(now.mean()), float(decides.mean()))
 
-    def _rounded(self, best: Grown, rows: Array) -> Grown:
-        """Write cuts in fewer digits where nothing is lost by it."""
-        rows = np.concatenate([best.steps.rows, rows])
-        for near in NEAR:
-            tried = self._minimised(_shorter(best.tree, rows, near))
-            spent = self._cost(tried) - self._cost(best)
-            if tried.found.met and spent <= LEAST / 2:
-                return tried
-        return best
+    def _checked(self, grown: Sequence[Grown], rows: Array) -> Grown:
+        """Return the best that fresh episodes bear out, with cuts in fewer digits.
+
+        The best of many is good by luck, too; where it does not hold again, the next has its turn.
+        """
+        coarser, finer = NEAR
+        for best in grown[:TURNS]:
+            steps = np.concatenate([best.steps.rows, rows])
+            again = self._minimised(_shorter(best.tree, steps, finer))
+            if not again.found.met:
+                continue
+            shorter = self._minimised(_shorter(best.tree, steps, coarser))
+            spent = self._cost(shorter) - self._cost(again)
+            return shorter if shorter.found.met and spent <= LEAST / 2 else again
+        return grown[0]
 
     def _sides(self, steps: Steps) -> list[Peel]:
         """Return the outer parts of a rule, those with the fewest overrides first."""

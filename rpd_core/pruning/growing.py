@@ -8,7 +8,7 @@ goes on where it was, on all workers, and with the same bytes.
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from rpd_core.play.prepare import RandomPlay, SampledPolicy
 from rpd_core.play.recipe import OneState, Recipe
 from rpd_core.plugin.protocols import Abstraction, FitSample, Minimised, States, WorkItem
 from rpd_core.plugin.protocols.optional import LearnsByPlaying
+from rpd_core.pruning.estimates import Estimate
 from rpd_core.pruning.evaluation import Evaluations, ask
 from rpd_core.pruning.minimise import Aim, Pace, Way, minimise
 from rpd_core.pruning.references import target_return
@@ -34,11 +35,13 @@ if TYPE_CHECKING:
 STAGE = "growing"
 EPISODES = 100
 """Episodes of the first look at a question; at most three times as many."""
+FIRST = 400
+"""Episodes of the whole policy at the first question; at the others a look's."""
 TWINS = 30
 """Twins of each state."""
 _QUESTION = 20
 """Steps that a question may take, in units of those of the first look at the whole policy."""
-_SUITES = 6.0
+_SUITES = 12.0
 """Steps that growing may take before it is asked to end, in suites of as long episodes."""
 _FEWEST = 6000
 """The same in episodes, for small suites."""
@@ -77,6 +80,8 @@ class PlayedGround:
     """Steps that these took."""
     length: float = 0.0
     """Mean length of the whole policy's episodes."""
+    original: Estimate = field(default_factory=Estimate)
+    """What the whole policy returns, over all questions: what is to be kept is a share of it."""
     _reference: float | None = None
     _sample: FitSample | None = None
 
@@ -99,16 +104,18 @@ class PlayedGround:
         self.asked += 1
         recipe = self._recipe(abstraction)
         blocks = self._blocks(recipe, abstraction)
-        whole = play_together(self.evaluations, STAGE, [blocks.play(None, EPISODES)])[0]
-        original = float(whole.episodes.total_return.mean())
+        many = EPISODES if self.length else FIRST
+        whole = play_together(self.evaluations, STAGE, [blocks.play(None, many)])[0]
+        self.original = self.original.joined(whole.episodes.total_return)
         self.length = self.length or float(whole.episodes.length.mean())
+        original = self.original.mean
         wanted = target_return(target, original, self.reference)
         known = np.unique(whole.visits.key)
         kept = known if start is None else np.unique(state_keys(canonical(start)))
         aim = Aim(wanted, max(len(known), 1), "both")
         pace = Pace(EPISODES, 3 * EPISODES, TWINS)
         blocks.keys = known
-        budget = _QUESTION * float(whole.episodes.length.sum())
+        budget = _QUESTION * EPISODES * float(whole.episodes.length.mean())
         work = minimise(blocks, kept, aim, pace, budget)
         way = play_together(self.evaluations, STAGE, [work])[0]
         last = play_together(self.evaluations, STAGE, [blocks.play(way.last.kept, EPISODES)])[0]

@@ -153,7 +153,8 @@ def minimise(
     """
     descent = Descent(blocks, start, aim, pace)
     yield from descent.begin()
-    return (yield from descent.go(budget))
+    way = yield from descent.go(budget)
+    return way if way.met else descent.regained()
 
 
 class Descent:
@@ -208,6 +209,13 @@ class Descent:
                 self._drop(gone)
             else:
                 self.limit = _NO_LIMIT
+        return self._way(False)
+
+    def regained(self) -> Way:
+        """Return the way up to the last policy that is estimated to meet the target, if any is."""
+        able = [one.step.return_mean >= self.aim.target for one in self.path]
+        if any(able):
+            del self.path[len(able) - able[::-1].index(True) :]
         return self._way(False)
 
     def _play(self, count: int) -> Asking[Played]:

@@ -21,6 +21,7 @@ from rpd_core.analysis.verdicts import benjamini_hochberg
 from rpd_core.chance import Phase, canonical, state_keys
 from rpd_core.config.settings import Request
 from rpd_core.plugin.protocols import Lanes, Opening, StepResult
+from rpd_core.pruning.estimates import Estimate
 from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.pruning.losses import (
     FOREMOST,
@@ -31,7 +32,16 @@ from rpd_core.pruning.losses import (
     _Sample,
     measure_losses,
 )
-from rpd_core.pruning.minimise import MOST_UNITS, Aim, Pace, Way, minimise
+from rpd_core.pruning.minimise import (
+    MOST_UNITS,
+    Aim,
+    Descent,
+    Pace,
+    Step,
+    Way,
+    _Stand,
+    minimise,
+)
 from rpd_core.pruning.twins import Blocks, Look, look_at, play_together
 
 CELLS = state_keys(canonical(np.arange(6.0)[:, None]))
@@ -107,6 +117,23 @@ def test_a_start_that_misses_is_left_as_it_is(tmp_path: Path) -> None:
     way = minimised(blocks_at(tmp_path), CELLS[:2], 3.0)
     assert [step.kept.tolist() for step in way.path] == [np.sort(CELLS[:2]).tolist()]
     assert (way.met, way.settled) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("returns", "sizes"),
+    [((6.0, 3.5, 2.9, 2.8), [6, 5]), ((6.0, 2.9, 3.1, 2.8), [6, 5, 4]), ((2.9, 2.8), [6, 5])],
+)
+def test_a_way_that_ends_below_the_target_goes_back_to_where_it_was_met(
+    tmp_path: Path, returns: tuple[float, ...], sizes: list[int]
+) -> None:
+    descent = Descent(blocks_at(tmp_path), CELLS, Aim(3.0, 6, "both"), PACE)
+    descent.path = [
+        _Stand(Step(CELLS[: 6 - place], 1.0, 1.0, Estimate(mean, 8.0)))
+        for place, mean in enumerate(returns)
+    ]
+    way = descent.regained()
+    assert [len(step.kept) for step in way.path] == sizes
+    assert way.met == (returns[0] >= 3.0)
 
 
 def test_where_the_default_is_enough_nothing_is_kept(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import worlds
 from growing import SmallGround
 
 import rpd
-from rpd_basics.rule_growth import Peel, Steps, idle_sides
+from rpd_basics.rule_growth import Growth, Peel, Steps, idle_sides
 from rpd_basics.rules import Rules
 from rpd_basics.tree_nodes import Leaf, Split, Tree, simplified
 from rpd_core.config.identity import stored_fields
@@ -89,6 +89,39 @@ def test_the_policy_is_left_where_it_must_decide_and_nowhere_else(seed: int) -> 
     assert last.loss[last.kept].tolist() == [1.0]
     assert last.overrides.sum() == pytest.approx(8 / 40)  # the policy brakes at 24 of 40 steps
     assert all(found.met for found in ground.found)
+
+
+@dataclass
+class Doubting(Watched):
+    """A ground on which some rules keep nothing when they are asked about again."""
+
+    doubted: tuple[float, ...] = ()
+    """Their cuts."""
+    known: bool = False
+
+    def minimise(self, abstraction: Any, target: float, start: Any = None) -> Minimised:
+        found = super().minimise(abstraction, target, start)
+        if abstraction.cuts != self.doubted:
+            return found
+        again, self.known = self.known, True
+        return replace(found, share=0.0) if again else found
+
+
+def test_the_best_rules_are_asked_again_and_where_they_fail_the_next_are_taken() -> None:
+    fitted, ground = road()
+    best: Tree = Split(0, 4.0, GONE, Split(0, 6.0, KEPT, GONE))
+    wider: Tree = Split(0, 3.0, GONE, Split(0, 7.0, KEPT, GONE))
+    for doubted, taken in (((), best), ((4.0, 0.0, 6.0, 0.0, 0.0), wider)):
+        doubting = Doubting(ground.recipe, ground.sample, 0.0, doubted=doubted)
+        growth = Growth(doubting, fitted._questions, 0.9, fitted._with_tree)
+        grown = [growth._minimised(tree) for tree in (best, wider)]
+        assert all(one.found.met for one in grown)
+        rows = Steps.of(ground.sample, fitted._questions).rows
+        assert _cuts(growth._checked(grown, rows).tree) == _cuts(taken)
+
+
+def _cuts(tree: Tree) -> list[float]:
+    return [] if isinstance(tree, Leaf) else [tree.cut, *_cuts(tree.below), *_cuts(tree.other)]
 
 
 def test_what_was_grown_is_the_same_again_and_survives_json() -> None:
