@@ -20,7 +20,7 @@ from rpd_core.plugin.importing import (
     source_of,
     working_directory_searched,
 )
-from rpd_core.plugin.protocols import Lanes, Opening, Task, further
+from rpd_core.plugin.protocols import Environment, Lanes, Opening, Task, further
 from rpd_gym.classic import CLASSIC_LANES, KINDS, ClassicLanes, classic_dynamics
 from rpd_gym.classic_dynamics import Dynamics
 from rpd_gym.headless import draw_without_screen
@@ -152,7 +152,8 @@ class PythonEnvironment:
     """A factory of your own, `python:module:factory`."""
 
     factory: str | Callable[..., Any]
-    """`module:attribute`, searched from the working directory, too; or a function."""
+    """`module:attribute`, searched from the working directory, too; or a function. What it returns
+    is a Gymnasium environment; or it is a class with `task` and `open`, which makes lanes."""
     max_steps: int | None = None
     """Steps after which an episode ends; none: the environment's own limit, or a pilot's."""
     kwargs: tuple[str, ...] = further()
@@ -169,13 +170,19 @@ class PythonEnvironment:
         return True
 
     def task(self) -> Task:
-        """Return general settings."""
+        """Return general settings, or those of a class that makes lanes itself."""
+        recipe = self._recipe()
+        if recipe is not None:
+            task = recipe.task()
+            return replace(task, max_steps=self.max_steps) if self.max_steps else task
         with closing(self._make()) as env:
             return general_task(env, *find_cap(env, self.max_steps, self._name()))
 
     def open(self, opening: Opening) -> Lanes:
         """Open the lanes; pictures need a factory that asks for them itself."""
-        name = self._name()
+        recipe, name = self._recipe(), self._name()
+        if recipe is not None:
+            return recipe.open(opening)
         safeguards = chosen_safeguards(self.rebuild, self._make, name)
         return GymLanes(safeguards.apply(self._make), opening.lanes, name, safeguards.rebuild)
 
@@ -188,10 +195,29 @@ class PythonEnvironment:
             return self.factory
         return str(getattr(self.factory, "__qualname__", "the environment"))
 
+    def _recipe(self) -> Environment | None:
+        """Return the recipe, if the factory is a class of those, which make lanes themselves."""
+        kind: Any = self._factory()
+        if not isinstance(kind, type) or issubclass(kind, gymnasium.Env):
+            return None
+        if not issubclass(kind, Environment):
+            return None
+        if self.rebuild is not None:
+            raise SpecError(f"{self._name()} makes lanes itself: leave rebuild= out")
+        recipe: Environment = self._made()
+        return recipe
+
     def _make(self) -> Env:
+        env = self._made()
+        if not isinstance(env, gymnasium.Env):
+            raise SpecError(f"{self._name()} must return a gymnasium.Env, got {type(env).__name__}")
+        check_spaces(env, self._name())
+        return env
+
+    def _made(self) -> Any:
         try:
             with working_directory_searched():  # a factory may import what lies beside it
-                env: Env = self._factory()(**read_options(self.kwargs))
+                return self._factory()(**read_options(self.kwargs))
         except RpdError:
             raise
         except (Exception, SystemExit) as error:  # a factory may raise anything
@@ -200,10 +226,6 @@ class PythonEnvironment:
             raise SpecError(
                 f"{self._name()} does not make an environment: {one_line(error)}"
             ) from error
-        if not isinstance(env, gymnasium.Env):
-            raise SpecError(f"{self._name()} must return a gymnasium.Env, got {type(env).__name__}")
-        check_spaces(env, self._name())
-        return env
 
     def _factory(self) -> Callable[..., Any]:
         if not isinstance(self.factory, str):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rpd_core.errors import RpdError
+from rpd_core.plugin.importing import import_wanted
 from rpd_core.plugin.specs import shortened
 from rpd_core.results.records import Decision, RankedDecision, Summary
 from rpd_core.results.sentences import headline
@@ -45,9 +46,9 @@ class Rows(tuple[Row, ...]):
 
     def to_dataframe(self) -> pd.DataFrame:
         """Return one row per decision, one column per field; needs pandas."""
-        import pandas as pd  # an extra
-
-        return pd.DataFrame([dataclasses.asdict(one) for one in self])
+        rows = [dataclasses.asdict(one) for one in self]
+        frame: pd.DataFrame = import_wanted("pandas").DataFrame(rows)
+        return frame
 
     def to_arrow(self) -> Any:
         """Return the same as a pyarrow table."""
@@ -61,9 +62,7 @@ class Rows(tuple[Row, ...]):
 
     def to_polars(self) -> Any:
         """Return the same as a polars data frame; needs polars."""
-        import polars  # not a dependency; wanted only by those who have it
-
-        return polars.from_arrow(self.to_arrow())
+        return import_wanted("polars").from_arrow(self.to_arrow())
 
 
 def answer_as_html(summary: Summary, path: Path, pictures: str = "") -> str:

@@ -67,6 +67,12 @@ def _show_component(kind: str, name: str, as_json: bool) -> None:
     from rpd_core.plugin.registry import check_kind, installed
 
     registry = installed()
+    first, colon, _ = name.partition(":")
+    if colon and first in {one.component.name for one in registry.of_kind(check_kind(kind))}:
+        raise ConfigError(
+            f"{name!r} is a whole spec, which describe takes of a policy only: rpd describe {kind} "
+            f"{first}"
+        )
     found = registry.find_described(check_kind(kind), name)
     description = registry.describe(kind, name)
     if as_json:

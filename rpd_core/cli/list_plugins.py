@@ -47,9 +47,10 @@ def list_plugins_command(
     else:
         _print_lines(blocks_of(rows, width))
     if width is not None and not imports:
-        shared.show_note("ready is what has all it needs installed; --imports tries to import that")
+        _print_lines(["", *textwrap.wrap(_NOT_TRIED, width)])
 
 
+_NOT_TRIED = "ready: all it needs is installed; whether that can be imported, --imports tries"
 _HEADINGS = ("kind", "name", "status", "summary", "plugin", "distribution", "version")
 
 

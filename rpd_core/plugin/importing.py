@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from rpd_core.errors import SpecError, one_line
+from rpd_core.errors import ComponentError, SpecError, one_line
 from rpd_core.plugin.descriptions import source_file
 
 _IMPORTING = ("importlib", "_frozen_importlib", "_frozen_importlib_external")
@@ -45,6 +45,16 @@ def import_attribute(target: str) -> Any:
             return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise SpecError(f"cannot import {target!r}: {one_line(error)}") from error
+
+
+def import_wanted(package: str) -> Any:
+    """Import a package that rpd does not depend on, for those who have it."""
+    try:
+        return importlib.import_module(package)
+    except ModuleNotFoundError as error:
+        raise ComponentError(
+            f"this needs {package}, which is not installed: pip install {package}"
+        ) from error
 
 
 def source_of(target: str | object) -> tuple[Path, ...]:

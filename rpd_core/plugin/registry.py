@@ -132,7 +132,9 @@ class Registry:
             pairs = [(one.name, v) for v in values for one in takers if _looks_like(one, v)]
             if pairs:
                 meant = dict.fromkeys(f"{name}:{v}{comma}{further}" for name, v in pairs)
-                return f" Did you mean {' or '.join(map(repr, meant))}?"
+                absent = kind == "policy" and not os.path.exists(os.path.expanduser(pairs[0][1]))
+                there = " There is no such file." if absent else ""
+                return f" Did you mean {' or '.join(map(repr, meant))}?{there}"
         if takers and os.path.isfile(value):
             names = ", ".join(one.name for one in takers)
             return f" None of {names} recognises this file; name one to let it try: NAME:{value}"

@@ -192,6 +192,8 @@ def nested_kind(annotation: object) -> str:
 def _positional(name: str, item: str, position: int, names: list[str]) -> str:
     if position == 0 and names:
         return names[0]
+    if not names:  # all it has is learned
+        raise SpecError(f"{name!r} takes no parameters, got {item!r}")
     key = item.partition("=")[0].strip()
     hint = nearest(key, names) or f" It takes {', '.join(names)}."
     raise SpecError(

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from rpd_core.analysis.ranking import Ranking
 from rpd_core.analysis.spectrum import Tally
+from rpd_core.plugin.importing import import_wanted
 from rpd_core.store.files import write_whole
 
 if TYPE_CHECKING:
@@ -37,15 +38,11 @@ class RankingTable:
 
     def to_dataframe(self) -> Any:
         """Return a pandas data frame; pandas must be installed."""
-        import pandas  # not a dependency; wanted only by those who have it
-
-        return pandas.DataFrame(dict(self.columns))
+        return import_wanted("pandas").DataFrame(dict(self.columns))
 
     def to_polars(self) -> Any:
         """Return a polars data frame; polars must be installed."""
-        import polars  # not a dependency; wanted only by those who have it
-
-        return polars.from_arrow(self.to_arrow())
+        return import_wanted("polars").from_arrow(self.to_arrow())
 
     def to_csv(self, path: str | Path, root: Path | None = None) -> None:
         """Write a CSV file; the value's entries become columns value_0, value_1, ..."""

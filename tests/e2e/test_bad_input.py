@@ -88,6 +88,8 @@ CASES = {
     "python import": ([*RUN, "--policy", "python:nowhere:thing"], "cannot import"),
     "kind": (["describe", "measures", "tarantula"], "Did you mean 'measure'?"),
     "component": (["describe", "measure", "ochai"], "Did you mean 'ochiai'?"),
+    "described spec": (["describe", "environment", "gym:Hopper-v5"], "describe environment gym"),
+    "learned only": ([*RUN, "--default-action", "mean:3"], "'mean' takes no parameters, got '3'"),
     "list kind": (["list-plugins", "--kind", "enviroment"], "Did you mean 'environment'?"),
     "check plugin": (["check-plugin", "rpd_mesures"], "Did you mean 'rpd_measures'?"),
 }

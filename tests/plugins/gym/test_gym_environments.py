@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from importlib.util import find_spec
 
 import gymnasium
@@ -12,6 +13,7 @@ import minigrid  # noqa: F401 - registers its tasks
 import numpy as np
 import pytest
 from own_worlds import Walk
+from worlds import Corridor
 
 from rpd_core.chance import Phase, episode_keys
 from rpd_core.errors import ComponentError, EpisodeError, FitError, RpdError, SpecError
@@ -478,3 +480,13 @@ def test_an_environment_without_a_render_mode_is_refused_without_a_warning() -> 
         warnings.simplefilter("error")
         with pytest.raises(FitError, match="draws nothing: make it with render_mode='rgb_array'"):
             lanes.render(0)
+
+
+def test_a_class_that_makes_lanes_needs_no_plugin() -> None:
+    environment = PythonEnvironment("worlds:Corridor", max_steps=7)
+    assert environment.task() == replace(Corridor().task(), max_steps=7)
+    assert type(environment.open(Opening(2))) is type(Corridor().open(Opening(2)))
+    with pytest.raises(SpecError, match="worlds:Corridor makes lanes itself: leave rebuild= out"):
+        PythonEnvironment("worlds:Corridor", rebuild=True).task()
+    with pytest.raises(SpecError, match="takes no argument 'length': leave length= out"):
+        PythonEnvironment("worlds:Corridor", kwargs=("length=3",)).task()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,15 @@ def test_tables_reach_polars(run: Any) -> None:
     assert run.decisions.to_polars()["key"].to_list() == [one.key for one in run.decisions]
     ranking = run.ranking("ochiai")
     assert ranking.to_polars()["score"].to_list() == ranking.columns["score"].tolist()
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_a_table_says_which_package_it_wants(package: str, run: Any, monkeypatch: Any) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    method = {"pandas": "to_dataframe", "polars": "to_polars"}[package]
+    for table in (run.decisions, run.ranking("ochiai")):
+        with pytest.raises(ComponentError, match=f"not installed: pip install {package}"):
+            getattr(table, method)()
 
 
 def test_a_tracker_refuses_the_keywords_of_another(run: Any) -> None:
