@@ -21,8 +21,6 @@ ALWAYS = {
     *("cloudpickle", "threadpoolctl"),
 }
 """What nothing works without: not declared by anybody."""
-IF_THERE = {"pandas", "polars"}
-"""Used by the core if they are installed."""
 IN_PART = {
     "compare": {"jinja2", "matplotlib"},  # --page alone
     "draw": {"matplotlib", "imageio_ffmpeg"},  # figures; mp4
@@ -83,7 +81,7 @@ def test_what_a_component_needs_is_declared(graph: dict[str, set[str]]) -> None:
 
 def test_the_core_needs_nothing_that_may_be_missing() -> None:
     found = {name for path in CORE.rglob("*.py") for name in others_in(path)}
-    assert found == ALWAYS | IF_THERE
+    assert found == ALWAYS
 
 
 def test_what_is_declared_says_what_to_install() -> None:
