@@ -235,7 +235,7 @@ def test_a_dry_run_counts_the_episodes_in_which_rules_grow(cli):
         call = ("--env", "cartpole", "--episodes", "2000", "--dry-run", "--json", *words)
         return json.loads(cli("run", *call).stdout)["estimate"]["pruning_episodes"]
 
-    assert pruned("--abstraction", "rules") == pruned() + 6 * 2000
+    assert pruned("--abstraction", "rules") == pruned() + 12 * 2000
 
 
 def test_a_dry_run_writes_nothing_and_tells_the_cost(cli, tmp_path):

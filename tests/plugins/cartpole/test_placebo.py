@@ -23,6 +23,7 @@ def placebo(tmp_path_factory: pytest.TempPathFactory) -> rpd.Run:
         lanes=300,
         test_episodes=20,
         shares=[0, 0.05, 0.2, 0.5, 1],
+        sweep="full",
         random_rankings=4,
         unmutated_episodes=50,
         confirm_episodes=50,
