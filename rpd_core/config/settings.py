@@ -71,6 +71,7 @@ QUICK: dict[str, Callable[[Any], Any]] = {
     "shares": lambda usual: (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0),
     "random_rankings": lambda usual: 1,
     "target": lambda usual: usual[:1],
+    "minimise_steps": lambda usual: None,
     "confirm_margin": lambda usual: max(usual, 0.05),
     "unvisited": lambda usual: "policy",
 }
@@ -325,8 +326,8 @@ class Settings:
         "analysis", default=TARGETS, check=_targets, listed=float, heading=USED,
     )  # fmt: skip
     minimise_steps: int | None = _setting(
-        "Steps that minimising may take; default: as many as suite and sweep took, and enough "
-        "for twelve confirmations.",
+        "Steps that minimising may take; default: the task's, or as many as suite and sweep took, "
+        "and enough for twelve confirmations.",
         "answer", default=None, check=_count_or_none,
     )  # fmt: skip
     headline: Any = _setting(

@@ -15,6 +15,7 @@ from rpd_core.config.settings import BEST, Settings
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.confirm import Confirmation, Goal, Paired, confirm, kept_share
 from rpd_core.pruning.curves import Curve, reaching
+from rpd_core.pruning.estimates import PooledLosses
 from rpd_core.pruning.minimise import Aim, Descent, Pace, Step, Way
 from rpd_core.pruning.records import PrunedPoint
 from rpd_core.pruning.references import References
@@ -278,17 +279,22 @@ class Choosing:
         """Return the smallest confirmed policy found by halving what lies behind a confirmed one.
 
         What is known along a way flatters its end most, so what regains enough by that may regain
-        far more.
+        far more. Between neighbours on the way lies what gives half of the drop back.
         """
-        for _ in range(_BETWEEN):
-            middle = (place + missed) // 2
-            if middle == place or self._has_tried_all():
+        larger, further = way.path[place], list(way.path[place + 1 : missed + 1])
+        for _ in range(_BETWEEN if further else 0):
+            if len(further) == 1:
+                if len(larger.kept) - len(further[0].kept) < 2:
+                    break
+                further.insert(0, _halfway(larger, further[0], way.known))
+            middle = len(further) // 2 - 1
+            if self._has_tried_all():
                 break
-            found = self._try(start, way.path[middle])
+            found = self._try(start, further[middle])
             if found.confirmation.outcome == "met":
-                place, done = middle, found
+                larger, further, done = further[middle], further[middle + 1 :], found
             else:
-                missed = middle
+                del further[middle + 1 :]
         return done
 
     def _has_tried_all(self) -> bool:
@@ -350,6 +356,18 @@ def _regaining(path: Sequence[Step], place: int, wanted: float) -> int | None:
         if max(regained, risen) >= wanted:
             return earlier
     return None
+
+
+def _halfway(larger: Step, smaller: Step, known: PooledLosses) -> Step:
+    """Return the smaller of two policies with that half of what it lacks which lost most."""
+    dropped = np.setdiff1d(larger.kept, smaller.kept)
+    regained = dropped[np.argsort(-known.losses(dropped), kind="stable")][: len(dropped) // 2]
+    return dataclasses.replace(
+        smaller,
+        kept=np.union1d(smaller.kept, regained),
+        steps=(larger.steps + smaller.steps) / 2,
+        overrides=(larger.overrides + smaller.overrides) / 2,
+    )
 
 
 def _lower(tried: Tried) -> float:

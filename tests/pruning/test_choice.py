@@ -163,6 +163,26 @@ def test_between_a_policy_that_holds_and_one_that_misses_the_smallest_is_looked_
     assert chosen.tries == 5
 
 
+def test_between_neighbours_on_the_way_half_of_the_drop_is_given_back(tmp_path: Path) -> None:
+    """One drop took five cells; the third of them is known to lose most, then the second."""
+    trials = Trials(Evaluations(session(tmp_path)), CELLS, 0)
+    choosing = Choosing(trials, references(), Goal(0.5, 0.02), BUDGET)
+    path = tuple(
+        Step(CELLS[:many], 0.5, 0.5, Estimate(float(max(many, 3)), 100)) for many in (6, 1)
+    )
+    known = PooledLosses()
+    for key, loss in zip(CELLS[[2, 1, 3, 4, 5]].tolist(), (5.0, 4.0, 3.0, 2.0, 1.0), strict=True):
+        known.missed(key, loss, 1.0)
+    done = choosing._confirmed(Start("tarantula", CELLS), Way(path, True, None, False, known))
+    assert done is not None
+    played = [
+        np.flatnonzero(np.isin(CELLS, one.candidate.kept)).tolist()
+        for one in choosing.tried.values()
+    ]
+    assert played == [[0], [0, 1, 2, 3, 4, 5], [0, 1, 2], [0, 2]]
+    assert done.candidate.kept.tolist() == np.sort(CELLS[:3]).tolist(), "three cells earn half"
+
+
 def test_where_no_point_reached_the_target_there_is_no_policy(tmp_path: Path) -> None:
     _, found = choose(tmp_path, {"tarantula": promising("tarantula", EVERYWHERE)}, references(99))
     assert found == {0.9: None, 0.5: None}

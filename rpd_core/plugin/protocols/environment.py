@@ -41,6 +41,8 @@ class Task:
     """Fresh episodes that try a chosen pruned policy first."""
     shares: tuple[float, ...] = ()
     """Shares of states restored in the pruning sweep; empty: the standard sweep."""
+    minimise_steps: int | None = None
+    """Steps that minimising may take; None: as many as suite and sweep took."""
     vectors: tuple[str, ...] = ()
     """Spec strings of abstractions that make a short vector of named entries out of an observation
     that is none; they come before an abstraction that `wants_vectors`."""
