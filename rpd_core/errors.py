@@ -71,6 +71,15 @@ class ExecutionError(RpdError):
     """Work was lost more often than it may be retried."""
 
 
+def ends_rpd(error: BaseException) -> bool:
+    """Return whether an exception is to end the program or its worker, whatever raised it.
+
+    All else that comes out of an environment is the environment's, also what is no `Exception`.
+    """
+    ours = type(error).__module__.startswith("rpd_core.") and not isinstance(error, Exception)
+    return isinstance(error, KeyboardInterrupt) or ours
+
+
 class LaneError(Exception):
     """Raised by lanes when the environment of one lane fails; the loop adds the episode."""
 
@@ -105,7 +114,10 @@ def counted(number: int, one: str, several: str = "") -> str:
 
 def one_line(error: BaseException) -> str:
     """Return an exception as one line of text, its type in front where it is not ours."""
-    text = " ".join(str(error).split())
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # a stranger's exception may raise while it is put into words
+        text = ""
     if isinstance(error, RpdError):
         return text
     text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rpd_core.errors import ComponentError, RpdError, one_line
 from rpd_core.plugin.importing import import_attribute, source_of
-from rpd_core.plugin.protocols import DefaultActor, Episodes, Evidence, Facts, Scores
+from rpd_core.plugin.protocols import DefaultActor, Episodes, Evidence, Facts, Moment, Scores
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, Batch, FloatArray
@@ -26,6 +28,24 @@ def called(function: Named) -> Callable[..., Any]:
     return imported
 
 
+def _answer(what: str, function: Named, given: object) -> Any:
+    """Return what a function of the user's gives, or say where it failed."""
+    try:
+        return called(function)(given)
+    except RpdError:
+        raise
+    except Exception as error:  # it is the user's own
+        message = f"the {what} function raised {one_line(error)} ({place_of(error)})"
+        raise ComponentError(message) from error
+
+
+def place_of(error: Exception) -> str:
+    """Describe where in the function's own file an error arose."""
+    _, *frames = traceback.extract_tb(error.__traceback__)  # the first is ours
+    own = [frame for frame in frames if frame.filename == frames[0].filename]
+    return f"{Path(own[-1].filename).name}, line {own[-1].lineno}" if own else "at its call"
+
+
 @dataclass(frozen=True)
 class PythonAbstraction:
     """A function from a batch of observations to a batch of abstract states."""
@@ -38,7 +58,7 @@ class PythonAbstraction:
         return source_of(self.function)
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
-        return np.asarray(called(self.function)(values))
+        return np.asarray(_answer("abstraction", self.function, values))
 
 
 @dataclass(frozen=True)
@@ -54,8 +74,19 @@ class PythonDefaultAction:
 
     def open(self, facts: Facts) -> DefaultActor:
         """Import the function."""
-        act: DefaultActor = called(self.function)
-        return act
+        return _FunctionActor(called(self.function))
+
+
+@dataclass(frozen=True)
+class _FunctionActor:
+    function: Callable[..., Any]
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return tuple(getattr(self.function, "needs", ()))
+
+    def __call__(self, moment: Moment) -> Array:
+        return np.asarray(_answer("default action", self.function, moment))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rpd_basics.functions import place_of
 from rpd_core.errors import FitError, RpdError, one_line
 from rpd_core.plugin.importing import import_attribute, source_of
 from rpd_core.plugin.protocols import Choice, Facts, Policy, PolicyInput
@@ -48,7 +48,7 @@ class _FunctionPolicy:
         except (RpdError, SystemExit):
             raise
         except Exception as error:  # it is the user's own
-            message = f"the policy function raised {one_line(error)} ({_place(error)})"
+            message = f"the policy function raised {one_line(error)} ({place_of(error)})"
             raise FitError(message) from error
         if isinstance(answer, Choice):
             return answer
@@ -66,10 +66,3 @@ class _FunctionPolicy:
         if tuple(getattr(first, "shape", ()))[:1] == (self.facts.lanes,):
             answer = first
         return np.asarray(answer.detach().cpu() if hasattr(answer, "detach") else answer)
-
-
-def _place(error: Exception) -> str:
-    """Describe where in the function's own file an error arose."""
-    _, *frames = traceback.extract_tb(error.__traceback__)  # the first is ours
-    own = [frame for frame in frames if frame.filename == frames[0].filename]
-    return f"{Path(own[-1].filename).name}, line {own[-1].lineno}" if own else "at its call"

@@ -6,13 +6,13 @@ import contextlib
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from rpd_core.errors import FitError, LaneError, WrongAnswerError
+from rpd_core.errors import FitError, LaneError, WrongAnswerError, ends_rpd
 from rpd_core.plugin.protocols import Facts, StepResult
 from rpd_gym.actions import flat_actions
 from rpd_gym.labels import labels_of
@@ -57,8 +57,8 @@ class GymLanes:
             try:
                 observation, self.infos[lane] = _checked(RESET, start(self._env_for(lane), seed))
                 self._write(lane, observation)
-            except (Exception, SystemExit) as error:  # an environment may raise anything
-                raise LaneError(lane, error) from error
+            except BaseException as error:  # an environment may raise anything
+                raise_of_lane(lane, error)
         self._refuse_nan(np.isin(np.arange(self.facts.lanes), lanes))
 
     def _env_for(self, lane: int) -> gymnasium.Env[Any, Any]:
@@ -94,8 +94,8 @@ class GymLanes:
                 observation, reward, terminated[lane], truncated[lane], self.infos[lane] = answer
                 self._write(lane, observation)
                 rewards[lane] = reward if type(reward) is float else _number(reward)
-            except (Exception, SystemExit) as error:  # an environment may raise anything
-                raise LaneError(lane, error) from error
+            except BaseException as error:  # an environment may raise anything
+                raise_of_lane(lane, error)
         self._refuse_nan(active)
         return StepResult(rewards, terminated, truncated)
 
@@ -117,6 +117,13 @@ class GymLanes:
         """Close all environments."""
         for env in self.envs.values():
             close(env)
+
+
+def raise_of_lane(lane: int, error: BaseException) -> NoReturn:
+    """Say which lane's environment raised something, unless it is to end rpd."""
+    if ends_rpd(error):
+        raise error
+    raise LaneError(lane, error) from error
 
 
 def facts_of(env: gymnasium.Env[Any, Any], lanes: int, description: str) -> Facts:

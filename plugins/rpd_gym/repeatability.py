@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from rpd_core.errors import FitError, RpdError
+from rpd_core.errors import FitError, RpdError, ends_rpd
 from rpd_gym.chance import OwnChance
 from rpd_gym.layout import Layout
 from rpd_gym.lifecycle import closing, start
@@ -56,7 +56,9 @@ def find_safeguards(factory: Factory, name: str) -> Safeguards:
                 return Safeguards(True, own_chance)
     except RpdError:
         raise
-    except (Exception, SystemExit):  # an environment may raise anything
+    except BaseException as error:  # an environment may raise anything
+        if ends_rpd(error):
+            raise
         return Safeguards()
     raise FitError(
         f"{name} plays different episodes for one seed, even when made afresh: draw all its "

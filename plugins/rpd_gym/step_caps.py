@@ -7,7 +7,7 @@ from typing import Any
 
 import gymnasium
 
-from rpd_core.errors import RpdError, SpecError, one_line
+from rpd_core.errors import RpdError, SpecError, ends_rpd, one_line
 from rpd_gym.lifecycle import start
 
 MOST_STEPS = 1_000_000_000
@@ -57,7 +57,9 @@ def _longest_episode(env: Env, name: str) -> int:
         lengths = [_length(env, _SEED + number, number % 2 == 1) for number in episodes]
     except RpdError:
         raise
-    except (Exception, SystemExit) as error:  # an environment may raise anything
+    except BaseException as error:  # an environment may raise anything
+        if ends_rpd(error):
+            raise
         raise SpecError(f"{name} failed in a pilot episode: {one_line(error)}") from error
     if None in lengths:
         raise SpecError(

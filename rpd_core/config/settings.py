@@ -82,6 +82,8 @@ AUTO = "auto"
 """The mutation rate that a pilot is to find."""
 LARGEST = 10**12
 """Episodes, lanes and the like beyond this are a slip of the keyboard."""
+_LARGEST_RETURN = 1e100
+"""Beyond this, squares of returns are no numbers."""
 _LONGEST_NAME = 100
 """Characters of a name."""
 
@@ -211,8 +213,11 @@ def _finite_or_none(name: str, value: Any) -> None:
     if value is None:
         return
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not abs(value) < float("inf"):
-        raise ConfigError(f"{name} must be a number, got {value!r}")
+    if not number or not abs(value) <= _LARGEST_RETURN:
+        raise ConfigError(
+            f"{name} must be a number between -{_LARGEST_RETURN:g} and {_LARGEST_RETURN:g}, "
+            f"got {value!r}"
+        )
 
 
 def _check_names(name: str, value: object) -> None:

@@ -16,7 +16,7 @@ from rpd_core.chance import (
     environment_seeds,
     state_keys,
 )
-from rpd_core.errors import EpisodeError, FitError, LaneError, RpdError, one_line
+from rpd_core.errors import EpisodeError, FitError, LaneError, RpdError, ends_rpd, one_line
 from rpd_core.play.actions import (
     action_check,
     action_difference,
@@ -417,8 +417,8 @@ class _Blame:
         """Begin to ask the environment."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, RpdError) or not isinstance(error, Exception | SystemExit):
-            return  # among all that an environment may raise
+        if error is None or isinstance(error, RpdError) or ends_rpd(error):
+            return
         batch = self.batch
         if isinstance(error, LaneError):
             raise batch.failure(error.lane, f"the environment {error.complaint}") from error

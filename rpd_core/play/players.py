@@ -89,7 +89,8 @@ def _refuse_moody_policy(player: Player) -> None:
     with one_numeric_thread():
         first = np.array(player.ask_policy(seen).actions)
         second = np.asarray(player.ask_policy(seen).actions)
-    if not np.array_equal(first, second):
+    unknown = first.dtype.kind == "f"  # NaN is refused for what it is, at the first step
+    if not np.array_equal(first, second, equal_nan=unknown):
         raise FitError(
             "the policy gave other actions when it was asked the same twice: it must depend on its "
             "input, its memory and its draws alone, or no episode could be repeated"

@@ -11,6 +11,16 @@ import numpy as np
 from gymnasium import spaces
 
 
+class Flat(BaseException):
+    """No `Exception`, and without words."""
+
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+STRANGE = {"closes": GeneratorExit(), "goes flat": Flat()}
+
+
 class Walk(gymnasium.Env[Any, Any]):
     """Counts steps; `oddity` says what goes wrong, or how observations look."""
 
@@ -67,6 +77,8 @@ class Walk(gymnasium.Env[Any, Any]):
             return self._observation(), np.ones(2), False, False, {}  # type: ignore[return-value]
         if self.oddity == "raises" and self.at == 2:
             raise ZeroDivisionError("the wheel came off")
+        if self.oddity in STRANGE and self.at == 2:
+            raise STRANGE[self.oddity]
         reward: Any = float(action)
         if self.oddity == "one reward":
             reward = np.array([reward])

@@ -141,6 +141,8 @@ def play(environment, episodes: int = 4):
             "raises",
             "environment raised ZeroDivisionError: the wheel came off in step 1 of",
         ),
+        ("closes", "the environment raised GeneratorExit in step 1 of episode 0"),
+        ("goes flat", "the environment raised Flat in step 1 of episode 0"),
         (
             "misfit",
             "the environment gave an observation of shape (1,), where its space has (2,) in",
