@@ -261,19 +261,24 @@ class Choosing:
     def _confirmed(self, start: Start, way: Way) -> Tried | None:
         """Return the smallest policy of a way that fresh episodes confirm, as far as is tried.
 
-        Where the last one misses, one before it that is by as much better has its turn.
+        Where the last one misses, one before it has its turn that is better by what its bound
+        lacks, at last the first of all.
         """
         place, missed = len(way.path) - 1, len(way.path)
         for _ in range(_WAYS + 1):
             done = self._try(start, way.path[place])
             if done.confirmation.outcome == "met":
                 return self._between(start, way, place, missed, done)
-            short = max(self.aim.target - float(done.episodes.total_return.mean()), 0.0)
-            earlier = _regaining(way.path, place, _FURTHER * short)
-            if earlier is None or self._has_tried_all():
+            if not place or self._has_tried_all():
                 break
-            place, missed = earlier, place
+            earlier = _regaining(way.path, place, _FURTHER * self._lacking(done))
+            place, missed = earlier or 0, place
         return None
+
+    def _lacking(self, done: Tried) -> float:
+        """Return how much more a policy would have to return for its bound to reach the goal."""
+        whole = self.references.target(1.0) - self.references.target(0.0)
+        return max(self.goal.fraction - self.goal.margin - _lower(done), 0.0) * whole
 
     def _between(self, start: Start, way: Way, place: int, missed: int, done: Tried) -> Tried:
         """Return the smallest confirmed policy found by halving what lies behind a confirmed one.
