@@ -14,13 +14,14 @@ from typing import Any, ParamSpec, TypedDict, TypeVar, Unpack
 import numpy as np
 
 from rpd_core import pipeline
-from rpd_core.config.objects import taken, with_parameters
+from rpd_core.config.objects import cannot_take, taken, with_parameters
 from rpd_core.config.part_range import PartRange, parse_parts
 from rpd_core.config.resolve import Setup, choose, resolve
 from rpd_core.config.settings import Request, Values, declared
-from rpd_core.errors import ConfigError, RpdError, nearest, one_line
+from rpd_core.config.trust import check_trust
+from rpd_core.errors import ConfigError, RpdError, brief, nearest, one_line
 from rpd_core.execute.items import can_be_shipped
-from rpd_core.execute.progress import Note, Progress, shown
+from rpd_core.execute.progress import Note, Progress, check_told, shown
 from rpd_core.pilot import find_rate, known_rate
 from rpd_core.play.profile import Profiler
 from rpd_core.play.recipe import recipe_of
@@ -35,6 +36,7 @@ from rpd_core.results.run import open_run as open_run
 from rpd_core.run_names import default_directory
 from rpd_core.store import merge
 from rpd_core.store.directory import PROCESS, RunDirectory
+from rpd_core.store.files import path_of
 from rpd_core.store.session import Session, writing
 
 P = ParamSpec("P")
@@ -78,6 +80,13 @@ class Call(Request):
     """Told what the user should know, for example that an old id was renamed."""
     guard: Guard = field(default=nullcontext, kw_only=True)
     """Entered, with a label, around what is done in this process and may hang."""
+
+    def __post_init__(self) -> None:
+        check_trust(self.trust_policy)
+        check_told("note", self.note, "a text")
+        check_told("guard", self.guard, "a label")
+        if self.out is not None:
+            path_of(self.out, "out", "the path of a folder")
 
 
 @dataclass(frozen=True)
@@ -159,8 +168,8 @@ def call_of(function: str, kind: type[C], args: Sequence[object], keywords: Valu
 
 def _tidied(name: str, value: object) -> Any:
     """Return numbers of NumPy as Python's, and one choice of several as a tuple."""
-    if isinstance(value, np.generic):
-        return value.item()
+    if isinstance(value, np.generic | np.ndarray) and name != "trust_policy":
+        value = value.tolist()
     setting = declared().get(name)
     several = setting is not None and name in ("abstraction", "measures", "shares")
     if several and (isinstance(value, str) or not isinstance(value, list | tuple)):
@@ -249,9 +258,14 @@ def merge_runs(
     `out` may be new, or hold a run of that configuration. Parts that two runs hold with different
     content are refused.
     """
-    given = [RunDirectory(run.path if isinstance(run, Run) else Path(run)) for run in runs]
+    check_told("note", note, "a text")
+    target = RunDirectory(path_of(out, "out", "the path of a folder"))
+    given = [
+        RunDirectory(run.path if isinstance(run, Run) else path_of(run, "run", "the folder of one"))
+        for run in runs
+    ]
     with shown(progress) as telling:
-        merge.merge_directories(RunDirectory(Path(out)), given, telling, note)
+        merge.merge_directories(target, given, telling, note)
     return open_run(out)
 
 
@@ -280,6 +294,8 @@ def _executor_for(given: object, registry: Registry) -> Any:
     if isinstance(given, str):
         return registry.make("executor", given)
     recipe = taken(registry, "executor", given)
+    if isinstance(given, os.PathLike):  # which can be opened, too
+        raise cannot_take("executor", given)
     return given if recipe is None else recipe
 
 
@@ -297,8 +313,6 @@ def resolve_call(call: Call) -> Setup:
             raise ConfigError(f"nothing called {name!r} is done after a run.{nearest(name, known)}")
     if call.analysis is not None:
         check_name(call.analysis)
-    if not isinstance(call.out, str | os.PathLike | None):
-        raise ConfigError(f"out must be the path of a folder, got {call.out!r:.60}")
     asked = call if call.like is None else request_like(call.like, call, call.trust_policy)
     with call.guard("the environment, which is made and closed to look at it"):
         setup = resolve(asked, registry, call.trust_policy)
@@ -311,7 +325,7 @@ def _stored_call(
     path: str | os.PathLike[str], analysis: str | None = None, **how: Unpack[Playing]
 ) -> Call:
     """Return the call that goes on with a stored analysis; none named: the latest."""
-    directory = RunDirectory(Path(path))
+    directory = RunDirectory(path_of(path, "path", "the folder of a run"))
     directory.stored()  # raises where it is not a run
     name = directory.choose_analysis(analysis)
     stored = stored_request(directory, name, how.get("trust_policy", False), {})
@@ -333,14 +347,16 @@ def continued(
         yield session, Run(session.directory.path, call.analysis, session.setup)
 
 
-def check_name(name: str) -> str:
+def check_name(name: object) -> str:
     """Return the name of an analysis, or refuse one that is not a plain file name."""
-    plain = name.isascii() and all(c.isalnum() or c in "-._" for c in name)
-    if not plain or not name.strip("-.") == name != "" or len(name) > LONGEST_NAME:
+    text = name if isinstance(name, str) and len(name) <= LONGEST_NAME else ""
+    plain = text.isascii() and all(c.isalnum() or c in "-._" for c in text)
+    if not plain or not text.strip("-.") == text != "":
         raise ConfigError(
-            f"an analysis cannot be called {name!r}: use letters, digits, '-', '_' and '.'"
+            f"an analysis cannot be called {brief(name, 200)}: use letters, digits, '-', '_' "
+            "and '.'"
         )
-    return name
+    return text
 
 
 def directory_for(call: Call, setup: Setup) -> RunDirectory:

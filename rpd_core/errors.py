@@ -94,12 +94,23 @@ class WrongAnswerError(Exception):
     """Says what an environment gave, when it raised nothing but cannot go on from there."""
 
 
-def nearest(word: str, words: Iterable[str]) -> str:
+def nearest(word: object, words: Iterable[str]) -> str:
     """Return ' Did you mean ...?' with the closest of `words`, or nothing if none is close."""
+    if not isinstance(word, str):
+        return ""
     known = sorted(set(words))
     lowered = {name.lower(): name for name in reversed(known)}
     close = difflib.get_close_matches(word.lower(), list(lowered), n=1, cutoff=0.6)
     return f" Did you mean {lowered[close[0]]!r}?" if close else ""
+
+
+def brief(value: object, most: int = 60) -> str:
+    """Return what somebody gave as one line that is not long, whatever it is."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # of a stranger's object, or of a number with thousands of digits
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def shell_word(path: object) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from matplotlib.figure import Figure
 
+from rpd_core.config.trust import check_trust
 from rpd_core.results.run import Run
 from rpd_core.store.files import write_whole
 from rpd_pictures.figures.balance import balance_data, draw_balance
@@ -75,7 +76,7 @@ def draw(
         from rpd_pictures.film import draw_film  # it plays
         from rpd_pictures.pages import Wanted
 
-        trust = options.pop("trust_policy", False)
+        trust = check_trust(options.pop("trust_policy", False))
         return draw_film(run, Wanted(**{**options, "what": name}), path, trust)
     from rpd_pictures.pictures import take_again  # it plays
 

@@ -9,7 +9,6 @@ import dataclasses
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -18,10 +17,13 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from rpd_core.chance import Domain, Draws, domain_keys, episode_keys
-from rpd_core.errors import ConfigError, FitError, one_line
+from rpd_core.config.settings import check_value
+from rpd_core.config.trust import check_trust, trusted_by
+from rpd_core.errors import ConfigError, FitError, brief, counted, one_line
 from rpd_core.play.actions import action_difference, first_action, in_every_lane
 from rpd_core.plugin.protocols import Facts, PolicyInput
 from rpd_core.results.pruned_policy import Decided, Pruned, PrunedFile
+from rpd_core.store.files import path_of
 
 Array = NDArray[Any]
 Batch = Array | dict[str, Array]
@@ -46,13 +48,13 @@ class PrunedPredictor:
     """A pruned policy with a `predict` like that of stable-baselines3."""
 
     def __init__(self, path: str | os.PathLike[str], trust: bool = False, seed: int = 0) -> None:
-        if not isinstance(path, str | os.PathLike):
-            raise ConfigError(f"path must be that of an exported policy, got {path!r:.60}")
-        self.file = PrunedFile(Path(path).absolute(), trust)
-        self.facts: Facts = self.file.facts()
-        self.seed = seed
+        file = path_of(path, "path", "that of an exported policy").absolute()
+        self.file = PrunedFile(file, check_trust(trust, "trust"))
+        self.seed: int = check_value("seed", _plain(seed))
         self._episodes = 0
         self._loaded: dict[int, Pruned] = {}
+        with trusted_by("trust=True"):
+            self.facts: Facts = self.file.facts()
         self._policy(1)  # what is wrong with the file is best known now
 
     @property
@@ -97,11 +99,10 @@ class PrunedPredictor:
         """Return what is done and who decides, the state, and whether it was one observation."""
         batch, single = self._batch(observation)
         lanes = len(next(iter(batch.values())) if isinstance(batch, dict) else batch)
-        starts = np.full(lanes, state is None)
-        if episode_start is not None:
-            starts |= np.asarray(episode_start, dtype=bool)
+        _check_state(state, lanes)
+        starts = np.full(lanes, state is None) | _starts(episode_start, lanes)
         policy, facts = self._policy(lanes), dataclasses.replace(self.facts, lanes=lanes)
-        state = self._begun(state or self._blank(facts), starts)
+        state = self._begun(self._blank(facts) if state is None else state, starts)
         identity = episode_keys(self.seed, 0, state.episode)
         draws = Draws(domain_keys(identity, Domain.POLICY), state.step)
         seen = PolicyInput(
@@ -125,7 +126,9 @@ class PrunedPredictor:
         return dataclasses.replace(state, step=np.where(starts, 0, state.step), episode=episode)
 
     def _views(self, policy: Pruned, views: Views | None) -> Views:
-        given = views or {}
+        given = {} if views is None else views
+        if not isinstance(given, Mapping):
+            raise ConfigError(f"views must be rows of numbers by name, got {brief(views)}")
         for name in policy.needs:
             if name not in given:
                 raise FitError(
@@ -140,10 +143,15 @@ class PrunedPredictor:
         space = self.facts.observation_space
         try:
             parts = dict(_parts(space, observation, ()))
-            rows = {name: np.asarray(part, leaf.dtype) for name, (leaf, part) in parts.items()}
-        except (TypeError, ValueError, LookupError) as error:  # as many kinds as there are values
+            rows = {name: _numbers(leaf, part) for name, (leaf, part) in parts.items()}
+        except (
+            TypeError,
+            ValueError,
+            LookupError,
+            ArithmeticError,
+        ) as error:  # as many kinds as there are values
             raise FitError(
-                f"{observation!r:.60} is no observation for {self.file.path.name!r}, whose "
+                f"{brief(observation)} is no observation for {self.file.path.name!r}, whose "
                 f"observations are {space} ({one_line(error)})"
             ) from error
         for name, (leaf, _) in parts.items():
@@ -154,14 +162,71 @@ class PrunedPredictor:
                 )
         name, (leaf, _) = next(iter(parts.items()))
         single = rows[name].ndim == len(leaf.shape or ())
+        self._check_lanes(parts, rows)
         if single:
             rows = {name: row[None] for name, row in rows.items()}
         return rows.get("", rows), single
 
+    def _check_lanes(self, parts: Mapping[str, tuple[Any, Any]], rows: Views) -> None:
+        """Refuse an empty batch, and parts of a batch that are not equally long."""
+        ranks = {name: len(leaf.shape or ()) for name, (leaf, _) in parts.items()}
+        lanes = {len(row) if row.ndim > ranks[name] else None for name, row in rows.items()}
+        if len(lanes) > 1 or 0 in lanes:
+            shapes = ", ".join(f"{name} {row.shape}".strip() for name, row in rows.items())
+            what = "parts that are not equally long" if len(lanes) > 1 else "no observation"
+            raise FitError(
+                f"a batch for {self.file.path.name!r} holds {what}, its shape is {shapes}: hand "
+                "over one observation, or one row for each lane"
+            )
+
     def _policy(self, lanes: int) -> Pruned:
         if lanes not in self._loaded:
-            self._loaded[lanes] = self.file.load(dataclasses.replace(self.facts, lanes=lanes))
+            with trusted_by("trust=True"):
+                self._loaded[lanes] = self.file.load(dataclasses.replace(self.facts, lanes=lanes))
         return self._loaded[lanes]
+
+
+def _plain(number: object) -> object:
+    """Return a number of NumPy as Python's."""
+    return number.item() if isinstance(number, np.generic) else number
+
+
+def _check_state(state: object, lanes: int) -> None:
+    """Refuse a state that does not go on with these lanes."""
+    if state is None:
+        return
+    if not isinstance(state, State):
+        raise ConfigError(f"state must be what predict returned, or None, got {brief(state)}")
+    if len(state.step) != lanes:
+        raise ConfigError(
+            f"state is of {counted(len(state.step), 'lane')}, and there are "
+            f"{counted(lanes, 'observation')}: leave it out to begin new episodes"
+        )
+
+
+def _starts(given: Any, lanes: int) -> NDArray[np.bool_]:
+    """Return in which lanes an episode is said to begin."""
+    try:
+        starts = np.asarray(False if given is None else given)
+    except ValueError:  # rows of different lengths
+        starts = np.empty(0)
+    known = starts.dtype.kind in "biuf" and starts.shape in ((), (lanes,))
+    if not known or not np.isin(starts, (0, 1)).all():
+        raise ConfigError(
+            f"episode_start must be true or false for each of {counted(lanes, 'observation')}, "
+            f"got {brief(given)}"
+        )
+    return np.broadcast_to(starts, lanes).astype(bool)
+
+
+def _numbers(space: Any, part: Any) -> Array:
+    """Return a part of an observation as an array; episodes of a run hold no NaN, either."""
+    given = np.asarray(part)
+    if given.dtype.kind == "f" and np.isnan(given).any():
+        raise FitError(
+            f"an observation must not hold NaN, got {brief(part)}: mend what it comes from"
+        )
+    return np.asarray(part, space.dtype)
 
 
 def _fits(space: Any, rows: Array) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import os
 import tempfile
 from collections.abc import Callable
 from functools import lru_cache
@@ -11,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from rpd_core.config.settings import Values
-from rpd_core.errors import ComponentError, ConfigError, RpdError, nearest, one_line
+from rpd_core.errors import ComponentError, ConfigError, RpdError, brief, nearest, one_line
 from rpd_core.plugin.kinds import KINDS
 from rpd_core.plugin.parameters import fields_of
 from rpd_core.plugin.registry import Registration, Registry
-from rpd_core.plugin.specs import convert, shortened
+from rpd_core.plugin.specs import convert
 
 _EXPECTED = {
     "environment": "a spec string, a gymnasium.Env, a function that makes one, or a recipe",
@@ -106,11 +107,16 @@ def with_parameters(registry: Registry, kind: str, recipe: Any, given: Values) -
     return dataclasses.replace(recipe, **values)
 
 
+def fits(kind: str, thing: object) -> bool:
+    """Return whether an object can be a recipe; a path is none, although it can be opened, too."""
+    return not isinstance(thing, type | os.PathLike) and isinstance(thing, KINDS[kind].protocol)
+
+
 def cannot_take(kind: str, thing: object) -> ConfigError:
     """Return the error for something that is not a component and cannot be made one."""
     expected = _EXPECTED.get(kind, "a spec string, a recipe or a function")
     hint = _hint(kind, thing) or f"; a recipe has {KINDS[kind].method}"
-    return ConfigError(f"{kind} must be {expected}, got {shortened(repr(thing))}{hint}")
+    return ConfigError(f"{kind} must be {expected}, got {brief(thing, 80)}{hint}")
 
 
 def _hint(kind: str, thing: object) -> str:

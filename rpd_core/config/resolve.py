@@ -12,7 +12,7 @@ from typing import Any
 from rpd_core.config.configuration import Configuration
 from rpd_core.config.contents import spelled_out
 from rpd_core.config.identity import component_identity, holds_functions
-from rpd_core.config.objects import as_function, cannot_take, taken
+from rpd_core.config.objects import as_function, cannot_take, fits, taken
 from rpd_core.config.settings import (
     AUTO,
     BEST,
@@ -21,6 +21,7 @@ from rpd_core.config.settings import (
     Settings,
     as_tuple,
     check,
+    check_value,
     declared,
     recommended,
 )
@@ -28,7 +29,6 @@ from rpd_core.config.trust import permitted
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.blame import lacks_of_kind, require
 from rpd_core.plugin.chain import Chain
-from rpd_core.plugin.kinds import KINDS
 from rpd_core.plugin.protocols import (
     Condition,
     DefaultAction,
@@ -100,6 +100,7 @@ def resolve(request: Request, registry: Registry, trust: bool = False) -> Setup:
     list_by = choose(registry, "measure", values["list_by"])
     measures = _measures(registry, (*as_tuple(values["measures"]), list_by))
     headline, measures = _headline(registry, values["headline"], measures)
+    shares = check_value("shares", as_tuple(values["shares"]))
     texts = {
         "abstraction": tuple(link.text for link in links),
         "default_action": default_action.text,
@@ -107,7 +108,7 @@ def resolve(request: Request, registry: Registry, trust: bool = False) -> Setup:
         "measures": tuple(measures),
         "list_by": list_by.text,
         "headline": headline,
-        "shares": tuple(sorted({float(share) for share in values["shares"]})),
+        "shares": tuple(sorted({float(share) for share in shares})),
     }
     settings = Settings(**{**values, **texts})
     check(settings)
@@ -126,8 +127,10 @@ def resolve(request: Request, registry: Registry, trust: bool = False) -> Setup:
 
 def _links(registry: Registry, wanted: tuple[object, ...], task: Task) -> list[Selection]:
     """Return the abstractions, behind those that make vectors where the first needs them."""
+    if not wanted:
+        raise ConfigError("abstraction must be one or more, got none: identity changes nothing")
     links = [choose(registry, "abstraction", one) for one in wanted]
-    if links and getattr(links[0].recipe, "wants_vectors", False):
+    if getattr(links[0].recipe, "wants_vectors", False):
         return [*(choose(registry, "abstraction", one) for one in task.vectors), *links]
     return links
 
@@ -200,7 +203,7 @@ def choose(registry: Registry, kind: str, chosen: object) -> Selection:
     if function is not None:
         module, name = function.__module__, getattr(function, "__qualname__", type(chosen).__name__)
         return Selection(registry.resolve(kind, "python")(function), f"python:{module}:{name}")
-    if isinstance(chosen, type) or not isinstance(chosen, KINDS[kind].protocol):
+    if not fits(kind, chosen):
         raise cannot_take(kind, chosen)
     return Selection(chosen, registry.text_of(kind, chosen))
 

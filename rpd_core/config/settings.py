@@ -8,12 +8,13 @@ recommendation, or the default stated here, takes its place.
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
-from rpd_core.errors import ConfigError
+from rpd_core.errors import ConfigError, brief
 from rpd_core.plugin.protocols import Task
 from rpd_core.untrusted.budget import LOAD_TIMEOUT
 
@@ -134,7 +135,7 @@ def _count_up_to(largest: int, least: int = 1) -> Check:
 
     def check(name: str, value: object) -> None:
         if isinstance(value, bool) or not isinstance(value, int):
-            raise ConfigError(f"{name} must be a whole number, got {value!r}")
+            raise ConfigError(f"{name} must be a whole number, got {brief(value)}")
         if not least <= value <= largest:
             bound = f"at least {least}" if value < least else f"at most {largest:g}"
             raise ConfigError(f"{name} must be {bound}, got {value}")
@@ -152,17 +153,24 @@ def _count_or_none(name: str, value: object) -> None:
 
 def _seed(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ConfigError(f"{name} must be a whole number, got {value!r}")
+        raise ConfigError(f"{name} must be a whole number, got {brief(value)}")
     if not 0 <= value < 2**63:
         raise ConfigError(f"{name} must not be negative and must be below 2**63, got {value}")
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    """Return whether a value is a number that a float can hold."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) <= sys.float_info.max or isinstance(value, float)
 
 
 def _rate_like(example: float) -> Check:
     """Check for a number between 0 and 1; the example is one that fits."""
 
     def check(name: str, value: object) -> None:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ConfigError(f"{name} must be a number, got {value!r}")
+        if not _is_number(value):
+            raise ConfigError(f"{name} must be a number, got {brief(value)}")
         if not 0 < value < 1:
             percent = 2 <= value < 100 and value == int(value)
             hint = f"Did you mean {value / 100:g}?" if percent else f"For example {example:g}."
@@ -172,17 +180,19 @@ def _rate_like(example: float) -> Check:
 
 
 def _shares(name: str, value: Any) -> None:
-    if not value or not all(isinstance(s, int | float) and 0 <= s <= 1 for s in value):
-        raise ConfigError(f"{name} must lie in [0, 1], got {list(value)}")
+    several = isinstance(value, list | tuple)
+    if not several or not value or not all(_is_number(s) and 0 <= s <= 1 for s in value):
+        shown = list(value) if several else value
+        raise ConfigError(f"{name} must lie in [0, 1], got {brief(shown, 200)}")
 
 
 def _one_of(*words: str) -> Check:
     """Check for one of some words."""
 
     def check(name: str, value: object) -> None:
-        if value not in words:
+        if not isinstance(value, str) or value not in words:
             listed = f"{', '.join(words[:-1])} or {words[-1]}"
-            raise ConfigError(f"{name} must be {listed}, got {value!r}")
+            raise ConfigError(f"{name} must be {listed}, got {brief(value)}")
 
     return check
 
@@ -197,8 +207,8 @@ def _targets(name: str, value: Any) -> None:
 
 
 def _margin(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ConfigError(f"{name} must be a number, got {value!r}")
+    if not _is_number(value):
+        raise ConfigError(f"{name} must be a number, got {brief(value)}")
     if not 0 <= value < 0.5:
         raise ConfigError(f"{name} must lie in [0, 0.5), got {value:g}")
 
@@ -212,11 +222,10 @@ def _two_or_more(name: str, value: Any) -> None:
 def _finite_or_none(name: str, value: Any) -> None:
     if value is None:
         return
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not abs(value) <= _LARGEST_RETURN:
+    if not _is_number(value) or not abs(value) <= _LARGEST_RETURN:
         raise ConfigError(
             f"{name} must be a number between -{_LARGEST_RETURN:g} and {_LARGEST_RETURN:g}, "
-            f"got {value!r}"
+            f"got {brief(value)}"
         )
 
 
@@ -227,24 +236,24 @@ def _check_names(name: str, value: object) -> None:
     for one in given:
         if not isinstance(one, str) or not one.isprintable() or not 0 < len(one) <= _LONGEST_NAME:
             raise ConfigError(
-                f"{name} must be texts of one line, parted by commas, got {one!r:.60}"
+                f"{name} must be texts of one line, parted by commas, got {brief(one)}"
             )
     twice = [one for place, one in enumerate(given) if one in given[:place]]
     if twice or not isinstance(value, tuple):
-        what = f"{twice[0]!r} twice" if twice else f"{value!r:.60}"
+        what = f"{twice[0]!r} twice" if twice else f"{brief(value)}"
         raise ConfigError(f"{name} must tell entries apart, got {what}")
 
 
 def _seconds(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ConfigError(f"{name} must be a number of seconds, got {value!r}")
+    if not _is_number(value):
+        raise ConfigError(f"{name} must be a number of seconds, got {brief(value)}")
     if not 0 < value < float("inf"):
         raise ConfigError(f"{name} must be above 0 seconds, got {value:g}")
 
 
 def _yes_or_no(name: str, value: object) -> None:
     if not isinstance(value, bool):
-        raise ConfigError(f"{name} must be true or false, got {value!r}")
+        raise ConfigError(f"{name} must be true or false, got {brief(value)}")
 
 
 def _setting(help: str, scope: Scope, **more: Any) -> Any:
@@ -484,7 +493,7 @@ def check_stored(settings: Settings, *scopes: Scope) -> None:
         if setting.check is not None:
             setting.check(f"settings.{name}", value)
         if setting.kind and not all(isinstance(one, str) for one in as_tuple(value)):
-            raise ConfigError(f"settings.{name} must be text, got {value!r:.60}")
+            raise ConfigError(f"settings.{name} must be text, got {brief(value)}")
 
 
 def as_tuple(value: object) -> tuple[Any, ...]:
@@ -501,7 +510,9 @@ def _split(value: object, kind: type[str] | type[float] = str) -> Any:
         try:
             return tuple(kind(one) for one in parts)
         except ValueError:
-            raise ConfigError(f"{value!r} are not numbers parted by commas: try 0.9,0.5") from None
+            raise ConfigError(
+                f"{brief(value)} are not numbers parted by commas: try 0.9,0.5"
+            ) from None
     if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
         return (value,)
     return tuple(value) if isinstance(value, list) else value

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from rpd_core.errors import ConfigError
+from rpd_core.errors import ConfigError, brief
 
 Progress = Callable[[str, int, int], None]
 """Told (stage, done, total) as work is finished."""
@@ -24,6 +25,7 @@ _EVERY = 0.2
 def shown(wanted: Progress | bool) -> Iterator[Progress]:
     """Yield a function that is told (stage, done, total); True: bars where they can be seen."""
     if callable(wanted):
+        check_told("progress", wanted, "stage", "done", "total")
         yield wanted
     elif wanted is True:
         with _notebook_bars() if _in_notebook() else _terminal_bars() as tell:
@@ -32,8 +34,24 @@ def shown(wanted: Progress | bool) -> Iterator[Progress]:
         yield silent
     else:
         raise ConfigError(
-            f"progress must be True, False or a function of (stage, done, total), got {wanted!r}"
+            "progress must be True, False or a function of (stage, done, total), got "
+            f"{brief(wanted)}"
         )
+
+
+def check_told(name: str, function: object, *of: str) -> None:
+    """Refuse what cannot be called with this many arguments, before anything is played."""
+    if callable(function):
+        try:
+            inspect.signature(function).bind(*of)
+        except TypeError:
+            pass
+        except ValueError:  # some functions in C do not tell what they take
+            return
+        else:
+            return
+    listed = of[0] if len(of) == 1 else f"({', '.join(of)})"
+    raise ConfigError(f"{name} must be a function of {listed}, got {brief(function)}")
 
 
 def silent(stage: str, done: int, total: int) -> None:

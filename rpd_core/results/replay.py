@@ -13,6 +13,7 @@ from rpd_core.analysis.suite import StoredEpisodes
 from rpd_core.chance import Phase, episode_keys
 from rpd_core.config.resolve import Setup, resolve
 from rpd_core.config.settings import Request
+from rpd_core.config.trust import check_trust
 from rpd_core.errors import ConfigError
 from rpd_core.play.deciders import Coin, TopStates, always
 from rpd_core.play.loop import Keep, Plan
@@ -112,6 +113,7 @@ def replay(
     run: Run, episode: str | int, frames: bool, trust: bool, load_timeout: float = LOAD_TIMEOUT
 ) -> Replay:
     """Play a stored episode again; the policy and the environment must be there."""
+    check_trust(trust)
     asked = find_episode(run, str(episode))
     setup = run.setup or stored_setup(run, trust)
     plan = Plan(np.zeros(1, dtype=np.int64), asked.identity)

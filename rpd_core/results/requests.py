@@ -8,7 +8,7 @@ from typing import Any
 
 from rpd_core.config.resolve import Selection
 from rpd_core.config.settings import Values, as_tuple, declared
-from rpd_core.config.trust import refuse_code
+from rpd_core.config.trust import check_trust, refuse_code
 from rpd_core.errors import SpecError, StoreError
 from rpd_core.plugin.registry import Registry, installed
 from rpd_core.store.directory import OBJECTS, RunDirectory
@@ -22,6 +22,7 @@ def stored_request(
     What was typed comes first, then the analysis, or what was asked last. Components among the
     rest that may run code are refused unless trusted: whoever made the directory chose them.
     """
+    check_trust(trust)
     stored = directory.stored()
     if stored.live and not {"env", "policy"} & typed.keys():
         raise StoreError(

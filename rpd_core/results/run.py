@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rpd_core.config.settings import declared
-from rpd_core.errors import ConfigError, StoreError, nearest, shell_word
+from rpd_core.errors import ConfigError, StoreError, brief, nearest, shell_word
 from rpd_core.plugin.registry import installed
 from rpd_core.plugin.specs import shortened
 from rpd_core.results.records import Decision, Policy, RankedDecision, Summary, Threshold
 from rpd_core.results.words import ranges_in_words
 from rpd_core.store.codec import from_plain
 from rpd_core.store.directory import RunDirectory, StoredAnalysis, check_configuration
+from rpd_core.store.files import path_of
 from rpd_core.untrusted.budget import LOAD_TIMEOUT
 
 if TYPE_CHECKING:
@@ -180,8 +182,9 @@ class Run:
 
     def ranked_as_stored(self, name: str, trust: bool = False) -> Ranking:
         """Rank by a measure that a file of the run names, which runs no code unless trusted."""
-        from rpd_core.config.trust import refuse_code
+        from rpd_core.config.trust import check_trust, refuse_code
 
+        check_trust(trust, "trust")
         registry, named_by = installed(), f"analysis {self.name!r} of {str(self.path)!r}"
         if self.setup is not None and name in self.setup.measures:
             return self.analysis.rank_by(name, self.setup.measures[name])
@@ -242,17 +245,16 @@ class Run:
         None: no pruned policy reached it in the sweep; look at `met` before relying on it.
         """
         policies = self.summary.policies
-        fraction = self.target if fraction is None else fraction
-        if f"{fraction:g}" not in policies:
-            raise ConfigError(f"no threshold of {fraction:g}: there are {', '.join(policies)}")
-        return policies[f"{fraction:g}"]
+        return policies[_checked_threshold(self._fraction(fraction), policies)]
 
     def kept(self, fraction: float | None = None) -> KeptStates | None:
         """Return the states that the smallest policy keeps, and those on the way to it."""
         from rpd_core.results.kept import read_kept
 
-        fraction = self.target if fraction is None else fraction
-        return read_kept(self.directory, self._finished(), fraction)
+        return read_kept(self.directory, self._finished(), self._fraction(fraction))
+
+    def _fraction(self, given: float | None) -> float:
+        return self.target if given is None else _checked_fraction(given)
 
     @cached_property
     def traces(self) -> Traces | None:
@@ -267,10 +269,8 @@ class Run:
     def threshold(self, fraction: float = 0.9, name: str = "portfolio") -> Threshold | None:
         """Return what kept this fraction of the return in the sweep; None: never reached."""
         thresholds = self.summary.thresholds
-        if f"{fraction:g}" not in thresholds:
-            raise ConfigError(f"no threshold of {fraction:g}: there are {', '.join(thresholds)}")
-        entries = thresholds[f"{fraction:g}"]
-        if name not in entries:
+        entries = thresholds[_checked_threshold(_checked_fraction(fraction), thresholds)]
+        if name not in [*entries]:  # a list can be asked for anything
             raise ConfigError(f"{name!r} was not pruned.{nearest(name, entries)}")
         return entries[name]
 
@@ -299,10 +299,25 @@ def incomplete(run: Run) -> str:
     )
 
 
-def _checked_count(count: int) -> int:
-    if count < 1:
-        raise ConfigError(f"count must be a whole number of at least 1, got {count!r}")
-    return count
+def _checked_count(count: object) -> int:
+    number = int(count) if isinstance(count, numbers.Integral) else 0
+    if isinstance(count, bool) or number < 1:
+        raise ConfigError(f"count must be a whole number of at least 1, got {brief(count)}")
+    return number
+
+
+def _checked_fraction(fraction: object) -> float:
+    if isinstance(fraction, bool) or not isinstance(fraction, numbers.Real):
+        raise ConfigError(f"fraction must be a number, for example 0.9, got {brief(fraction)}")
+    return float(fraction)
+
+
+def _checked_threshold(fraction: float, known: Iterable[str]) -> str:
+    """Return the name of a threshold among those that were asked for."""
+    name = f"{fraction:g}"
+    if name not in known:
+        raise ConfigError(f"no threshold of {name}: there are {', '.join(known)}")
+    return name
 
 
 def _count(ranges: list[tuple[int, int]]) -> int:
@@ -315,7 +330,7 @@ def open_run(path: str | os.PathLike[str], analysis: str | None = None) -> Run:
     Neither the policy nor the environment need be there. `analysis` names one of those stored;
     none: the latest. A run without a finished analysis can be opened, too.
     """
-    directory = RunDirectory(Path(path))
+    directory = RunDirectory(path_of(path, "path", "the folder of a run"))
     directory.stored()  # raises where it is not a run
     return Run(directory.path, directory.choose_analysis(analysis))
 

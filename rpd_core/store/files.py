@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import suppress
 from pathlib import Path
 
-from rpd_core.errors import StoreError
+from rpd_core.errors import ConfigError, StoreError, brief
 from rpd_core.untrusted.files import NotAFile, open_regular
+
+
+def path_of(given: object, name: str, what: str) -> Path:
+    """Return the path that somebody gave, or refuse what no file system can hold."""
+    text = os.fspath(given) if isinstance(given, str | os.PathLike) else None
+    if not isinstance(text, str):
+        raise ConfigError(f"{name} must be {what}, got {brief(given)}")
+    reason = ""
+    try:
+        os.lstat(text)
+    except ValueError as error:  # a null byte
+        reason = str(error)
+    except OSError as error:  # whether it is there is the caller's question
+        reason = os.strerror(error.errno) if error.errno == errno.ENAMETOOLONG else ""
+    if reason:
+        raise ConfigError(f"{name} must be {what}, got {brief(text)} ({reason})")
+    return Path(text)
 
 
 def write_whole(path: Path, content: bytes | memoryview, root: Path | None = None) -> None:
