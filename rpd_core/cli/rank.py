@@ -11,7 +11,7 @@ import typer
 from rpd_core.cli import options, shared
 from rpd_core.cli.options import number_option, whole_option
 from rpd_core.cli.work import check_typed_early
-from rpd_core.errors import ConfigError, StoreError, counted, shell_word
+from rpd_core.errors import ConfigError, EvidenceError, StoreError, counted, shell_word
 
 if TYPE_CHECKING:
     from rpd_core.analysis.analysis import Analysis
@@ -148,7 +148,10 @@ def _advice_on_condition(opened: Run, found: Analysis) -> list[str]:
     parts = opened.directory.unmutated()
     if not parts.covered():
         return []
-    whole = float(weigh(found.condition, StoredEpisodes(parts).episodes()).mean())
+    try:
+        whole = float(weigh(found.condition, StoredEpisodes(parts).episodes()).mean())
+    except EvidenceError:  # it asks for what only mutants left behind
+        return []
     return on_condition(found.condition_text, whole, float(found.weights.mean()))
 
 

@@ -180,6 +180,15 @@ def test_twins_without_pairs_and_an_end_that_is_open_are_told() -> None:
     )
 
 
+def test_episodes_that_are_all_the_same_are_told_in_the_singular() -> None:
+    assert "All of them are the same: it holds for this one beginning." in sureness_words(
+        answer(policy(distinct=1))
+    )
+    assert "Only 2 of them differ: it holds for these beginnings." in sureness_words(
+        answer(policy(distinct=2))
+    )
+
+
 @pytest.mark.parametrize(
     ("whole", "mutated", "told"),
     [
