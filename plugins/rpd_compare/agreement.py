@@ -8,6 +8,7 @@ means lie within a tenth of the range that the means of both policies span, entr
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -82,6 +83,19 @@ def _compare_vectors(first: FloatArray, second: FloatArray) -> Choices:
     span = np.ptp(both, axis=0) if len(both) else np.zeros(first.shape[1:])
     same = np.asarray((np.abs(first - second) <= _TOLERANCE * span).all(axis=1))
     return Choices(same, same.astype(np.float64), np.ones(len(same), dtype=np.bool_))
+
+
+def bound_if_all_agree(states: int, level: float = 0.95) -> float:
+    """Return the lower end of the interval where the actions in all of so many are the same."""
+    low, _ = wilson(np.ones(1), np.array([float(states)]), two_sided_z(level))
+    return float(low[0])
+
+
+def states_to_show(share: float, level: float = 0.95) -> int | None:
+    """Return how many states, all alike, it takes to show a share; None: no number does."""
+    if share >= 1:
+        return None
+    return math.ceil(share / (1 - share) * two_sided_z(level) ** 2)  # from low = n / (n + z * z)
 
 
 def agreements(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rpd_core.cli import options, shared
-from rpd_core.errors import ConfigError
+from rpd_core.errors import ConfigError, counted
 
 if TYPE_CHECKING:
     from rpd_compare.records import Comparison
@@ -73,7 +73,26 @@ def _fail_under(share: float, found: Comparison) -> None:
     if first.low < share:
         shared.errors().print(
             f"rpd: the policies agree in {first.agreement:.1%} of the first 10% of states, at "
-            f"least in {first.low:.1%} (95% interval), which is below {share:.1%}",
+            f"least in {first.low:.1%} (95% interval), which is below {share:.1%}"
+            f"{_too_few(share, first.states)}",
             markup=False,
         )
         raise typer.Exit(_TOO_LITTLE)
+
+
+def _too_few(share: float, states: int) -> str:
+    """Return that so many states cannot show a share, even if all agree; empty: they can."""
+    from rpd_compare.agreement import bound_if_all_agree, states_to_show
+
+    most = bound_if_all_agree(states)
+    if most >= share:
+        return ""
+    needed = states_to_show(share)
+    told = f"; {counted(states, 'state')} cannot show more than {most:.1%}, even if all agree"
+    if needed is None:
+        return f"{told}, and no number of them {share:.1%}: ask for less"
+    common = round((needed - 1) / _FIRST) + 1
+    return (
+        f"{told}: compare runs with {common} states or more in common (a finer --abstraction, more "
+        "--episodes), ask for less, or check decisions with rpd_policy, the fixture of pytest"
+    )

@@ -46,7 +46,7 @@ def find_cap(env: Env, max_steps: int | None, name: str) -> tuple[int, tuple[str
     return cap, (
         f"{name} names no step limit; {PILOT_EPISODES} pilot episodes ended by themselves, the "
         f"longest after {longest} steps, so episodes are cut after {cap}: max_steps= in its spec "
-        "changes that",
+        "changes that, and a lower one makes runs faster",
     )
 
 
@@ -88,7 +88,12 @@ def _length(env: Env, seed: int, repeats: bool) -> int | None:
 
 
 def _generous(longest: int) -> int:
-    """Return a round number of steps that is many times the longest episode."""
+    """Return a round number of steps that is many times the longest episode.
+
+    Pilots act at random, and a good policy may last far longer: a cap that cuts its episodes would
+    change its return, one that is too high only costs time. The numbers are coarse so that pilots
+    which differ a little, as with another version of the environment, lead to the same task.
+    """
     cap = _LEAST_CAP
     while cap < _GENEROUS * longest:
         cap = cap * 5 // 2 if str(cap).startswith("2") else cap * 2

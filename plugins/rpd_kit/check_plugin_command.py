@@ -43,7 +43,13 @@ def check_plugin_command(
     mine = [r for r in registry.registrations if plugin in (r.plugin, r.distribution)]
     if not mine:
         known = {name for r in registry.registrations for name in (r.plugin, r.distribution)}
-        raise ComponentError(f"no plugin is called {plugin!r}.{nearest(plugin, known)}")
+        hint = nearest(plugin, known)
+        if not hint:
+            names = sorted({one.plugin for one in registry.registrations})
+            hint = (
+                f" Installed are {', '.join(names)}; one of your own is found after pip install -e"
+            )
+        raise ComponentError(f"no plugin is called {plugin!r}.{hint}")
     reports = _checked(mine, _by_name(mine, spec or []), env)
     if as_json:
         shared.print_json(reports)

@@ -17,6 +17,9 @@ from rpd_core.errors import ConfigError, StoreError, counted, shell_word
 if TYPE_CHECKING:
     from rpd_core.results.run import Run
 
+_POLICY_FORMATS = (".zip", ".rpd")
+"""What the name of a policy to load ends in; both are the same zip."""
+
 
 @options.with_settings("analysis", "answer")
 @options.with_finish
@@ -55,8 +58,8 @@ def prune_command(
             f"{str(run)!r} holds {held} of {asked} episodes, and pruning plays no mutant episode: "
             f"finish the suite first with rpd suite {shell_word(run)}"
         )
-    if export is not None and not export.parent.is_dir():
-        raise ConfigError(f"cannot export to {str(export)!r}: there is no folder {export.parent}")
+    if export is not None:
+        _check_export(export)
     wanted = {"analysis": analysis, "finish": finish}
     finished, made = asked_again(run, options.given(settings), work, wanted)
     alone = export is not None and export.suffix in RULE_FORMATS
@@ -71,6 +74,19 @@ def prune_command(
         kept = "" if chosen is None else f"the policy in {counted(chosen.kept, 'state')}, "
         shared.errors().print(f"rpd: wrote {export}: {kept}{promise}", markup=False)
         shared.errors().print(f"rpd: use it: --policy pruned:{export}", markup=False)
+
+
+def _check_export(path: Path) -> None:
+    """Refuse a file name whose format is not known, or whose folder is not there."""
+    from rpd_core.results.rule_export import RULE_FORMATS
+
+    if path.suffix not in (*_POLICY_FORMATS, *RULE_FORMATS):
+        raise ConfigError(
+            f"cannot export to {str(path)!r}: the name must end in {' or '.join(_POLICY_FORMATS)} "
+            f"(a policy to load) or in {' or '.join(RULE_FORMATS)} (its rules alone)"
+        )
+    if not path.parent.is_dir():
+        raise ConfigError(f"cannot export to {str(path)!r}: there is no folder {path.parent}")
 
 
 def asked_again(

@@ -11,7 +11,7 @@ import typer
 from rpd_core.cli import options, shared
 from rpd_core.cli.options import number_option, whole_option
 from rpd_core.cli.work import check_typed_early
-from rpd_core.errors import ConfigError, StoreError, counted, shell_word
+from rpd_core.errors import ConfigError, EvidenceError, StoreError, counted, shell_word
 
 if TYPE_CHECKING:
     from rpd_core.analysis.analysis import Analysis
@@ -84,6 +84,8 @@ def rank_command(
     say(shared.answers(), mutated_words(question["settings"]["mutation_rate"]), style="bold")
     passed = f"passed means {few_digits(found.condition_text)}"
     print_question(shared.answers(), question, passed)
+    for advice in _advice_on_condition(opened, found):
+        say(shared.answers(), f"Advice: {advice}")
     for name, one in lists.items():
         _show_list(name, one, found.condition_text)
         if one.rows and name in stability:
@@ -135,6 +137,22 @@ def _reach_in(opened: Run, needed: bool) -> Reach:
             raise StoreError(f"{unknown}; or leave --reached out")
         shared.show_note(unknown)
     return reach
+
+
+def _advice_on_condition(opened: Run, found: Analysis) -> list[str]:
+    """Return advice where the unmutated policy fails the condition about as often as mutants."""
+    from rpd_core.analysis.analysis import weigh
+    from rpd_core.analysis.suite import StoredEpisodes
+    from rpd_core.results.sentences import on_condition
+
+    parts = opened.directory.unmutated()
+    if not parts.covered():
+        return []
+    try:
+        whole = float(weigh(found.condition, StoredEpisodes(parts).episodes()).mean())
+    except EvidenceError:  # it asks for what only mutants left behind
+        return []
+    return on_condition(found.condition_text, whole, float(found.weights.mean()))
 
 
 def _rules_for(opened: Run, evidence: int | None, margin: float | None) -> Rules:

@@ -239,6 +239,8 @@ class Registry:
                 other, equals, _ = text.partition("=")
                 wrong = equals and other.isidentifier()
                 hint = f"; {other!r} is not a parameter of it" if wrong else ""
+                if {"op", "bound"} <= spec.values.keys():
+                    hint = f"; for example {spec.name}>=200"
                 raise SpecError(f"{kind} {spec.name!r}: {key} {error}{hint}") from None
         if further:
             taker = specs.further_field(fields.values())

@@ -175,11 +175,13 @@ def find_state(
     if row is not None:
         return row
     if re.fullmatch(r"[+-]?\d{1,15}", text):
-        known = f"the smallest policy has {len(ranked)}" if ranked else (
-            "no smallest policy is confirmed"
-        )  # fmt: skip
+        known, ranks = "no smallest policy is confirmed", ""
+        if ranked:
+            known = f"the smallest policy has {len(ranked)}"
+            ranks = "1, or " if len(ranked) == 1 else f"1 to {len(ranked)}, or "
         raise ConfigError(
-            f"there is no decision {text}: {known}; write another state by its key or its words"
+            f"there is no decision {text}: {known}; write {ranks}another state by its key or its "
+            "words"
         )
     return _by_words(keys, stored, text)
 

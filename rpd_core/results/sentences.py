@@ -233,15 +233,15 @@ def fewer_steps_words(policy: Policy) -> str:
         ("where the policy prefers its action most", found.default_gap),
     )
     fewer = [
-        f"deciding {words} ({percent(one.steps)})"
+        f"{words} ({percent(one.steps)})"
         for words, one in known
         if one is not None and one.steps is not None and one.steps < policy.steps - _CLOSE
     ]
     if not fewer:
         return ""
     return (
-        f"Fewer steps than the answer's {percent(policy.steps)} take: {' and '.join(fewer)}, by "
-        "estimates of the sweep that no fresh episodes confirmed."
+        f"Deciding {' or '.join(fewer)} takes fewer steps than the answer ({percent(policy.steps)}"
+        "), by estimates of the sweep that no fresh episodes confirmed."
     )
 
 
@@ -295,7 +295,11 @@ def sureness_words(summary: Summary) -> str:
     tries = "at the first try" if policy.tries == 1 else f"after {policy.tries} tries"
     told = [f"Confirmed on {fresh}, {tries}."]
     if policy.distinct < _ALIKE * policy.episodes:
-        told.append(f"Only {policy.distinct} of them differ: it holds for these beginnings.")
+        told.append(
+            "All of them are the same: it holds for this one beginning."
+            if policy.distinct == 1
+            else f"Only {policy.distinct} of them differ: it holds for these beginnings."
+        )
     if decisions:
         needed = sum(one.needed for one in decisions)
         twins = sum(one.twins for one in decisions)
@@ -323,7 +327,7 @@ def recurrence_words(policy: Policy | None) -> str:
 
 def _unpaired(policy: Policy) -> str:
     pairs = policy.minimising is None or policy.minimising.paired
-    return "" if pairs else ", unpaired, as sharing their draws added noise"
+    return "" if pairs else ", begun afresh, as the same draws again added noise"
 
 
 def growth_words(growth: Growth | None) -> str:
@@ -362,7 +366,7 @@ def list_notes(facts: ListFacts) -> list[str]:
     ]  # fmt: skip
     if facts.listed:
         notes.append(f"Of {counted(facts.listed, 'decision')} with evidence, {', '.join(counts)}.")
-    if facts.listed and not verdicts.get("matters"):
+    if facts.listed and verdicts.get("undecided") == facts.listed:
         notes.append("No decision can be told from chance: none is known to matter.")
     aside = []
     if facts.too_few:
@@ -408,8 +412,13 @@ def advice_on(summary: Summary) -> list[str]:
 
 def _on_condition(summary: Summary) -> list[str]:
     """Return advice where the condition says little about what mutation does."""
-    whole, mutated = summary.pass_rates.original, summary.pass_rates.suite
-    passes = f"the whole policy passes {few_digits(summary.condition)} in {percent(whole)} of its"
+    rates = summary.pass_rates
+    return on_condition(summary.condition, rates.original, rates.suite)
+
+
+def on_condition(condition: str, whole: float, mutated: float) -> list[str]:
+    """Return advice on a condition, given how many of either kind of episodes pass it."""
+    passes = f"the whole policy passes {few_digits(condition)} in {percent(whole)} of its"
     rest = "pass rates and rpd rank tell little, returns and losses are not touched; try another "
     if abs(whole - mutated) < _NOISE:
         return [f"{passes} episodes, its mutants in {percent(mutated)}: {rest}--condition."]

@@ -118,11 +118,11 @@ def test_a_ranking_that_takes_fewer_steps_than_the_answer_is_remarked_on() -> No
     gap = Baseline(9, 0.2, 0.12, 0.1, 0.91, 60)
     found = replace(policy().baselines, default_gap=gap)
     assert baseline_words(answer(policy(baselines=found))).endswith(
-        " Fewer steps than the answer's 28% take: deciding where the policy prefers its action "
-        "most (12%), by estimates of the sweep that no fresh episodes confirmed."
+        " Deciding where the policy prefers its action most (12%) takes fewer steps than the "
+        "answer (28%), by estimates of the sweep that no fresh episodes confirmed."
     )
     alike_many = replace(found, default_gap=replace(gap, steps=0.275))
-    assert "Fewer steps" not in baseline_words(answer(policy(baselines=alike_many)))
+    assert "fewer steps" not in baseline_words(answer(policy(baselines=alike_many)))
 
 
 def test_baselines_stand_beside_and_a_simpler_explanation_is_called_one() -> None:
@@ -176,7 +176,16 @@ def test_twins_without_pairs_and_an_end_that_is_open_are_told() -> None:
     assert found.minimising is not None
     rough = replace(found, minimising=replace(found.minimising, settled=False, paired=False))
     assert sureness_words(answer(rough, (decision(1),))).endswith(
-        ", unpaired, as sharing their draws added noise. A smaller policy may do."
+        ", begun afresh, as the same draws again added noise. A smaller policy may do."
+    )
+
+
+def test_episodes_that_are_all_the_same_are_told_in_the_singular() -> None:
+    assert "All of them are the same: it holds for this one beginning." in sureness_words(
+        answer(policy(distinct=1))
+    )
+    assert "Only 2 of them differ: it holds for these beginnings." in sureness_words(
+        answer(policy(distinct=2))
     )
 
 

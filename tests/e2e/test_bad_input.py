@@ -92,6 +92,7 @@ CASES = {
     "learned only": ([*RUN, "--default-action", "mean:3"], "'mean' takes no parameters, got '3'"),
     "list kind": (["list-plugins", "--kind", "enviroment"], "Did you mean 'environment'?"),
     "check plugin": (["check-plugin", "rpd_mesures"], "Did you mean 'rpd_measures'?"),
+    "check no plugin": (["check-plugin", "nosuch"], "Installed are rpd_atari, "),
 }
 
 

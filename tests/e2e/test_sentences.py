@@ -41,6 +41,13 @@ def test_a_list_of_one_decision_is_told_in_the_singular() -> None:
     assert "Of 3 decisions with evidence, 2 matter, 1 is harmless." in " ".join(list_notes(two))
 
 
+def test_only_where_nothing_was_told_does_the_list_say_so() -> None:
+    none = "No decision can be told from chance: none is known to matter."
+    assert none in list_notes(facts(2, {"undecided": 2}))
+    assert none not in list_notes(facts(5, {"default-better": 3, "undecided": 2}))
+    assert none not in list_notes(facts(5, {"harmless": 1, "undecided": 4}))
+
+
 def facts(listed: int, verdicts: dict[str, int]) -> ListFacts:
     blank = {field.name: 0 for field in dataclasses.fields(ListFacts)}
     return ListFacts(**{**blank, "listed": listed, "verdicts": verdicts})

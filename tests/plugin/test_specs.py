@@ -167,6 +167,7 @@ def test_only_conditions_have_the_short_form(registry: Registry) -> None:
     [
         ("return>=many", "condition 'return': bound must be a number, got 'many'"),
         ("return>=", "bound must be a number, got ''"),
+        ("return>>5", "bound must be a number, got '>5'; for example return>=200"),
         ("retrun>=3", "no condition is called 'retrun'. Did you mean 'return'"),
         ("return:op=>=", "condition 'return' needs 'bound'"),
         ("return:op==>,bound=3", "condition 'return': op must be one of >=, >, <=, <, got '=>'"),

@@ -82,6 +82,13 @@ def test_reading_needs_no_policy_no_environment_and_no_lock(bare: Path, played: 
     assert rpd.open_run(played / "run").summary == run.summary
 
 
+def test_a_condition_that_the_whole_policy_fails_brings_the_advice_of_a_run(bare: Path) -> None:
+    told = " ".join(rpd_command("rank", bare, "--condition", "return>=4").stdout.split())
+    assert "Advice: the whole policy passes return>=4 in 0% of its episodes only: pass" in told
+    met = rpd_command("rank", bare, "--condition", "return>=1")
+    assert "Advice" not in met.stdout
+
+
 def test_every_state_has_its_words_wherever_it_is_read(bare: Path) -> None:
     """They are stored with the states: the abstraction itself is not needed."""
     run = rpd.open_run(bare)

@@ -87,6 +87,14 @@ def test_the_home_of_nobody_is_one_line() -> None:
     assert "is nobody's home" in refusal("describe", "policy", "sb3:~nosuchuser/x")
 
 
+def test_a_pruned_policy_is_written_only_under_a_name_that_says_what_it_is(
+    run: Path, tmp_path: Path
+) -> None:
+    told = refusal("prune", run, "--export", tmp_path / "pruned.txt")
+    assert "the name must end in .zip or .rpd (a policy to load) or in .json or .py (its" in told
+    assert not list(tmp_path.glob("pruned*"))
+
+
 @pytest.mark.parametrize("words", [["rank", "a.csv"], ["prune", "a.rpd"]])
 def test_an_export_makes_no_folder(run: Path, tmp_path: Path, words: list[str]) -> None:
     target = tmp_path / "none" / words[1]

@@ -18,6 +18,7 @@ from stores import corridor, finish, tree
 from strangers import having
 
 import rpd
+from rpd_compare.agreement import bound_if_all_agree, states_to_show
 from rpd_compare.changes import Change
 from rpd_compare.page import page_of
 from rpd_compare.records import Need
@@ -297,6 +298,21 @@ def test_ci_is_told_with_exit_code_3_where_the_lower_bound_is_too_low(
     assert json.loads(failed.stdout)["common"] == found.common
     assert "which is below" in failed.stderr
     assert "--fail-under must lie in [0, 1], got 80" in refusal(*words, "80")
+
+
+def test_ci_is_told_where_so_few_states_can_never_show_it(folder: Path) -> None:
+    words = ("compare", folder / "a", folder / "b", "--fail-under")
+    failed = rpd_command(*words, 0.99)
+    told = " ".join(failed.stderr.split())
+    assert failed.exit_code == 3
+    assert "even if all agree: compare runs with 3801 states or more in common" in told
+    assert "no number of them 100.0%: ask for less" in rpd_command(*words, 1).stderr
+    assert "even if all agree" not in rpd_command(*words, "0.01").stderr
+    assert bound_if_all_agree(10) == pytest.approx(0.722, abs=0.001)
+    for share in (0.5, 0.8, 0.99):
+        needed = states_to_show(share)
+        assert needed is not None
+        assert bound_if_all_agree(needed - 1) < share <= bound_if_all_agree(needed)
 
 
 def test_the_page_needs_nothing_else_and_escapes_what_comes_from_outside(

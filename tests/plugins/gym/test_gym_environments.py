@@ -279,7 +279,8 @@ def test_what_ends_by_itself_gets_a_generous_cap_and_a_note() -> None:
     assert short.max_steps == 1000
     assert short.notes == (
         "own_worlds:Walk names no step limit; 6 pilot episodes ended by themselves, the longest "
-        "after 3 steps, so episodes are cut after 1000: max_steps= in its spec changes that",
+        "after 3 steps, so episodes are cut after 1000: max_steps= in its spec changes that, and a "
+        "lower one makes runs faster",
     )
     assert PythonEnvironment("own_worlds:Walk", kwargs=("size=100",)).task().max_steps == 1000
     assert PythonEnvironment("own_worlds:Walk", kwargs=("size=101",)).task().max_steps == 2000

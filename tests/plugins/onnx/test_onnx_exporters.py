@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from rpd_core.errors import FitError
 from rpd_onnx.loader import OnnxFile
 from rpd_sb3.loader import Sb3File
 
+GUIDE = Path(__file__).resolve().parents[3] / "docs/how-to/load-an-onnx-policy.md"
 MANY = 4096
 by_torch_export = pytest.mark.skipif(
     tuple(map(int, torch.__version__.split(".")[:2])) < (2, 7),
@@ -77,6 +80,23 @@ def test_a_ppo_that_returns_actions_plays_as_sb3_does(
     ours, theirs = both(path, zipped, model)
     assert np.array_equal(ours.actions, theirs.actions)
     assert len(np.unique(ours.actions)) == 2
+
+
+@by_torch_export
+def test_what_the_guide_exports_plays_as_sb3_does(
+    models: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    zipped, model = models["PPO"]
+    shutil.copy(zipped, tmp_path / "model.zip")
+    monkeypatch.chdir(tmp_path)
+    (code,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(code, {})
+    assert {file.name for file in tmp_path.iterdir()} == {"model.zip", "model.onnx"}
+    ours, theirs = both(tmp_path / "model.onnx", zipped, model, deterministic=True)
+    assert np.array_equal(ours.actions, theirs.actions)
+    assert np.allclose(ours.probabilities, theirs.probabilities, atol=1e-6)
 
 
 def test_the_logits_of_a_ppo_give_the_probabilities_of_sb3(models: Any, tmp_path: Path) -> None:

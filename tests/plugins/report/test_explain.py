@@ -214,7 +214,7 @@ def test_nothing_is_written_and_the_policy_need_not_be_there(tmp_path: Path):
 @pytest.mark.parametrize(
     ("state", "told"),
     [
-        ("0", "there is no decision 0: the smallest policy has 4; write another state"),
+        ("0", "there is no decision 0: the smallest policy has 4; write 1 to 4, or another"),
         ("-3", "there is no decision -3"),
         ("999", "there is no decision 999"),
         ("", "no state is named"),
