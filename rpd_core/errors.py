@@ -109,7 +109,7 @@ def brief(value: object, most: int = 60) -> str:
     try:
         text = " ".join(repr(value).split())
     except Exception:  # of a stranger's object, or of a number with thousands of digits
-        text = f"a {type(value).__name__}"
+        text = f"<{type(value).__name__}>"
     return text if len(text) <= most else f"{text[:most]}..."
 
 

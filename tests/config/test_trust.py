@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 import zipfile
@@ -15,8 +16,8 @@ import worlds
 
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
-from rpd_core.config.trust import refuse_code, runs_code, with_trust
-from rpd_core.errors import SpecError
+from rpd_core.config.trust import refuse_code, runs_code, trusted_by, with_trust
+from rpd_core.errors import ConfigError, SpecError
 from rpd_core.plugin import registry as registries
 from rpd_core.plugin.discovery import find_plugins, load_plugins
 from rpd_core.plugin.hookspecs import hookimpl
@@ -191,6 +192,33 @@ def test_an_exported_policy_with_a_component_that_declares_nothing_needs_trust(
     made = with_trust(file)._made("policy", "plain")
     assert (type(made).__name__, made.trust) == ("Plain", True)
     assert isinstance(file.environment(), worlds.Corridor)
+
+
+# --------------------------------------------------------------------------------- a yes or a no
+
+
+@pytest.mark.parametrize("trust", ["false", "", None, 1, 0])
+def test_only_true_and_false_are_answers(tmp_path: Path, strangers: Registry, trust: Any) -> None:
+    told = "^trust_policy must be True or False, got "
+    with pytest.raises(ConfigError, match=told):
+        resolve(Request("corridor", "safe:1"), strangers, trust)
+    directory = stored_run(tmp_path / "run", "plain", strangers)
+    with pytest.raises(ConfigError, match=told):
+        stored_request(directory, None, trust, TYPED)
+
+
+def test_a_recipe_inside_another_is_trusted_plainly_or_not(strangers: Registry) -> None:
+    loaders = importlib.import_module("odd_loaders")
+    inner = loaders.Safe(1, trust="false")
+    for policy in (inner, loaders.Around(inner)):
+        with pytest.raises(ConfigError, match=r"^trust of Safe must be True or False, got"):
+            resolve(Request("corridor", policy), strangers)
+
+
+def test_a_refusal_names_what_python_calls_it() -> None:
+    for text in ("add --trust-policy", "add trust=true in the spec or --trust-policy"):
+        with pytest.raises(SpecError, match=r"^add trust=True$"), trusted_by("trust=True"):
+            raise SpecError(text)
 
 
 # ------------------------------------------------------------------------------- never stored

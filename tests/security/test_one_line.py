@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from commands import refusal, rpd_command
@@ -75,7 +76,7 @@ def test_episodes_of_no_number_of_states_are_one_line(run: Path, episode: str) -
     assert "names no episodes" in refusal("replay", run, episode)
 
 
-@pytest.mark.parametrize("out", [5, 1.5, b"x"])
+@pytest.mark.parametrize("out", [5, 1.5, b"x", "\0", "0" * 10000])
 def test_a_folder_that_is_no_path_is_one_line(out: Any) -> None:
     with pytest.raises(ConfigError, match=r"^out must be the path of a folder, got "):
         rpd.run("cartpole", out=out)
@@ -85,6 +86,87 @@ def test_a_folder_that_is_no_path_is_one_line(out: Any) -> None:
 def test_a_pruned_policy_that_is_no_path_is_one_line(path: Any) -> None:
     with pytest.raises(ConfigError, match=r"^path must be that of an exported policy, got "):
         rpd.load(path)
+
+
+@pytest.mark.parametrize("path", [None, 5, b"x", "\0", [], "0" * 10000])
+def test_a_run_that_is_no_path_is_one_line(path: Any) -> None:
+    with pytest.raises(ConfigError, match=r"^path must be the folder of a run, got "):
+        rpd.open_run(path)
+
+
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        *((lambda run, n=n: run.top(n), "count must be a whole") for n in ("x", None, [], 3.7)),
+        (lambda run: run.effects("x"), "count must be a whole number of at least 1, got 'x'"),
+        (lambda run: run.policy("x"), "fraction must be a number, for example 0.9, got 'x'"),
+        (lambda run: run.kept([]), "fraction must be a number, for example 0.9, got []"),
+        (lambda run: run.threshold({}), "fraction must be a number, for example 0.9, got {}"),
+        (lambda run: run.threshold(0.9, []), "[] was not pruned."),
+        *((lambda run, n=n: run.log_to(n), "no tracker is called") for n in (None, 5, [])),
+        (lambda run: rpd.open_run(run.path, 5), "has no analysis 5."),
+        (lambda run: run.replay("suite:1", trust_policy="false"), "trust_policy must be True or"),
+        (lambda run: run.ranked_as_stored("ochiai", trust=1), "trust must be True or False, got 1"),
+        (lambda run: run.draw("trace", trust_policy="no"), "trust_policy must be True or False"),
+        (lambda run: rpd.vary(run.path, trust_policy=1), "trust_policy must be True or False"),
+        (lambda run: rpd.merge_runs(5, run.path), "out must be the path of a folder, got 5"),
+        (lambda run: rpd.merge_runs("new", None), "run must be the folder of one, got None"),
+    ],
+)
+def test_what_a_stored_run_cannot_answer_is_one_line(
+    run: Path, ask: Callable[[Any], object], told: str
+) -> None:
+    with pytest.raises(rpd.RpdError) as refused:
+        ask(rpd.open_run(run))
+    assert told in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+SEVERAL, SINGLE = np.array([0.1, 0.2]), np.array(5)
+
+
+class Unprintable:
+    def __repr__(self) -> str:
+        raise ValueError
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        *(({"shares": one}, "shares must lie in [0, 1], got") for one in (None, "x", {}, [None])),
+        *(({"analysis": one}, "an analysis cannot be called") for one in (5, b"x", Path("x"))),
+        *(({"like": one}, "path must be the folder of a run") for one in (5, object(), "\0")),
+        *(({"guard": one}, "guard must be a function of a label, got") for one in (None, 5)),
+        ({"note": 5}, "note must be a function of a text, got 5"),
+        ({"note": lambda: 1}, "note must be a function of a text, got <function"),
+        ({"progress": lambda: 1}, "progress must be a function of (stage, done, total), got <func"),
+        ({"mutation_rate": SEVERAL}, "mutation_rate must be a number, got (0.1, 0.2)"),
+        ({"mutation_rate": 10**400}, "mutation_rate must be a number, got 1000"),
+        ({"mutation_rate": 10**5000}, "mutation_rate must be a number, got <int>"),
+        ({"reference": 10**400}, "reference must be a number, got 1000"),
+        ({"reference": Unprintable()}, "reference must be a number, got <Unprintable>"),
+        *(({one: SEVERAL}, f"{one} must be ") for one in ("unvisited", "sweep", "objective")),
+        ({"target": SEVERAL}, "target must be shares in falling order, got [0.1, 0.2]"),
+        ({"target": SINGLE}, "target must lie in (0, 1), got 5"),
+        ({"condition": SINGLE}, "condition must be a spec string"),
+        ({"list_by": SINGLE}, "measure must be a spec string"),
+        ({"headline": SINGLE}, "measure must be a spec string"),
+        ({"default_action": SINGLE}, "default-action must be a spec string"),
+        ({"default_action": Path("x")}, "default-action must be a spec string"),
+        ({"executor": Path("x")}, "executor must be a spec string"),
+        ({"abstraction": []}, "abstraction must be one or more, got none"),
+        *(({"trust_policy": one}, "trust_policy must be True or False") for one in ("false", 1)),
+    ],
+)
+def test_what_no_run_can_be_asked_for_is_one_line(
+    tmp_path: Path, given: dict[str, Any], told: str
+) -> None:
+    usual = {"episodes": 50, "seed": 3, "finish": (), "progress": False, "out": tmp_path / "run"}
+    with pytest.raises(rpd.RpdError) as refused:
+        rpd.run("cartpole", **{**usual, **given})
+    assert told in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert list(tmp_path.iterdir()) == []
 
 
 WORLD = """

@@ -166,6 +166,64 @@ def test_what_is_no_observation_is_one_line(pruned: Any, observation: Any) -> No
         rpd.load(pruned[0]).predict(observation)
 
 
+ROWS = np.zeros((3, 4))
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"observation": np.full(4, np.nan)}, "an observation must not hold NaN, got array"),
+        ({"observation": [[0, 0, 0, 0], [0, np.nan, 0, 0]]}, "must not hold NaN"),
+        ({"observation": np.zeros((0, 4))}, "holds no observation, its shape is (0, 4)"),
+        ({"state": 5}, "state must be what predict returned, or None, got 5"),
+        ({"state": ()}, "state must be what predict returned, or None, got ()"),
+        ({"episode_start": [1, 0]}, "true or false for each of 3 observations, got [1, 0]"),
+        ({"episode_start": np.ones((3, 3))}, "true or false for each of 3 observations, got array"),
+        ({"episode_start": [[1], [0, 1]]}, "true or false for each of 3 observations"),
+        ({"episode_start": "x"}, "true or false for each of 3 observations, got 'x'"),
+        ({"views": 5}, "views must be rows of numbers by name, got 5"),
+    ],
+)
+def test_what_no_episode_goes_on_from_is_one_line(
+    pruned: Any, given: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(rpd.RpdError) as refused:
+        rpd.load(pruned[0]).predict(**{"observation": ROWS, **given})
+    assert told in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("lanes", [1, 2])
+def test_a_state_of_other_lanes_is_refused(pruned: Any, lanes: int) -> None:
+    policy = rpd.load(pruned[0])
+    _, state = policy.predict(ROWS[:lanes])
+    with pytest.raises(rpd.RpdError, match=rf"state is of {lanes} lanes?, and there are 3 obs"):
+        policy.predict(ROWS, state)
+
+
+@pytest.mark.parametrize("seed", [None, "x", -1, True, 1.5, 2**63])
+def test_a_seed_that_is_none_is_refused_when_it_is_given(pruned: Any, seed: Any) -> None:
+    with pytest.raises(rpd.RpdError, match=r"^seed must "):
+        rpd.load(pruned[0], seed=seed)
+
+
+def test_a_seed_of_numpy_is_one(pruned: Any) -> None:
+    assert rpd.load(pruned[0], seed=np.int64(3)).seed == 3  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("trust", ["false", None, 1])
+def test_trust_is_a_plain_yes_or_no(pruned: Any, trust: Any) -> None:
+    with pytest.raises(rpd.RpdError, match=r"^trust must be True or False, got "):
+        rpd.load(pruned[0], trust=trust)
+
+
+def test_a_file_that_needs_trust_says_how_python_gives_it(pruned: Any, tmp_path: Path) -> None:
+    target = repacked(pruned[0], tmp_path / "runs.zip", {"policy": "python:os:getcwd"})
+    with pytest.raises(rpd.RpdError) as refused:
+        rpd.load(target)
+    assert str(refused.value).endswith("If you trust whoever made it, add trust=True")
+
+
 def test_spaces_that_are_large_together_are_not_made() -> None:
     space = gymnasium.spaces.Box(0, 1, (2048, 2048))
     stored = facts_as_json(Facts(space, gymnasium.spaces.Discrete(2), 1))
