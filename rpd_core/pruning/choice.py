@@ -45,8 +45,9 @@ _TWINS = 15
 """Twins of each decision in a look."""
 _FURTHER = 1.2
 """How much further back than by what was missed."""
-_WAYS = 2
-"""Policies along a way that are tried, where its last one is not confirmed."""
+_LARGER = 1.1, 1.25
+"""How many times as large the policies along a way are, at least, that are tried where its last one
+is not confirmed: losses flatter, and one decision more would be the same again."""
 _BETWEEN = 3
 """Policies that are tried between a confirmed one and a smaller one that was not."""
 _FALLBACKS = 6
@@ -265,14 +266,14 @@ class Choosing:
         lacks, at last the first of all.
         """
         place, missed = len(way.path) - 1, len(way.path)
-        for _ in range(_WAYS + 1):
+        for larger in (*_LARGER, None):
             done = self._try(start, way.path[place])
             if done.confirmation.outcome == "met":
                 return self._between(start, way, place, missed, done)
-            if not place or self._has_tried_all():
+            if larger is None or not place or self._has_tried_all():
                 break
-            earlier = _regaining(way.path, place, _FURTHER * self._lacking(done))
-            place, missed = earlier or 0, place
+            wanted = _FURTHER * self._lacking(done), larger * len(way.path[place].kept)
+            place, missed = _regaining(way.path, place, *wanted), place
         return None
 
     def _lacking(self, done: Tried) -> float:
@@ -348,19 +349,19 @@ def blocks_for(
     return Blocks(trials.evaluations, trials.keys, phase, stage, first, fewer, f"{_LANES} lanes")
 
 
-def _regaining(path: Sequence[Step], place: int, wanted: float) -> int | None:
-    """Return where on a way as much more is returned as wanted; None: nowhere.
+def _regaining(path: Sequence[Step], place: int, wanted: float, many: float) -> int:
+    """Return where on a way as much more is returned as wanted, by so many; 0: nowhere.
 
     Returns along a way are all about what the target asks for, near its end, and tell little; what
     the decisions lost that were dropped since then tells more.
     """
     regained = 0.0
-    for earlier in range(place - 1, -1, -1):
+    for earlier in range(place - 1, 0, -1):
         regained += path[earlier + 1].lost
         risen = path[earlier].return_mean - path[place].return_mean
-        if max(regained, risen) >= wanted:
+        if max(regained, risen) >= wanted and len(path[earlier].kept) >= many:
             return earlier
-    return None
+    return 0
 
 
 def _halfway(larger: Step, smaller: Step, known: PooledLosses) -> Step:

@@ -271,16 +271,23 @@ def test_the_objective_orders_what_is_not_beaten_in_both_shares(
     assert found == [*order, "beaten", "beaten-twice"], "those that are beaten come last"
 
 
-def test_a_way_is_walked_back_by_what_its_decisions_lost() -> None:
-    def step(returned: float, lost: float) -> Step:
-        return Step(CELLS, 0.5, 0.5, Estimate(returned, 100), lost)
+def test_a_way_is_walked_back_by_what_its_decisions_lost_and_by_some_decisions() -> None:
+    def step(many: int, returned: float, lost: float) -> Step:
+        return Step(CELLS[:many], 0.5, 0.5, Estimate(returned, 100), lost)
 
-    path = [step(20, 0), step(16, 3), step(15, 0.5), step(15.5, 0.5), step(15.2, 0.25)]
-    assert _regaining(path, 4, 0.2) == 3
-    assert _regaining(path, 4, 0.5) == 2  # 0.25 and 0.5, although it was seen to return less
-    assert _regaining(path, 4, 1.0) == 1
-    assert _regaining(path, 1, 3.5) == 0  # by what it returned
-    assert _regaining(path, 1, 5.0) is None
+    path = [
+        step(6, 20, 0),
+        step(5, 16, 3),
+        step(4, 15, 0.5),
+        step(3, 15.5, 0.5),
+        step(2, 15.2, 0.25),
+    ]
+    assert _regaining(path, 4, 0.2, 0) == 3
+    assert _regaining(path, 4, 0.5, 0) == 2  # 0.25 and 0.5, although it was seen to return less
+    assert _regaining(path, 4, 1.0, 0) == 1
+    assert _regaining(path, 4, 0.2, 3.1) == 2, "three are too few"
+    assert _regaining(path, 1, 3.5, 0) == 0  # by what it returned
+    assert _regaining(path, 4, 99.0, 0) == _regaining(path, 4, 0.2, 7) == 0, "nowhere: the first"
 
 
 def test_every_ranking_is_a_candidate_unless_one_is_named() -> None:
