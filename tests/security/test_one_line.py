@@ -143,8 +143,11 @@ class Unprintable:
         ({"mutation_rate": SEVERAL}, "mutation_rate must be a number, got (0.1, 0.2)"),
         ({"mutation_rate": 10**400}, "mutation_rate must be a number, got 1000"),
         ({"mutation_rate": 10**5000}, "mutation_rate must be a number, got <int>"),
-        ({"reference": 10**400}, "reference must be a number, got 1000"),
-        ({"reference": Unprintable()}, "reference must be a number, got <Unprintable>"),
+        ({"reference": 10**400}, "reference must be a number between -1e+100 and 1e+100, got 1000"),
+        (
+            {"reference": Unprintable()},
+            "reference must be a number between -1e+100 and 1e+100, got <Unprintable>",
+        ),
         *(({one: SEVERAL}, f"{one} must be ") for one in ("unvisited", "sweep", "objective")),
         ({"target": SEVERAL}, "target must be shares in falling order, got [0.1, 0.2]"),
         ({"target": SINGLE}, "target must lie in (0, 1), got 5"),
