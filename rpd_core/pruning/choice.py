@@ -36,13 +36,18 @@ _START_PARTS = 10**4
 _LANES = 512
 """Lanes that blocks of some hundred episodes fill; more would be idle."""
 _RACERS = 2
-"""Starts that race, of those that meet the target: the smallest after they are begun."""
-_HOPEFUL = 1.5
-"""How many times as large as the best of them one that races may be."""
+"""Starts that race, of those that meet the target: those that will become smallest."""
+_HOPEFUL = 1.25
+"""How many times as large as the best of them one that races may become."""
+_BOUGHT = 0.65
+"""Part of its states that a start is spared for all that may be lost, about."""
 _RACE = 0.4
 """Part of the budget that they spend on it."""
 _TWINS = 15
 """Twins of each decision in a look."""
+_DOUBT = 0.75
+"""Standard errors by which a policy is to seem better than the target: of many drops those stay
+that seem to cost little."""
 _FURTHER = 1.2
 """How much further back than by what was missed."""
 _LARGER = 1.1, 1.25
@@ -199,7 +204,7 @@ class Choosing:
     def aim(self) -> Aim:
         """What minimising makes small."""
         target = self.references.target(self.goal.fraction)
-        return Aim(target, len(self.trials.keys), self.settings.objective)
+        return Aim(target, len(self.trials.keys), self.settings.objective, _DOUBT)
 
     @property
     def left(self) -> float:
@@ -226,24 +231,32 @@ class Choosing:
         runners = [_Runner(one, self._descent(one)) for one in starts]
         self._play([one.descent.begin() for one in runners])
         able = [one for one in runners if one.step.return_mean >= self.aim.target]
-        able.sort(key=lambda one: self.aim.size(one.step))
+        able.sort(key=self._prospect)
         racing = [one for one in able[:_RACERS] if self._may_win(one, able[0])]
         if len(racing) > 1:
             room = _RACE * self.left / len(racing)
             self._play([one.descent.go(room) for one in racing])
-            racing.sort(key=self._standing)
+            racing.sort(key=self._prospect)
         for place, one in enumerate([*racing, *able[len(racing) :]]):
             way = self._play([one.descent.go(self.left)])[0]
             if way.met or place == 0:
                 yield one.start, way
 
     def _may_win(self, runner: _Runner, best: _Runner) -> bool:
-        """Return whether a start is not so much larger than the best that racing is in vain."""
-        return self.aim.size(runner.step)[0] <= _HOPEFUL * self.aim.size(best.step)[0]
+        """Return whether a start will not be so much larger than the best that it races in vain."""
+        return self._prospect(runner)[1] <= _HOPEFUL * self._prospect(best)[1]
 
-    def _standing(self, runner: _Runner) -> tuple[float, ...]:
-        """Return by what runners are in order: those that meet the target first, by size."""
-        return runner.step.return_mean < self.aim.target, *self.aim.size(runner.step)
+    def _prospect(self, runner: _Runner) -> tuple[float, ...]:
+        """Return by what runners are in order: whether they miss the target, how small they get.
+
+        What a start returns beyond the target buys states, but hardly steps: a larger one with more
+        to spend is ahead of a smaller one that has nothing left.
+        """
+        step, aim, whole = runner.step, self.aim, self.references.target(1.0)
+        to_spend = (step.return_mean - aim.target) / (whole - aim.target)
+        bought = 0.0 if aim.objective == "steps" else _BOUGHT * min(max(to_spend, 0.0), 1.0)
+        size, second = aim.size(step)
+        return step.return_mean < aim.target, (1 - bought) * size, second
 
     def _play(self, works: Sequence[Asking[T]]) -> list[T]:
         return play_together(self.trials.evaluations, STAGE, works)

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 """Of the statement that a policy said to meet its target does so, over all tries for it."""
-LOOKS = 3
-"""How often a candidate is judged: after the first episodes, twice and four times as many."""
-BLOCKS = (1, 1, 2)
-"""Episodes that each look adds, in units of the first."""
+BLOCKS = (1, 1, 2, 4)
+"""Episodes that each look at a candidate adds, in units of the first."""
+LOOKS = len(BLOCKS)
+"""How often a candidate is judged at most."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rpd_core.plugin.protocols import FloatArray, KeyArray
 
 
-INHERITED = 2000.0
+INHERITED = 800.0
 """Episodes that what is known of a larger policy counts for, at most."""
 
 
@@ -37,6 +37,10 @@ class Estimate:
         episodes = self.episodes + len(returns)
         further = float(returns.mean()) - self.mean
         return Estimate(self.mean + further * len(returns) / episodes, episodes)
+
+    def error(self, spread: float) -> float:
+        """Return its standard error where returns have some standard deviation."""
+        return float(spread / np.sqrt(max(self.episodes, 1.0)))
 
     def less(self, loss: float, error: float, spread: float) -> Estimate:
         """Return what is known of a smaller policy by what it is said to lose.

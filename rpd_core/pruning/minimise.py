@@ -31,6 +31,8 @@ _A_LOOK = 0.25
 """Part of the steps that are left that the twins of one look may take."""
 _DOUBT = 1.0
 """Standard errors by which losses are taken for larger than they seem."""
+_UNTOLD = 0.5
+"""Part of the error of a block of episodes below which these do not count: it tells no better."""
 _CLEAR = 2.0
 """Standard errors below the target at which a policy clearly misses it."""
 _TRIMMED = 0.3
@@ -116,6 +118,8 @@ class Aim:
     """By whose number shares of states divide."""
     objective: str
     """`states`, `steps` or `both`."""
+    doubt: float = 0.0
+    """Standard errors of what is known by which it must seem to return more."""
 
     def weights(self, look: Look, step: Step) -> FloatArray:
         """Return what dropping each unit saves; not above 0 where what is left would be larger.
@@ -174,7 +178,11 @@ class Descent:
     @property
     def slack(self) -> float:
         """What it returns beyond the target, as far as is known."""
-        return self.present.step.return_mean - self.aim.target
+        return self._slack(self.present)
+
+    def _slack(self, stand: _Stand) -> float:
+        known = stand.step.known
+        return known.mean - self.aim.target - self.aim.doubt * known.error(stand.spread)
 
     def begin(self) -> Asking[Step]:
         """Play the start, and leave what nobody visits: that is its first step."""
@@ -183,7 +191,8 @@ class Descent:
         visited = np.isin(first.kept, block.visits.key)
         if not visited.all():
             known = Estimate(first.return_mean, _TRIMMED * first.known.episodes)
-            self.path = [_Stand(replace(first, kept=first.kept[visited], known=known))]
+            step = replace(first, kept=first.kept[visited], known=known)
+            self.path = [_Stand(step, spread=self.present.spread)]
         return self.present.step
 
     def go(self, budget: float) -> Asking[Way]:
@@ -192,7 +201,7 @@ class Descent:
         while self._affords(2 * self.pace.episodes):
             block = yield from self._play(self.pace.episodes)
             if self.slack < 0:
-                known = self._is_known() or self._misses(block)
+                known = self._is_known() or self._misses()
                 if known and not self._back():
                     break
                 continue
@@ -213,7 +222,7 @@ class Descent:
 
     def regained(self) -> Way:
         """Return the way up to the last policy that is estimated to meet the target, if any is."""
-        able = [one.step.return_mean >= self.aim.target for one in self.path]
+        able = [self._slack(one) >= 0 for one in self.path]
         if any(able):
             del self.path[len(able) - able[::-1].index(True) :]
         return self._way(False)
@@ -226,6 +235,7 @@ class Descent:
         played = step_of(present.step.kept, block.episodes, known)
         present.step = replace(played, lost=present.step.lost)
         present.looked += len(block.episodes)
+        present.spread = float(block.episodes.total_return.std())
         return block
 
     def _weigh(self, block: Played) -> Asking[None]:
@@ -239,10 +249,9 @@ class Descent:
         """Return whether enough episodes speak of the present policy."""
         return self.present.looked >= self.pace.most
 
-    def _misses(self, block: Played) -> bool:
+    def _misses(self) -> bool:
         """Return whether the present policy clearly misses the target."""
-        error = block.episodes.total_return.std() / np.sqrt(self.present.step.known.episodes)
-        return bool(self.slack < -_CLEAR * error)
+        return self.slack < -_CLEAR * self.present.step.known.error(self.present.spread)
 
     def _overspent(self, block: Played) -> bool:
         """Return whether the last drop cost far more than its decisions did one by one.
@@ -279,9 +288,14 @@ class Descent:
         look = losses.pooled(self.present.seen)
         order = _order(look, self.aim.weights(look, self.present.step))
         lost = np.cumsum(np.maximum(look.loss[order], 0.0))
-        lost += _DOUBT * np.sqrt(np.cumsum(look.error[order] ** 2))
+        doubt = _DOUBT * np.sqrt(np.cumsum(look.error[order] ** 2))
+        lost += np.maximum(doubt - _UNTOLD * self._told(look), 0.0)
         many = min(int((lost <= SLACK_USED * self.slack).sum()), self.limit)
         return order[:many] if many else order[look.loss[order] <= self.slack][:1]
+
+    def _told(self, look: Look) -> float:
+        """Return the error with which the next block will tell what a drop has cost."""
+        return Estimate(0.0, self.pace.episodes).error(float(look.returns.std()))
 
     def _drop(self, gone: IntArray) -> None:
         """Go on without some units; what comes next tells whether that was right."""
@@ -293,7 +307,8 @@ class Descent:
         known = present.step.known.less(lost, doubt, float(look.returns.var()))
         kept = look.kept[~np.isin(look.units, gone)]
         after = replace(present.step, kept=kept, known=known, lost=lost)
-        self.path.append(_Stand(after, present.guess.inherited(), price=lost + error))
+        stand = _Stand(after, present.guess.inherited(), price=lost + error, spread=present.spread)
+        self.path.append(stand)
         self.limit = _NO_LIMIT
 
     def _back(self) -> bool:
@@ -331,6 +346,8 @@ class _Stand:
     """Episodes that were played of it."""
     look: Look | None = None
     """The last look at it."""
+    spread: float = 0.0
+    """Standard deviation of its returns, or of those of the one before it."""
     price: float = 0.0
     """What the drop that led to it was estimated to cost, at most."""
 

@@ -116,11 +116,11 @@ def test_the_parts_of_the_five_percent_add_up_to_no_more() -> None:
 
 
 def test_looks_extend_the_same_episodes() -> None:
-    assert (LOOKS, sum(BLOCKS[:2]), sum(BLOCKS)) == (3, 2, 4)
-    places = [block_of(index, 400) for index in (0, 399, 400, 799, 800, 1599)]
-    assert places == [(0, 0), (0, 399), (1, 0), (1, 399), (2, 0), (2, 799)]
+    assert (LOOKS, sum(BLOCKS[:2]), sum(BLOCKS)) == (4, 2, 8)
+    places = [block_of(index, 400) for index in (0, 399, 400, 799, 800, 1599, 1600, 3199)]
+    assert places == [(0, 0), (0, 399), (1, 0), (1, 399), (2, 0), (2, 799), (3, 0), (3, 1599)]
     with pytest.raises(IndexError):
-        block_of(1600, 400)
+        block_of(3200, 400)
 
 
 @pytest.mark.parametrize(("share", "expected"), [(1.0, "met"), (0.5, "missed")])
