@@ -26,6 +26,7 @@ from rpd_core.pruning.choice import (
     Chosen,
     Start,
     _regaining,
+    _Runner,
     headline_measures,
     in_order,
     starts_for,
@@ -288,6 +289,30 @@ def test_a_way_is_walked_back_by_what_its_decisions_lost_and_by_some_decisions()
     assert _regaining(path, 4, 0.2, 3.1) == 2, "three are too few"
     assert _regaining(path, 1, 3.5, 0) == 0  # by what it returned
     assert _regaining(path, 4, 99.0, 0) == _regaining(path, 4, 0.2, 7) == 0, "nowhere: the first"
+
+
+@pytest.mark.parametrize(
+    ("objective", "first"), [("both", "spares"), ("states", "spares"), ("steps", "spent")]
+)
+def test_a_start_with_return_to_spend_gets_smaller_than_one_without(
+    tmp_path: Path, objective: str, first: str
+) -> None:
+    """Of 6, 3 are asked for: all that may be lost buys 65 % of the states, and hardly steps."""
+    trials = Trials(Evaluations(session(tmp_path, objective=objective)), CELLS, 0)
+    choosing = Choosing(trials, references(), Goal(0.5, 0.02), BUDGET)
+
+    def runner(name: str, many: int, steps: float, returned: float) -> _Runner:
+        one = _Runner(Start(name, CELLS), choosing._descent(Start(name, CELLS)))
+        one.descent.present.step = Step(CELLS[:many], steps, steps, Estimate(returned, 100))
+        return one
+
+    runners = {
+        "spares": runner("spares", 6, 0.5, 6.0),
+        "spent": runner("spent", 3, 0.49, 3.0),
+        "misses": runner("misses", 1, 0.1, 2.9),
+    }
+    assert min(runners, key=lambda one: choosing._prospect(runners[one])) == first
+    assert max(runners, key=lambda one: choosing._prospect(runners[one])) == "misses"
 
 
 def test_every_ranking_is_a_candidate_unless_one_is_named() -> None:

@@ -21,7 +21,7 @@ from rpd_core.analysis.verdicts import benjamini_hochberg
 from rpd_core.chance import Phase, canonical, state_keys
 from rpd_core.config.settings import Request
 from rpd_core.plugin.protocols import Lanes, Opening, StepResult
-from rpd_core.pruning.estimates import Estimate
+from rpd_core.pruning.estimates import Estimate, PooledLosses
 from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.pruning.losses import (
     FOREMOST,
@@ -186,6 +186,42 @@ def test_a_drop_that_costs_far_more_than_its_decisions_is_taken_back(tmp_path: P
     assert way.last.return_mean == pytest.approx(19.8)
     assert len(way.last.kept) == 2
     assert way.settled
+
+
+def test_a_policy_must_seem_better_than_the_target_by_what_its_returns_leave_open(
+    tmp_path: Path,
+) -> None:
+    """Returns of standard deviation 4 over 64 episodes: their mean is known to 0.5."""
+    known = _Stand(Step(CELLS, 0.5, 0.5, Estimate(6.0, 64)), spread=4.0)
+    descents = [
+        Descent(blocks_at(tmp_path / str(doubt)), CELLS, Aim(5.5, 6, "both", doubt), PACE)
+        for doubt in (0.0, 0.5, 2.0)
+    ]
+    for one in descents:
+        one.path = [known]
+    assert [one.slack for one in descents] == [0.5, 0.25, -0.5]
+
+
+def test_errors_below_what_a_block_tells_do_not_hold_up_a_drop(tmp_path: Path) -> None:
+    """Of 4 points of slack 1.6 may go; a block of 8 tells a mean to 1, so that 0.5 is free."""
+    descent = Descent(blocks_at(tmp_path), BY_KEY, Aim(1.0, 6, "states"), PACE)
+    descent.present.step = Step(BY_KEY, 1.0, 1.0, Estimate(5.0, 64))
+    returns = np.sqrt(8.0) * np.array([-1.0, 1.0] * 4)
+
+    def spared(errors: float) -> int:
+        each, ones = np.full(6, 0.25), np.ones(6)
+        error = np.full(6, errors)
+        seen = ones > 0
+        look = Look(BY_KEY, np.arange(6), returns, seen, each, each, each, error, 0 * each, 6, None)
+        pooled = PooledLosses()
+        pooled.add(look)
+        descent.present.look = look
+        return len(descent._spared(pooled))
+
+    assert spared(0.0) == 6, "1.5 in all"
+    assert spared(0.5 / np.sqrt(6)) == 6, "its error is no more than the block's"
+    assert spared(0.7 / np.sqrt(6)) == 5
+    assert spared(9.0) == 1, "one at least"
 
 
 def test_steps_are_counted_and_not_exceeded_by_more_than_a_look(tmp_path: Path) -> None:
