@@ -48,6 +48,8 @@ _TWINS = 15
 _DOUBT = 0.75
 """Standard errors by which a policy is to seem better than the target: of many drops those stay
 that seem to cost little."""
+_A_STEP = 0.5
+"""What a share of steps counts beside one of states, where both do: states are what people read."""
 _FURTHER = 1.2
 """How much further back than by what was missed."""
 _LARGER = 1.1, 1.25
@@ -204,7 +206,7 @@ class Choosing:
     def aim(self) -> Aim:
         """What minimising makes small."""
         target = self.references.target(self.goal.fraction)
-        return Aim(target, len(self.trials.keys), self.settings.objective, _DOUBT)
+        return Aim(target, len(self.trials.keys), self.settings.objective, _DOUBT, _A_STEP)
 
     @property
     def left(self) -> float:

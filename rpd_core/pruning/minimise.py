@@ -120,6 +120,8 @@ class Aim:
     """`states`, `steps` or `both`."""
     doubt: float = 0.0
     """Standard errors of what is known by which it must seem to return more."""
+    a_step: float = 1.0
+    """What a tenth less of the steps counts beside a tenth less of the states, where both count."""
 
     def weights(self, look: Look, step: Step) -> FloatArray:
         """Return what dropping each unit saves; not above 0 where what is left would be larger.
@@ -134,16 +136,13 @@ class Aim:
         whole = max(step.steps, 1e-9)
         steps = (look.unit_steps + np.maximum(look.saved, 0.0)) / 2
         larger = states + look.saved / whole < -NOISE
-        return np.where(larger, 0.0, states + steps / whole)
+        return np.where(larger, 0.0, states + self.a_step * steps / whole)
 
     def size(self, step: Step) -> tuple[float, float]:
-        """Return what is made small, and what decides between equals.
-
-        Of both, a tenth less of the one counts as much as a tenth less of the other.
-        """
+        """Return what is made small, and what decides between equals."""
         states = len(step.kept) / self.states
         if self.objective == "both":
-            return states * step.steps, states
+            return states * step.steps**self.a_step, states
         return (states, step.steps) if self.objective == "states" else (step.steps, states)
 
 
