@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
 
+from rpd_core.chance import Draws
 from rpd_core.errors import ComponentError, FitError
-from rpd_core.plugin.protocols import Facts
-
-if TYPE_CHECKING:
-    from rpd_core.chance import Draws
-    from rpd_core.plugin.protocols import Array, BoolArray
+from rpd_core.plugin.protocols import Array, BoolArray, Facts
 
 Complaint = tuple[int, str]
 """A lane and what is wrong with its action."""
-Differ = Callable[["Array", "Array"], "BoolArray"]
+Differ = Callable[[Array, Array], BoolArray]
 """(the policy's actions, the default's) -> lanes in which the one would override the other."""
 _TOLERANCE = 0.01
 _NO_BOUND = 1e30

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,10 +20,8 @@ from rpd_core.play.recorder import play_suite, recorder_for
 from rpd_core.play.tracer import Tracer
 from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
+from rpd_core.plugin.protocols.arrays import BoolArray, FloatArray, IntArray, KeyArray
 from rpd_core.plugin.protocols.suite import RANKED_STEPS, Trace
-
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray, KeyArray
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rpd_core.chance import Domain, domain_keys, mix, to_unit
 from rpd_core.play.loop import Keep, Plan, Step
-
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray, KeyArray
+from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray, KeyArray
 
 _ROOM = 8
 """Places in a table of keys for each of them, at least: the more, the fewer share one."""

@@ -9,16 +9,14 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box
 
 from rpd_core.plugin.protocols import Choice, DefaultActor, Facts, Policy
+from rpd_core.plugin.protocols.arrays import Array, Batch, FloatArray, IntArray
 from rpd_core.plugin.wording import order_of_parts
-
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array, Batch, FloatArray, IntArray
 
 _BINS = 1024
 """Numbers of an entry that a cut can lie between, at most."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -14,12 +14,9 @@ from gymnasium.spaces import Discrete
 from rpd_core.errors import ComponentError, FitError, one_line
 from rpd_core.play.names import Names
 from rpd_core.plugin.chain import Chain
-from rpd_core.plugin.protocols import Entry, Facts
+from rpd_core.plugin.protocols import Abstraction, Array, Batch, Entry, Facts
 from rpd_core.plugin.protocols.optional import RelatesActions
 from rpd_core.plugin.wording import order_of_parts
-
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Abstraction, Array, Batch
 
 _MOST_ENTRIES = 10_000
 """Entries beyond which no names are made up."""
@@ -96,7 +93,7 @@ def _parts(space: Any, path: tuple[str, ...] = ()) -> list[tuple[str, tuple[int,
     return found if path else sorted(found, key=lambda part: order_of_parts(part[0]))
 
 
-Relation = Callable[["Batch", "Array"], "Array"]
+Relation = Callable[[Batch, Array], Array]
 """From observations and actions to actions relative to the states, all from the space's start."""
 
 

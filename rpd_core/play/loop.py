@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from rpd_core.chance import (
-    Domain,
-    Draws,
-    canonical,
-    domain_keys,
-    environment_seeds,
-    state_keys,
-)
+from rpd_core.chance import Domain, Draws, canonical, domain_keys, environment_seeds, state_keys
 from rpd_core.errors import EpisodeError, FitError, LaneError, RpdError, ends_rpd, one_line
 from rpd_core.play.actions import (
     action_check,
@@ -33,6 +26,7 @@ from rpd_core.play.threads import one_numeric_thread
 from rpd_core.plugin.blame import blamed, called
 from rpd_core.plugin.chain import Chain, needs_of, opened
 from rpd_core.plugin.protocols import (
+    Abstraction,
     Choice,
     Episodes,
     Facts,
@@ -40,19 +34,9 @@ from rpd_core.plugin.protocols import (
     Moment,
     PolicyInput,
 )
+from rpd_core.plugin.protocols.arrays import Array, Batch, BoolArray, FloatArray, IntArray, KeyArray
 
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import (
-        Abstraction,
-        Array,
-        Batch,
-        BoolArray,
-        FloatArray,
-        IntArray,
-        KeyArray,
-    )
-
-Keep = Callable[["KeyArray", "IntArray"], "BoolArray"]
+Keep = Callable[[KeyArray, IntArray], BoolArray]
 """(state keys, position of each lane's episode in the plan) -> does the policy decide here?"""
 
 
@@ -115,7 +99,7 @@ class Step:
 
 Record = Callable[[Step], None]
 """Is shown every step before it is taken."""
-Watch = Callable[["FloatArray", "BoolArray"], None]
+Watch = Callable[[FloatArray, BoolArray], None]
 """Is told, after every step, the rewards and which lanes are over."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from gymnasium.spaces import Discrete
@@ -12,9 +12,7 @@ from gymnasium.spaces import Discrete
 from rpd_core.errors import FitError
 from rpd_core.plugin.chain import needs_of
 from rpd_core.plugin.protocols import POLICY_ACTION, POLICY_GAP, POLICY_VIEWS, Choice
-
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array, FloatArray
+from rpd_core.plugin.protocols.arrays import Array, FloatArray
 
 VALUES, ODDS, DENSITY = "value", "log odds", "log density"
 """What a gap is measured in: a difference of values, of log probabilities, of log densities."""

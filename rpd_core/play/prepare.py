@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,11 +21,17 @@ from rpd_core.play.entry_names import observed_entries
 from rpd_core.play.loop import Keep, Plan, Player, Step
 from rpd_core.play.recipe import OneState, Recipe
 from rpd_core.plugin.chain import Chain, needs_of, opened
-from rpd_core.plugin.protocols import Choice, Entry, Facts, FitSample, Policy
+from rpd_core.plugin.protocols import (
+    Abstraction,
+    Choice,
+    DefaultAction,
+    Entry,
+    Facts,
+    FitSample,
+    Policy,
+)
+from rpd_core.plugin.protocols.arrays import Array, Batch, KeyArray
 from rpd_core.plugin.protocols.optional import LearnsByPlaying, LearnsFromSteps
-
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Abstraction, Array, Batch, DefaultAction, KeyArray
 
 FIT_EPISODES = 64
 """Episodes of the original policy that components are fitted on; as many mutants where wanted."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,10 +25,8 @@ from rpd_core.plugin.protocols import (
     Policy,
     PolicyLoader,
 )
+from rpd_core.plugin.protocols.arrays import Array, Batch
 from rpd_core.untrusted.budget import LOAD_TIMEOUT
-
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array, Batch
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from gymnasium.spaces import Discrete
 
@@ -12,9 +10,7 @@ from rpd_core.play.entry_names import Relation, relation_of
 from rpd_core.play.loop import Keep, Plan, Player, Step
 from rpd_core.play.preference import default_gap
 from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
-
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array, Batch, BoolArray, FloatArray, IntArray, KeyArray
+from rpd_core.plugin.protocols.arrays import Array, Batch, BoolArray, FloatArray, IntArray, KeyArray
 
 _GRID = 2.0**20
 _RECENT = 2**18

@@ -6,17 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rpd_core.errors import one_line
 from rpd_core.play.loop import Keep, Plan, Player, Step
 from rpd_core.play.recipe import Recipe
+from rpd_core.plugin.protocols import Array, BoolArray, Episodes, FloatArray
 from rpd_core.plugin.protocols.optional import DrawsValues, PlacesAgent
-
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array, BoolArray, Episodes, FloatArray
 
 
 @dataclass(frozen=True)

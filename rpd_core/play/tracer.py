@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from gymnasium.spaces import Discrete
 
 from rpd_core.play.loop import Plan, Step
 from rpd_core.play.recorder import grouped
+from rpd_core.plugin.protocols import Array, Batch, BoolArray, FloatArray, IntArray
 from rpd_core.plugin.protocols.suite import Trace
 from rpd_core.plugin.wording import order_of_parts
-
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array, Batch, BoolArray, FloatArray, IntArray
 
 LONGEST = 3000
 """Steps of an episode that are kept; those behind them are left out."""

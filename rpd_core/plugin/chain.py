@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rpd_core.errors import ComponentError, one_line
 from rpd_core.plugin.blame import a_kind, blamed, refuse
+from rpd_core.plugin.protocols import Abstraction, Array, Batch, Facts
 from rpd_core.plugin.protocols.abstraction import Entry
 from rpd_core.plugin.protocols.optional import NamesEntries
 from rpd_core.plugin.wording import value_words
-
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Abstraction, Array, Batch, Facts
 
 
 @dataclass(frozen=True)

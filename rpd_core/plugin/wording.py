@@ -6,12 +6,10 @@ import hashlib
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rpd_core.plugin.protocols.abstraction import Entry
-
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols.arrays import Array
+from rpd_core.plugin.protocols.arrays import Array
 
 _SHOWN = 12
 """Numbers of a value that are shown."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
+from rpd_core.plugin.protocols import Array, Episodes, States, Suite, Visits
 from rpd_core.plugin.protocols.suite import (
     INFO,
     SCHEMA_VERSION,
@@ -26,9 +26,6 @@ from rpd_core.plugin.protocols.suite import (
     columns_of,
 )
 from rpd_core.untrusted.boundary import printable
-
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array
 
 T = TypeVar("T")
 

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from rpd_core.plugin.protocols.arrays import Array, Batch, FloatArray, KeyArray
 from rpd_core.plugin.protocols.drawing import Drawing, Image
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols.abstraction import Bound, Entry
-    from rpd_core.plugin.protocols.arrays import Array, Batch, FloatArray, KeyArray
     from rpd_core.plugin.protocols.suite import Episodes, States, Trace
 
 
