@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from rpd_core.api import Playing, continued
-from rpd_core.config.identity import short_digest
+from rpd_core.config.configuration import short_digest
 from rpd_core.errors import RpdError
 from rpd_core.execute.items import run_items
 from rpd_core.play.replay import drawing_of, viewing_late

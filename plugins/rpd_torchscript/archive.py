@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 
 from rpd_core.errors import FitError, RpdError, one_line
-from rpd_core.untrusted.boundary import Flaw, Refused, printable, quoted
-from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.boundary import Budget, Flaw, Refused, printable, quoted
 from rpd_core.untrusted.files import open_regular
 from rpd_core.untrusted.machine import AllowedNames, Reference, refuse
 from rpd_core.untrusted.pickles import Holder, read_pickle

@@ -14,8 +14,7 @@ import torch
 
 from rpd_core.errors import SpecError
 from rpd_core.untrusted.arrays import ARRAYS, read_array
-from rpd_core.untrusted.boundary import Flaw, Refused, file_name, quoted
-from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.boundary import Budget, Flaw, Refused, file_name, quoted
 from rpd_core.untrusted.files import check_regular, open_regular, read_bounded
 from rpd_core.untrusted.machine import AllowedNames, Reference
 from rpd_core.untrusted.pickles import LARGEST_PICKLE, read_pickle

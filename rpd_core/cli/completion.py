@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rpd_core.errors import RpdError
 from rpd_core.plugin.descriptions import Parameter
-from rpd_core.plugin.kinds import KINDS
+from rpd_core.plugin.hookspecs import KINDS
 from rpd_core.plugin.registry import installed
 
 Offer = tuple[str, str]

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rpd_core.config.configuration import Configuration
-from rpd_core.config.contents import spelled_out
-from rpd_core.config.identity import component_identity, holds_functions
-from rpd_core.config.objects import as_function, cannot_take, fits, taken
+from rpd_core.config.configuration import Configuration, component_identity, holds_functions
+from rpd_core.config.objects import as_function, cannot_take, fits, spelled_out, taken
 from rpd_core.config.settings import (
     AUTO,
     BEST,

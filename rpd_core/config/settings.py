@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeGuard
 
 from rpd_core.errors import ConfigError, brief
 from rpd_core.plugin.protocols import Task
-from rpd_core.untrusted.budget import LOAD_TIMEOUT
+from rpd_core.untrusted.boundary import LOAD_TIMEOUT
 
 Scope = Literal["suite", "size", "analysis", "answer", "growth", "machine"]
 """What a setting decides: the episodes themselves, how many, what is asked of them, which of the

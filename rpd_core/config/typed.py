@@ -1,4 +1,4 @@
-"""What people ask for in options or a TOML file, checked before anything heavy is imported."""
+"""What people type, checked before anything heavy is imported: options, TOML files, ranges."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import glob
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rpd_core.config.identity import file_digest
-from rpd_core.config.settings import Request, Values, check_value, declared
-from rpd_core.errors import ConfigError, RpdError
+from rpd_core.config.configuration import file_digest
+from rpd_core.config.settings import Request, Settings, Values, check_value, declared
+from rpd_core.errors import ConfigError, RpdError, counted
 from rpd_core.plugin import specs
-from rpd_core.plugin.kinds import KINDS
+from rpd_core.plugin.hookspecs import KINDS
 from rpd_core.plugin.registry import Registry
 from rpd_core.untrusted.files import NotAFile, open_regular
 
@@ -116,3 +117,54 @@ def refuse_trust(name: str, value: object) -> None:
     """Refuse a text of a file that lets a policy run code."""
     if isinstance(value, str) and _TRUST.search(value):
         raise ConfigError(f"{name} has trust=, which belongs on the command line: {ANEW}")
+
+
+_WRITTEN = re.compile(r"\s*(\d{0,12})\s*:\s*(\d{0,12})\s*")
+
+
+@dataclass(frozen=True)
+class PartRange:
+    """Parts from `first` on and before `end`, counted from 0, as in a slice of Python."""
+
+    first: int = 0
+    end: int | None = None
+    """None: up to the last."""
+
+    def __str__(self) -> str:
+        return f"{self.first}:{'' if self.end is None else self.end}"
+
+    def episodes(self, settings: Settings) -> range:
+        """Return the episodes of these parts; refuse parts that the suite does not have."""
+        total, chunk = settings.episodes, settings.chunk
+        count = _number_of_parts(settings)
+        end = count if self.end is None else self.end
+        if not 0 <= self.first < end <= count:
+            raise ConfigError(
+                f"there are no parts '{self}': {counted(total, 'episode')} in parts of {chunk} are "
+                f"{counted(count, 'part')}, 0:{count}"
+            )
+        return range(self.first * chunk, min(end * chunk, total))
+
+
+def _number_of_parts(settings: Settings) -> int:
+    """Return how many parts a suite has."""
+    return -(-settings.episodes // settings.chunk)
+
+
+def parse_parts(given: object) -> PartRange:
+    """Return the range behind `A:B` or a pair of numbers; either end may be left out."""
+    if isinstance(given, PartRange):
+        return given
+    if isinstance(given, str):
+        found = _WRITTEN.fullmatch(given)
+        if found:
+            return PartRange(int(found[1] or 0), int(found[2]) if found[2] else None)
+    elif isinstance(given, tuple | list) and len(given) == 2 and all(map(_is_count, given)):
+        return PartRange(*given)
+    raise ConfigError(
+        f"parts must be A:B, the parts from A on and before B, for example 0:5; got {given!r}"
+    )
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

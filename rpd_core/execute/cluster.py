@@ -21,8 +21,7 @@ from multiprocessing import process, util
 from multiprocessing.connection import wait
 
 from rpd_core.errors import ExecutionError
-from rpd_core.execute.files import deliver
-from rpd_core.execute.items import packed
+from rpd_core.execute.items import deliver, packed
 from rpd_core.execute.processes import LOOK_EVERY, Worker, unpacked
 from rpd_core.plugin.protocols import Outcome, WorkItem
 

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rpd_core.errors import SpecError
-from rpd_core.execute.files import perform
+from rpd_core.execute.items import perform
 from rpd_core.execute.processes import LocalWorkers
 from rpd_core.play import heartbeat
+from rpd_core.play.chunks import close_players
 from rpd_core.play.heartbeat import STALL_TIMEOUT, Watch, watched
-from rpd_core.play.players import close_players
 from rpd_core.plugin.protocols import Engine, Outcome, WorkQueue
 
 

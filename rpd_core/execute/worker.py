@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from rpd_core.errors import ExecutionError, one_line
-from rpd_core.execute.files import perform
+from rpd_core.execute.items import perform
 from rpd_core.play.heartbeat import share
 from rpd_core.play.threads import one_thread
 from rpd_core.plugin.protocols import Outcome, WorkItem
@@ -75,7 +75,7 @@ def _dismissed(number: int, frame: object) -> None:
 
 def _tidy_up() -> None:
     """Close environments: they may have started programs of their own."""
-    players = sys.modules.get("rpd_core.play.players")
+    players = sys.modules.get("rpd_core.play.chunks")
     if players is not None:
         with suppress(Exception):
             players.close_players()

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, MutableSequence, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from rpd_core.untrusted import budget
+from rpd_core.untrusted import boundary
 
 LENGTH = 4
 """Numbers in the array: beats so far, an episode under way, its environment seed, and the
@@ -46,7 +46,7 @@ def loading(seconds: float) -> Iterator[None]:
     numbers = _pulse.numbers
     before, numbers[3] = numbers[3], int(1000 * min(seconds + _LATER, _LONGEST))
     try:
-        with budget.loading(seconds):
+        with boundary.loading(seconds):
             yield
     finally:
         numbers[3] = before

@@ -12,8 +12,13 @@ from typing import Any
 import numpy as np
 
 from rpd_core.chance import Phase, episode_keys
-from rpd_core.config.configuration import Configuration
-from rpd_core.config.identity import Json, learned_as_tuples, short_digest, stored_fields
+from rpd_core.config.configuration import (
+    Configuration,
+    Json,
+    learned_as_tuples,
+    short_digest,
+    stored_fields,
+)
 from rpd_core.errors import EpisodeError, StoreError
 from rpd_core.play.actions import random_actions
 from rpd_core.play.deciders import Coin, TopStates, always

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rpd_core.config.contents import advised
+from rpd_core.config.objects import advised
 from rpd_core.config.resolve import Setup
 from rpd_core.play import heartbeat
 from rpd_core.plugin.blame import a_kind, blamed, gave_instead, refuse, require
@@ -26,7 +26,7 @@ from rpd_core.plugin.protocols import (
     PolicyLoader,
 )
 from rpd_core.plugin.protocols.arrays import Array, Batch
-from rpd_core.untrusted.budget import LOAD_TIMEOUT
+from rpd_core.untrusted.boundary import LOAD_TIMEOUT
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""From steps to a suite: what happened in a chunk of mutant episodes, as columns."""
+"""From steps to a suite, and to a trace: what happened in a chunk of episodes, as columns."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from rpd_core.play.deciders import Coin
 from rpd_core.play.entry_names import Relation, relation_of
 from rpd_core.play.loop import Keep, Plan, Player, Step
 from rpd_core.play.preference import default_gap
-from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
+from rpd_core.plugin.protocols import Episodes, States, Suite, Trace, Visits
 from rpd_core.plugin.protocols.arrays import Array, Batch, BoolArray, FloatArray, IntArray, KeyArray
+from rpd_core.plugin.wording import order_of_parts
 
 _GRID = 2.0**20
 _RECENT = 2**18
@@ -298,3 +299,75 @@ def entropy(probabilities: Array) -> FloatArray:
     p = np.asarray(probabilities, dtype=np.float64)
     logs = np.log(p, out=np.zeros_like(p), where=p > 0)
     return np.asarray(-(p * logs).sum(axis=1))
+
+
+LONGEST = 3000
+"""Steps of an episode that are kept; those behind them are left out."""
+WIDEST = 64
+"""Entries of a vector observation that is kept; nothing is kept of a longer one, or a picture."""
+
+
+class Tracer:
+    """Collects every step of the episodes from one position of a plan to before another."""
+
+    def __init__(self, action_space: object, first: int, end: int) -> None:
+        self.first, self.end = first, end
+        self.start = int(action_space.start) if isinstance(action_space, Discrete) else 0
+        self.columns: dict[str, list[Array]] = {}
+        self._lanes: IntArray = np.zeros(0, dtype=np.int64)
+        """Lanes whose present step is kept."""
+
+    def __call__(self, step: Step) -> None:
+        rows = np.flatnonzero(self._mine(step.position) & (step.number < LONGEST))
+        self._lanes = lanes = step.lanes[rows]
+        told = {
+            "position": step.position,
+            "step": step.number,
+            "key": step.keys,
+            "kept": step.kept,
+            "override": step.overrides,
+        }
+        given = {
+            "policy": _rows(step.choice.actions) - self.start,
+            "default": _rows(step.default) - self.start,
+            "observation": _vectors(step.observations, len(step.default)),
+        }
+        self._add({name: column.take(rows) for name, column in told.items()})
+        self._add({name: column.take(lanes, axis=0) for name, column in given.items()})
+
+    def _mine(self, position: IntArray) -> BoolArray:
+        return np.asarray((position >= self.first) & (position < self.end))
+
+    def watch(self, rewards: FloatArray) -> None:
+        """Add what the steps gave."""
+        self._add({"reward": rewards[self._lanes]})
+        self._lanes = self._lanes[:0]
+
+    def _add(self, row: dict[str, Array]) -> None:
+        for name, column in row.items():
+            self.columns.setdefault(name, []).append(column)
+
+    def trace(self, plan: Plan) -> Trace:
+        """Return the steps, those of an episode together and in their order."""
+        columns = {name: np.concatenate(parts) for name, parts in self.columns.items()}
+        position = columns.pop("position")
+        order, _ = grouped(position)
+        taken = {name: column[order] for name, column in columns.items()}
+        return Trace(episode=plan.index[position[order]], **taken)
+
+
+def _rows(actions: Array) -> FloatArray:
+    return np.asarray(actions.reshape(len(actions), -1), dtype=np.float64)
+
+
+def _vectors(observations: Batch, lanes: int) -> Array:
+    """Return observations that are short vectors; of others, rows without entries.
+
+    The parts of a dict are joined in the order in which abstractions join them.
+    """
+    held = observations if isinstance(observations, dict) else {"": observations}
+    parts = [held[name] for name in sorted(held, key=order_of_parts)]
+    numbers = all(part.dtype.kind in "biuf" and part.ndim <= 2 for part in parts)
+    if not numbers or not 0 < sum(part[0].size for part in parts) <= WIDEST:
+        return np.zeros((lanes, 0), dtype=np.float32)
+    return np.concatenate([part.reshape(lanes, -1).astype(np.float32) for part in parts], axis=1)

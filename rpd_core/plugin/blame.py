@@ -1,22 +1,26 @@
-"""Who is to blame when a component fails in the middle of something, in the words of the kit.
+"""Who offers a component, which versions play, and who is to blame when something fails.
 
 A defect of a bundled component keeps its traceback: it is for us. One of a stranger's becomes one
-line that names the component, its distribution and the place. So does one of an object that no
-plugin offers keep it.
+line that names the component, its distribution and the place. An error of an object that no
+plugin offers keeps its traceback, too.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
+import platform
 import traceback
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import NoReturn
 
 from rpd_core.errors import ComponentError, RpdError, one_line
 from rpd_core.plugin.discovery import BUNDLED
+from rpd_core.plugin.hookspecs import KINDS
 from rpd_core.plugin.importing import failed_import, is_installed
-from rpd_core.plugin.kinds import KINDS
+from rpd_core.plugin.parameters import nested_components
 from rpd_core.plugin.registry import Registration, installed
 
 
@@ -194,3 +198,61 @@ def _place(error: BaseException, thing: object) -> str:
     own = [one for one in frames if package in (*Path(one.filename).parts, Path(one.filename).stem)]
     last = own[-1] if own else None
     return f" ({Path(last.filename).name}, line {last.lineno})" if last else ""
+
+
+_ALWAYS = (
+    "ranking-policy-decisions",
+    "numpy",
+    "gymnasium",
+    "torch",
+    "stable-baselines3",
+    "minigrid",
+    "ale-py",
+    "pyarrow",
+)
+"""Distributions whose version matters to results, whoever offers the components."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What played a part: the machine, versions, and who offers each component."""
+
+    machine: str
+    python: str
+    distributions: Mapping[str, str]
+    """Version of each distribution that took part."""
+    components: Mapping[str, str]
+    """`kind name` of each component, and the distribution that offers it; empty for none."""
+
+
+def origin_of(components: Iterable[tuple[str, object]]) -> Origin:
+    """Return what plays in this process when these components are at work."""
+    versions = dict(_standard_versions())
+    offered: dict[str, str] = {}
+    for kind, recipe in _with_nested(components):
+        registration = installed().registration_of(kind, recipe)
+        if registration is None:
+            offered[f"{kind} {type(recipe).__qualname__}"] = ""
+            continue
+        offered[f"{kind} {registration.component.name}"] = registration.distribution
+        if registration.distribution:
+            versions[registration.distribution] = registration.version
+    return Origin(platform.machine(), platform.python_version(), versions, offered)
+
+
+def _with_nested(components: Iterable[tuple[str, object]]) -> Iterable[tuple[str, object]]:
+    for kind, recipe in components:
+        yield kind, recipe
+        yield from nested_components(recipe)
+
+
+@lru_cache(maxsize=1)
+def _standard_versions() -> Mapping[str, str]:
+    """Return the versions of the packages that results always depend on."""
+    found = {}
+    for name in _ALWAYS:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found

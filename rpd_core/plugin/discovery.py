@@ -14,8 +14,7 @@ import pluggy
 
 from rpd_core.errors import ComponentError, nearest, one_line
 from rpd_core.plugin import hookspecs
-from rpd_core.plugin.hookspecs import API_VERSION, ENTRY_POINT_GROUP
-from rpd_core.plugin.kinds import KINDS
+from rpd_core.plugin.hookspecs import API_VERSION, ENTRY_POINT_GROUP, KINDS
 from rpd_core.plugin.protocols import Component
 from rpd_core.plugin.specs import NAME
 

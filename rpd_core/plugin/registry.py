@@ -15,8 +15,8 @@ from rpd_core.errors import ComponentError, RpdError, SpecError, files_called, n
 from rpd_core.plugin import specs
 from rpd_core.plugin.descriptions import Description, defines, describe_target
 from rpd_core.plugin.discovery import BUNDLED, Plugin, find_plugins
+from rpd_core.plugin.hookspecs import KINDS
 from rpd_core.plugin.importing import is_installed
-from rpd_core.plugin.kinds import KINDS
 from rpd_core.plugin.parameters import fields_of, learned_names, spec_of
 from rpd_core.plugin.protocols import Component, Contents
 from rpd_core.plugin.specs import Field, Spec

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 from rpd_core.errors import SpecError, nearest
-from rpd_core.plugin.kinds import KIND_OF_PROTOCOL
+from rpd_core.plugin.hookspecs import KIND_OF_PROTOCOL
 
 NAME = re.compile(r"[A-Za-z][\w.-]*")
 """What a component may be called."""

@@ -12,11 +12,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, TypeVar, Union, get_args, get_origin
 
-from rpd_core.config.identity import Json
+from rpd_core.config.configuration import Json
 from rpd_core.errors import StoreError
-from rpd_core.untrusted.boundary import Flaw
-from rpd_core.untrusted.budget import Budget
-from rpd_core.untrusted.texts import read_json
+from rpd_core.untrusted.boundary import Budget, Flaw
+from rpd_core.untrusted.files import read_json
 
 T = TypeVar("T")
 _LARGEST = 2**31

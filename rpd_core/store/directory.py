@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rpd_core.config.configuration import Configuration
-from rpd_core.config.identity import Json, differences, short_digest
+from rpd_core.config.configuration import Configuration, Json, differences, short_digest
 from rpd_core.config.settings import ASKED, Scope, Settings, check_stored, completed
 from rpd_core.errors import ConfigError, EvidenceError, StoreError, nearest
 from rpd_core.play.names import Names

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from rpd_core.config.identity import Json, differences
+from rpd_core.config.configuration import Json, differences
 from rpd_core.errors import ConfigError, StoreError
 from rpd_core.store.directory import OBJECTS, PROCESS, SHOWN, RunDirectory
 from rpd_core.store.files import read_whole, write_whole

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rpd_core.errors import StoreError
-from rpd_core.plugin.origins import Origin
+from rpd_core.plugin.blame import Origin
 from rpd_core.store.codec import from_plain, parse_object, to_bytes
 from rpd_core.store.files import read_whole, refuse_outside, write_whole
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import TypeVar
 
-from rpd_core.config.identity import Json, short_digest
+from rpd_core.config.configuration import Json, short_digest
 from rpd_core.config.resolve import Setup
 from rpd_core.errors import StoreError
 from rpd_core.play import prepare

@@ -9,28 +9,27 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from rpd_core.config.identity import input_paths
+from rpd_core.config.configuration import input_paths
 from rpd_core.config.objects import is_staged
 from rpd_core.config.resolve import Setup
-from rpd_core.errors import StoreError
-from rpd_core.execute.files import input_files, moved
-from rpd_core.execute.items import run_items
+from rpd_core.errors import StoreError, counted
+from rpd_core.execute.items import input_files, moved, run_items
 from rpd_core.execute.progress import Note, Progress
 from rpd_core.play.chunks import PlayedSuite, SuiteChunk, perform_suite
 from rpd_core.play.names import Names
 from rpd_core.play.profile import Profiler
 from rpd_core.play.recipe import Recipe, recipe_of
-from rpd_core.plugin.blame import gave_instead, lacks_of_kind, require
+from rpd_core.plugin.blame import Origin, gave_instead, lacks_of_kind, require
 from rpd_core.plugin.chain import Chain
-from rpd_core.plugin.origins import Origin
-from rpd_core.plugin.protocols import Engine, Entry, Executor, InputFile, States, WorkItem
+from rpd_core.plugin.protocols import Engine, Entry, Episodes, Executor, InputFile, States, WorkItem
 from rpd_core.plugin.registry import Registry
 from rpd_core.store.directory import OBJECTS, RunDirectory
 from rpd_core.store.files import read_whole, write_whole
 from rpd_core.store.parts import Part, Parts, Provenance
-from rpd_core.store.tables import suite_tables
+from rpd_core.store.tables import read_episodes, suite_tables
 from rpd_core.untrusted.files import read_all
 
 
@@ -293,3 +292,55 @@ def _move_in(setup: Setup, directory: RunDirectory, registry: Registry) -> Setup
     policy = moved(setup.policy, {path: one.absolute() for path, one in places.items()})
     config = dataclasses.replace(setup.config, policy=text)
     return dataclasses.replace(setup, policy=policy, config=config)
+
+
+_SHARE, _MOST = 100, 16
+"""One episode in so many is played again, and at most so many."""
+
+
+def say_what_differs(session: Session, parts: Parts, whole: SuiteChunk) -> None:
+    """Play the first episodes of a suite again, as one item, and say which came out otherwise.
+
+    By now their worker has played others, and beside them are others than before: both must not
+    matter.
+    """
+    held = next((one for one in parts.covered() if one[0] <= whole.first <= one[1]), None)
+    if held is None:
+        return
+    count = min(max((whole.last + 1 - whole.first) // _SHARE, 1), _MOST, held[1] + 1 - whole.first)
+    again = replace(whole, last=whole.first + count - 1)
+    stored = read_episodes(parts.read(*held, ["episodes"])["episodes"])
+
+    def compare(item: WorkItem, answer: PlayedSuite) -> None:
+        differing = list(_differing(stored, answer.suite.episodes))
+        if differing:
+            session.note(
+                f"{len(differing)} of {counted(count, 'episode')} came out otherwise when played "
+                f"again ({differing[0]}): the environment or the policy does not repeat itself, so "
+                "that this run cannot be repeated, and replays may differ"
+            )
+
+    item = WorkItem(
+        f"{parts.configuration}/again/{again.first}-{again.last}",
+        perform_suite,
+        again,
+        f"episodes {again.first} to {again.last}, played again",
+        session.files(whole.recipe),
+    )
+    with session.stage("playing again"):
+        run_items(session.engine, [item], compare)
+
+
+def _differing(stored: Episodes, again: Episodes) -> Iterator[str]:
+    places = np.searchsorted(stored.index, again.index)
+    for row, place in enumerate(places.tolist()):
+        pairs = [
+            (getattr(stored, name)[place].item(), getattr(again, name)[row].item())
+            for name in ("total_return", "length")
+        ]
+        if any(before != now for before, now in pairs):
+            (was, now), (steps, later) = pairs
+            yield (
+                f"episode {again.index[row]}: return {was:g} in {steps} steps, then {now:g} in "
+                f"{later}"
+            )

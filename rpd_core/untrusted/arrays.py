@@ -12,8 +12,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from rpd_core.untrusted.boundary import Flaw, Refused, printable, quoted
-from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.boundary import Budget, Flaw, Refused, printable, quoted
 from rpd_core.untrusted.machine import Reference, pairs
 from rpd_core.untrusted.pickles import Draft
 from rpd_core.untrusted.zips import BoundedZip

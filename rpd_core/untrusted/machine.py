@@ -13,8 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from rpd_core.untrusted.boundary import Refused, printable
-from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.boundary import Budget, Refused, printable
 
 _LONGEST_INTEGER = 1024
 _CLASS = 2000

@@ -12,8 +12,7 @@ from collections.abc import Iterable
 from typing import Any, BinaryIO, ClassVar
 
 from rpd_core.errors import one_line
-from rpd_core.untrusted.boundary import Flaw, Refused, printable
-from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.boundary import Budget, Flaw, Refused, printable
 from rpd_core.untrusted.machine import AllowedNames, Fillable, Machine
 
 _DEEPEST = 128

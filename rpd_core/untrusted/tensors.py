@@ -13,8 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from rpd_core.untrusted.boundary import Flaw, Refused
-from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.boundary import Budget, Flaw, Refused
 from rpd_core.untrusted.machine import pairs
 
 _MOST_AXES = 16

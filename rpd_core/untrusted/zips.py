@@ -5,8 +5,7 @@ from __future__ import annotations
 import zipfile
 from typing import Any, BinaryIO
 
-from rpd_core.untrusted.boundary import Flaw, printable
-from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.boundary import Budget, Flaw, printable
 
 _PIECE = 2**20
 _LONGEST_READ = 2**22

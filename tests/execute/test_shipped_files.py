@@ -12,8 +12,15 @@ import itemwork
 import pytest
 
 from rpd_core.errors import ExecutionError
-from rpd_core.execute.files import contents, deliver, input_files, missing, moved, perform
-from rpd_core.execute.items import run_items
+from rpd_core.execute.items import (
+    contents,
+    deliver,
+    input_files,
+    missing,
+    moved,
+    perform,
+    run_items,
+)
 from rpd_core.execute.local import LocalProcesses
 from rpd_core.plugin.protocols import WorkItem
 
@@ -96,7 +103,7 @@ def elsewhere(folder: Path, item: WorkItem, deliver_first: bool) -> str:
         "import pickle, sys\n"
         f"sys.path.insert(0, {str(Path(itemwork.__file__).parent)!r})\n"
         f"item, shipped = pickle.loads(open({str(folder / 'shipment')!r}, 'rb').read())\n"
-        "from rpd_core.execute.files import deliver, missing, perform\n"
+        "from rpd_core.execute.items import deliver, missing, perform\n"
         "deliver(shipped)\n"
         "print(len(missing(item.files)))\n"
         "for _ in range(2):\n"

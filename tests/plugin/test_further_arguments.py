@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rpd_core.config.identity import file_digest
+from rpd_core.config.configuration import file_digest
 from rpd_core.errors import SpecError
 from rpd_core.plugin.descriptions import describe_target
 from rpd_core.plugin.discovery import load_plugin

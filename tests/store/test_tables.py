@@ -15,7 +15,7 @@ from lines import Does, Line, plan, player
 from rpd_core.analysis.suite import merge
 from rpd_core.play.deciders import Coin
 from rpd_core.play.recorder import play_suite
-from rpd_core.plugin.origins import origin_of
+from rpd_core.plugin.blame import origin_of
 from rpd_core.plugin.protocols import Suite, Visits
 from rpd_core.plugin.protocols.suite import Column
 from rpd_core.store import tables

@@ -44,15 +44,6 @@ from rpd_core.plugin.protocols.component import (
     learned,
     permission,
 )
-from rpd_core.plugin.protocols.drawing import (
-    Circle,
-    Drawing,
-    Image,
-    Line,
-    Picture,
-    Polygon,
-    Text,
-)
 from rpd_core.plugin.protocols.environment import (
     Environment,
     Facts,
@@ -81,14 +72,21 @@ from rpd_core.plugin.protocols.optional import Gatherer
 from rpd_core.plugin.protocols.panel import (
     Card,
     CardPanel,
+    Circle,
+    Drawing,
     FramePanel,
     HeroPanel,
+    Image,
+    Line,
     Panel,
     PanelDecision,
     PanelFacts,
     PanelView,
+    Picture,
+    Polygon,
     Scene,
     SceneStep,
+    Text,
     TracedEpisodes,
     Traces,
 )
