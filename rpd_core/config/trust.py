@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from rpd_core.errors import ConfigError, RpdError, SpecError, brief
+from rpd_core.errors import ConfigError, SpecError, brief
 from rpd_core.plugin.parameters import nested_components
 from rpd_core.plugin.registry import Registry
 
@@ -67,17 +64,6 @@ def runs_code(kind: str, recipe: object, registry: Registry) -> bool:
 
 
 TRUST = "If you trust whoever made it, add --trust-policy"
-_OPTION = re.compile(r"(trust=true (in the spec )?or )?--trust-policy")
-
-
-@contextmanager
-def trusted_by(argument: str) -> Iterator[None]:
-    """Let refusals name the argument of a function instead of the option of the command line."""
-    try:
-        yield
-    except RpdError as error:
-        error.args = tuple(_OPTION.sub(argument, str(one)) for one in error.args)
-        raise
 
 
 def refuse_code(kind: str, text: str, registry: Registry, named_by: str, instead: str = "") -> Any:
