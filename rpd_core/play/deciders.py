@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rpd_core.chance import Domain, domain_keys, mix, to_unit
-from rpd_core.play.loop import Keep, Plan, Step
+from rpd_core.play.loop import Plan, Step
 from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray, KeyArray
 
 _ROOM = 8
@@ -62,32 +62,6 @@ class Coin:
     def rates(self, keys: KeyArray) -> FloatArray | float:
         """Return the chance that each state is mutated."""
         return self.mutation_rate
-
-
-class OneArm:
-    """Another decider, but for one state in each episode, where it is given who decides."""
-
-    def __init__(self, keep: Keep, keys: KeyArray, kept: BoolArray) -> None:
-        self.keep, self.keys, self.kept = keep, keys, kept
-
-    def __call__(self, keys: KeyArray, position: IntArray) -> BoolArray:
-        mine = keys == self.keys[position]
-        return np.where(mine, self.kept[position], self.keep(keys, position))
-
-
-class EachItsOwn:
-    """A decider per episode of a plan, each made for a plan of that episode alone."""
-
-    def __init__(self, keeps: Sequence[Keep]) -> None:
-        self.keeps = tuple(keeps)
-
-    def __call__(self, keys: KeyArray, position: IntArray) -> BoolArray:
-        kept = np.zeros(len(keys), dtype=bool)
-        first = np.zeros_like(position)
-        for place, keep in enumerate(self.keeps):
-            mine = position == place
-            kept[mine] = keep(keys, first)[mine]
-        return kept
 
 
 class _Ranks:
