@@ -27,11 +27,9 @@ _CONTENTS = {"inputs": "the content of its file", "sources": "the text of its mo
 
 
 def component_identity(kind: str, recipe: object, registry: Registry) -> Json:
-    """Return kind, name and every parameter of a recipe; a file counts by its content.
-
-    The name is the one it is registered under, so that moving a class to another module changes
-    nothing. A recipe that is not registered is known by its class.
-    """
+    """Return kind, name and every parameter of a recipe; a file counts by its content."""
+    # The name is the one it is registered under, so that moving a class to another module changes
+    # nothing. A recipe that is not registered is known by its class.
     registration = registry.registration_of(kind, recipe)
     name = registration.component.name if registration else _qualified_name(type(recipe))
     identity: Json = {"kind": kind, "name": name, **_parameters(recipe, registry)}

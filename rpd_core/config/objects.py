@@ -91,7 +91,6 @@ def stage(name: str, content: bytes) -> Path:
 
 
 def is_staged(path: Path) -> bool:
-    """Return whether a file is there only until its run has a directory."""
     return path.parent == Path(_staging().name)
 
 
@@ -153,7 +152,6 @@ def spelled_out(registry: Registry, kind: str, text: str) -> str:
 
 
 def _path_in(text: str) -> Path | None:
-    """Return the file that a text begins with, if there is one."""
     if is_on_hub(text):
         from rpd_core.plugin import hub  # few specs name a file of the hub
 

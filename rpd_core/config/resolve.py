@@ -134,7 +134,6 @@ def _links(registry: Registry, wanted: tuple[object, ...], task: Task) -> list[S
 
 
 def with_rate(setup: Setup, mutation_rate: float) -> Setup:
-    """Return a setup with the mutation rate that a pilot found."""
     settings = dataclasses.replace(setup.config.settings, mutation_rate=mutation_rate)
     check(settings)
     config = dataclasses.replace(setup.config, settings=settings, open_rate=False)
@@ -142,7 +141,6 @@ def with_rate(setup: Setup, mutation_rate: float) -> Setup:
 
 
 def with_default_action(setup: Setup, registry: Registry, text: str, trust: bool) -> Setup:
-    """Return a setup with another default action."""
     chosen = permitted(choose(registry, "default-action", text), trust)
     settings = dataclasses.replace(setup.config.settings, default_action=chosen.text)
     config = dataclasses.replace(setup.config, settings=settings)
@@ -169,7 +167,6 @@ def specs_in(request: Request) -> list[tuple[str, str]]:
 
 
 def _identified(setup: Setup, registry: Registry) -> Configuration:
-    """Return the configuration with the identity of every component."""
     chain = setup.abstraction.links
     identity = {
         "env": component_identity("environment", setup.environment, registry),

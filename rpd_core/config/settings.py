@@ -126,7 +126,6 @@ class Setting:
 
     @property
     def group(self) -> Group:
-        """The heading that the help lists its option under."""
         return self.heading or _GROUPS[self.scope]
 
 
@@ -187,8 +186,6 @@ def _shares(name: str, value: Any) -> None:
 
 
 def _one_of(*words: str) -> Check:
-    """Check for one of some words."""
-
     def check(name: str, value: object) -> None:
         if not isinstance(value, str) or value not in words:
             listed = f"{', '.join(words[:-1])} or {words[-1]}"
@@ -398,7 +395,6 @@ class Settings:
         return self.max_episodes or self.confirm_episodes * 2**DOUBLINGS
 
     def given(self) -> Values:
-        """Return the settings that were given."""
         values = {name: getattr(self, name) for name in declared()}
         return {name: value for name, value in values.items() if value is not RECOMMENDED}
 
@@ -411,11 +407,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Request(Settings):
-    """What the user asked for.
-
-    Environment, policy and the components among the settings are spec strings, recipes, or
-    functions of the user's own.
-    """
+    """What the user asked for."""
 
     env: Any = None
     """The environment: a spec string, a `gymnasium.Env`, a function that makes one, or a recipe."""
@@ -427,7 +419,6 @@ class Request(Settings):
 
 
 def declared() -> dict[str, Setting]:
-    """Return every setting by its name."""
     return {item.name: item.metadata["setting"] for item in dataclasses.fields(Settings)}
 
 
@@ -447,7 +438,6 @@ def recommended(task: Task, given: Settings) -> Values:
 
 
 def check(settings: Settings) -> None:
-    """Refuse values that cannot work."""
     for name, setting in declared().items():
         if setting.check is not None:
             setting.check(name, getattr(settings, name))
@@ -467,7 +457,6 @@ def check(settings: Settings) -> None:
 
 
 def check_value(name: str, value: object) -> Any:
-    """Return the value of one setting, or refuse one that cannot work."""
     checked = declared()[name].check
     if checked is not None:
         checked(name, value)
@@ -497,7 +486,6 @@ def check_stored(settings: Settings, *scopes: Scope) -> None:
 
 
 def as_tuple(value: object) -> tuple[Any, ...]:
-    """Return one or several choices as a tuple."""
     if isinstance(value, str | Path) or not isinstance(value, Iterable):
         return (value,)
     return tuple(value)

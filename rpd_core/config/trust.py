@@ -67,10 +67,7 @@ TRUST = "If you trust whoever made it, add --trust-policy"
 
 
 def refuse_code(kind: str, text: str, registry: Registry, named_by: str, instead: str = "") -> Any:
-    """Return the recipe of a spec that a file names, unless it may run code.
-
-    `instead` says what can be done without it.
-    """
+    """Return the recipe of a spec that a file names, unless it may run code."""
     try:
         registration = registry.find(kind, registry.name_in(kind, text))
     except SpecError as error:

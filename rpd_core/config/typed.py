@@ -34,7 +34,6 @@ def check_typed(typed: Mapping[str, object], registry: Registry) -> None:
 
 
 def check_names_and_numbers(typed: Mapping[str, Any], registry: Registry) -> None:
-    """Refuse names that no catalogue has, and numbers that cannot work."""
     from rpd_core.config.resolve import check_names  # weight that reading a run has no use for
 
     check_names(Request(**{"env": None, **typed}), registry)
@@ -44,7 +43,6 @@ def check_names_and_numbers(typed: Mapping[str, Any], registry: Registry) -> Non
 
 
 def check_files(typed: Mapping[str, Any], registry: Registry) -> None:
-    """Refuse files that are not there."""
     for name, kind in _READ.items():
         if isinstance(typed.get(name), str):
             _check_files_of(kind, typed[name], registry)
@@ -87,7 +85,6 @@ _LARGEST = 1_000_000
 
 
 def read_table(path: Path) -> Values:
-    """Return what a TOML file holds."""
     import tomllib  # most commands read no file
 
     text = _content(path)
@@ -147,7 +144,6 @@ class PartRange:
 
 
 def _number_of_parts(settings: Settings) -> int:
-    """Return how many parts a suite has."""
     return -(-settings.episodes // settings.chunk)
 
 

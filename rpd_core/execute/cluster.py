@@ -85,7 +85,6 @@ class Sender:
 
 
 def outcome_of(item: WorkItem, packed: PackedOutcome) -> Outcome:
-    """Return what the core is told of an item."""
     if packed.content is not None:
         return unpacked(item, zlib.decompress(packed.content))
     return Outcome(item.identity, error=ExecutionError(packed.error), lost=packed.lost)
@@ -159,10 +158,7 @@ class ClusterWorkers:
         self._watcher: threading.Thread | None = None
 
     def do(self, item: PackedItem, fetch: Fetch | None = None) -> PackedOutcome:
-        """Do an item in a process of its run; as many at a time as threads call this.
-
-        Without `fetch`, its files are those that were kept.
-        """
+        """Do an item in a process of its run; as many at a time as threads call this."""
         worker = self._take(item)
         alive = False
         try:
@@ -173,7 +169,6 @@ class ClusterWorkers:
             self._put_back(item.owner, worker, alive)
 
     def keep(self, owner: str, shipped: Mapping[str, bytes]) -> None:
-        """Keep files for a run until it ends."""
         with self._lock:
             self._run(owner).files.update(shipped)
 
@@ -190,7 +185,6 @@ class ClusterWorkers:
             _end(run.idle)
 
     def close(self) -> None:
-        """End everything."""
         for owner in list(self._runs):
             self._dismiss(owner)
 
@@ -255,10 +249,8 @@ def _end(workers: list[_FiledWorker]) -> None:
 
 @contextmanager
 def _may_have_children() -> Iterator[None]:
-    """Let this process start another even if multiprocessing calls it daemonic.
-
-    Dask's workers are, so that they end with their nanny; what we start ends with its parent.
-    """
+    """Let this process start another even if multiprocessing calls it daemonic."""
+    # Dask's workers are, so that they end with their nanny; what we start ends with its parent.
     config: dict[str, object] = getattr(process.current_process(), "_config")  # noqa: B009
     before = config.pop("daemon", None)
     try:

@@ -55,11 +55,9 @@ def missing(files: Iterable[InputFile]) -> tuple[InputFile, ...]:
 
 
 def _localised(argument: object, files: tuple[InputFile, ...]) -> object:
-    """Return the argument of an item with the paths of its files as they are on this machine.
-
-    A file counts as there if its content is what the item was made with. Those that were
-    delivered are laid out as they were at home, because a loader may look for one beside another.
-    """
+    """Return the argument of an item with the paths of its files as they are on this machine."""
+    # A file counts as there if its content is what the item was made with. Those that were
+    # delivered are laid out as they were at home, because a loader may look for one beside another.
     places = {file.path: _place(file) for file in files}
     lacking = [file for file in files if places[file.path] is None]
     if lacking:
@@ -161,10 +159,8 @@ def perform(item: WorkItem, portable: bool = True) -> Outcome:
 
 
 def _of_memory(error: BaseException) -> MemoryError | None:
-    """Return that memory ran out, where an error of an episode or a component comes from that.
-
-    A file that asks for too much stays the file's own fault, which no other try mends.
-    """
+    """Return that memory ran out, where an error of an episode or a component comes from that."""
+    # A file that asks for too much stays the file's own fault, which no other try mends.
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, SpecError):
         if isinstance(cause, MemoryError):
@@ -194,10 +190,7 @@ _NAMED = 3
 
 
 class _Pending:
-    """The queue that an engine takes from and lost work returns to.
-
-    Items are made when they are taken, so that memory holds those under way and no others.
-    """
+    """The queue that an engine takes from and lost work returns to."""
 
     def __init__(self, items: Iterable[WorkItem]) -> None:
         self._fresh = iter(items)
@@ -261,10 +254,7 @@ Handle = Callable[[WorkItem, Any], None]
 
 
 def run_items(engine: Engine, items: Iterable[WorkItem], handle: Handle) -> None:
-    """Run all items and hand each result on as it comes; raise if one does not come back.
-
-    Items are asked for one at a time, shortly before an engine takes them.
-    """
+    """Run all items and hand each result on as it comes; raise if one does not come back."""
     pending = _Pending(items)
     tries: Counter[str] = Counter()
     while pending:
@@ -350,11 +340,9 @@ class CannotShip(Exception):
 
 
 def packed(item: WorkItem) -> bytes:
-    """Return an item as bytes, or raise `CannotShip`.
-
-    Functions and classes of a script or a notebook travel with their code: a worker process could
-    not import them.
-    """
+    """Return an item as bytes, or raise `CannotShip`."""
+    # Functions and classes of a script or a notebook travel with their code: a worker process could
+    # not import them.
     try:
         content: bytes = cloudpickle.dumps(item)
         return content
@@ -363,7 +351,6 @@ def packed(item: WorkItem) -> bytes:
 
 
 def can_be_shipped(thing: object) -> bool:
-    """Return whether something can be sent to another process."""
     try:
         cloudpickle.dumps(thing)
     except Exception:

@@ -52,7 +52,6 @@ class Worker:
 
     @property
     def idle(self) -> bool:
-        """Return whether the worker waits for an item."""
         return self._item is None
 
     def give(self, item: WorkItem, content: bytes) -> bool:
@@ -84,10 +83,8 @@ class Worker:
         return item
 
     def speaks(self) -> bool:
-        """Return whether there is an answer, or nothing to wait for.
-
-        A process that the dead worker has forked may hold its end of the pipe open.
-        """
+        """Return whether there is an answer, or nothing to wait for."""
+        # A process that the dead worker has forked may hold its end of the pipe open.
         return self._process.exitcode is not None or self.pipe.poll()
 
     def receive(self) -> tuple[WorkItem, bytes | None]:
@@ -127,7 +124,6 @@ class Worker:
         return _ending(self._process.exitcode or 0) if answered else "stopped answering"
 
     def kill(self) -> None:
-        """End the process at once."""
         if self._process.pid is not None:
             self._process.kill()
 
@@ -163,12 +159,11 @@ class Backlog:
 
 
 class LocalWorkers:
-    """Workers that are started when there is work for them, and stay for the next stage.
+    """Workers that are started when there is work for them, and stay for the next stage."""
 
-    To import what an episode needs takes a worker seconds. Unless they are `eager`, a second one
-    is started when work has waited for as long as that took the first: what is done by then costs
-    one start, and what lasts longer is hardly held up.
-    """
+    # To import what an episode needs takes a worker seconds. Unless they are `eager`, a second one
+    # is started when work has waited for as long as that took the first: what is done by then costs
+    # one start, and what lasts longer is hardly held up.
 
     def __init__(self, size: int, stall_timeout: float = STALL_TIMEOUT, eager: bool = True) -> None:
         self.size, self.stall_timeout = size, stall_timeout
@@ -179,10 +174,7 @@ class LocalWorkers:
         _all_workers.add(self)
 
     def execute(self, queue: WorkQueue) -> Iterator[Outcome]:
-        """Yield outcomes as they come; a worker gets its next item before its last is looked at.
-
-        When nobody listens any more, workers that are busy are ended.
-        """
+        """Yield outcomes as they come; a worker gets its next item before its last is looked at."""
         self._held = None
         try:
             yield from self._outcomes(queue)
@@ -260,7 +252,6 @@ class LocalWorkers:
         return ending
 
     def dismiss(self) -> None:
-        """End all workers."""
         for worker in self.workers:
             worker.ask_to_leave()
         for worker in list(self.workers):
@@ -306,7 +297,6 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
 
 
 def unpacked(item: WorkItem, content: bytes) -> Outcome:
-    """Return the outcome of an item that came back as bytes."""
     try:
         outcome: Outcome = pickle.loads(content)
     except Exception as error:  # a class that exists only in the worker

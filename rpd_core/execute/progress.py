@@ -127,7 +127,6 @@ class NotebookBars:
             self.draw(self.as_html())
 
     def as_html(self) -> str:
-        """Return the bars of all stages."""
         import html  # only a notebook shows it
 
         rows = "".join(
@@ -187,7 +186,6 @@ class Stage:
 
     @property
     def finished(self) -> bool:
-        """Whether nothing is left to do."""
         return self.done >= self.total
 
 
@@ -232,7 +230,6 @@ class Pace:
                 return
 
     def _finished(self, name: str) -> int:
-        """Return the episodes of a stage that are finished."""
         stage = self.stages.get(name)
         return stage.before + stage.done if stage is not None and stage.counts_episodes else 0
 
@@ -281,10 +278,7 @@ class Pace:
         return (stage.changed if stage.finished else self.clock()) - began
 
     def left(self, stage: Stage) -> float | None:
-        """Return the seconds until a stage is done; None where nothing is known yet.
-
-        Until something of it is finished, its episodes are taken to last as long as others did.
-        """
+        """Return the seconds until a stage is done; None where nothing is known yet."""
         if stage.finished:
             return 0.0
         own = stage.done - stage.found
@@ -298,17 +292,14 @@ class Pace:
         return max((stage.total - stage.done) * each - (self.clock() - since), 0.0)
 
     def seconds_each(self) -> float | None:
-        """Return how long an episode took in the quickest stage; None if none was played.
-
-        Small stages are no guide: workers start in the first of them, and few episodes fit side by
-        side less well than many.
-        """
+        """Return how long an episode took in the quickest stage; None if none was played."""
+        # Small stages are no guide: workers start in the first of them, and few episodes fit side
+        # by side less well than many.
         known = [each for each in (self.expected, self.quickest) if each is not None]
         return min(known, default=None)
 
 
 def in_words(seconds: float) -> str:
-    """Return a length of time as people say it."""
     if seconds < 90:
         return "1 second" if round(seconds) == 1 else f"{seconds:.0f} seconds"
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

@@ -107,7 +107,6 @@ def _unreadable(error: Exception) -> ExecutionError:
 
 
 def _do(packed: bytes) -> bytes:
-    """Do a packed item and pack its outcome."""
     try:
         item: WorkItem = pickle.loads(packed)
     except Exception as error:  # a module that only its maker has, or other versions

@@ -35,7 +35,6 @@ def first_action(facts: Facts) -> Array:
 
 
 def in_every_lane(action: Array, facts: Facts) -> Array:
-    """Return the same action in every lane."""
     return np.broadcast_to(action, (facts.lanes, *np.shape(action))).copy()
 
 
@@ -108,12 +107,10 @@ def action_check(facts: Facts) -> Callable[[Array, BoolArray], Complaint | None]
 
 
 def action_difference(facts: Facts) -> Differ:
-    """Return what compares the policy's actions with the default's, lane by lane.
-
-    Whole numbers differ if they are not equal. Other numbers differ beyond 1 % of the range of
-    their entry; where an entry has no range, beyond 1 % of the larger of the two (of 1 if both are
-    smaller), since only their size tells what is little.
-    """
+    """Return what compares the policy's actions with the default's, lane by lane."""
+    # Whole numbers differ if they are not equal. Other numbers differ beyond 1 % of the range of
+    # their entry; where an entry has no range, beyond 1 % of the larger of the two (of 1 if both
+    # are smaller), since only their size tells what is little.
     space = facts.action_space
     if isinstance(space, Box) and not np.issubdtype(space.dtype, np.integer):
         return _beyond_tolerance(space)

@@ -79,7 +79,6 @@ def _name_of(recipe: Recipe) -> bytes:
 
 @atexit.register
 def close_players() -> None:
-    """Close what this process has opened."""
     while _open:
         _open.popitem()[1].player.close()
 
@@ -89,10 +88,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
 
 
 def _refuse_moody_policy(player: Player) -> None:
-    """Refuse a policy whose answer changes when it is asked the same again.
-
-    It is asked about the lanes as they are before the first episode.
-    """
+    """Refuse a policy whose answer changes when it is asked the same again."""
     seen = _question(player)
     with one_numeric_thread():
         first = np.array(player.ask_policy(seen).actions)
@@ -145,11 +141,10 @@ class PlayedSuite:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Pruned policies of some rankings, each over the same test episodes.
+    """Pruned policies of some rankings, each over the same test episodes."""
 
-    Episode i of an evaluation is test episode `i % test_episodes` of pruned policy
-    `i // test_episodes`.
-    """
+    # Episode i of an evaluation is test episode `i % test_episodes` of pruned policy `i //
+    # test_episodes`.
 
     recipe: Recipe
     seed: int
@@ -182,25 +177,19 @@ class Evaluation:
 
     @property
     def total(self) -> int:
-        """Number of episodes."""
         return len(self.points) * self.test_episodes
 
     def test_numbers(self, index: IntArray) -> IntArray:
-        """Return which test episode each episode is."""
         place = index % self.test_episodes
         return place if self.chosen is None else np.array(self.chosen, dtype=np.int64)[place]
 
     def plan(self, first: int, last: int) -> Plan:
-        """Return the episodes `first` to `last`."""
         index = np.arange(first, last + 1)
         numbers = self.test_numbers(index)
         return Plan(index, episode_keys(self.seed, self.phase, numbers, self.part))
 
     def narrowed(self, first: int, last: int) -> Evaluation:
-        """Return it without the rankings that the episodes `first` to `last` do not need.
-
-        There are many of a large suite's states, and a chunk of episodes seldom needs two of them.
-        """
+        """Return it without the rankings that the episodes `first` to `last` do not need."""
         some = slice(first // self.test_episodes, last // self.test_episodes + 1)
         used = sorted({ranking for ranking, _ in self.points[some]})
         place = {ranking: number for number, ranking in enumerate(used)}
@@ -208,7 +197,6 @@ class Evaluation:
         return replace(self, rankings=tuple(self.rankings[one] for one in used), points=points)
 
     def actor(self, index: int) -> str:
-        """Return who acts in an episode."""
         if self.phase is Phase.REFERENCE:
             return "random play, which gives the reference (--reference does without)"
         if self.phase is Phase.IMITATE:
@@ -298,7 +286,6 @@ class _Shared:
         }
 
     def record(self, step: Step) -> None:
-        """Record a step for the chunks that want it."""
         self.keep.record(step)
         if self.asked:
             self.recorder(step)
@@ -306,18 +293,15 @@ class _Shared:
             tracer(step)
 
     def watch(self, rewards: FloatArray, over: BoolArray) -> None:
-        """Record what a step gave."""
         for tracer in self.tracers.values():
             tracer.watch(rewards)
 
     def actor(self, position: int) -> str:
-        """Return who acts in an episode."""
         place = int(np.searchsorted(self.ends, position, side="right"))
         before_end = int(self.ends[place]) - position
         return self.chunks[place].evaluation.actor(self.chunks[place].last + 1 - before_end)
 
     def results(self, played: Sequence[Episodes]) -> Iterator[_PlayedEvaluation]:
-        """Yield what each chunk gave."""
         whole, ranked_steps = joined(self.plans), np.split(self.keep.ranked_steps, self.ends[:-1])
         for place, (episodes, ranked) in enumerate(zip(played, ranked_steps, strict=True)):
             counted = replace(episodes, info={**episodes.info, RANKED_STEPS: ranked})
@@ -372,7 +356,6 @@ class Probed:
 
 
 def perform_probe(chunk: SuiteChunk) -> Probed:
-    """Play mutant episodes and take the time."""
     player_for(chunk.recipe)  # opening costs time only once, so it stays outside the clock
     start = time.perf_counter()
     played = perform_suite(chunk)

@@ -19,7 +19,6 @@ _UNRANKED = np.iinfo(np.int64).max
 
 
 def always(keys: KeyArray, position: IntArray) -> BoolArray:
-    """Keep the policy everywhere."""
     return np.ones(len(keys), dtype=bool)
 
 
@@ -60,7 +59,6 @@ class Coin:
         return to_unit(mix(self.roots.take(position) ^ keys)) >= self.rates(keys)
 
     def rates(self, keys: KeyArray) -> FloatArray | float:
-        """Return the chance that each state is mutated."""
         return self.mutation_rate
 
 
@@ -116,11 +114,9 @@ class TopStates:
         """Per ranking, the unit of each of the sorted keys; None: no episode lacks any."""
 
     def remove(self, units: Sequence[IntArray], removed: IntArray) -> None:
-        """Give one unit of states in each episode to the default; -1: none.
-
-        `units` has, for each ranking, the unit of each of its first states, in their order; those
-        after them are given away in no episode.
-        """
+        """Give one unit of states in each episode to the default; -1: none."""
+        # `units` has, for each ranking, the unit of each of its first states, in their order; those
+        # after them are given away in no episode.
         self.units = np.full_like(self.ranks, -1)
         for row, ranks, mine in zip(self.units, self.ranks, units, strict=True):
             ranked = (ranks >= 0) & (ranks < len(mine))

@@ -70,7 +70,6 @@ class DecisionTree:
 
     @property
     def leaves(self) -> int:
-        """Leaves of the whole tree."""
         return (len(self.entries) + 1) // 2
 
 
@@ -83,12 +82,10 @@ class PlaysTree:
     """Of the tree that its first splits are."""
 
     def load(self, facts: Facts) -> Policy:
-        """Fit the action space."""
         act = self._actor(facts)
         return lambda seen: Choice(act(seen.observations))
 
     def open(self, facts: Facts) -> DefaultActor:
-        """Fit the action space."""
         act = self._actor(facts)
         return lambda moment: act(moment.observations)
 
@@ -113,11 +110,9 @@ class PlaysTree:
 
 
 def grow_tree(rows: Array, actions: Array, leaves: int) -> DecisionTree:
-    """Return a tree that predicts actions from rows of numbers, grown where that pays most.
-
-    Whole actions are told apart, and real ones are predicted by their mean. The split that leaves
-    the least variance comes first; for whole actions that is what the Gini index says.
-    """
+    """Return a tree that predicts actions from rows of numbers, grown where that pays most."""
+    # Whole actions are told apart, and real ones are predicted by their mean. The split that leaves
+    # the least variance comes first; for whole actions that is what the Gini index says.
     growth = _Growth(rows, actions)
     growth.grow(leaves)
     return growth.tree()
@@ -169,7 +164,6 @@ class _Growth:
             heapq.heappush(self.waiting, (-gain, node, entry, edge))
 
     def tree(self) -> DecisionTree:
-        """Return what has grown."""
         entries, cuts, below, turns = zip(*self.nodes, strict=True)
         usual = np.stack([self.wanted[here].mean(axis=0) for here in self.members])
         actions = self.units[usual.argmax(axis=1)] if self.whole else usual * self.units

@@ -127,7 +127,6 @@ class Player:
 
     @property
     def links(self) -> tuple[Abstraction, ...]:
-        """The abstractions at work, in the order in which they are applied."""
         chain = self.abstraction
         return tuple(chain.links) if isinstance(chain, Chain) else (chain,)
 
@@ -176,7 +175,6 @@ class Player:
         return choice
 
     def close(self) -> None:
-        """Close the environments."""
         self.lanes.close()
 
 

@@ -92,11 +92,9 @@ def _fits(offered: Array | None, space: Any) -> bool:
 
 
 def default_gap(choice: Choice, default: Array, space: Any) -> FloatArray | None:
-    """Return by how much a policy prefers its actions to the default's, one row per lane.
-
-    Below 0 where it drew an action that it likes less, 0 where the two are the same. None: the
-    policy offers nothing of what a `Choice` can hold beside actions.
-    """
+    """Return by how much a policy prefers its actions to the default's, one row per lane."""
+    # Below 0 where it drew an action that it likes less, 0 where the two are the same. None: the
+    # policy offers nothing of what a `Choice` can hold beside actions.
     unit = gap_unit(choice, space)
     if not unit:
         return None

@@ -49,7 +49,6 @@ class RandomPlay:
     """Plays every step at random; also the reference where a task gives none."""
 
     def load(self, facts: Facts) -> Policy:
-        """Fit the action space."""
         space = facts.action_space
         return lambda seen: Choice(random_actions(space, seen.draws))
 
@@ -61,12 +60,10 @@ def needs_fit(recipe: Recipe) -> bool:
 
 
 def learns(link: object) -> bool:
-    """Return whether an abstraction learns something that is stored."""
     return isinstance(link, LearnsFromSteps | LearnsByPlaying)
 
 
 def needs_growth(recipe: Recipe) -> bool:
-    """Return whether any abstraction learns by playing."""
     return any(isinstance(link, LearnsByPlaying) for link in recipe.links)
 
 
@@ -122,7 +119,6 @@ def _joined(own: FitSample, mutants: FitSample) -> FitSample:
 
 
 def with_links(recipe: Recipe, links: Sequence[Abstraction]) -> Recipe:
-    """Return the recipe with other abstractions."""
     return dataclasses.replace(recipe, abstraction=Chain(tuple(links)))
 
 
@@ -235,12 +231,10 @@ def sample_steps(recipe: Recipe, config: Configuration, episodes: int = FIT_EPIS
 def _sample_mutants(
     recipe: Recipe, config: Configuration, episodes: int = FIT_EPISODES
 ) -> FitSample:
-    """Play mutants of the states that fitted abstractions tell apart, and keep what they saw.
-
-    Their episodes are numbered on from the policy's own. Mutants whose fate is drawn anew at every
-    step would stay near the policy's path; a suite's mutants, mutated in a state for a whole
-    episode, leave it, and what is learned must hold where they go.
-    """
+    """Play mutants of the states that fitted abstractions tell apart, and keep what they saw."""
+    # Their episodes are numbered on from the policy's own. Mutants whose fate is drawn anew at
+    # every step would stay near the policy's path; a suite's mutants, mutated in a state for a
+    # whole episode, leave it, and what is learned must hold where they go.
     index = np.arange(episodes)
     plan = Plan(index, episode_keys(config.settings.seed, Phase.FIT, index, part=1))
     keep = Coin(plan, config.settings.mutation_rate)

@@ -41,7 +41,6 @@ class _Stopwatch:
     worked: float = field(default_factory=time.process_time)
 
     def switch(self, what: str) -> None:
-        """Stop what is timed now and begin with something else."""
         now, worked = time.perf_counter(), time.process_time()
         _add(self.spent, {self.present: now - self.since})
         _add(self.processor, {self.present: worked - self.worked})
@@ -81,7 +80,6 @@ class _TimedValue:
 
 
 def _perform_timed(timed: _Timed) -> _TimedValue:
-    """Do the work of an item with a stopwatch."""
     watch = _present.watch = _Stopwatch()
     try:
         value = timed.function(timed.argument)
@@ -92,7 +90,6 @@ def _perform_timed(timed: _Timed) -> _TimedValue:
 
 
 def timing() -> bool:
-    """Return whether the present item is timed."""
     return _present.watch is not None
 
 
@@ -220,7 +217,6 @@ class Profiler:
         return answer.value
 
     def found(self) -> Profile:
-        """Return where the time went so far."""
         self.watch.switch(self.watch.present)
         seconds = time.perf_counter() - self.began
         spent = self.watch.spent, self.workers, self.watch.processor, self.workers_processor

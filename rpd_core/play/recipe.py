@@ -48,7 +48,6 @@ class Recipe:
 
     @property
     def links(self) -> tuple[Abstraction, ...]:
-        """The abstractions, in the order in which they are applied."""
         chain = self.abstraction
         return tuple(chain.links) if isinstance(chain, Chain) else (chain,)
 
@@ -95,7 +94,6 @@ class _NoDefault:
 
 
 def policy_alone(environment: Environment, policy: PolicyLoader, lanes: int) -> Recipe:
-    """Return a recipe for playing a policy as it is."""
     return Recipe(
         environment, policy, OneState(), _NoDefault(), lanes, environment.task().max_steps
     )
@@ -113,7 +111,6 @@ def in_place_of(recipe: Recipe, policy: PolicyLoader, lanes: int) -> Recipe:
 
 
 def opened_lanes(recipe: Recipe, views: tuple[str, ...]) -> Lanes:
-    """Open the environment."""
     environment = recipe.environment
     with blamed("environment", environment, "open()"):
         lanes = environment.open(Opening(recipe.lanes, views, recipe.render))
@@ -122,7 +119,6 @@ def opened_lanes(recipe: Recipe, views: tuple[str, ...]) -> Lanes:
 
 
 def loaded_policy(recipe: Recipe, facts: Facts) -> Policy:
-    """Load the policy."""
     with (
         heartbeat.loading(recipe.load_timeout),
         blamed("policy", recipe.policy, "load()"),
@@ -134,7 +130,6 @@ def loaded_policy(recipe: Recipe, facts: Facts) -> Policy:
 
 
 def opened_default(recipe: Recipe, facts: Facts) -> DefaultActor:
-    """Open the default action."""
     with (
         heartbeat.loading(recipe.load_timeout),
         blamed("default-action", recipe.default_action, "open()"),
@@ -151,6 +146,5 @@ def opened_default(recipe: Recipe, facts: Facts) -> DefaultActor:
 
 
 def check_choice(recipe: Recipe, choice: object) -> None:
-    """Refuse what a policy gave if it is not a `Choice`."""
     if not isinstance(choice, Choice):
         refuse("policy", recipe.policy, f"gave {a_kind(choice)} where a Choice is needed")

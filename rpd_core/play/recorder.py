@@ -41,7 +41,6 @@ class _Rows:
         self.columns: dict[str, Array] = {}
 
     def add(self, rows: dict[str, Array], count: int) -> None:
-        """Append so many rows."""
         start, self.count = self.count, self.count + count
         for name, column in rows.items():
             whole = self.columns.get(name)
@@ -230,14 +229,12 @@ _SEEN = "seen "
 
 
 def _seen(observations: Batch) -> dict[str, Array]:
-    """Return observations as columns."""
     if not isinstance(observations, dict):
         return {_SEEN: observations}
     return {_SEEN + name: part for name, part in observations.items()}
 
 
 def _batch(columns: dict[str, Array]) -> Batch:
-    """Return the observations that are among columns."""
     parts = {
         name.removeprefix(_SEEN): part for name, part in columns.items() if name.startswith(_SEEN)
     }
@@ -261,11 +258,9 @@ def _as_rows(actions: Array) -> FloatArray:
 
 
 def grouped(group: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the order that brings rows of equal groups together, and the groups in that order.
-
-    Rows of one group keep their order. Where group and row fit one number, sorting numbers is
-    many times faster than sorting places.
-    """
+    """Return the order that brings rows of equal groups together, and the groups in that order."""
+    # Rows of one group keep their order. Where group and row fit one number, sorting numbers is
+    # many times faster than sorting places.
     bits = len(group).bit_length()
     if int(group.max(initial=0)).bit_length() + bits > _WORD:
         order = np.argsort(group, kind="stable")
@@ -339,7 +334,6 @@ class Tracer:
         return np.asarray((position >= self.first) & (position < self.end))
 
     def watch(self, rewards: FloatArray) -> None:
-        """Add what the steps gave."""
         self._add({"reward": rewards[self._lanes]})
         self._lanes = self._lanes[:0]
 
@@ -361,10 +355,7 @@ def _rows(actions: Array) -> FloatArray:
 
 
 def _vectors(observations: Batch, lanes: int) -> Array:
-    """Return observations that are short vectors; of others, rows without entries.
-
-    The parts of a dict are joined in the order in which abstractions join them.
-    """
+    """Return observations that are short vectors; of others, rows without entries."""
     held = observations if isinstance(observations, dict) else {"": observations}
     parts = [held[name] for name in sorted(held, key=order_of_parts)]
     numbers = all(part.dtype.kind in "biuf" and part.ndim <= 2 for part in parts)

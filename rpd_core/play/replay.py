@@ -74,11 +74,9 @@ class PlayedAgain:
 
 
 def play_again(recipe: Recipe, plan: Plan, keep: Keep, frames: bool = False) -> PlayedAgain:
-    """Play the one episode of a plan and return all its steps.
-
-    As many lanes are opened as for the suite, because the last bits of a policy's answers may
-    depend on that number; only the first is played.
-    """
+    """Play the one episode of a plan and return all its steps."""
+    # As many lanes are opened as for the suite, because the last bits of a policy's answers may
+    # depend on that number; only the first is played.
     player = Player(replace(recipe, render=frames))
     steps: list[ReplayedStep] = []
 

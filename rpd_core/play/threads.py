@@ -20,13 +20,11 @@ def one_thread() -> None:
 
 @contextmanager
 def one_numeric_thread() -> Iterator[None]:
-    """Restrict NumPy, and torch where a policy has imported it, to one thread inside the block.
-
-    With more threads they split sums in another way and the last bits differ, so results would
-    depend on the machine; and small products wait for threads longer than they take. Worker
-    processes have one thread from their environment; here the number is set and put back, because
-    the process may be the user's own.
-    """
+    """Restrict NumPy, and torch where a policy has imported it, to one thread inside the block."""
+    # With more threads they split sums in another way and the last bits differ, so results would
+    # depend on the machine; and small products wait for threads longer than they take. Worker
+    # processes have one thread from their environment; here the number is set and put back, because
+    # the process may be the user's own.
     if getattr(_here, "limited", False):  # to look for libraries takes longer than a small network
         with _one_thread_of_torch():
             yield

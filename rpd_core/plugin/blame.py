@@ -123,7 +123,6 @@ def refuse(kind: str, thing: object, complaint: str) -> NoReturn:
 
 
 def require(kind: str, thing: object, complaint: str) -> None:
-    """Raise about a component if there is a complaint."""
     if complaint:
         refuse(kind, thing, complaint)
 

@@ -25,7 +25,6 @@ class Chain:
         return tuple(dict.fromkeys(name for link in self.links for name in needs_of(link)))
 
     def open(self, facts: Facts) -> Chain:
-        """Open those links that want to be opened."""
         return Chain(tuple(opened(link, facts) for link in self.links))
 
     def __call__(self, values: Batch, views: Mapping[str, Array]) -> Array:
@@ -69,11 +68,9 @@ def _named_by(link: Abstraction, before: tuple[Entry, ...]) -> tuple[Entry, ...]
 
 
 def opened(abstraction: Abstraction, facts: Facts) -> Abstraction:
-    """Return the abstraction at work."""
     opener = getattr(abstraction, "open", None)
     return opener(facts) if opener else abstraction
 
 
 def needs_of(component: object) -> tuple[str, ...]:
-    """Return the views that a component declares it needs."""
     return tuple(getattr(component, "needs", ()))

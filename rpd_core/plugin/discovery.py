@@ -50,10 +50,8 @@ class Plugin:
 
 
 def find_plugins() -> list[Plugin]:
-    """Load every installed plugin; a broken one becomes a record that says so.
-
-    With RPD_STRICT_PLUGINS=1 in the environment the first fault is raised instead.
-    """
+    """Load every installed plugin; a broken one becomes a record that says so."""
+    # With RPD_STRICT_PLUGINS=1 in the environment the first fault is raised instead.
     plugins = load_plugins(importlib.metadata.entry_points(group=ENTRY_POINT_GROUP))
     if os.environ.get("RPD_STRICT_PLUGINS") == "1":
         for plugin in plugins:
@@ -75,7 +73,6 @@ def load_plugins(entry_points: Iterable[EntryPoint]) -> list[Plugin]:
 
 
 def load_plugin(entry_point: EntryPoint, origin: tuple[str, str] | None = None) -> Plugin:
-    """Load one entry point and collect what its hooks return."""
     name = entry_point.name
     distribution, version = origin or _origin(entry_point)
     try:
@@ -103,7 +100,6 @@ def _api_version(module: ModuleType) -> int:
 
 
 def _origin(entry_point: EntryPoint) -> tuple[str, str]:
-    """Return name and version of the distribution that an entry point belongs to."""
     if entry_point.dist is None:
         return "", ""
     name = re.sub(r"[-_.]+", "-", entry_point.dist.name).lower()

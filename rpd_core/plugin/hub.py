@@ -36,10 +36,8 @@ class _Source:
 
 @lru_cache(maxsize=256)
 def pinned(text: str, looks_like: str = "") -> str:
-    """Return where a file is, with its commit, and with its name if there is one that it can be.
-
-    `looks_like` is a regular expression of the names of the files that are wanted.
-    """
+    """Return where a file is, with its commit, and with its name if there is one that it can be."""
+    # `looks_like` is a regular expression of the names of the files that are wanted.
     source = _read(text)
     if _COMMIT.fullmatch(source.revision) and source.file:
         return str(source)

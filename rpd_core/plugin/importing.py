@@ -67,11 +67,9 @@ def source_of(target: str | object) -> tuple[Path, ...]:
 
 
 def is_installed(module: str) -> bool:
-    """Return whether there is a module, without importing it or anything heavy.
-
-    Folders without code, as an interrupted uninstallation leaves them, are no packages, but may
-    hold one, as `google` holds `google.protobuf`.
-    """
+    """Return whether there is a module, without importing it or anything heavy."""
+    # Folders without code, as an interrupted uninstallation leaves them, are no packages, but may
+    # hold one, as `google` holds `google.protobuf`.
     parts = module.split(".")
     for length in range(1, len(parts) + 1):
         try:
@@ -86,10 +84,8 @@ def is_installed(module: str) -> bool:
 
 
 def failed_import(error: BaseException) -> str:
-    """Return the package of others whose import raised an error; empty if none did.
-
-    An import leaves its mark in the traceback: a line of importlib, or one of a module itself.
-    """
+    """Return the package of others whose import raised an error; empty if none did."""
+    # An import leaves its mark in the traceback: a line of importlib, or one of a module itself.
     if isinstance(error, ModuleNotFoundError) and error.name:
         return _not_ours(error.name)
     for frame in _below_ours(error):

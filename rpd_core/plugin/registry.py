@@ -98,14 +98,11 @@ class Registry:
         return _marked(later, earlier)
 
     def of_kind(self, kind: str) -> list[Registration]:
-        """Return the registrations of one kind."""
         return [one for one in self.registrations if one.kind == kind]
 
     def find(self, kind: str, name: str, text: str = "") -> Registration:
-        """Return a usable registration, or raise with the reason why there is none.
-
-        `text` is the whole spec, for a suggestion that is one.
-        """
+        """Return a usable registration, or raise with the reason why there is none."""
+        # `text` is the whole spec, for a suggestion that is one.
         named = [one for one in self.of_kind(kind) if one.component.name == name]
         for registration in named:
             if registration.ready:
@@ -159,7 +156,6 @@ class Registry:
         return describe_target(self.find_described(kind, name).component.target)
 
     def name_in(self, kind: str, text: str) -> str:
-        """Return the name in a spec string."""
         return self._split(kind, text)[0]
 
     def parse(self, kind: str, text: str) -> Spec:
@@ -172,12 +168,10 @@ class Registry:
         return replace(spec, comparison=short_form and specs.is_comparison(spec))
 
     def pinned(self, kind: str, spec: Spec) -> Spec:
-        """Return a spec whose files on the Hugging Face hub are named with their commits."""
         looks_like = self.find(kind, spec.name).component.looks_like
         return specs.pinned(spec, self.fields(kind, spec.name), looks_like)
 
     def fields(self, kind: str, name: str) -> tuple[Field, ...]:
-        """Return the parameters of a component, as its class declares them."""
         target = self.resolve(kind, name)
         try:
             return fields_of(target)
@@ -211,7 +205,6 @@ class Registry:
         return name if spec is None else str(spec)
 
     def make(self, kind: str, chosen: str | Spec) -> Any:
-        """Build the recipe that a spec selects."""
         spec = self.parse(kind, chosen) if isinstance(chosen, str) else chosen
         spec = self.pinned(kind, spec)
         target = self.resolve(kind, spec.name)
@@ -259,17 +252,14 @@ class Registry:
             raise ComponentError(f"{origin} is broken: {one_line(error)}") from error
 
     def resolve(self, kind: str, name: str) -> Any:
-        """Import the target of a component."""
         registration = self.find(kind, name)
         return self._import(registration, registration.component.target)
 
     def after_run(self, command: str) -> Any:
-        """Import what a command does at the end of a run."""
         registration = self.find("command", command)
         return self._import(registration, registration.component.after_run)
 
     def recognises(self, registration: Registration, contents: Contents) -> bool:
-        """Return whether a loader knows a file by its content as one of its own."""
         component = registration.component
         if not component.recognises:
             return False
@@ -368,7 +358,6 @@ def _status(component: Component) -> tuple[str, str]:
 
 
 def check_kind(kind: str) -> str:
-    """Return a kind if there is one of this name, or raise with those there are."""
     if kind not in KINDS:
         hint = nearest(kind, KINDS) or f" Kinds: {', '.join(KINDS)}."
         raise SpecError(f"no kind of component is called {kind!r}.{hint}")

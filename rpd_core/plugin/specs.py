@@ -60,7 +60,6 @@ class Spec:
 
 
 def split_name(text: str, kind: str) -> tuple[str, str | None]:
-    """Split a spec string at the first colon into the name and the rest."""
     name, colon, rest = text.strip().partition(":")
     if not NAME.fullmatch(name):
         meant = text.replace("=>", ">=").replace("=<", "<=")
@@ -157,7 +156,6 @@ def pinned(spec: Spec, fields: Iterable[Field], looks_like: str) -> Spec:
 
 
 def is_on_hub(text: str) -> bool:
-    """Return whether the text of a path means a file of the Hugging Face hub."""
     return text.startswith(HUB)
 
 
@@ -230,7 +228,6 @@ def quote(text: str, always: bool = False) -> str:
 
 
 def unquote(text: str) -> str:
-    """Return a value without surrounding quotes and blanks."""
     text = text.strip()
     if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
         return text[1:-1]
@@ -286,7 +283,6 @@ def whole_number(text: str) -> int:
 
 
 def number(text: str) -> float:
-    """Read a number."""
     try:
         return float(text)
     except ValueError:

@@ -30,12 +30,10 @@ _DECIMALS = 15
 
 
 def cut_texts(cuts: Sequence[float]) -> tuple[str, ...]:
-    """Return ascending cuts in the fewest digits at which neighbours clearly differ.
-
-    A cut that three digits hold is written as it is; any other is off by less than a tenth of its
-    distance to a neighbour, and of itself, so that different cuts have different texts, and is not
-    made a small whole number.
-    """
+    """Return ascending cuts in the fewest digits at which neighbours clearly differ."""
+    # A cut that three digits hold is written as it is; any other is off by less than a tenth of its
+    # distance to a neighbour, and of itself, so that different cuts have different texts, and is
+    # not made a small whole number.
     return _cut_texts(tuple(float(cut) + 0.0 for cut in cuts))  # + 0.0 turns -0.0 into 0.0
 
 
@@ -73,22 +71,17 @@ def interval_words(name: str, low: str, high: str) -> str:
 
 
 def bin_words(entry: Entry, place: int) -> str:
-    """Return the bin that a value is the number of."""
     texts = ("", *(f"{one}{entry.unit}" for one in edge_texts(entry)), "")
     place = min(max(place, 0), len(entry.edges))
     return interval_words(entry.name, texts[place], texts[place + 1])
 
 
 def edge_texts(entry: Entry) -> tuple[str, ...]:
-    """Return the edges of an entry's bins as they are shown, without the unit."""
     return cut_texts([edge * entry.factor for edge in entry.edges])
 
 
 def value_words(value: Array, entries: Sequence[Entry] = ()) -> str:
-    """Return an abstract state entry by entry, or as plain numbers where names add nothing.
-
-    Long ones are cut, and end in a digest that tells them apart.
-    """
+    """Return an abstract state entry by entry, or as plain numbers where names add nothing."""
     flat = value.ravel()
     shown = flat[:_SHOWN]
     if len(entries) == len(flat) and not _are_places(entries):
@@ -106,7 +99,6 @@ def digest_of(value: Array) -> str:
 
 
 def _entry_words(entry: Entry, value: Any) -> str:
-    """Return one entry of an abstract state by its name."""
     if entry.edges:
         return bin_words(entry, int(value))
     if entry.digits is not None:

@@ -38,7 +38,6 @@ def to_plain(value: object) -> Any:
 
 
 def to_bytes(value: object) -> bytes:
-    """Return a record as the text of a JSON file."""
     return (json.dumps(to_plain(value), indent=2) + "\n").encode()
 
 

@@ -106,7 +106,6 @@ class RunDirectory:
     # ---------------------------------------------------------- configuration
 
     def stored(self) -> StoredSuite:
-        """Read what fixes the run's episodes."""
         found = self.read_json("run.json")
         where = repr(str(self.path / "run.json"))
         if found is None:
@@ -218,7 +217,6 @@ class RunDirectory:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Keep other processes from writing to the same run; touch nothing that is not a run."""
         from rpd_core.store.lock import locked  # only writers need it
 
         self.refuse_foreign()
@@ -243,11 +241,9 @@ class RunDirectory:
         return short_digest([self.configuration().identity(), prepared.get("digest", "")])
 
     def evaluation(self, name: str, visits: bool | None = None, trace: bool | None = None) -> Parts:
-        """Return episodes of pruned policies; their name ends in a digest of what they are.
-
-        `visits` tells whether it is stored, too, which states they visited and what was chosen
-        there, and `trace` whether every step is; None: as it is found.
-        """
+        """Return episodes of pruned policies; their name ends in a digest of what they are."""
+        # `visits` tells whether it is stored, too, which states they visited and what was chosen
+        # there, and `trace` whether every step is; None: as it is found.
         path = self.path / "pruning" / name
         wanted = {"episodes": True, "visits": visits, "states": visits, "trace": trace}
         tables = [
@@ -258,7 +254,6 @@ class RunDirectory:
         return Parts(path, tables, name.rpartition("-")[2], self.path)
 
     def names(self) -> Names:
-        """Return what the environment calls its actions and entries."""
         found = self.read_json("names.json")
         where = repr(str(self.path / "names.json"))
         return Names() if found is None else from_plain(Names, found, where)
@@ -325,7 +320,6 @@ class RunDirectory:
         return name
 
     def analysis(self, name: str) -> StoredAnalysis:
-        """Read what was asked in an analysis."""
         where = f"analyses/{name}/analysis.json"
         found = self.read_json(where)
         if found is None:
@@ -335,10 +329,7 @@ class RunDirectory:
         return analysis
 
     def name_for(self, config: Configuration, recommended: Mapping[str, object]) -> str:
-        """Return a readable name for an analysis: its condition, and what else is not usual.
-
-        The same question has the same name; another question never takes a name that is used.
-        """
+        """Return a readable name for an analysis: its condition, and what else is not usual."""
         asked = config.analysis_json()
         words = [file_stem(asked["condition"])]
         for key, value in asked.items():

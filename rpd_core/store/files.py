@@ -29,10 +29,8 @@ def path_of(given: object, name: str, what: str) -> Path:
 
 
 def write_whole(path: Path, content: bytes | memoryview, root: Path | None = None) -> None:
-    """Write a file so that it is there whole or not at all, even if the machine stops.
-
-    With `root`, a folder on the way that leads out of it, through a link, is refused.
-    """
+    """Write a file so that it is there whole or not at all, even if the machine stops."""
+    # With `root`, a folder on the way that leads out of it, through a link, is refused.
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         if root is not None:
@@ -51,11 +49,9 @@ def write_whole(path: Path, content: bytes | memoryview, root: Path | None = Non
 
 
 def read_whole(path: Path, root: Path, largest: int | None = None) -> bytes | None:
-    """Read an ordinary file inside a run; None if it is not there.
-
-    Links that lead out of the run, pipes and devices are refused, and so is a file that is larger
-    than it can be.
-    """
+    """Read an ordinary file inside a run; None if it is not there."""
+    # Links that lead out of the run, pipes and devices are refused, and so is a file that is larger
+    # than it can be.
     try:
         refuse_outside(path, root)
         with open_regular(path, "delete it") as stream:

@@ -58,11 +58,9 @@ def merge_directories(
     progress: Callable[[str, int, int], None] = lambda stage, done, total: None,
     note: Callable[[str], None] = lambda text: None,
 ) -> Merged:
-    """Join the episodes of runs into `out`, a new run or one of the same configuration.
-
-    Everything is compared before anything is written; each part is written whole, its record last,
-    so that whoever is interrupted goes on with the same call. The given runs are only read.
-    """
+    """Join the episodes of runs into `out`, a new run or one of the same configuration."""
+    # Everything is compared before anything is written; each part is written whole, its record
+    # last, so that whoever is interrupted goes on with the same call. The given runs are only read.
     given = [run for run in runs if not _is_same(run.path, out.path)]
     if not given:
         raise ConfigError(f"there is nothing to merge into {str(out.path)!r}: name other runs")
@@ -194,7 +192,6 @@ def _refuse_other_content(one: _Found, other: _Found) -> None:
 
 
 def _packed(parts: Parts, first: int, last: int, name: str) -> bytes:
-    """Return a table as the bytes that this process writes for it."""
     return packed_table(parts.read(first, last, (name,))[name])
 
 

@@ -41,7 +41,6 @@ class PartRecord:
 
     @property
     def count(self) -> int:
-        """Number of episodes."""
         return self.last - self.first + 1
 
 
@@ -68,11 +67,9 @@ class Parts:
         return sorted((first, last) for first, last in found if first <= last)
 
     def count(self) -> int:
-        """Return the number of finished episodes; no table is read."""
         return sum(last - first + 1 for first, last in self.covered())
 
     def records(self) -> Iterator[PartRecord]:
-        """Read the record of every finished part, in order."""
         for first, last in self.covered():
             yield self.record(first, last)
 
@@ -94,7 +91,6 @@ class Parts:
         return record
 
     def gaps(self, total: int, chunk: int, start: int = 0) -> list[tuple[int, int]]:
-        """Return the unfinished ranges from `start` to `total`, cut at multiples of `chunk`."""
         return list(self.each_gap(total, chunk, start))
 
     def each_gap(self, total: int, chunk: int, start: int = 0) -> Iterator[tuple[int, int]]:
@@ -111,10 +107,7 @@ class Parts:
         return self.gaps(total, max(total, 1))
 
     def cut(self, count: int) -> Parts:
-        """Return the place of a part that ends with episode `count - 1`.
-
-        It holds again the beginning of a finished part that goes on beyond that.
-        """
+        """Return the place of a part that ends with episode `count - 1`."""
         return Parts(self.path / f"first-{count}", self.tables, self.configuration, self.root)
 
     def across(self, count: int) -> tuple[int, int] | None:
@@ -134,10 +127,8 @@ class Parts:
         return f"{path!r} holds episodes that another part holds, too: {_PLAY_AGAIN}"
 
     def drop_bad(self) -> list[str]:
-        """Remove the records of parts that are damaged, so that they are played again.
-
-        Return what was wrong with each.
-        """
+        """Remove the records of parts that are damaged, so that they are played again."""
+        # Return what was wrong with each.
         refuse_outside(self.path, self.root)  # or another run's records would be removed
         complaints, end = [], -1
         for first, last in self.covered():
@@ -152,7 +143,6 @@ class Parts:
         return complaints
 
     def write(self, first: int, last: int, tables: Mapping[str, pa.Table], origin: Origin) -> None:
-        """Write the tables of a range, then the record that marks it finished."""
         from rpd_core.store.tables import packed_table  # counting parts needs no pyarrow
 
         digests = {}
@@ -218,7 +208,6 @@ class Part(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of episodes."""
         return self.last - self.first + 1
 
 
@@ -275,10 +264,8 @@ def _refuse_other_distribution(before: Origin, now: Origin) -> None:
 
 
 def version_changes(before: Origin, now: Origin) -> list[str]:
-    """Return which versions differ between two origins, as `name: old -> new`.
-
-    Where other components took part, as in random play, what only one of them needs is no change.
-    """
+    """Return which versions differ between two origins, as `name: old -> new`."""
+    # Where other components took part, as in random play, what only one of them needs is no change.
     pairs = {"python": (before.python, now.python), "machine": (before.machine, now.machine)}
     names = {*before.distributions} | {*now.distributions}
     if {*before.components} != {*now.components}:

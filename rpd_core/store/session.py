@@ -64,7 +64,6 @@ class Session:
 
     @property
     def recipe(self) -> Recipe:
-        """What is played: the policy with its mutants."""
         return recipe_of(self.setup)
 
     def stage(self, name: str) -> AbstractContextManager[None]:
@@ -108,10 +107,7 @@ class Session:
             self.note(f"{complaint.partition(': rpd ')[0]}; it is played again")
 
     def remember_origins(self, parts: Parts) -> None:
-        """Note once if other versions played what is stored, and refuse other distributions.
-
-        Parts that cannot be read are left to `repair`.
-        """
+        """Note once if other versions played what is stored, and refuse other distributions."""
         for first, last in parts.covered():
             try:
                 origin = parts.record(first, last).origin
@@ -120,11 +116,9 @@ class Session:
             self.check_origin(origin)
 
     def check_origin(self, origin: Origin) -> None:
-        """Refuse a part whose components come from another distribution than those before it."""
         self.provenance.check(origin)
 
     def files(self, recipe: Recipe) -> tuple[InputFile, ...]:
-        """Return the files that a recipe reads, wherever it is played."""
         paths: dict[str, Path] = {}
         for number, (kind, component) in enumerate(recipe.components()):
             paths |= input_paths(component, f"{kind}{number}")
@@ -141,10 +135,7 @@ def writing(
     find_rate: Callable[[Session], Setup] | None = None,
     **heard: Any,
 ) -> Iterator[Session]:
-    """Open a run for writing: others are kept out, and no worker is left behind.
-
-    `find_rate` is asked where the mutation rate is still open.
-    """
+    """Open a run for writing: others are kept out, and no worker is left behind."""
     with directory.lock():
         setup = _move_in(setup, directory, registry)
         if not setup.config.open_rate:
@@ -183,10 +174,8 @@ _WORDS = 200_000
 def play_parts(
     session: Session, stage: str, parts: Parts, whole: SuiteChunk, cut: bool = True
 ) -> None:
-    """Play the episodes of a suite, or of a range of its parts, that are missing, part by part.
-
-    With `cut`, the first episodes of a suite that holds more can be read without the others.
-    """
+    """Play the episodes of a suite, or of a range of its parts, that are missing, part by part."""
+    # With `cut`, the first episodes of a suite that holds more can be read without the others.
     total = whole.last + 1 - whole.first
     _look_at_stored(session, parts, whole, cut)
     done = total - sum(part.size for part in _missing(session, parts, whole, cut))
@@ -222,11 +211,9 @@ def _look_at_stored(session: Session, parts: Parts, whole: SuiteChunk, cut: bool
 
 
 def _missing(session: Session, parts: Parts, whole: SuiteChunk, cut: bool) -> Iterator[Part]:
-    """Yield the ranges that are to be played, and where each is to be stored.
-
-    What a part adds up for its states cannot be taken apart, so the beginning of a part that goes
-    on beyond the last episode is played again, beside it.
-    """
+    """Yield the ranges that are to be played, and where each is to be stored."""
+    # What a part adds up for its states cannot be taken apart, so the beginning of a part that goes
+    # on beyond the last episode is played again, beside it.
     total, chunk = whole.last + 1, session.setup.config.settings.chunk
     for gap in parts.each_gap(total, chunk, whole.first):
         yield Part(parts, *gap)
@@ -274,10 +261,7 @@ class _WordsOf:
 
 
 def _move_in(setup: Setup, directory: RunDirectory, registry: Registry) -> Setup:
-    """Return a setup whose policy is stored with its run, so that others can go on with it.
-
-    Its file counts by content, so that nothing else changes.
-    """
+    """Return a setup whose policy is stored with its run, so that others can go on with it."""
     files = [path for path in input_paths(setup.policy, "policy").values() if is_staged(path)]
     if not files:
         return setup
@@ -299,11 +283,9 @@ _SHARE, _MOST = 100, 16
 
 
 def say_what_differs(session: Session, parts: Parts, whole: SuiteChunk) -> None:
-    """Play the first episodes of a suite again, as one item, and say which came out otherwise.
-
-    By now their worker has played others, and beside them are others than before: both must not
-    matter.
-    """
+    """Play the first episodes of a suite again, as one item, and say which came out otherwise."""
+    # By now their worker has played others, and beside them are others than before: both must not
+    # matter.
     held = next((one for one in parts.covered() if one[0] <= whole.first <= one[1]), None)
     if held is None:
         return

@@ -60,7 +60,6 @@ class WrongTable(Exception):
 
 
 def suite_tables(suite: Suite, words: Sequence[str]) -> dict[str, pa.Table]:
-    """Return the three tables of a suite, with each state in words."""
     return {
         "states": table_of(suite.states, StateWords(words)),
         "visits": table_of(suite.visits),
@@ -69,10 +68,8 @@ def suite_tables(suite: Suite, words: Sequence[str]) -> dict[str, pa.Table]:
 
 
 def table_of(*records: object) -> pa.Table:
-    """Return records of the same rows as one table.
-
-    Entries of `info` become columns named `info.<key>`; the shape of values is in the metadata.
-    """
+    """Return records of the same rows as one table."""
+    # Entries of `info` become columns named `info.<key>`; the shape of values is in the metadata.
     columns: dict[str, pa.Array | Array] = {}
     noted = {"rpd_schema": str(SCHEMA_VERSION)}
     for record in records:
@@ -115,7 +112,6 @@ def _fixed_lists(rows: Array) -> pa.Array:
 
 
 def read_suite(tables: Mapping[str, pa.Table]) -> Suite:
-    """Return the suite behind three tables."""
     return Suite(
         read_episodes(tables["episodes"]),
         read_table(Visits, tables["visits"]),
@@ -124,7 +120,6 @@ def read_suite(tables: Mapping[str, pa.Table]) -> Suite:
 
 
 def read_episodes(table: pa.Table) -> Episodes:
-    """Return the episodes behind a table."""
     names = [name for name in table.column_names if name.startswith(INFO)]
     info = {name.removeprefix(INFO): _plain(table[name]) for name in names}
     return read_table(Episodes, table, info=info)
@@ -213,10 +208,8 @@ def _check_schema(schema: pa.Schema) -> None:
 
 
 def check_columns(name: str, schema: pa.Schema, rows: int) -> None:
-    """Raise `WrongTable` unless a table has its columns and fits memory, before it is unpacked.
-
-    A few bytes may stand for billions of equal rows, and a long text for all of them.
-    """
+    """Raise `WrongTable` unless a table has its columns and fits memory, before it is unpacked."""
+    # A few bytes may stand for billions of equal rows, and a long text for all of them.
     _demand(len(set(schema.names)) == len(schema.names), "it has two columns of one name")
     known = _columns(name)
     for column, declared in known.items():
@@ -385,12 +378,10 @@ def open_parquet(content: bytes, texts: Sequence[str] = ()) -> pq.ParquetFile:
 
 
 def read_parquet(file: pq.ParquetFile, columns: Sequence[str] | None = None) -> pa.Table:
-    """Return the table in an opened file, or some of its columns."""
     return file.read(None if columns is None else list(columns), use_threads=False)
 
 
 def packed_table(table: pa.Table) -> bytes:
-    """Return a table as the content of its file."""
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd")
     content: bytes = sink.getvalue().to_pybytes()

@@ -66,11 +66,9 @@ class _Dtype(Draft):
         self.code, self.order = code, "|"
 
     def fill(self, state: Any) -> None:
-        """Take the byte order."""
         self.order = state[1] if state[1] in ("<", ">", "=") else "|"
 
     def finished(self) -> np.dtype[Any]:
-        """Return the type as NumPy has it."""
         return np.dtype(self.code if self.code in ("?", "b1") else self.order + self.code)
 
 
@@ -83,12 +81,10 @@ class _Array(Draft):
         self.value = np.zeros(0)
 
     def fill(self, state: Any) -> None:
-        """Read the numbers."""
         shape, dtype, fortran, data = state[-4:]
         self.value = _numbers(data, dtype, shape, "F" if fortran else "C")
 
     def finished(self) -> Array:
-        """Return the array."""
         return self.value
 
 

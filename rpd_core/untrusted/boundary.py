@@ -34,7 +34,6 @@ def printable(text: str, longest: int = LONGEST) -> str:
 
 
 def file_name(path: Path) -> str:
-    """Return the name of a file as it may stand in a message."""
     return printable(path.name or str(path), 100)
 
 
@@ -45,12 +44,10 @@ def quoted(name: str) -> str:
 
 @contextmanager
 def boundary(path: Path, advice: str, kind: type[RpdError] = SpecError) -> Iterator[None]:
-    """Turn every error into one line of an `RpdError`; `advice` says what to do with the file.
-
-    Damaged files make zlib, zipfile, json, protobuf, NumPy, torch and stable-baselines3 raise
-    anything, even MemoryError and RecursionError; what they raised stays chained for whoever looks
-    for a bug.
-    """
+    """Turn every error into one line of an `RpdError`; `advice` says what to do with the file."""
+    # Damaged files make zlib, zipfile, json, protobuf, NumPy, torch and stable-baselines3 raise
+    # anything, even MemoryError and RecursionError; what they raised stays chained for whoever
+    # looks for a bug.
     try:
         yield
     except RpdError as error:
@@ -130,7 +127,6 @@ class Budget:
     """When loading began, and how many seconds it may take."""
 
     def take_bytes(self, count: int, what: str) -> None:
-        """Count bytes before they are read."""
         self.check_time()
         if count > self.bytes:
             raise Flaw(f"{what} takes {count:,} bytes, more than {self.bytes:,}: refused")
@@ -145,7 +141,6 @@ class Budget:
             raise Flaw("it takes more steps to read than any policy needs: refused")
 
     def take_made(self, count: int) -> None:
-        """Count bytes before they are made of what was read."""
         self.check_time()
         self.made -= count
         if self.made < 0:
@@ -159,7 +154,6 @@ class Budget:
         self.take_made(sum(map(weight, values)))
 
     def check_time(self) -> None:
-        """Refuse to go on when loading has taken too long."""
         _check(self.limit)
 
 

@@ -22,10 +22,8 @@ class NotAFile(SpecError):
 
 @contextmanager
 def open_regular(path: Path, hint: str) -> Iterator[BufferedReader]:
-    """Open a regular file for reading: the one place where files are opened.
-
-    Nothing is waited for, and what was opened is looked at, not what was there a moment before.
-    """
+    """Open a regular file for reading: the one place where files are opened."""
+    # Nothing is waited for, and what was opened is looked at, not what was there a moment before.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)  # opening a pipe would wait for ever
     number = os.open(path, flags)
     mode = os.fstat(number).st_mode
@@ -65,7 +63,6 @@ def read_bounded(path: Path, budget: Budget, hint: str) -> bytes:
 
 
 def read_all(path: Path, hint: str) -> bytes:
-    """Return the content of a regular file of the user's own, however large it is."""
     with open_regular(path, hint) as stream:
         return stream.read()
 
@@ -81,10 +78,8 @@ _BEFORE_VALUES = b",", b":", b"[", b"{"
 
 
 def read_json(content: bytes, budget: Budget, table: Table | None = None) -> Any:
-    """Return the value of a JSON text in UTF-8; every value in it is charged to the budget.
-
-    `table` makes a table of its names and values, where Python's own is not wanted.
-    """
+    """Return the value of a JSON text in UTF-8; every value in it is charged to the budget."""
+    # `table` makes a table of its names and values, where Python's own is not wanted.
     budget.take_made(len(content) + ITEM * sum(map(content.count, _BEFORE_VALUES)))
     if _is_too_deep(content):
         raise Flaw("its JSON is nested too deeply: refused")

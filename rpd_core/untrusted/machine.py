@@ -35,7 +35,6 @@ class Fillable:
     __slots__ = ()
 
     def fill(self, state: Any) -> None:
-        """Take what the pickle says about the object."""
         raise NotImplementedError
 
 
@@ -71,17 +70,15 @@ class AllowedNames:
     """What stands for an object that is kept outside the pickle, by its identifier."""
 
     def find(self, module: str, name: str) -> Any:
-        """Return what stands for a name."""
         found = self.known.get(f"{module}.{name}")
         return self.otherwise(Reference(module, name)) if found is None else found
 
 
 class Machine:
-    """Runs the operations of one pickle.
+    """Runs the operations of one pickle."""
 
-    What a function or a holder is handed may be in the memo, to be handed over again and again; so
-    it is charged each time, whether it is copied or not.
-    """
+    # What a function or a holder is handed may be in the memo, to be handed over again and again;
+    # so it is charged each time, whether it is copied or not.
 
     def __init__(self, names: AllowedNames, budget: Budget) -> None:
         self.names, self.budget = names, budget
@@ -92,7 +89,6 @@ class Machine:
         """What stands for the names that were asked for."""
 
     def run(self, stream: BinaryIO) -> Any:
-        """Return what the pickle at the stream's position holds."""
         for operation, argument, _ in pickletools.genops(stream):
             self.budget.take_operations()
             name = operation.name

@@ -39,7 +39,6 @@ class Holder(Fillable):
 
     @classmethod
     def of(cls, kind: str) -> type[Holder]:
-        """Return the class of holders of one kind."""
         return type(kind, (cls,), {"kind": kind, "__slots__": ()})
 
 
@@ -49,15 +48,12 @@ class Draft(Fillable):
     __slots__ = ()
 
     def finished(self) -> Any:
-        """Return the value."""
         raise NotImplementedError
 
 
 def read_pickle(source: bytes | BinaryIO, names: AllowedNames, budget: Budget) -> Any:
-    """Return what a pickle holds, or raise `Refused` with the name of what it wanted.
-
-    Of a stream, the pickle at its position is read, and no more.
-    """
+    """Return what a pickle holds, or raise `Refused` with the name of what it wanted."""
+    # Of a stream, the pickle at its position is read, and no more.
     stream = io.BytesIO(source) if isinstance(source, bytes) else source
     if isinstance(source, bytes) and len(source) > LARGEST_PICKLE:
         raise Refused(f"it is a pickle of {len(source):,} bytes, more than {LARGEST_PICKLE:,}")
@@ -79,10 +75,8 @@ class _Finisher:
         self.done: dict[int, tuple[Any, int]] = {}
 
     def finish(self, value: Any, depth: int) -> tuple[Any, int]:
-        """Return the finished value and the number of its parts, shared ones counted each time.
-
-        Lists of the same list of the same list are small in the file and endless for a reader.
-        """
+        """Return the finished value and the number of its parts, shared ones counted each time."""
+        # Lists of the same list of the same list are small in the file and endless for a reader.
         known = self.done.get(id(value))
         if known is not None:
             return known

@@ -41,7 +41,6 @@ class Storage:
 
     @property
     def size(self) -> int:
-        """Bytes that it takes."""
         return self.count * self.kind.width
 
 
@@ -85,11 +84,9 @@ class Shelf:
         return row.as_strided(stored.size, stored.stride, stored.offset)
 
     def is_finite(self, stored: StoredTensor, test: Callable[[Any], bool], budget: Budget) -> bool:
-        """Return whether all numbers of a tensor that was made are finite, as `test` finds out.
-
-        Thousands of tensors may show the same numbers, so a row is searched once, and only where
-        it has others does a tensor that is cut from it have to be searched itself.
-        """
+        """Return whether all numbers of a tensor that was made are finite, as `test` finds out."""
+        # Thousands of tensors may show the same numbers, so a row is searched once, and only where
+        # it has others does a tensor that is cut from it have to be searched itself.
         key = stored.storage.key
         row = self.rows[key][1]
         if key not in self.finite:
