@@ -96,72 +96,99 @@ class Machine:
                 self.stack.append(_bounded(argument))
             elif name in _CONSTANTS:
                 self.stack.append(_CONSTANTS[name])
-            elif name != "STOP":
+            else:
                 self._do(name, argument)
         if len(self.stack) != 1 or self.marked:
             raise Refused("it ends in the middle of a value")
         return self.stack.pop()
 
     def _do(self, name: str, argument: Any) -> None:
-        method = _METHODS.get(name)
-        if method is None:
-            raise Refused(f"it uses the operation {name}")
-        method(self, argument)
+        """Carry out an operation on stack, memo or containers; sets and buffers are refused."""
+        match name:
+            case "STOP" | "PROTO" | "FRAME":
+                pass
+            case "MARK":
+                self.marked.append(self.stack)
+                self.stack = []
+            case "POP" if self.stack:
+                self.stack.pop()
+            case "POP" | "POP_MARK":
+                self._take_marked()
+            case "DUP":
+                self.stack.append(self.stack[-1])
+            case "PUT" | "BINPUT" | "LONG_BINPUT":
+                self.memo[argument] = self.stack[-1]
+            case "MEMOIZE":
+                self.memo[len(self.memo)] = self.stack[-1]
+            case "GET" | "BINGET" | "LONG_BINGET":
+                if argument not in self.memo:
+                    raise Refused(f"it uses value {argument} before it is made")
+                self.stack.append(self.memo[argument])
+            case "EMPTY_LIST":
+                self.stack.append([])
+            case "EMPTY_TUPLE":
+                self.stack.append(())
+            case "EMPTY_DICT":
+                self.stack.append({})
+            case "LIST":
+                items = self._take_marked()
+                self.stack.append(items)
+            case "TUPLE":
+                items = self._take_marked()
+                self.stack.append(tuple(items))
+            case "TUPLE1" | "TUPLE2" | "TUPLE3":
+                self._group(int(name[-1]))
+            case "DICT":
+                items = self._take_marked()
+                self.stack.append({})
+                self._set_items(items)
+            case "APPEND":
+                item = self.stack.pop()
+                self._extend([item])
+            case "APPENDS":
+                self._extend(self._take_marked())
+            case "SETITEM":
+                value, key = self.stack.pop(), self.stack.pop()
+                self._set_items([key, value])
+            case "SETITEMS":
+                self._set_items(self._take_marked())
+            case _:
+                self._do_with_names(name, argument)
 
-    def _skip(self, argument: Any) -> None:
-        """PROTO and FRAME change nothing here."""
-
-    # ------------------------------------------------------------------ stack and memo
-
-    def _mark(self, argument: Any) -> None:
-        self.marked.append(self.stack)
-        self.stack = []
+    def _do_with_names(self, name: str, argument: Any) -> None:
+        """Carry out an operation that looks up names, makes objects or fills them."""
+        match name:
+            case "GLOBAL":
+                self._global(argument)
+            case "STACK_GLOBAL":
+                attribute, module = self.stack.pop(), self.stack.pop()
+                if not (isinstance(attribute, str) and isinstance(module, str)):
+                    raise Refused("it wants something whose name is not a text")
+                self.stack.append(self._find(module, attribute))
+            case "REDUCE" | "NEWOBJ":
+                self._reduce()
+            case "NEWOBJ_EX":
+                self.stack.pop()  # arguments by name: no object on the list takes any
+                self._reduce()
+            case "INST":
+                arguments = tuple(self._take_marked())
+                self._global(argument)
+                self.stack.append(self._called(self.stack.pop(), arguments))
+            case "OBJ":
+                kind, *given = self._take_marked()
+                self.stack.append(self._called(kind, tuple(given)))
+            case "BUILD":
+                self._build(self.stack.pop(), self.stack[-1])
+            case "PERSID":
+                self._persistent(argument)
+            case "BINPERSID":
+                self._persistent(self.stack.pop())
+            case _:
+                raise Refused(f"it uses the operation {name}")
 
     def _take_marked(self) -> list[Any]:
         items, self.stack = self.stack, self.marked.pop()
         return items
-
-    def _pop(self, argument: Any) -> None:
-        if self.stack:
-            self.stack.pop()
-        else:
-            self._take_marked()
-
-    def _pop_mark(self, argument: Any) -> None:
-        self._take_marked()
-
-    def _duplicate(self, argument: Any) -> None:
-        self.stack.append(self.stack[-1])
-
-    def _put(self, argument: Any) -> None:
-        self.memo[argument] = self.stack[-1]
-
-    def _memoize(self, argument: Any) -> None:
-        self.memo[len(self.memo)] = self.stack[-1]
-
-    def _get(self, argument: Any) -> None:
-        if argument not in self.memo:
-            raise Refused(f"it uses value {argument} before it is made")
-        self.stack.append(self.memo[argument])
-
-    # -------------------------------------------------------------------- containers
-
-    def _empty_list(self, argument: Any) -> None:
-        self.stack.append([])
-
-    def _empty_tuple(self, argument: Any) -> None:
-        self.stack.append(())
-
-    def _empty_dict(self, argument: Any) -> None:
-        self.stack.append({})
-
-    def _list(self, argument: Any) -> None:
-        items = self._take_marked()
-        self.stack.append(items)
-
-    def _tuple(self, argument: Any) -> None:
-        items = tuple(self._take_marked())
-        self.stack.append(items)
 
     def _group(self, count: int) -> None:
         """Put the last few objects into a tuple."""
@@ -171,45 +198,18 @@ class Machine:
         del self.stack[-count:]
         self.stack.append(items)
 
-    def _dict(self, argument: Any) -> None:
-        items = self._take_marked()
-        self.stack.append({})
-        self._set_items(items)
-
-    def _append(self, argument: Any) -> None:
-        item = self.stack.pop()
-        self._extend([item])
-
-    def _appends(self, argument: Any) -> None:
-        self._extend(self._take_marked())
-
     def _extend(self, items: list[Any]) -> None:
         if not isinstance(self.stack[-1], list):
             raise Refused("it appends to something that is not a list")
         self.stack[-1].extend(items)
-
-    def _set_item(self, argument: Any) -> None:
-        value, key = self.stack.pop(), self.stack.pop()
-        self._set_items([key, value])
-
-    def _set_marked(self, argument: Any) -> None:
-        self._set_items(self._take_marked())
 
     def _set_items(self, items: list[Any]) -> None:
         if not isinstance(self.stack[-1], dict):
             raise Refused("it sets an item of something that is not a dictionary")
         self.stack[-1].update(pairs(zip(items[::2], items[1::2], strict=True)))
 
-    # -------------------------------------------------------------- names and objects
-
-    def _global(self, argument: Any) -> None:
+    def _global(self, argument: str) -> None:
         module, _, name = argument.partition(" ")
-        self.stack.append(self._find(module, name))
-
-    def _stack_global(self, argument: Any) -> None:
-        name, module = self.stack.pop(), self.stack.pop()
-        if not (isinstance(name, str) and isinstance(module, str)):
-            raise Refused("it wants something whose name is not a text")
         self.stack.append(self._find(module, name))
 
     def _find(self, module: str, name: str) -> Any:
@@ -220,39 +220,22 @@ class Machine:
             self.named[module, name] = self.names.find(module, name)
         return self.named[module, name]
 
-    def _reduce(self, argument: Any) -> None:
+    def _reduce(self) -> None:
         arguments, function = self.stack.pop(), self.stack.pop()
         if not isinstance(arguments, tuple):
             raise Refused("it calls something with arguments that are not a tuple")
         self.stack.append(self._called(function, arguments))
 
-    def _new_with_names(self, argument: Any) -> None:
-        self.stack.pop()  # arguments by name: no object on the list takes any
-        self._reduce(argument)
-
-    def _instance(self, argument: Any) -> None:
-        arguments = tuple(self._take_marked())
-        self._global(argument)
-        self.stack.append(self._called(self.stack.pop(), arguments))
-
-    def _object(self, argument: Any) -> None:
-        kind, *arguments = self._take_marked()
-        self.stack.append(self._called(kind, tuple(arguments)))
-
-    def _build(self, argument: Any) -> None:
-        state, target = self.stack.pop(), self.stack[-1]
+    def _build(self, state: Any, target: Any) -> None:
         if isinstance(target, Fillable):
             self._charge(state)
             target.fill(state)
         elif not isinstance(target, dict):  # attributes of a dictionary are of no interest
             raise Refused("it tries to alter something that is not its own")
 
-    def _persistent(self, argument: Any) -> None:
-        self._charge(argument)
-        self.stack.append(self.names.outside(argument))
-
-    def _persistent_on_stack(self, argument: Any) -> None:
-        self._persistent(self.stack.pop())
+    def _persistent(self, identifier: Any) -> None:
+        self._charge(identifier)
+        self.stack.append(self.names.outside(identifier))
 
     def _called(self, function: Any, arguments: tuple[Any, ...]) -> Any:
         if isinstance(function, Reference):
@@ -269,47 +252,6 @@ class Machine:
         """Charge a value that is handed on, and, of a short tuple, each of its items."""
         parts = handed if isinstance(handed, tuple) and len(handed) <= _SHORT else ()
         self.budget.take_copy(handed, *parts)
-
-
-_METHODS: dict[str, Callable[[Machine, Any], None]] = {
-    "PROTO": Machine._skip,
-    "FRAME": Machine._skip,
-    "MARK": Machine._mark,
-    "POP": Machine._pop,
-    "POP_MARK": Machine._pop_mark,
-    "DUP": Machine._duplicate,
-    "PUT": Machine._put,
-    "BINPUT": Machine._put,
-    "LONG_BINPUT": Machine._put,
-    "MEMOIZE": Machine._memoize,
-    "GET": Machine._get,
-    "BINGET": Machine._get,
-    "LONG_BINGET": Machine._get,
-    "EMPTY_LIST": Machine._empty_list,
-    "EMPTY_TUPLE": Machine._empty_tuple,
-    "EMPTY_DICT": Machine._empty_dict,
-    "LIST": Machine._list,
-    "TUPLE": Machine._tuple,
-    "TUPLE1": lambda machine, _: machine._group(1),
-    "TUPLE2": lambda machine, _: machine._group(2),
-    "TUPLE3": lambda machine, _: machine._group(3),
-    "DICT": Machine._dict,
-    "APPEND": Machine._append,
-    "APPENDS": Machine._appends,
-    "SETITEM": Machine._set_item,
-    "SETITEMS": Machine._set_marked,
-    "GLOBAL": Machine._global,
-    "STACK_GLOBAL": Machine._stack_global,
-    "REDUCE": Machine._reduce,
-    "NEWOBJ": Machine._reduce,
-    "NEWOBJ_EX": Machine._new_with_names,
-    "INST": Machine._instance,
-    "OBJ": Machine._object,
-    "BUILD": Machine._build,
-    "PERSID": Machine._persistent,
-    "BINPERSID": Machine._persistent_on_stack,
-}
-"""Every operation that is carried out; sets, buffers and extension codes are not."""
 
 
 def pairs(items: Any) -> dict[Any, Any]:
