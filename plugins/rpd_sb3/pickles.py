@@ -7,8 +7,7 @@ from typing import Any
 
 from rpd_core.untrusted.arrays import ARRAYS
 from rpd_core.untrusted.boundary import Budget
-from rpd_core.untrusted.machine import AllowedNames, refuse
-from rpd_core.untrusted.pickles import Holder, read_pickle
+from rpd_core.untrusted.pickles import AllowedNames, Holder, read_pickle, refuse
 
 _SPACES = {
     "box.Box": "Box",

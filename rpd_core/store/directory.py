@@ -217,7 +217,7 @@ class RunDirectory:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        from rpd_core.store.lock import locked  # only writers need it
+        from rpd_core.store.files import locked  # only writers need it
 
         self.refuse_foreign()
         self._made = tuple(one for one in self.path.absolute().parents if not one.exists())
