@@ -133,10 +133,8 @@ def _count_up_to(largest: int, least: int = 1) -> Check:
     """Check for a whole number from `least`, usually 1, to `largest`."""
 
     def check(name: str, value: object) -> None:
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise ConfigError(f"{name} must be a whole number, got {brief(value)}")
-        if not least <= value <= largest:
-            bound = f"at least {least}" if value < least else f"at most {largest:g}"
+        if not least <= _whole(name, value) <= largest:
+            bound = f"at least {least}" if _whole(name, value) < least else f"at most {largest:g}"
             raise ConfigError(f"{name} must be {bound}, got {value}")
 
     return check
@@ -150,26 +148,35 @@ def _count_or_none(name: str, value: object) -> None:
         _count(name, value)
 
 
-def _seed(name: str, value: object) -> None:
+def _whole(name: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ConfigError(f"{name} must be a whole number, got {brief(value)}")
-    if not 0 <= value < 2**63:
+    return value
+
+
+def _seed(name: str, value: object) -> None:
+    if not 0 <= _whole(name, value) < 2**63:
         raise ConfigError(f"{name} must not be negative and must be below 2**63, got {value}")
 
 
-def _is_number(value: object) -> TypeGuard[int | float]:
+def is_number(value: object) -> TypeGuard[int | float]:
     """Return whether a value is a number that a float can hold."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return abs(value) <= sys.float_info.max or isinstance(value, float)
 
 
+def _number(name: str, value: object, of: str = "") -> int | float:
+    if not is_number(value):
+        raise ConfigError(f"{name} must be a number{of}, got {brief(value)}")
+    return value
+
+
 def _rate_like(example: float) -> Check:
     """Check for a number between 0 and 1; the example is one that fits."""
 
     def check(name: str, value: object) -> None:
-        if not _is_number(value):
-            raise ConfigError(f"{name} must be a number, got {brief(value)}")
+        value = _number(name, value)
         if not 0 < value < 1:
             percent = 2 <= value < 100 and value == int(value)
             hint = f"Did you mean {value / 100:g}?" if percent else f"For example {example:g}."
@@ -180,7 +187,7 @@ def _rate_like(example: float) -> Check:
 
 def _shares(name: str, value: Any) -> None:
     several = isinstance(value, list | tuple)
-    if not several or not value or not all(_is_number(s) and 0 <= s <= 1 for s in value):
+    if not several or not value or not all(is_number(s) and 0 <= s <= 1 for s in value):
         shown = list(value) if several else value
         raise ConfigError(f"{name} must lie in [0, 1], got {brief(shown, 200)}")
 
@@ -204,9 +211,7 @@ def _targets(name: str, value: Any) -> None:
 
 
 def _margin(name: str, value: object) -> None:
-    if not _is_number(value):
-        raise ConfigError(f"{name} must be a number, got {brief(value)}")
-    if not 0 <= value < 0.5:
+    if not 0 <= _number(name, value) < 0.5:
         raise ConfigError(f"{name} must lie in [0, 0.5), got {value:g}")
 
 
@@ -219,7 +224,7 @@ def _two_or_more(name: str, value: Any) -> None:
 def _finite_or_none(name: str, value: Any) -> None:
     if value is None:
         return
-    if not _is_number(value) or not abs(value) <= _LARGEST_RETURN:
+    if not is_number(value) or not abs(value) <= _LARGEST_RETURN:
         raise ConfigError(
             f"{name} must be a number between -{_LARGEST_RETURN:g} and {_LARGEST_RETURN:g}, "
             f"got {brief(value)}"
@@ -242,9 +247,7 @@ def _check_names(name: str, value: object) -> None:
 
 
 def _seconds(name: str, value: object) -> None:
-    if not _is_number(value):
-        raise ConfigError(f"{name} must be a number of seconds, got {brief(value)}")
-    if not 0 < value < float("inf"):
+    if not 0 < _number(name, value, " of seconds") < float("inf"):
         raise ConfigError(f"{name} must be above 0 seconds, got {value:g}")
 
 

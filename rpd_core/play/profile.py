@@ -8,8 +8,9 @@ after the one before. Nobody who is not asked pays for it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -47,50 +48,30 @@ class _Stopwatch:
         self.present, self.since, self.worked = what, now, worked
 
 
-def _add(spent: dict[str, float], more: dict[str, float]) -> None:
+def _add(spent: dict[str, float], more: Mapping[str, float]) -> None:
     for what, seconds in more.items():
         spent[what] = spent.get(what, 0.0) + seconds
 
 
-@dataclass
-class _Present:
-    """The stopwatch of the item that this process works on; items run one at a time."""
-
-    watch: _Stopwatch | None = None
+_present: ContextVar[_Stopwatch | None] = ContextVar("stopwatch", default=None)
+"""The stopwatch of the item that this process works on; items run one at a time."""
 
 
-_present = _Present()
-
-
-@dataclass(frozen=True)
-class _Timed:
-    """An item's function and its argument."""
-
-    function: Callable[[Any], Any]
-    argument: Any
-
-
-@dataclass(frozen=True)
-class _TimedValue:
-    """What an item gave, and the seconds it spent on what."""
-
-    value: Any
-    spent: dict[str, float]
-    processor: dict[str, float]
-
-
-def _perform_timed(timed: _Timed) -> _TimedValue:
-    watch = _present.watch = _Stopwatch()
+def _perform_timed(timed: tuple[Callable[[Any], Any], Any]) -> tuple[Any, _Stopwatch]:
+    """Do the work of an item: its function and its argument."""
+    function, argument = timed
+    watch = _Stopwatch()
+    token = _present.set(watch)
     try:
-        value = timed.function(timed.argument)
+        value = function(argument)
     finally:
-        _present.watch = None
+        _present.reset(token)
     watch.switch("")
-    return _TimedValue(value, watch.spent, watch.processor)
+    return value, watch
 
 
 def timing() -> bool:
-    return _present.watch is not None
+    return _present.get() is not None
 
 
 def instrument(player: Player) -> None:
@@ -105,7 +86,7 @@ def instrument(player: Player) -> None:
 
 
 def _timed(what: str, function: Callable[..., Any], *given: Any) -> Any:
-    watch = _present.watch
+    watch = _present.get()
     if watch is None:
         return function(*given)
     watch.switch(what)
@@ -118,8 +99,9 @@ def _timed(what: str, function: Callable[..., Any], *given: Any) -> Any:
 def _then_recording(play: Callable[..., Any]) -> Callable[..., Any]:
     def timed(*given: Any, **more: Any) -> Any:
         played = play(*given, **more)
-        if _present.watch is not None:
-            _present.watch.switch(RECORDING)  # its steps become columns
+        watch = _present.get()
+        if watch is not None:
+            watch.switch(RECORDING)  # its steps become columns
         return played
 
     return timed
@@ -207,14 +189,15 @@ class Profiler:
 
     def wrapped(self, item: WorkItem) -> WorkItem:
         """Return an item that times itself where it is done; its identity stays."""
-        return replace(item, function=_perform_timed, argument=_Timed(item.function, item.argument))
+        return replace(item, function=_perform_timed, argument=(item.function, item.argument))
 
-    def unwrapped(self, answer: _TimedValue) -> object:
+    def unwrapped(self, answer: tuple[object, _Stopwatch]) -> object:
         """Return what an item gave; its times are added up."""
+        value, watch = answer
         self.items += 1
-        _add(self.workers, answer.spent)
-        _add(self.workers_processor, answer.processor)
-        return answer.value
+        _add(self.workers, watch.spent)
+        _add(self.workers_processor, watch.processor)
+        return value
 
     def found(self) -> Profile:
         self.watch.switch(self.watch.present)
