@@ -138,8 +138,7 @@ def _hint(kind: str, thing: object) -> str:
 
 
 _START = 4096
-_MEMBER = 2**24
-"""Bytes of all members that may be looked into."""
+_MEMBER = 2**24  # bytes of all members that may be looked into
 
 
 def spelled_out(registry: Registry, kind: str, text: str) -> str:

@@ -83,10 +83,8 @@ AUTO = "auto"
 """The mutation rate that a pilot is to find."""
 LARGEST = 10**12
 """Episodes, lanes and the like beyond this are a slip of the keyboard."""
-_LARGEST_RETURN = 1e100
-"""Beyond this, squares of returns are no numbers."""
-_LONGEST_NAME = 100
-"""Characters of a name."""
+_LARGEST_RETURN = 1e100  # beyond this, squares of returns are no numbers
+_LONGEST_NAME = 100  # characters of a name
 
 
 class _Recommended:

@@ -80,8 +80,7 @@ def _paths_in(kind: str, text: str, registry: Registry) -> Iterator[Path]:
 ANEW = "a permission is given anew each time"
 """Why no file grants trust."""
 _TRUST = re.compile(r"(^|[,:'\"])\s*trust\s*=")
-_LARGEST = 1_000_000
-"""Bytes of a file."""
+_LARGEST = 1_000_000  # bytes of a file
 
 
 def read_table(path: Path) -> Values:

@@ -27,8 +27,7 @@ from rpd_core.plugin.protocols import Outcome, WorkItem
 
 IDLE = 60.0
 """Seconds after which processes of a run that sends no more work are ended: it may be dead."""
-_LOOKS = 5.0
-"""Seconds between two looks for such processes."""
+_LOOKS = 5.0  # seconds between two looks for such processes
 
 
 @dataclass(frozen=True)
@@ -95,8 +94,7 @@ class _FiledWorker:
 
     def __init__(self, stall_timeout: float) -> None:
         self.process = Worker(stall_timeout)
-        self.files: set[str] | None = None
-        """None: it knows nothing yet."""
+        self.files: set[str] | None = None  # None: it knows nothing yet
 
     def do(self, item: PackedItem, fetch: Fetch) -> PackedOutcome:
         """Do an item, with its files delivered before it."""

@@ -140,8 +140,7 @@ def moved(value: object, places: Mapping[Path, Path]) -> Any:
     return value
 
 
-_working = threading.RLock()
-"""Items of one process run one at a time: they share open environments."""
+_working = threading.RLock()  # items of one process run one at a time: they share open environments
 
 
 def perform(item: WorkItem, portable: bool = True) -> Outcome:
@@ -185,8 +184,7 @@ def _portable(error: BaseException) -> BaseException:
 
 RETRIES = 3
 """How often work whose process died is tried again."""
-_NAMED = 3
-"""Items that a message names."""
+_NAMED = 3  # items that a message names
 
 
 class _Pending:
@@ -197,12 +195,9 @@ class _Pending:
         self._next: WorkItem | None = None
         self.expected: dict[str, WorkItem] = {}
         """Items that were taken and have not come back, by identity."""
-        self.taken: set[str] = set()
-        """Those of them that an engine has now."""
-        self.lost: deque[WorkItem] = deque()
-        """Those of them that are to be tried again."""
-        self.finished = 0
-        """Items that have come back."""
+        self.taken: set[str] = set()  # those of them that an engine has now
+        self.lost: deque[WorkItem] = deque()  # those of them that are to be tried again
+        self.finished = 0  # items that have come back
         self._advance()
 
     def __bool__(self) -> bool:

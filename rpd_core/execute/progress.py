@@ -17,8 +17,7 @@ Progress = Callable[[str, int, int], None]
 Note = Callable[[str], None]
 """Told what the user should know."""
 
-_EVERY = 0.2
-"""Seconds between two pictures of the bars in a notebook."""
+_EVERY = 0.2  # seconds between two pictures of the bars in a notebook
 
 
 @contextmanager
@@ -140,10 +139,8 @@ class NotebookBars:
 
 RUNS = "runs"
 """The stage of a grid, which is made of whole runs."""
-_OPEN = ("growing", "minimising")
-"""Stages of which nobody knows beforehand how long they are."""
-_NOT_YET = 0.99
-"""Share of the work that is shown at most while there is still some."""
+_OPEN = ("growing", "minimising")  # stages of which nobody knows beforehand how long they are
+_NOT_YET = 0.99  # share of the work that is shown at most while there is still some
 
 
 @dataclass
@@ -197,8 +194,7 @@ class Pace:
         self.stages: dict[str, Stage] = {}
         self.expected: float | None = None
         """Seconds per episode before any was played, where that is known."""
-        self.quickest: float | None = None
-        """Seconds per episode in the quickest stage so far."""
+        self.quickest: float | None = None  # seconds per episode in the quickest stage so far
         self.plan: Sequence[tuple[str, int]] = ()
         """Stages in their order, each with the episodes that are expected; empty: not known."""
         self._place, self._begun, self._share = 0, 0, 0.0

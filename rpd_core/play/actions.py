@@ -17,8 +17,7 @@ Complaint = tuple[int, str]
 Differ = Callable[[Array, Array], BoolArray]
 """(the policy's actions, the default's) -> lanes in which the one would override the other."""
 _TOLERANCE = 0.01
-_NO_BOUND = 1e30
-"""A range as wide as this, which some write for no bounds at all, is none."""
+_NO_BOUND = 1e30  # a range as wide as this, which some write for no bounds at all, is none
 
 
 def first_action(facts: Facts) -> Array:

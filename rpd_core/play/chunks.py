@@ -30,8 +30,7 @@ from rpd_core.plugin.protocols import Episodes, PolicyInput, States, Suite, Visi
 from rpd_core.plugin.protocols.arrays import BoolArray, FloatArray, IntArray, KeyArray
 from rpd_core.plugin.protocols.suite import RANKED_STEPS, Trace
 
-_PLAYERS = 2
-"""Opened recipes that a worker keeps: the policy's and random play's."""
+_PLAYERS = 2  # opened recipes that a worker keeps: the policy's and random play's
 
 
 @dataclass(frozen=True)

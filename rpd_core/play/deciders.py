@@ -11,8 +11,7 @@ from rpd_core.chance import Domain, domain_keys, mix, to_unit
 from rpd_core.play.loop import Plan, Step
 from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray, KeyArray
 
-_ROOM = 8
-"""Places in a table of keys for each of them, at least: the more, the fewer share one."""
+_ROOM = 8  # places in a table of keys for each of them, at least: the more, the fewer share one
 
 _UNRANKED = np.iinfo(np.int64).max
 """Rank of states outside a ranking that act by default; of those that keep the policy it is -1."""

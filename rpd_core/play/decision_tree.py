@@ -18,12 +18,9 @@ from rpd_core.plugin.protocols import Choice, DefaultActor, Facts, Policy
 from rpd_core.plugin.protocols.arrays import Array, Batch, FloatArray, IntArray
 from rpd_core.plugin.wording import order_of_parts
 
-_BINS = 1024
-"""Numbers of an entry that a cut can lie between, at most."""
-_SMALLEST = 5
-"""Steps in every leaf, at least."""
-_NEVER = 2**31
-"""Turn of a node that is not split."""
+_BINS = 1024  # numbers of an entry that a cut can lie between, at most
+_SMALLEST = 5  # steps in every leaf, at least
+_NEVER = 2**31  # turn of a node that is not split
 
 
 def flat_rows(batch: Batch) -> Array:
@@ -136,8 +133,7 @@ class _Growth:
         columns = zip(self.edges, rows.T, strict=True)
         bins = [np.searchsorted(edges, column, side="right") for edges, column in columns]
         self.bins = np.stack(bins, axis=1)
-        self.members: list[IntArray] = [np.arange(len(rows))]
-        """Steps in each node."""
+        self.members: list[IntArray] = [np.arange(len(rows))]  # steps in each node
         self.nodes = [(0, 0.0, 0, _NEVER)]
         self.waiting: list[tuple[float, int, int, int]] = []
         """What the best split of each leaf gains, negative; the node, the entry and the edge."""

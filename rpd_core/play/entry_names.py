@@ -18,12 +18,9 @@ from rpd_core.plugin.protocols import Abstraction, Array, Batch, Entry, Facts
 from rpd_core.plugin.protocols.optional import RelatesActions
 from rpd_core.plugin.wording import order_of_parts
 
-_MOST_ENTRIES = 10_000
-"""Entries beyond which no names are made up."""
-_MOST_ACTIONS = 1000
-"""Actions beyond which their numbers are not stored."""
-_LISTED = 3
-"""Names that a message repeats."""
+_MOST_ENTRIES = 10_000  # entries beyond which no names are made up
+_MOST_ACTIONS = 1000  # actions beyond which their numbers are not stored
+_LISTED = 3  # names that a message repeats
 
 
 def named_facts(facts: Facts, names: Sequence[str]) -> Facts:

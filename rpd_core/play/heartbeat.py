@@ -61,11 +61,9 @@ SAID_AFTER = 60.0
 """Seconds without progress after which it is said."""
 STALL_TIMEOUT = 600.0
 """Seconds without progress after which a worker is ended, unless set otherwise."""
-_LATER = 2.0
-"""Seconds that readers get to end by themselves when loading has taken too long."""
+_LATER = 2.0  # seconds that readers get to end by themselves when loading has taken too long
 _LONGEST = 10.0**9
-_LOOK_EVERY = 5.0
-"""Seconds between two looks at work in this process, at most."""
+_LOOK_EVERY = 5.0  # seconds between two looks at work in this process, at most
 
 log = logging.getLogger("rpd")
 

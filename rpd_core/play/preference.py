@@ -18,8 +18,7 @@ VALUES, ODDS, DENSITY = "value", "log odds", "log density"
 """What a gap is measured in: a difference of values, of log probabilities, of log densities."""
 _TINY = 1e-9
 """Smaller probabilities count as this: an action that is never taken is not infinitely worse."""
-_MOST = 1000.0
-"""A difference of log densities beyond this counts as this, for the same reason."""
+_MOST = 1000.0  # a difference of log densities beyond this counts as this, for the same reason
 
 
 def of_environment(needs: Iterable[str]) -> tuple[str, ...]:

@@ -15,10 +15,8 @@ from rpd_core.plugin.wording import order_of_parts
 
 _GRID = 2.0**20
 _RECENT = 2**18
-_ROOM = 2**12
-"""Rows that a column has room for at first."""
-_WORD = 63
-"""Bits of a number that sorts as it should."""
+_ROOM = 2**12  # rows that a column has room for at first
+_WORD = 63  # bits of a number that sorts as it should
 
 
 def play_suite(player: Player, plan: Plan, keep: Keep) -> Suite:
@@ -224,8 +222,7 @@ class Recorder:
         return sums
 
 
-_SEEN = "seen "
-"""What columns of observations begin with."""
+_SEEN = "seen "  # what columns of observations begin with
 
 
 def _seen(observations: Batch) -> dict[str, Array]:
@@ -309,8 +306,7 @@ class Tracer:
         self.first, self.end = first, end
         self.start = int(action_space.start) if isinstance(action_space, Discrete) else 0
         self.columns: dict[str, list[Array]] = {}
-        self._lanes: IntArray = np.zeros(0, dtype=np.int64)
-        """Lanes whose present step is kept."""
+        self._lanes: IntArray = np.zeros(0, dtype=np.int64)  # lanes whose present step is kept
 
     def __call__(self, step: Step) -> None:
         rows = np.flatnonzero(self._mine(step.position) & (step.number < LONGEST))

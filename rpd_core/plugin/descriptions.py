@@ -12,8 +12,7 @@ from pathlib import Path
 
 from rpd_core.errors import ComponentError
 
-_FARTHEST = 8
-"""Imports and base classes that are followed from a target."""
+_FARTHEST = 8  # imports and base classes that are followed from a target
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ _FORM = re.compile(r"hf:([\w.-]+/[\w.-]+?)(?:@([\w.-]+))?(?:/(.+))?")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _BESIDE = (".data", ".json", ".npz", ".pkl", ".yml")
 """Endings of files that belong to a policy: weights, statistics, how it was trained."""
-_LISTED = 12
-"""Files that a message lists at most."""
+_LISTED = 12  # files that a message lists at most
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ from rpd_core.errors import ComponentError, SpecError, one_line
 from rpd_core.plugin.descriptions import source_file
 
 _IMPORTING = ("importlib", "_frozen_importlib", "_frozen_importlib_external")
-_PATIENCE = 120
-"""Seconds that an import may take."""
+_PATIENCE = 120  # seconds that an import may take
 
 
 @contextmanager

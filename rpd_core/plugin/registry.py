@@ -21,8 +21,7 @@ from rpd_core.plugin.parameters import fields_of, learned_names, spec_of
 from rpd_core.plugin.protocols import Component, Contents
 from rpd_core.plugin.specs import Field, Spec
 
-_MANY = 25
-"""Names that a message lists at most."""
+_MANY = 25  # names that a message lists at most
 
 
 @dataclass(frozen=True)

@@ -11,20 +11,13 @@ from typing import Any
 from rpd_core.plugin.protocols.abstraction import Entry
 from rpd_core.plugin.protocols.arrays import Array
 
-_SHOWN = 12
-"""Numbers of a value that are shown."""
-_EASY = 3
-"""Significant digits that are always easy to read."""
-_EXACT = 17
-"""Significant digits that tell any two floats apart."""
-_NEAR = 0.1
-"""Share of the distance to the next cut by which a shown cut may be off."""
-_ALONE = 0.005
-"""Share of itself by which the only cut may be off: it has three digits."""
-_WHOLE = 10**6
-"""Numbers below this are shown without an exponent."""
-_SMALL = 10
-"""Numbers below this are not rounded to whole ones."""
+_SHOWN = 12  # numbers of a value that are shown
+_EASY = 3  # significant digits that are always easy to read
+_EXACT = 17  # significant digits that tell any two floats apart
+_NEAR = 0.1  # share of the distance to the next cut by which a shown cut may be off
+_ALONE = 0.005  # share of itself by which the only cut may be off: it has three digits
+_WHOLE = 10**6  # numbers below this are shown without an exponent
+_SMALL = 10  # numbers below this are not rounded to whole ones
 _DECIMALS = 15
 """Decimals of a number, at most; those asked for stand in a file that anyone may have written."""
 

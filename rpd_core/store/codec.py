@@ -18,8 +18,7 @@ from rpd_core.untrusted.boundary import Budget, Flaw
 from rpd_core.untrusted.files import read_json
 
 T = TypeVar("T")
-_LARGEST = 2**31
-"""Bytes that the values of one file may take."""
+_LARGEST = 2**31  # bytes that the values of one file may take
 
 
 def to_plain(value: object) -> Any:

@@ -32,10 +32,8 @@ _OURS = re.compile(rf"\.lock|\.owner|pilot\.json|{OBJECTS}|\..+\.\d+\.tmp")
 """What an interrupted start may leave behind before there is a run.json."""
 _SUITE_TABLES = ("states", "visits", "episodes")
 _LARGEST_JSON = 2**28
-_UNSAID = ("condition", "shares")
-"""Settings that do not add to the name of an analysis."""
-_QUESTION = "analyses/question.json"
-"""What was asked last."""
+_UNSAID = ("condition", "shares")  # settings that do not add to the name of an analysis
+_QUESTION = "analyses/question.json"  # what was asked last
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,8 @@ _ALIKE = {
     "names.json": "what things are called",
 }
 """Files that runs of equal configuration hold alike, where they hold them."""
-_SIZES = ("episodes", "unmutated_episodes")
-"""Settings of which the largest number counts."""
-_LARGEST_OBJECT = 4 << 30
-"""Bytes of the file of a policy that a run brings along."""
+_SIZES = ("episodes", "unmutated_episodes")  # settings of which the largest number counts
+_LARGEST_OBJECT = 4 << 30  # bytes of the file of a policy that a run brings along
 
 
 @dataclass(frozen=True)

@@ -167,8 +167,7 @@ def _check_range(episodes: pa.Table, part: Part, label: str) -> None:
         )
 
 
-_WORDS = 200_000
-"""States whose words are remembered between parts."""
+_WORDS = 200_000  # states whose words are remembered between parts
 
 
 def play_parts(
@@ -278,8 +277,7 @@ def _move_in(setup: Setup, directory: RunDirectory, registry: Registry) -> Setup
     return dataclasses.replace(setup, policy=policy, config=config)
 
 
-_SHARE, _MOST = 100, 16
-"""One episode in so many is played again, and at most so many."""
+_SHARE, _MOST = 100, 16  # one episode in so many is played again, and at most so many
 
 
 def say_what_differs(session: Session, parts: Parts, whole: SuiteChunk) -> None:

@@ -31,8 +31,7 @@ T = TypeVar("T")
 
 LARGEST_TABLE = 2**32
 """Bytes of a table in memory, or of its file."""
-_LARGEST_CONTENT = LARGEST_TABLE
-"""Bytes that a file may say it unpacks to."""
+_LARGEST_CONTENT = LARGEST_TABLE  # bytes that a file may say it unpacks to
 _MOST_COLUMNS = 10_000
 _TABLES: Mapping[str, tuple[type, ...]] = {
     "episodes": (Episodes,),

@@ -151,8 +151,7 @@ ARRAYS: dict[str, Any] = {
 
 
 _MOST_TENSOR_AXES = 16
-_LARGEST = 2**40
-"""Bounds every size, stride and offset, and empty tensors, which need no bytes."""
+_LARGEST = 2**40  # bounds every size, stride and offset, and empty tensors, which need no bytes
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from rpd_core.errors import RpdError, SpecError, one_line
 
 LONGEST = 600
 """Characters of an error line."""
-_END = 200
-"""How many of them are kept for its end, which says what to do."""
+_END = 200  # how many of them are kept for its end, which says what to do
 
 
 class Flaw(SpecError):
@@ -74,8 +73,7 @@ MADE = 2**29
 """Bytes that readers may make of those that they have read, copies included."""
 ITEM = 100
 """Bytes that an item of a list or a dictionary counts for."""
-_LOOK_EVERY = 1000
-"""Operations between two looks at the clock."""
+_LOOK_EVERY = 1000  # operations between two looks at the clock
 LOAD_TIMEOUT = 60.0
 """Seconds that loading a policy may take, unless set otherwise."""
 

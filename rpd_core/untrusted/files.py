@@ -68,8 +68,7 @@ def read_all(path: Path, hint: str) -> bytes:
 
 
 Table = Callable[[list[tuple[str, Any]]], Any]
-_DEEPEST = 100
-"""Lists and tables inside one another."""
+_DEEPEST = 100  # lists and tables inside one another
 _TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 """Also one that does not end: nothing is looked at twice."""
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))

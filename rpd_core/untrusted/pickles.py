@@ -20,10 +20,8 @@ from rpd_core.errors import one_line
 from rpd_core.untrusted.boundary import Budget, Flaw, Refused, printable
 
 _LONGEST_INTEGER = 1024
-_CLASS = 2000
-"""Bytes that a class of holders takes."""
-_SHORT = 16
-"""Items of a tuple of arguments that are looked at one by one."""
+_CLASS = 2000  # bytes that a class of holders takes
+_SHORT = 16  # items of a tuple of arguments that are looked at one by one
 _LITERALS = frozenset({
     "INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT",
     "STRING", "BINSTRING", "SHORT_BINSTRING", "UNICODE", "BINUNICODE", "SHORT_BINUNICODE",
@@ -89,8 +87,7 @@ class Machine:
         self.stack: list[Any] = []
         self.marked: list[list[Any]] = []
         self.memo: dict[int, Any] = {}
-        self.named: dict[tuple[str, str], Any] = {}
-        """What stands for the names that were asked for."""
+        self.named: dict[tuple[str, str], Any] = {}  # what stands for the names that were asked for
 
     def run(self, stream: BinaryIO) -> Any:
         for operation, argument, _ in pickletools.genops(stream):

@@ -37,8 +37,7 @@ class BoundedZip:
         reader: Any = _ShortReads(stream)
         self._zip = zipfile.ZipFile(reader)
         listed = self._zip.namelist()
-        self.names = dict.fromkeys(listed)
-        """The members in the order of the table of contents."""
+        self.names = dict.fromkeys(listed)  # the members in the order of the table of contents
         if len(self.names) != len(listed):
             raise Flaw("it holds two members of one name: refused, save it again")
         self.budget = budget
