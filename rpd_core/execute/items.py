@@ -261,12 +261,7 @@ def run_items(engine: Engine, items: Iterable[WorkItem], handle: Handle) -> None
             raise ExecutionError(_not_returned(pending))
 
 
-def _receive(
-    pending: _Pending,
-    outcome: Outcome,
-    tries: Counter[str],
-    handle: Handle,
-) -> None:
+def _receive(pending: _Pending, outcome: Outcome, tries: Counter[str], handle: Handle) -> None:
     item = pending.returned(outcome)
     outcome = _lost_where_memory_ran_out(outcome)
     if outcome.lost:

@@ -95,10 +95,7 @@ class TopStates:
     """Keeps the policy in the first states of a ranking, with ranking and cutoff per episode."""
 
     def __init__(
-        self,
-        rankings: Sequence[KeyArray],
-        points: IntArray,
-        unranked_kept: bool | Sequence[bool],
+        self, rankings: Sequence[KeyArray], points: IntArray, unranked_kept: bool | Sequence[bool]
     ) -> None:
         """Rankings may be of different states; `unranked_kept` is one for all, or one for each."""
         elsewhere = np.where(np.broadcast_to(unranked_kept, len(rankings)), -1, _UNRANKED)

@@ -191,10 +191,7 @@ class Shelf:
     """Makes the tensors of one file; those that share numbers go on sharing."""
 
     def __init__(
-        self,
-        fetch: Callable[[Storage], bytes],
-        row: Callable[[bytes, str], Any],
-        repeats: int = 0,
+        self, fetch: Callable[[Storage], bytes], row: Callable[[bytes, str], Any], repeats: int = 0
     ) -> None:
         self.fetch, self.row = fetch, row
         """What returns the bytes of a storage; what makes numbers of bytes and a type's name."""

@@ -28,14 +28,7 @@ from rpd_core.plugin.protocols.abstraction import (
     Minimised,
     Moment,
 )
-from rpd_core.plugin.protocols.arrays import (
-    Array,
-    Batch,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    KeyArray,
-)
+from rpd_core.plugin.protocols.arrays import Array, Batch, BoolArray, FloatArray, IntArray, KeyArray
 from rpd_core.plugin.protocols.component import (
     Command,
     Component,
