@@ -11,8 +11,10 @@ import importlib.metadata
 import platform
 import traceback
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import NoReturn
 
@@ -24,24 +26,19 @@ from rpd_core.plugin.parameters import nested_components
 from rpd_core.plugin.registry import Registration, installed
 
 
-def lacking(protocol: type, thing: object) -> list[str]:
-    """Return the methods and properties that a protocol asks for and a thing does not have."""
-    return [name for name in _members(protocol) if not _has(thing, name, protocol)]
-
-
 def _members(protocol: type) -> list[str]:
     return [name for name in vars(protocol) if name == "__call__" or not name.startswith("_")]
 
 
-def _has(thing: object, name: str, protocol: type) -> bool:
-    if isinstance(vars(protocol)[name], property):
-        return hasattr(thing, name)
-    return callable(getattr(thing, name, None))
-
-
 def lacks(protocol: type, thing: object, asks: str = "") -> str:
     """Return what a thing lacks of a protocol, as the end of a sentence; empty if nothing."""
-    return _lacks(protocol, lacking(protocol, thing), asks)
+    names = []
+    for name in _members(protocol):
+        there = hasattr(thing, name)
+        if not isinstance(vars(protocol)[name], property):
+            there = callable(getattr(thing, name, None))
+        names += [] if there else [name]
+    return _lacks(protocol, names, asks)
 
 
 def _lacks(protocol: type, names: list[str], asks: str) -> str:
@@ -200,15 +197,8 @@ def _place(error: BaseException, thing: object) -> str:
 
 
 _ALWAYS = (
-    "ranking-policy-decisions",
-    "numpy",
-    "gymnasium",
-    "torch",
-    "stable-baselines3",
-    "minigrid",
-    "ale-py",
-    "pyarrow",
-)
+    BUNDLED, "numpy", "gymnasium", "torch", "stable-baselines3", "minigrid", "ale-py", "pyarrow"
+)  # fmt: skip
 """Distributions whose version matters to results, whoever offers the components."""
 
 
@@ -228,7 +218,9 @@ def origin_of(components: Iterable[tuple[str, object]]) -> Origin:
     """Return what plays in this process when these components are at work."""
     versions = dict(_standard_versions())
     offered: dict[str, str] = {}
-    for kind, recipe in _with_nested(components):
+    direct = list(components)
+    nested = ([one, *nested_components(one[1])] for one in direct)
+    for kind, recipe in chain.from_iterable(nested):
         registration = installed().registration_of(kind, recipe)
         if registration is None:
             offered[f"{kind} {type(recipe).__qualname__}"] = ""
@@ -239,19 +231,11 @@ def origin_of(components: Iterable[tuple[str, object]]) -> Origin:
     return Origin(platform.machine(), platform.python_version(), versions, offered)
 
 
-def _with_nested(components: Iterable[tuple[str, object]]) -> Iterable[tuple[str, object]]:
-    for kind, recipe in components:
-        yield kind, recipe
-        yield from nested_components(recipe)
-
-
 @lru_cache(maxsize=1)
 def _standard_versions() -> Mapping[str, str]:
     """Return the versions of the packages that results always depend on."""
     found = {}
     for name in _ALWAYS:
-        try:
+        with suppress(importlib.metadata.PackageNotFoundError):
             found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
     return found

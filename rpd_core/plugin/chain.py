@@ -31,15 +31,14 @@ class Chain:
         for link in self.links:
             with blamed("abstraction", link, "the call"):
                 values = link(values, views)
-            if not _has_rows(values):
+            given: object = values  # an array, or what can be taken for one
+            if not hasattr(given, "__len__") or isinstance(given, str | bytes):
                 refuse("abstraction", link, f"gave {a_kind(values)} where an array is needed")
         return values  # type: ignore[return-value]  # a chain has at least one link
 
     def show(self, value: Array, entries: Sequence[Entry] = ()) -> str:
         """Return a value in the words of the last link, or entry by entry."""
-        show = getattr(
-            self.links[-1], "show", None
-        )  # to ask for the protocol takes five times as long
+        show = getattr(self.links[-1], "show", None)  # the protocol takes five times as long
         return show(value) if callable(show) else value_words(value, entries)
 
     def name_entries(self, before: tuple[Entry, ...]) -> tuple[Entry, ...]:
@@ -47,11 +46,6 @@ class Chain:
         for link in self.links:
             before = _named_by(link, before)
         return before
-
-
-def _has_rows(values: object) -> bool:
-    """Return whether values are arrays, or can be taken for one, with a row for each lane."""
-    return hasattr(values, "__len__") and not isinstance(values, str | bytes)
 
 
 def _named_by(link: Abstraction, before: tuple[Entry, ...]) -> tuple[Entry, ...]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 import pluggy
 
@@ -20,16 +20,6 @@ from rpd_core.plugin.specs import NAME
 
 BUNDLED = "ranking-policy-decisions"
 """The distribution whose components win when a name is taken twice."""
-
-
-class EntryPoint(Protocol):
-    """The part of `importlib.metadata.EntryPoint` that is used."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def dist(self) -> Any: ...
-    def load(self) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -60,10 +50,10 @@ def find_plugins() -> list[Plugin]:
     return plugins
 
 
-def load_plugins(entry_points: Iterable[EntryPoint]) -> list[Plugin]:
+def load_plugins(entry_points: Iterable[Any]) -> list[Plugin]:
     """Load the given entry points, bundled ones first, then by distribution and name."""
     known: dict[int, tuple[str, str]] = {}  # reading a distribution's metadata takes a while
-    unique: dict[tuple[str, str, str], EntryPoint] = {}
+    unique: dict[tuple[str, str, str], Any] = {}
     for point in entry_points:
         if id(point.dist) not in known:
             known[id(point.dist)] = _origin(point)
@@ -72,12 +62,14 @@ def load_plugins(entry_points: Iterable[EntryPoint]) -> list[Plugin]:
     return [load_plugin(unique[key], key[:2]) for key in order]
 
 
-def load_plugin(entry_point: EntryPoint, origin: tuple[str, str] | None = None) -> Plugin:
+def load_plugin(entry_point: Any, origin: tuple[str, str] | None = None) -> Plugin:
     name = entry_point.name
     distribution, version = origin or _origin(entry_point)
     try:
         module = entry_point.load()
-        api = _api_version(module)
+        api = getattr(module, "RPD_API", 1)
+        if not isinstance(api, int) or api < 1:
+            raise ComponentError(f"RPD_API must be a whole number such as {API_VERSION}: {api!r}")
         if api < API_VERSION:
             fault = f"written for plugin API {api}, this rpd has {API_VERSION}"
             return Plugin(name, distribution, version, fault=fault, status="wrong API")
@@ -92,14 +84,7 @@ def load_plugin(entry_point: EntryPoint, origin: tuple[str, str] | None = None) 
     return Plugin(name, distribution, version, components, notes=notes)
 
 
-def _api_version(module: ModuleType) -> int:
-    stated = getattr(module, "RPD_API", 1)
-    if not isinstance(stated, int) or stated < 1:
-        raise ComponentError(f"RPD_API must be a whole number such as {API_VERSION}: {stated!r}")
-    return stated
-
-
-def _origin(entry_point: EntryPoint) -> tuple[str, str]:
+def _origin(entry_point: Any) -> tuple[str, str]:
     if entry_point.dist is None:
         return "", ""
     name = re.sub(r"[-_.]+", "-", entry_point.dist.name).lower()
@@ -131,32 +116,25 @@ def _check_component(hook: str, component: Component) -> None:
     """Refuse a record that no spec string could select or that is typed wrongly."""
     if not isinstance(component.name, str) or not NAME.fullmatch(component.name):
         raise ComponentError(f"{hook} offers a component whose name is {component.name!r}")
+    of = f"of {component.name!r}"
     texts = ("target", "summary", "install", "looks_like", "recognises", "group", "after_run")
-    for field_name in texts:
-        value = getattr(component, field_name)
+    for name in texts:
+        value = getattr(component, name)
         if not isinstance(value, str):
-            raise ComponentError(
-                f"{hook}: {field_name} of {component.name!r} must be text, got {value!r}"
-            )
+            raise ComponentError(f"{hook}: {name} {of} must be text, got {value!r}")
+        if name in ("summary", "group") and not value.isprintable():
+            raise ComponentError(f"{hook}: {name} {of} must be one line of plain text")
     try:
         re.compile(component.looks_like)
     except re.error as error:
-        raise ComponentError(
-            f"{hook}: looks_like of {component.name!r} is not a regular expression ({error}): "
-            f"{component.looks_like!r}"
-        ) from error
-    for field_name in ("summary", "group"):
-        if not getattr(component, field_name).isprintable():
-            raise ComponentError(
-                f"{hook}: {field_name} of {component.name!r} must be one line of plain text"
-            )
-    for field_name in ("requires", "takes"):
-        names = getattr(component, field_name)
+        wrong = f"is not a regular expression ({error}): {component.looks_like!r}"
+        raise ComponentError(f"{hook}: looks_like {of} {wrong}") from error
+    for name in ("requires", "takes"):
+        names = getattr(component, name)
         several = isinstance(names, tuple | list)
         if not several or not all(isinstance(one, str) and one for one in names):
             raise ComponentError(
-                f"{hook}: {field_name} of {component.name!r} must be a tuple of import names, got "
-                f"{names!r}"
+                f"{hook}: {name} {of} must be a tuple of import names, got {names!r}"
             )
 
 

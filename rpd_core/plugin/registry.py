@@ -52,6 +52,12 @@ class Registration:
         """Whether it can be used, or could with what has to be installed."""
         return self.ready or self.lacking
 
+    @property
+    def described(self) -> str:
+        """What messages call it, with where it is from."""
+        whose = self.distribution or "no distribution"
+        return f"{self.kind} {self.component.name!r} of plugin {self.plugin!r} ({whose})"
+
     def without(self, faults: Mapping[str, str]) -> Registration:
         """Return what a component is where some packages cannot be imported, each with why."""
         for module in self.component.requires if self.ready else ():
@@ -107,7 +113,9 @@ class Registry:
             if registration.ready:
                 return registration
         if named:
-            raise ComponentError(f"{kind} {name!r}{_offered_by(named[0])} {_unusable(named[0])}")
+            how = "is broken" if named[0].status == "broken" else "cannot be used"
+            how = named[0].status if named[0].lacking else how
+            raise ComponentError(f"{kind} {name!r}{_offered_by(named[0])} {how}: {named[0].reason}")
         known = [one.component.name for one in self.of_kind(kind)]
         broken = [
             one.plugin
@@ -116,7 +124,10 @@ class Registry:
         ]
         hints = self._meant(kind, text or name), nearest(name, known)
         first, second = hints if ":" not in text else hints[::-1]  # sb4:a.zip is a misspelt name
-        hint = first or second or _known(kind, known)
+        there = f" Known: {', '.join(sorted(known))}."
+        if len(known) > _MANY:
+            there = f" rpd list-plugins --kind {kind} lists the {len(known)} there are."
+        hint = first or second or there
         also = f" (plugin {', '.join(broken)} could not be loaded: rpd list-plugins)"
         raise SpecError(f"no {kind} is called {name!r}.{hint}{also if broken else ''}")
 
@@ -125,7 +136,9 @@ class Registry:
         value, comma, further = text.strip().partition(",")
         takers = [one.component for one in self.of_kind(kind) if one.component.looks_like]
         for values in ((value,), files_called(value)):
-            pairs = [(one.name, v) for v in values for one in takers if _looks_like(one, v)]
+            pairs = [
+                (one.name, v) for v in values for one in takers if re.fullmatch(one.looks_like, v)
+            ]
             if pairs:
                 meant = dict.fromkeys(f"{name}:{v}{comma}{further}" for name, v in pairs)
                 absent = kind == "policy" and not os.path.exists(os.path.expanduser(pairs[0][1]))
@@ -175,7 +188,7 @@ class Registry:
         try:
             return fields_of(target)
         except Exception as error:  # annotations of a stranger's class may raise anything
-            origin = self._named(self.find(kind, name))
+            origin = self.find(kind, name).described
             raise ComponentError(
                 f"{origin} is broken: its annotations cannot be read ({one_line(error)})"
             ) from error
@@ -247,7 +260,7 @@ class Registry:
         except (TypeError, ValueError, OverflowError) as error:
             raise SpecError(f"{kind} {str(spec)!r}: {one_line(error)}") from error
         except Exception as error:  # a stranger's constructor may raise anything
-            origin = self._named(self.find(kind, spec.name))
+            origin = self.find(kind, spec.name).described
             raise ComponentError(f"{origin} is broken: {one_line(error)}") from error
 
     def resolve(self, kind: str, name: str) -> Any:
@@ -270,7 +283,7 @@ class Registry:
             return getattr(importlib.import_module(module), attribute)
         except (Exception, SystemExit) as error:  # a stranger's module may raise anything
             raise ComponentError(
-                f"{self._named(registration)} is broken: {one_line(error)}"
+                f"{registration.described} is broken: {one_line(error)}"
             ) from error
 
     def registration_of(self, kind: str, recipe: object) -> Registration | None:
@@ -281,13 +294,6 @@ class Registry:
             if registration.ready and getattr(loaded, attribute, None) is type(recipe):
                 return registration
         return None
-
-    @staticmethod
-    def _named(registration: Registration) -> str:
-        return (
-            f"{registration.kind} {registration.component.name!r} of plugin "
-            f"{registration.plugin!r} ({registration.distribution or 'no distribution'})"
-        )
 
 
 def finishing(registry: Registry) -> list[str]:
@@ -302,30 +308,11 @@ def installed() -> Registry:
     return Registry(find_plugins())
 
 
-def _known(kind: str, names: Sequence[str]) -> str:
-    """Return the names there are, or where to read them if they are too many for a line."""
-    if len(names) > _MANY:
-        return f" rpd list-plugins --kind {kind} lists the {len(names)} there are."
-    return f" Known: {', '.join(sorted(names))}."
-
-
 def _offered_by(registration: Registration) -> str:
     """Return the distribution of a stranger's component, in brackets; nothing for bundled ones."""
     whose = f"{registration.distribution} {registration.version}".strip()
     strange = registration.distribution != BUNDLED
     return f" ({whose or f'plugin {registration.plugin!r}'})" if strange else ""
-
-
-def _looks_like(component: Component, value: str) -> bool:
-    return re.fullmatch(component.looks_like, value) is not None
-
-
-def _unusable(registration: Registration) -> str:
-    """Return the end of a sentence about a component that cannot be used."""
-    status, reason = registration.status, registration.reason
-    if registration.lacking:
-        return f"{status}: {reason}"
-    return f"is broken: {reason}" if status == "broken" else f"cannot be used: {reason}"
 
 
 def _marked(loser: Registration, other: Registration) -> Registration:

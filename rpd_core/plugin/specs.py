@@ -23,8 +23,7 @@ NAME = re.compile(r"[A-Za-z][\w.-]*")
 HUB = "hf:"
 """How a path begins that is a file of the Hugging Face hub."""
 _COMPARISON = re.compile(r"([A-Za-z]\w*)\s*(>=|<=|>|<)\s*(.*)", re.DOTALL)
-_QUOTES = ("'", '"')
-_SPECIAL = {",", *_QUOTES}
+_QUOTES = "'\""
 _PLUS = re.compile(r"(?<![0-9.][eE])\+")  # not the plus of 1e+3
 
 
@@ -47,13 +46,12 @@ class Spec:
             return f"{self.name}{self.values['op']}{self.values['bound']}"
         if self.nested and set(self.values) == {self.first} and self.values[self.first]:
             return f"{self.name}:{self.values[self.first]}"
-        items = [self._item(key, text) for key, text in self.values.items()]
+        items = []
+        for key, text in self.values.items():
+            bare = key == self.first and "=" not in text
+            quoted = quote(text, always=self.nested and key == self.first)
+            items.append(quoted if bare else f"{key}={quoted}")
         return f"{self.name}:{','.join(items)}" if items else self.name
-
-    def _item(self, key: str, text: str) -> str:
-        bare = key == self.first and "=" not in text
-        text = quote(text, always=self.nested and key == self.first)
-        return text if bare else f"{key}={text}"
 
     def __hash__(self) -> int:
         return hash(str(self))
@@ -115,8 +113,8 @@ def parse(
         return Spec(name, {}, names[0] if names else "")
     if not fields and not learned:
         raise SpecError(f"{name!r} takes no parameters, got {rest!r}")
-    nested = bool(fields) and _takes_spec(fields[0].annotation)
-    if nested and rest.removeprefix(f"{names[0]}=")[:1] not in _QUOTES:
+    nested = bool(fields) and bool(nested_kind(fields[0].annotation))
+    if nested and rest.removeprefix(f"{names[0]}=")[:1] not in tuple(_QUOTES):
         return Spec(name, {names[0]: rest.removeprefix(f"{names[0]}=").strip()}, names[0], True)
     open_ended = bool(further_field(fields))
     given: dict[str, str] = {}
@@ -174,11 +172,6 @@ def _learned(name: str, key: str) -> str:
     return f"{name!r}: {key!r} is learned from episodes and is not a parameter: leave it out"
 
 
-def _takes_spec(annotation: object) -> bool:
-    """Return whether a field is annotated with a component protocol, maybe among others."""
-    return bool(nested_kind(annotation))
-
-
 def nested_kind(annotation: object) -> str:
     """Return the kind of component that a field takes a spec of; empty if none."""
     for one in (annotation, *get_args(annotation)):
@@ -205,7 +198,7 @@ def split_items(text: str) -> list[str]:
     for character in text:
         if mark:
             mark = "" if character == mark else mark
-        elif character in "'\"" and (not current or current.endswith("=")):
+        elif character in _QUOTES and (not current or current.endswith("=")):
             mark = character
         elif character == ",":
             items.append(current)
@@ -219,7 +212,7 @@ def split_items(text: str) -> list[str]:
 
 def quote(text: str, always: bool = False) -> str:
     """Put a value in quotes if it would not survive on its own."""
-    if text and not always and not (_SPECIAL & set(text)) and text == text.strip():
+    if text and not always and not {*_QUOTES, ","} & set(text) and text == text.strip():
         return text
     mark = '"' if '"' not in text else "'"
     if mark in text:
@@ -229,7 +222,7 @@ def quote(text: str, always: bool = False) -> str:
 
 def unquote(text: str) -> str:
     text = text.strip()
-    if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
+    if len(text) >= 2 and text[0] == text[-1] and text[0] in _QUOTES:
         return text[1:-1]
     return text
 
@@ -250,20 +243,12 @@ def convert(text: str, annotation: object, nested: Nested) -> Any:
         return tuple(convert(part, element, nested) for part in _PLUS.split(text) if part != "")
     if isinstance(annotation, type) and annotation in KIND_OF_PROTOCOL:
         return nested(KIND_OF_PROTOCOL[annotation].name, text)
-    return _convert_plain(text, annotation)
-
-
-def _convert_plain(text: str, annotation: object) -> object:
-    if annotation is bool:
-        return _convert_bool(text)
-    if annotation is Path:
-        return _convert_path(text)
-    if annotation is int:
-        return whole_number(text)
-    if annotation is float:
-        return number(text)
     if annotation is str or annotation is Any:
         return text
+    readers = (bool, _convert_bool), (Path, _convert_path), (int, whole_number), (float, number)
+    for kind, read in readers:
+        if annotation is kind:
+            return read(text)
     raise ValueError(f"cannot be set in a spec: {annotation} has no text form")
 
 
@@ -327,10 +312,9 @@ def _convert_union(text: str, members: tuple[object, ...], nested: Nested) -> An
         return None
     failure: ValueError | None = None
     for member in members:
-        if member is type(None):
-            continue
         try:
-            return convert(text, member, nested)
+            if member is not type(None):
+                return convert(text, member, nested)
         except ValueError as error:
             failure = failure or error
     raise failure or ValueError(f"cannot read {text!r}")
