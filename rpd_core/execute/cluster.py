@@ -180,7 +180,10 @@ class ClusterWorkers:
         if run is not None:
             for worker in run.busy:
                 worker.process.kill()  # who waits for it does the rest
-            _end(run.idle)
+            for worker in run.idle:
+                worker.process.ask_to_leave()
+            for worker in run.idle:
+                worker.process.end()
 
     def close(self) -> None:
         for owner in list(self._runs):
@@ -236,13 +239,6 @@ class ClusterWorkers:
                 owners = [owner for owner, run in self._runs.items() if run.forgotten]
             for owner in owners:
                 self._dismiss(owner)
-
-
-def _end(workers: list[_FiledWorker]) -> None:
-    for worker in workers:
-        worker.process.ask_to_leave()
-    for worker in workers:
-        worker.process.end()
 
 
 @contextmanager

@@ -49,11 +49,6 @@ def deliver(shipped: Mapping[str, bytes]) -> None:
             os.replace(temporary, path)
 
 
-def missing(files: Iterable[InputFile]) -> tuple[InputFile, ...]:
-    """Return the files that this machine does not have, neither in place nor delivered."""
-    return tuple(file for file in files if _place(file) is None)
-
-
 def _localised(argument: object, files: tuple[InputFile, ...]) -> object:
     """Return the argument of an item with the paths of its files as they are on this machine."""
     # A file counts as there if its content is what the item was made with. Those that were
@@ -263,25 +258,21 @@ def run_items(engine: Engine, items: Iterable[WorkItem], handle: Handle) -> None
 
 def _receive(pending: _Pending, outcome: Outcome, tries: Counter[str], handle: Handle) -> None:
     item = pending.returned(outcome)
-    outcome = _lost_where_memory_ran_out(outcome)
+    if isinstance(outcome.error, MemoryError):  # later, or on another machine, there may be more
+        told = ExecutionError(f"the worker process ran out of memory ({one_line(outcome.error)})")
+        outcome = Outcome(outcome.identity, error=told, lost=True)
     if outcome.lost:
-        tries[item.identity] += 1
-        _give_up_after_retries(item, outcome, tries[item.identity])
-        pending.lost.append(replace(item, attempt=tries[item.identity]))
+        tries[item.identity] = tried = tries[item.identity] + 1
+        if tried > RETRIES:
+            how, what = outcome.error or "the worker process died", item.label or item.identity
+            raise ExecutionError(f"{how}, {tried} times, while doing {what}")
+        pending.lost.append(replace(item, attempt=tried))
         return
     if outcome.error is not None:
         raise as_rpd_error(outcome.error)
     del pending.expected[item.identity]
     pending.finished += 1
     handle(item, outcome.value)
-
-
-def _lost_where_memory_ran_out(outcome: Outcome) -> Outcome:
-    """Count work without enough memory as lost: later, or on another machine, there may be more."""
-    if not isinstance(outcome.error, MemoryError):
-        return outcome
-    told = ExecutionError(f"the worker process ran out of memory ({one_line(outcome.error)})")
-    return Outcome(outcome.identity, error=told, lost=True)
 
 
 def _not_returned(pending: _Pending) -> str:
@@ -303,12 +294,6 @@ def _listening(outcomes: Iterator[Outcome]) -> Iterator[Iterator[Outcome]]:
     finally:
         if isinstance(outcomes, Generator):
             outcomes.close()
-
-
-def _give_up_after_retries(item: WorkItem, outcome: Outcome, tries: int) -> None:
-    if tries > RETRIES:
-        how = outcome.error or "the worker process died"
-        raise ExecutionError(f"{how}, {tries} times, while doing {item.label or item.identity}")
 
 
 def as_rpd_error(error: BaseException) -> BaseException:

@@ -205,7 +205,9 @@ class LocalWorkers:
                 yield Outcome(item.identity, error=ExecutionError(report))
 
     def _hand_out(self, queue: WorkQueue) -> Iterator[Outcome]:
-        while (idle := any(worker.idle for worker in self.workers)) or self._may_grow():
+        while (idle := any(worker.idle for worker in self.workers)) or (
+            len(self.workers) < self.size
+        ):
             item, self._held = self._held or queue.take(), None
             if item is None:
                 return
@@ -220,9 +222,6 @@ class LocalWorkers:
             else:
                 if not self._give(item, content):
                     yield _lost(item, self._drop(self.workers[-1]))
-
-    def _may_grow(self) -> bool:
-        return len(self.workers) < self.size
 
     def _give(self, item: WorkItem, content: bytes) -> bool:
         """Hand an item to an idle worker, or a new one; False if even that died."""

@@ -39,7 +39,7 @@ class _Dismissed(BaseException):
 def serve(pipe: Connection, pulse: MutableSequence[int], mark: str) -> None:
     """Do what comes through the pipe, in the worker process, and leave signs of life."""
     os.setpgid(0, 0)  # what its environments start belongs to it, and ends with it
-    bear(mark)  # so does what leaves that group
+    os.environ[_MARK] = mark  # so does what leaves that group
     share(pulse)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     os.environ.pop("PYTHONSAFEPATH", None)  # set for this process alone, not for its programs
@@ -50,7 +50,9 @@ def serve(pipe: Connection, pulse: MutableSequence[int], mark: str) -> None:
     threading.Thread(target=_end_with_parent, args=(mark,), daemon=True).start()
     with suppress(_Dismissed):  # it may be asked twice: by its parent, and because that has gone
         with suppress(EOFError, OSError, _Dismissed):
-            _heed_requests()
+            signal.signal(signal.SIGTERM, _dismissed)
+            if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+                signal.signal(signal.SIGHUP, _dismissed)
             while not _leaving.is_set():
                 pipe.send_bytes(_do(pipe.recv_bytes()))
         _leaving.set()
@@ -59,12 +61,6 @@ def serve(pipe: Connection, pulse: MutableSequence[int], mark: str) -> None:
 
 
 _leaving = threading.Event()
-
-
-def _heed_requests() -> None:
-    signal.signal(signal.SIGTERM, _dismissed)
-    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
-        signal.signal(signal.SIGHUP, _dismissed)
 
 
 def _dismissed(number: int, frame: object) -> None:
@@ -99,18 +95,15 @@ def _leave_nothing(mark: str) -> None:
         os.killpg(0, signal.SIGKILL)  # also this process
 
 
-def _unreadable(error: Exception) -> ExecutionError:
-    return ExecutionError(
-        f"the worker on {socket.gethostname()} cannot read its work ({one_line(error)}): install "
-        "there what is installed here"
-    )
-
-
 def _do(packed: bytes) -> bytes:
     try:
         item: WorkItem = pickle.loads(packed)
     except Exception as error:  # a module that only its maker has, or other versions
-        return pickle.dumps(Outcome(UNREAD, error=_unreadable(error)))
+        told = ExecutionError(
+            f"the worker on {socket.gethostname()} cannot read its work ({one_line(error)}): "
+            "install there what is installed here"
+        )
+        return pickle.dumps(Outcome(UNREAD, error=told))
     outcome = perform(item)
     try:
         return pickle.dumps(outcome)
@@ -120,11 +113,6 @@ def _do(packed: bytes) -> bytes:
 
 
 _MARK = "RPD_WORKER"
-
-
-def bear(mark: str) -> None:
-    """Mark whatever this process starts from now on."""
-    os.environ[_MARK] = mark
 
 
 def end_group(number: int) -> None:
