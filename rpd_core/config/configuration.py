@@ -24,6 +24,7 @@ Json = dict[str, Any]
 """What a JSON file holds: plain values by their names."""
 _CONTENTS = {"inputs": "the content of its file", "sources": "the text of its module"}
 """What identities hold as digests, which mean nothing to a reader."""
+_TOLD = 5  # differences that a message names
 
 
 def component_identity(kind: str, recipe: object, registry: Registry) -> Json:
@@ -148,6 +149,12 @@ def differences(stored: object, asked: object, at: str = "") -> list[str]:
     if name in _CONTENTS and stored and asked:
         return [f"{owner}: {_CONTENTS[name]} has changed"]
     return [f"{at}: stored {stored!r}, asked {asked!r}"]
+
+
+def in_short(found: list[str]) -> str:
+    """Return the first differences as a message names them, and how many more there are."""
+    more = [f"and {len(found) - _TOLD} more"] if len(found) > _TOLD else []
+    return "; ".join(found[:_TOLD] + more)
 
 
 def stored_fields(link: Any) -> Json:

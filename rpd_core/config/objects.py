@@ -45,7 +45,7 @@ def taken(registry: Registry, kind: str, thing: object) -> Any | None:
         return None
     target = registry.resolve(kind, registration.component.name)
     try:
-        recipe = target.from_object(thing, stage)
+        return target.from_object(thing, stage)
     except RpdError:
         raise
     except Exception as error:  # of a stranger's object, or of a stranger's plugin
@@ -53,7 +53,6 @@ def taken(registry: Registry, kind: str, thing: object) -> Any | None:
             f"{kind} {registration.component.name!r} cannot take this "
             f"{type(thing).__name__}: {one_line(error)}"
         ) from error
-    return recipe
 
 
 def _taker(registry: Registry, kind: str, thing: object) -> Registration | None:
@@ -125,16 +124,12 @@ def fits(kind: str, thing: object) -> bool:
 def cannot_take(kind: str, thing: object) -> ConfigError:
     """Return the error for something that is not a component and cannot be made one."""
     expected = _EXPECTED.get(kind, "a spec string, a recipe or a function")
-    hint = _hint(kind, thing) or f"; a recipe has {KINDS[kind].method}"
-    return ConfigError(f"{kind} must be {expected}, got {brief(thing, 80)}{hint}")
-
-
-def _hint(kind: str, thing: object) -> str:
+    hint = f"; a recipe has {KINDS[kind].method}"
     if isinstance(thing, type):
-        return ", which is a class: make an object of it"
-    if isinstance(thing, dict):
-        return ", which may be weights: hand over the module that they belong to"
-    return ""
+        hint = ", which is a class: make an object of it"
+    elif isinstance(thing, dict):
+        hint = ", which may be weights: hand over the module that they belong to"
+    return ConfigError(f"{kind} must be {expected}, got {brief(thing, 80)}{hint}")
 
 
 _START = 4096
@@ -143,11 +138,15 @@ _MEMBER = 2**24  # bytes of all members that may be looked into
 
 def spelled_out(registry: Registry, kind: str, text: str) -> str:
     """Return a spec as it was typed, or, of a bare path, with the loader that its content tells."""
-    if kind != "policy" or _is_named(registry, text):
+    name = text.partition(":")[0].strip()
+    if kind != "policy" or any(one.component.name == name for one in registry.of_kind("policy")):
         return text
     path = _path_in(text)
     names = [one.component.name for one in takers(registry, path)] if path else []
-    return f"{_only(names, path)}:{text}" if path and names else text
+    if path and len(names) > 1:
+        specs = " or ".join(f"{name}:{path}" for name in names)
+        raise SpecError(f"{path.name!r} is a file for several loaders: write {specs}")
+    return f"{names[0]}:{text}" if names else text
 
 
 def _path_in(text: str) -> Path | None:
@@ -159,18 +158,6 @@ def _path_in(text: str) -> Path | None:
         path = Path(unquote(split_items(text)[0])).expanduser()
         return path if path.is_file() else None
     return None
-
-
-def _is_named(registry: Registry, text: str) -> bool:
-    name = text.partition(":")[0].strip()
-    return any(one.component.name == name for one in registry.of_kind("policy"))
-
-
-def _only(names: list[str], path: Path) -> str:
-    if len(names) > 1:
-        specs = " or ".join(f"{name}:{path}" for name in names)
-        raise SpecError(f"{path.name!r} is a file for several loaders: write {specs}")
-    return names[0]
 
 
 def takers(registry: Registry, path: Path) -> list[Registration]:

@@ -132,7 +132,7 @@ class PartRange:
     def episodes(self, settings: Settings) -> range:
         """Return the episodes of these parts; refuse parts that the suite does not have."""
         total, chunk = settings.episodes, settings.chunk
-        count = _number_of_parts(settings)
+        count = -(-total // chunk)
         end = count if self.end is None else self.end
         if not 0 <= self.first < end <= count:
             raise ConfigError(
@@ -140,10 +140,6 @@ class PartRange:
                 f"{counted(count, 'part')}, 0:{count}"
             )
         return range(self.first * chunk, min(end * chunk, total))
-
-
-def _number_of_parts(settings: Settings) -> int:
-    return -(-settings.episodes // settings.chunk)
 
 
 def parse_parts(given: object) -> PartRange:
@@ -154,12 +150,10 @@ def parse_parts(given: object) -> PartRange:
         found = _WRITTEN.fullmatch(given)
         if found:
             return PartRange(int(found[1] or 0), int(found[2]) if found[2] else None)
-    elif isinstance(given, tuple | list) and len(given) == 2 and all(map(_is_count, given)):
-        return PartRange(*given)
+    elif isinstance(given, tuple | list) and len(given) == 2:
+        whole = [isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in given]
+        if all(whole):
+            return PartRange(*given)
     raise ConfigError(
         f"parts must be A:B, the parts from A on and before B, for example 0:5; got {given!r}"
     )
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

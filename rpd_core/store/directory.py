@@ -11,17 +11,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rpd_core.config.configuration import Configuration, Json, differences, short_digest
+from rpd_core.config.configuration import Configuration, Json, differences, in_short, short_digest
 from rpd_core.config.settings import ASKED, Scope, Settings, check_stored, completed
 from rpd_core.errors import ConfigError, EvidenceError, StoreError, nearest
 from rpd_core.play.names import Names
 from rpd_core.plugin.protocols.suite import SCHEMA_VERSION
 from rpd_core.store.codec import from_plain, parse_object, to_bytes
-from rpd_core.store.files import file_stem, read_whole, write_whole
+from rpd_core.store.files import file_stem, locked, read_whole, write_whole
 from rpd_core.store.parts import Parts
 
-SHOWN = 5
-"""Differences between two configurations that a message names."""
 PROCESS = os.urandom(8).hex()
 """This Python process: the only one that knows the functions a live run is made of."""
 VARIANTS = "variants"
@@ -149,10 +147,8 @@ class RunDirectory:
             return
         found = differences(self.configuration().identity(), config.identity())
         if found:
-            more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
             raise StoreError(
-                f"{str(self.path)!r} holds another configuration "
-                f"({'; '.join(found[:SHOWN] + more)}): "
+                f"{str(self.path)!r} holds another configuration ({in_short(found)}): "
                 "choose another --out or repeat the stored one"
             )
         if stored.live and stored.process != PROCESS:
@@ -215,8 +211,6 @@ class RunDirectory:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        from rpd_core.store.files import locked  # only writers need it
-
         self.refuse_foreign()
         self._made = tuple(one for one in self.path.absolute().parents if not one.exists())
         with locked(self.path):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from rpd_core.config.configuration import Json, differences
+from rpd_core.config.configuration import differences, in_short
 from rpd_core.errors import ConfigError, StoreError
-from rpd_core.store.directory import OBJECTS, PROCESS, SHOWN, RunDirectory
+from rpd_core.store.directory import OBJECTS, PROCESS, RunDirectory
 from rpd_core.store.files import read_whole, write_whole
 from rpd_core.store.parts import PartRecord, Parts, Provenance
 from rpd_core.store.tables import packed_table
@@ -59,7 +59,11 @@ def merge_directories(
     """Join the episodes of runs into `out`, a new run or one of the same configuration."""
     # Everything is compared before anything is written; each part is written whole, its record
     # last, so that whoever is interrupted goes on with the same call. The given runs are only read.
-    given = [run for run in runs if not _is_same(run.path, out.path)]
+    given = [
+        run
+        for run in runs
+        if not (run.path.exists() and out.path.exists() and run.path.samefile(out.path))
+    ]
     if not given:
         raise ConfigError(f"there is nothing to merge into {str(out.path)!r}: name other runs")
     for run in given:
@@ -68,8 +72,14 @@ def merge_directories(
         try:
             held = [out] if out.read_json("run.json") is not None else []
             _refuse_unequal([*held, *given])
-            kinds = [_held_by([*held, *given], kind) for kind in (_suite, _unmutated)]
-            _check_origins(kinds, note)
+            kinds = [
+                _held_by([run.suite() for run in (*held, *given)]),
+                _held_by([run.unmutated() for run in (*held, *given)]),
+            ]
+            provenance = Provenance(note)
+            for one in kinds:
+                for place in sorted(one):
+                    provenance.check(one[place][0].record.origin)
             _check_parts(out, kinds)
             _write_basis(out, [*held, *given])
             added = _copy(out, kinds, progress)
@@ -77,18 +87,6 @@ def merge_directories(
             out.forget_if_empty()
             raise
         return _merged(out, kinds, added)
-
-
-def _suite(run: RunDirectory) -> Parts:
-    return run.suite()
-
-
-def _unmutated(run: RunDirectory) -> Parts:
-    return run.unmutated()
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and one.samefile(other)
 
 
 # ---------------------------------------------------------------------------- comparing
@@ -106,19 +104,13 @@ def _refuse_unequal(runs: Sequence[RunDirectory]) -> None:
             )
         found = differences(first.configuration().identity(), run.configuration().identity())
         if found:
-            more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
-            told = "; ".join(_of_both(one) for one in found[:SHOWN] + more)
+            both = [re.sub(r": stored (.*), asked (.*)$", r": \1 and \2", one) for one in found]
             raise StoreError(
                 f"{str(first.path)!r} and {str(run.path)!r} hold different configurations "
-                f"({told}): only runs of the same can be merged"
+                f"({in_short(both)}): only runs of the same can be merged"
             )
     for name, what in _ALIKE.items():
         _refuse_unlike(runs, name, what)
-
-
-def _of_both(difference: str) -> str:
-    """Return a difference between two runs, of which nobody asked for the second."""
-    return re.sub(r": stored (.*), asked (.*)$", r": \1 and \2", difference)
 
 
 def _refuse_unlike(runs: Sequence[RunDirectory], name: str, what: str) -> None:
@@ -127,9 +119,10 @@ def _refuse_unlike(runs: Sequence[RunDirectory], name: str, what: str) -> None:
     for run, content in holders[1:]:
         first, known = holders[0]
         if content != known:
+            sizes = {one.stored().settings.episodes for one in (first, run)}
             advice = (
                 ": give all of them the same --episodes, and versions that learn alike"
-                if name == "prepared.json" and _sizes_differ(first, run)
+                if name == "prepared.json" and len(sizes) > 1  # which they are learned for
                 else ": were they built by the same versions?"
             )
             raise StoreError(
@@ -137,20 +130,14 @@ def _refuse_unlike(runs: Sequence[RunDirectory], name: str, what: str) -> None:
             )
 
 
-def _sizes_differ(one: RunDirectory, other: RunDirectory) -> bool:
-    """Return whether two runs were begun for other numbers of episodes, which are learned for."""
-    return one.stored().settings.episodes != other.stored().settings.episodes
-
-
 _Holders = dict[tuple[int, int], list[_Found]]
 """By range: who holds it, the one whose part is used first."""
 
 
-def _held_by(runs: Sequence[RunDirectory], kind: Callable[[RunDirectory], Parts]) -> _Holders:
+def _held_by(stored: Sequence[Parts]) -> _Holders:
     """Find every part of the runs; refuse two that hold the same episodes with other content."""
     held: _Holders = {}
-    for run in runs:
-        parts = kind(run)
+    for parts in stored:
         for record in parts.records():
             found = _Found(parts, record)
             holders = held.setdefault((record.first, record.last), [])
@@ -160,16 +147,12 @@ def _held_by(runs: Sequence[RunDirectory], kind: Callable[[RunDirectory], Parts]
     ranges = sorted(held)
     for one, other in pairwise(ranges):
         if other[0] <= one[1]:
-            raise StoreError(_overlap(held[one][0], held[other][0]))
+            raise StoreError(
+                f"{str(held[one][0].parts.path)!r} holds episodes {one[0]} to {one[1]} in one "
+                f"part, {str(held[other][0].parts.path)!r} {other[0]} to {other[1]}: only runs "
+                "that are cut into the same parts can be merged"
+            )
     return held
-
-
-def _overlap(one: _Found, other: _Found) -> str:
-    return (
-        f"{str(one.parts.path)!r} holds episodes {one.record.first} to {one.record.last} in one "
-        f"part, {str(other.parts.path)!r} {other.record.first} to {other.record.last}: only runs "
-        "that are cut into the same parts can be merged"
-    )
 
 
 def _refuse_other_content(one: _Found, other: _Found) -> None:
@@ -193,13 +176,6 @@ def _packed(parts: Parts, first: int, last: int, name: str) -> bytes:
     return packed_table(parts.read(first, last, (name,))[name])
 
 
-def _check_origins(kinds: Sequence[_Holders], note: Callable[[str], None]) -> None:
-    provenance = Provenance(note)
-    for held in kinds:
-        for place in sorted(held):
-            provenance.check(held[place][0].record.origin)
-
-
 def _check_parts(out: RunDirectory, kinds: Sequence[_Holders]) -> None:
     """Refuse damaged parts before any is copied."""
     for held in kinds:
@@ -216,7 +192,12 @@ def _write_basis(out: RunDirectory, runs: Sequence[RunDirectory]) -> None:
     asked = runs[0].read_json("run.json")
     assert asked is not None, "it was read before"
     objects = {out.path / OBJECTS / name: content for name, content in _objects(runs[0])}
-    told = {"run.json": _asked(asked, runs, objects)}
+    settings = [run.stored().settings for run in runs]
+    sizes = {name: max(getattr(one, name) for one in settings) for name in _SIZES}
+    asked = {**asked, "settings": {**asked["settings"], **sizes}}
+    for place in objects:
+        asked["policy"] = _moved(str(asked["policy"]), place)
+    told = {"run.json": asked}
     for name in (*_ALIKE, "pilot.json"):
         content = next(filter(None, (run.read_json(name) for run in runs)), None)
         if content is not None:
@@ -227,16 +208,6 @@ def _write_basis(out: RunDirectory, runs: Sequence[RunDirectory]) -> None:
     for name, content in told.items():
         if out.read_json(name) != content:
             out.write_json(name, content)
-
-
-def _asked(asked: Json, runs: Sequence[RunDirectory], objects: Iterable[Path]) -> Json:
-    """Return the configuration of all, with the largest numbers of episodes."""
-    settings = [run.stored().settings for run in runs]
-    sizes = {name: max(getattr(one, name) for one in settings) for name in _SIZES}
-    asked = {**asked, "settings": {**asked["settings"], **sizes}}
-    for place in objects:
-        asked["policy"] = _moved(str(asked["policy"]), place)
-    return asked
 
 
 def _objects(run: RunDirectory) -> Iterator[tuple[str, bytes]]:
