@@ -129,7 +129,9 @@ def _beyond_tolerance(space: Box) -> Differ:
     tolerance = _TOLERANCE * np.where(bounded, width, 1.0)
 
     def differ(policy: Array, default: Array) -> BoolArray:
-        left, right = (_flat(actions) for actions in (policy, default))
+        left, right = (
+            actions.reshape(len(actions), -1).astype(np.float64) for actions in (policy, default)
+        )
         allowed = tolerance
         with np.errstate(invalid="ignore"):  # an idle lane may hold anything
             if not bounded.all():
@@ -138,10 +140,6 @@ def _beyond_tolerance(space: Box) -> Differ:
             return np.asarray((np.abs(left - right) > allowed).any(axis=1))
 
     return differ
-
-
-def _flat(actions: Array) -> Array:
-    return actions.reshape(len(actions), -1).astype(np.float64)
 
 
 def _bounds(space: object) -> tuple[Any, Any]:

@@ -139,25 +139,13 @@ def relation_of(links: Sequence[Abstraction], space: Any) -> Relation | None:
 
 def names_of(facts: Facts, links: Sequence[Abstraction]) -> Names:
     """Return the names that an environment, and what abstracts from it, have for things."""
-    actions = tuple(facts.action_names) or _numbers(facts.action_space)
-    entries = Chain(links).name_entries(observed_entries(facts))
+    actions, space = tuple(facts.action_names), facts.action_space
+    if not actions and isinstance(space, Discrete) and space.n <= _MOST_ACTIONS:
+        actions = tuple(str(int(space.start) + place) for place in range(int(space.n)))
+    observed = observed_entries(facts)
+    entries = Chain(links).name_entries(observed)
     relations = _related_names(links, facts.action_space)
     note = relations_note(links) if relations else ""
-    observed = observed_entries(facts)
     angles = tuple(entry for entry in facts.entries if entry.angle_of and observed)
-    return Names(
-        facts.description,
-        actions,
-        tuple(facts.entry_names),
-        entries,
-        relations,
-        note,
-        (*observed, *angles),
-    )
-
-
-def _numbers(space: object) -> tuple[str, ...]:
-    """Return the numbers of discrete actions that have no names."""
-    if not isinstance(space, Discrete) or space.n > _MOST_ACTIONS:
-        return ()
-    return tuple(str(int(space.start) + place) for place in range(int(space.n)))
+    named = facts.description, actions, tuple(facts.entry_names), entries
+    return Names(*named, relations, note, (*observed, *angles))

@@ -102,18 +102,16 @@ def default_gap(choice: Choice, default: Array, space: Any) -> FloatArray | None
         likely: Callable[[Array], Array] = choice.log_probability  # type: ignore[assignment]
         return _log_difference(likely(choice.actions), likely(default))
     offered = np.asarray(offered)
-    mine, other = (_of(actions, offered, space) for actions in (choice.actions, default))
+    first = np.arange(len(offered)) * int(space.n) - int(space.start)
+    mine, other = (  # an idle lane may hold any action
+        np.asarray(offered.take(first + actions, mode="clip"), dtype=np.float64)
+        for actions in (choice.actions, default)
+    )
     if unit == ODDS:
         return np.asarray(np.log(np.maximum(mine, _TINY) / np.maximum(other, _TINY)))
     if np.isfinite(mine).all() and np.isfinite(other).all():
         return np.asarray(mine - other)
     return _of_finite(offered, mine, other)
-
-
-def _of(actions: Array, offered: Array, space: Any) -> FloatArray:
-    """Return what is offered for the action of each lane; an idle one may hold any."""
-    places = np.arange(len(offered)) * int(space.n) + (actions - int(space.start))
-    return np.asarray(offered.take(places, mode="clip"), dtype=np.float64)
 
 
 def _of_finite(values: Array, mine: FloatArray, other: FloatArray) -> FloatArray:

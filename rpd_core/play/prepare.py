@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,6 @@ from rpd_core.plugin.protocols import (
     Abstraction,
     Choice,
     DefaultAction,
-    Entry,
     Facts,
     FitSample,
     Policy,
@@ -79,7 +78,10 @@ def fit(recipe: Recipe, config: Configuration) -> Recipe:
     for link in recipe.links:
         if fitted:
             entries = Chain(fitted[-1:]).name_entries(entries)
-            sample = _named(_after(fitted[-1:], sample), entries)
+            shown = () if any(entry.edges for entry in entries) else entries  # bins are no numbers
+            names = tuple(entry.name for entry in shown)
+            facts = dataclasses.replace(sample.facts, entry_names=names, entries=shown)
+            sample = dataclasses.replace(_after(fitted[-1:], sample), facts=facts)
         fitted.append(link.fit(sample) if isinstance(link, LearnsFromSteps) else link)
         if isinstance(link, LearnsFromSteps) and getattr(link, "learns_from_mutants", False):
             mutants = _sample_mutants(with_links(recipe, fitted), config)
@@ -95,22 +97,12 @@ def _after(links: Sequence[Abstraction], sample: FitSample) -> FitSample:
     return dataclasses.replace(sample, values=chain(sample.values, sample.views))
 
 
-def _named(sample: FitSample, entries: Sequence[Entry]) -> FitSample:
-    """Return a sample whose entries are called as abstractions call them, if they are numbers."""
-    shown = () if any(entry.edges for entry in entries) else tuple(entries)
-    names = tuple(entry.name for entry in shown)
-    facts = dataclasses.replace(sample.facts, entry_names=names, entries=shown)
-    return dataclasses.replace(sample, facts=facts)
-
-
 def _joined(own: FitSample, mutants: FitSample) -> FitSample:
     """Return the policy's own steps followed by those of mutants."""
     return dataclasses.replace(
         own,
-        values=_concatenated(own.values, mutants.values),
-        views={
-            name: np.concatenate([own.views[name], part]) for name, part in mutants.views.items()
-        },
+        values=_in_parts(np.concatenate, [own.values, mutants.values]),
+        views=_in_parts(np.concatenate, [dict(own.views), dict(mutants.views)]),
         episodes=np.concatenate([own.episodes, mutants.episodes]),
         actions=np.concatenate([own.actions, mutants.actions]),
         defaults=np.concatenate([np.asarray(own.defaults), np.asarray(mutants.defaults)]),
@@ -204,7 +196,10 @@ class _Sampler:
     def __call__(self, step: Step) -> None:
         for row in np.flatnonzero(step.number % self.stride == 0).tolist():
             lane = int(step.lanes[row])
-            observation = _row(step.observations, lane)
+            seen = step.observations
+            held = seen if isinstance(seen, dict) else {"": seen}
+            parts = {name: np.array(part[lane]) for name, part in held.items()}
+            observation: Batch = parts if isinstance(seen, dict) else parts[""]
             views = {name: np.array(step.views[name][lane]) for name in self.needs}
             place = int(step.position[row]), int(step.number[row])
             acted = np.array(step.choice.actions[lane]), np.array(step.default[lane])
@@ -282,8 +277,8 @@ def _sampled(
         player.close()
     rows = sorted(sampler.rows, key=lambda row: row[:2])
     return FitSample(
-        values=_stack([row[2] for row in rows]),
-        views={name: np.stack([row[3][name] for row in rows]) for name in needs},
+        values=_in_parts(np.stack, [row[2] for row in rows]),
+        views=_in_parts(np.stack, [row[3] for row in rows]),
         episodes=np.array([row[0] for row in rows]),
         actions=np.stack([row[4] for row in rows]),
         defaults=np.stack([row[5] for row in rows]),
@@ -295,25 +290,12 @@ def _sampled(
     )
 
 
-def _row(batch: Batch, lane: int) -> Batch:
-    if isinstance(batch, dict):
-        return {name: np.array(part[lane]) for name, part in batch.items()}
-    return np.array(batch[lane])
-
-
-def _stack(rows: list[Any]) -> Batch:
-    if isinstance(rows[0], dict):
-        return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
-    return np.stack(rows)
-
-
-def _concatenated(first: Batch, second: Batch) -> Batch:
-    if isinstance(first, dict) and isinstance(second, dict):
-        return {name: np.concatenate([part, second[name]]) for name, part in first.items()}
-    return np.concatenate([np.asarray(first), np.asarray(second)])
+def _in_parts(function: Callable[[list[Any]], Any], batches: list[Any]) -> Any:
+    """Return what a function makes of batches; of dicts, part by part."""
+    if isinstance(batches[0], dict):
+        return {name: function([one[name] for one in batches]) for name in batches[0]}
+    return function(batches)
 
 
 def _bytes(value: Batch) -> int:
-    if isinstance(value, dict):
-        return sum(_bytes(part) for part in value.values())
-    return int(value.nbytes)
+    return sum(part.nbytes for part in (value.values() if isinstance(value, dict) else (value,)))

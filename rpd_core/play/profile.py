@@ -203,9 +203,6 @@ class Profiler:
         self.watch.switch(self.watch.present)
         seconds = time.perf_counter() - self.began
         spent = self.watch.spent, self.workers, self.watch.processor, self.workers_processor
-        stages, workers, *processor = map(_largest_first, spent)
+        largest_first = [dict(sorted(x.items(), key=lambda one: (-one[1], one[0]))) for x in spent]
+        stages, workers, *processor = largest_first
         return Profile(seconds, stages, self.items, workers, *processor)
-
-
-def _largest_first(spent: dict[str, float]) -> dict[str, float]:
-    return dict(sorted(spent.items(), key=lambda one: (-one[1], one[0])))

@@ -101,13 +101,8 @@ def policy_alone(environment: Environment, policy: PolicyLoader, lanes: int) -> 
 
 def in_place_of(recipe: Recipe, policy: PolicyLoader, lanes: int) -> Recipe:
     """Return a recipe in which another policy plays alone, in at most so many lanes."""
-    return replace(
-        recipe,
-        policy=policy,
-        abstraction=OneState(),
-        default_action=_NoDefault(),
-        lanes=min(lanes, recipe.lanes),
-    )
+    alone = replace(recipe, policy=policy, abstraction=OneState(), default_action=_NoDefault())
+    return replace(alone, lanes=min(lanes, recipe.lanes))
 
 
 def opened_lanes(recipe: Recipe, views: tuple[str, ...]) -> Lanes:
@@ -130,17 +125,12 @@ def loaded_policy(recipe: Recipe, facts: Facts) -> Policy:
 
 
 def opened_default(recipe: Recipe, facts: Facts) -> DefaultActor:
-    with (
-        heartbeat.loading(recipe.load_timeout),
-        blamed("default-action", recipe.default_action, "open()"),
-    ):
-        act: Any = recipe.default_action.open(facts)
+    kind, default = "default-action", recipe.default_action
+    with heartbeat.loading(recipe.load_timeout), blamed(kind, default, "open()"):
+        act: Any = default.open(facts)
     if not callable(act):
-        refuse(
-            "default-action",
-            recipe.default_action,
-            f"failed: open() gave {a_kind(act)} where a function of a Moment is needed",
-        )
+        wrong = f"failed: open() gave {a_kind(act)} where a function of a Moment is needed"
+        refuse(kind, default, wrong)
     actor: DefaultActor = act
     return actor
 

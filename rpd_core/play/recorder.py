@@ -138,19 +138,22 @@ class Recorder:
             given |= _seen(step.observations)
         if not self.preferences:
             return given
-        if choice.action_values is not None:
-            given["value_gap"] = value_gap(choice.action_values)
-        if choice.probabilities is not None:
-            given["entropy"] = entropy(choice.probabilities)
-        gap = default_gap(choice, step.default, self.space)
-        if gap is not None:
-            given["default_gap"] = gap
-        return given
+        values, chances = choice.action_values, choice.probabilities
+        preferences = (
+            None if values is None else value_gap(values),
+            None if chances is None else entropy(chances),
+            default_gap(choice, step.default, self.space),
+        )
+        named = zip(_PREFERENCES, preferences, strict=True)
+        return given | {name: column for name, column in named if column is not None}
 
     def suite(self, episodes: Episodes, plan: Plan, keep: Keep, first: int = 0) -> Suite:
         """Reduce the steps of episodes, of a plan from a position on, to visits and states."""
         columns = self.rows.between(first, first + len(episodes))
-        self._relate(columns)
+        if self.relation is not None:  # actions are counted as the abstraction tells them
+            seen = _batch(columns)
+            for name in ("action", "default"):
+                columns[name] = self.relation(seen, columns[name])
         keys, values, counts, state = self.seen.by_key(columns["state"])
         order, groups = grouped(columns["position"].astype(np.int64) * len(keys) + state)
         starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
@@ -159,11 +162,13 @@ class Recorder:
         differed = overrides = _counted(columns["differed"][order], starts)
         if "overrides" in columns:
             overrides = _counted(columns["overrides"][order], starts)
+        # where no coin is thrown, the chance of mutation is 0 or 1
+        rates = keep.rates(keys[visited]) if isinstance(keep, Coin) else mutated
         visits = Visits(
             episode=plan.index[columns["position"][row]],
             key=keys[visited],
             mutated=mutated,
-            mutation_rate=_rates(keep, keys[visited], mutated),
+            mutation_rate=np.broadcast_to(rates, len(row)).astype(np.float64),
             first_step=columns["number"][row].astype(np.int64),
             count=np.diff(np.r_[starts, len(order)]),
             return_before=columns["return_before"][row],
@@ -184,22 +189,13 @@ class Recorder:
         )
         return Suite(episodes, visits, states)
 
-    def _relate(self, columns: dict[str, Array]) -> None:
-        """Count actions as the abstraction tells them, all steps at once."""
-        if self.relation is not None:
-            seen = _batch(columns)
-            for name in ("action", "default"):
-                columns[name] = self.relation(seen, columns[name])
-
     def _sums(self, state: IntArray, columns: dict[str, Array], count: int) -> dict[str, Array]:
         """Return what is counted or added up over all steps in each state."""
         return {
             "choices": self._choices(state, columns["action"], count),
             "default_choices": self._choices(state, columns["default"], count),
             **self._moments(state, columns, count),
-            "value_gap": _sums(state, columns.get("value_gap"), count),
-            "entropy": _sums(state, columns.get("entropy"), count),
-            "default_gap": _sums(state, columns.get("default_gap"), count),
+            **{name: _sums(state, columns.get(name), count) for name in _PREFERENCES},
         }
 
     def _choices(self, state: IntArray, actions: Array, count: int) -> IntArray:
@@ -215,7 +211,7 @@ class Recorder:
         """Return sums of actions that are not discrete, and of their squares, per state."""
         sums = {}
         for name in ("action", "default"):
-            entries = [] if self.actions else list(_as_rows(columns[name]).T)
+            entries = [] if self.actions else list(_rows(columns[name]).T)
             for what, power in (("sum", 1), ("squares", 2)):
                 parts = [_sums(state, entry**power, count) for entry in entries]
                 sums[f"{name}_{what}"] = np.stack(parts, 1) if parts else np.zeros((count, 0))
@@ -223,6 +219,7 @@ class Recorder:
 
 
 _SEEN = "seen "  # what columns of observations begin with
+_PREFERENCES = ("value_gap", "entropy", "default_gap")  # columns of what a policy prefers
 
 
 def _seen(observations: Batch) -> dict[str, Array]:
@@ -241,17 +238,6 @@ def _batch(columns: dict[str, Array]) -> Batch:
 def _counted(flags: BoolArray, starts: IntArray) -> IntArray:
     """Return how many flags are set in each group of rows."""
     return np.asarray(np.add.reduceat(flags.astype(np.int64), starts))
-
-
-def _rates(keep: Keep, keys: KeyArray, mutated: BoolArray) -> FloatArray:
-    """Return the chance of mutation in force; where no coin is thrown, it is 0 or 1."""
-    if isinstance(keep, Coin):
-        return np.broadcast_to(keep.rates(keys), len(keys)).astype(np.float64)
-    return mutated.astype(np.float64)
-
-
-def _as_rows(actions: Array) -> FloatArray:
-    return actions.reshape(len(actions), -1).astype(np.float64)
 
 
 def grouped(group: IntArray) -> tuple[IntArray, IntArray]:
@@ -309,7 +295,8 @@ class Tracer:
         self._lanes: IntArray = np.zeros(0, dtype=np.int64)  # lanes whose present step is kept
 
     def __call__(self, step: Step) -> None:
-        rows = np.flatnonzero(self._mine(step.position) & (step.number < LONGEST))
+        mine = (step.position >= self.first) & (step.position < self.end)
+        rows = np.flatnonzero(mine & (step.number < LONGEST))
         self._lanes = lanes = step.lanes[rows]
         told = {
             "position": step.position,
@@ -325,9 +312,6 @@ class Tracer:
         }
         self._add({name: column.take(rows) for name, column in told.items()})
         self._add({name: column.take(lanes, axis=0) for name, column in given.items()})
-
-    def _mine(self, position: IntArray) -> BoolArray:
-        return np.asarray((position >= self.first) & (position < self.end))
 
     def watch(self, rewards: FloatArray) -> None:
         self._add({"reward": rewards[self._lanes]})
