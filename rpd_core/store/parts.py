@@ -165,29 +165,20 @@ class Parts:
         self, first: int, last: int, tables: Sequence[str] | None = None
     ) -> dict[str, pa.Table]:
         """Read the tables of a range, or some of them, and check that they are what was written."""
-        from rpd_core.store.tables import (  # counting parts needs no pyarrow
-            WrongTable,
-            check_together,
-        )
+        from rpd_core.store import tables as checks  # counting parts needs no pyarrow
 
-        record = self.record(first, last)
-        read = {name: self._table(name, record) for name in tables or self.tables}
+        record, read = self.record(first, last), {}
+        path = self._record_file(first, last)
         try:
-            check_together(read)
-        except WrongTable as wrong:
-            path = str(self._record_file(first, last))
-            raise StoreError(f"{path!r}: {wrong}: {_PLAY_AGAIN}") from None
-        return read
-
-    def _table(self, name: str, record: PartRecord) -> pa.Table:
-        from rpd_core.store import tables  # counting parts needs no pyarrow
-
-        path = self._file(name, record.first, record.last)
-        content, rows = self._content(name, record), record.rows.get(name, 0)
-        try:
-            return tables.unpacked_table(name, content, rows, record.first, record.last)
-        except tables.WrongTable as wrong:
+            for name in tables or self.tables:
+                path = self._file(name, first, last)
+                content, rows = self._content(name, record), record.rows.get(name, 0)
+                read[name] = checks.unpacked_table(name, content, rows, first, last)
+            path = self._record_file(first, last)
+            checks.check_together(read)
+        except checks.WrongTable as wrong:
             raise StoreError(f"{str(path)!r}: {wrong}: {_PLAY_AGAIN}") from None
+        return read
 
     def _content(self, name: str, record: PartRecord) -> bytes:
         path = self._file(name, record.first, record.last)
@@ -242,7 +233,13 @@ class Provenance:
         if text in self.known:
             return
         for first in list(self.known.values())[:1]:
-            _refuse_other_distribution(first, origin)
+            for component, now in origin.components.items():
+                before = first.components.get(component, now)
+                if before != now:
+                    raise StoreError(
+                        f"{component!r} was played by {before or 'no distribution'} so far and now "
+                        f"comes from {now or 'no distribution'}: choose another --out"
+                    )
             changes = "; ".join(version_changes(first, origin))
             if changes and changes not in self.noted:
                 self.noted.add(changes)
@@ -251,16 +248,6 @@ class Provenance:
                     f"({changes}): results may differ between its parts"
                 )
         self.known[text] = origin
-
-
-def _refuse_other_distribution(before: Origin, now: Origin) -> None:
-    for component, distribution in now.components.items():
-        known = before.components.get(component, distribution)
-        if known != distribution:
-            raise StoreError(
-                f"{component!r} was played by {known or 'no distribution'} so far and now comes "
-                f"from {distribution or 'no distribution'}: choose another --out"
-            )
 
 
 def version_changes(before: Origin, now: Origin) -> list[str]:

@@ -22,7 +22,7 @@ from rpd_core.play.chunks import PlayedSuite, SuiteChunk, perform_suite
 from rpd_core.play.names import Names
 from rpd_core.play.profile import Profiler
 from rpd_core.play.recipe import Recipe, recipe_of
-from rpd_core.plugin.blame import Origin, gave_instead, lacks_of_kind, require
+from rpd_core.plugin.blame import gave_instead, lacks_of_kind, require
 from rpd_core.plugin.chain import Chain
 from rpd_core.plugin.protocols import Engine, Entry, Episodes, Executor, InputFile, States, WorkItem
 from rpd_core.plugin.registry import Registry
@@ -96,8 +96,13 @@ class Session:
     def _store(self, one: StoredItem, answer: Any) -> None:
         found = one.tables(answer)
         for part, tables in zip(one.parts, found, strict=True):
-            _check_range(tables["episodes"], part, one.item.label)
-        self.check_origin(answer.origin)
+            index = tables["episodes"]["index"].to_pylist()
+            if index != list(range(part.first, part.last + 1)):
+                raise StoreError(
+                    f"{one.item.label} came back with other episodes ({len(index)} of them): the "
+                    "executor's results cannot be relied on"
+                )
+        self.provenance.check(answer.origin)
         for part, tables in zip(one.parts, found, strict=True):
             part.parts.write(part.first, part.last, tables, answer.origin)
 
@@ -113,10 +118,7 @@ class Session:
                 origin = parts.record(first, last).origin
             except StoreError:
                 continue
-            self.check_origin(origin)
-
-    def check_origin(self, origin: Origin) -> None:
-        self.provenance.check(origin)
+            self.provenance.check(origin)
 
     def files(self, recipe: Recipe) -> tuple[InputFile, ...]:
         paths: dict[str, Path] = {}
@@ -157,16 +159,6 @@ def writing(
             raise
 
 
-def _check_range(episodes: pa.Table, part: Part, label: str) -> None:
-    """Refuse an answer that is not about the episodes that were asked for."""
-    index = episodes["index"].to_pylist()
-    if index != list(range(part.first, part.last + 1)):
-        raise StoreError(
-            f"{label} came back with other episodes ({len(index)} of them): the "
-            "executor's results cannot be relied on"
-        )
-
-
 _WORDS = 200_000  # states whose words are remembered between parts
 
 
@@ -176,7 +168,9 @@ def play_parts(
     """Play the episodes of a suite, or of a range of its parts, that are missing, part by part."""
     # With `cut`, the first episodes of a suite that holds more can be read without the others.
     total = whole.last + 1 - whole.first
-    _look_at_stored(session, parts, whole, cut)
+    for place in (parts, *([parts.cut(whole.last + 1)] if cut else [])):
+        session.repair(place)
+        session.remember_origins(place)
     done = total - sum(part.size for part in _missing(session, parts, whole, cut))
     words, files = _WordsOf(session.setup.abstraction), session.files(whole.recipe)
 
@@ -200,13 +194,12 @@ def play_parts(
         for part in _missing(session, parts, whole, cut)
     )
     session.play(stage, work, done, total)
-    _check_complete(session, parts, whole)
-
-
-def _look_at_stored(session: Session, parts: Parts, whole: SuiteChunk, cut: bool) -> None:
-    for place in (parts, *([parts.cut(whole.last + 1)] if cut else [])):
-        session.repair(place)
-        session.remember_origins(place)
+    lacking = sum(part.size for part in _missing(session, parts, whole, cut=False))
+    if lacking:
+        raise StoreError(
+            f"{str(session.directory.path)!r} holds {total - lacking} of {total} episodes, "
+            "although all were played: somebody else changes it; run the same command again"
+        )
 
 
 def _missing(session: Session, parts: Parts, whole: SuiteChunk, cut: bool) -> Iterator[Part]:
@@ -219,17 +212,6 @@ def _missing(session: Session, parts: Parts, whole: SuiteChunk, cut: bool) -> It
     across = parts.across(total) if cut else None
     if across is not None and (across[0], total - 1) not in parts.cut(total).covered():
         yield Part(parts.cut(total), across[0], total - 1)
-
-
-def _check_complete(session: Session, parts: Parts, whole: SuiteChunk) -> None:
-    total, chunk = whole.last + 1, session.setup.config.settings.chunk
-    lacking = sum(last - first + 1 for first, last in parts.each_gap(total, chunk, whole.first))
-    if lacking:
-        asked = total - whole.first
-        raise StoreError(
-            f"{str(session.directory.path)!r} holds {asked - lacking} of {asked} episodes, "
-            "although all were played: somebody else changes it; run the same command again"
-        )
 
 
 def _keep_names(directory: RunDirectory, names: Names, begun: bool) -> None:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +31,6 @@ T = TypeVar("T")
 
 LARGEST_TABLE = 2**32
 """Bytes of a table in memory, or of its file."""
-_LARGEST_CONTENT = LARGEST_TABLE  # bytes that a file may say it unpacks to
 _MOST_COLUMNS = 10_000
 _TABLES: Mapping[str, tuple[type, ...]] = {
     "episodes": (Episodes,),
@@ -162,11 +161,15 @@ def plain_numbers(column: pa.Array) -> Array:
 
 def _values(table: pa.Table, name: str) -> Array:
     """Return values in the shape and dtype that the metadata name."""
-    notes = table.schema.metadata
-    shape = [int(part) for part in notes[b"value_shape"].decode().split(",") if part]
-    values = _from_lists(table[name])[:, : math.prod(shape)]
-    values = values.astype(notes[b"value_dtype"].decode(), copy=False)
+    shape, dtype = _layout(table)
+    values = _from_lists(table[name])[:, : math.prod(shape)].astype(dtype, copy=False)
     return values.reshape(len(table), *shape)
+
+
+def _layout(table: pa.Table) -> tuple[list[int], np.dtype[Any]]:
+    notes = table.schema.metadata or {}
+    shape = [int(part) for part in notes[b"value_shape"].decode().split(",") if part]
+    return shape, np.dtype(notes[b"value_dtype"].decode())
 
 
 def _from_lists(column: pa.ChunkedArray) -> Array:
@@ -197,7 +200,7 @@ def _refuse_bomb(metadata: pq.FileMetaData, rows: int) -> None:
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     size = sum(group.total_byte_size for group in groups)
     held = metadata.num_rows == rows and metadata.num_columns <= _MOST_COLUMNS
-    _demand(held and size <= _LARGEST_CONTENT, "it does not hold what its record says")
+    _demand(held and size <= LARGEST_TABLE, "it does not hold what its record says")
 
 
 def _check_schema(schema: pa.Schema) -> None:
@@ -231,15 +234,12 @@ def _columns(name: str) -> dict[str, Column]:
 
 def _check_type(name: str, column: Column, found: pa.DataType) -> None:
     if column.each:
-        plain = pa.types.is_fixed_size_list(found) and _is_number(found.value_type)
+        inner = found.value_type if pa.types.is_fixed_size_list(found) else pa.null()
+        plain = pa.types.is_integer(inner) or pa.types.is_floating(inner)
         _demand(plain, f"{name!r} holds {found}, not rows of numbers")
     else:
         wanted = _TYPES[column.type]
         _demand(found == wanted, f"{name!r} holds {found}, not {wanted}")
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def check_room(schema: pa.Schema, rows: int) -> None:
@@ -288,7 +288,7 @@ def check_table(name: str, table: pa.Table, first: int, last: int) -> None:
     for column, declared in _columns(name).items():
         if column in table.column_names:
             _check_values(column, declared, table)
-    _ORDERS[name](table, first, last)
+    _check_order(name, table, first, last)
 
 
 def _check_values(name: str, column: Column, table: pa.Table) -> None:
@@ -312,15 +312,13 @@ def _check_values(name: str, column: Column, table: pa.Table) -> None:
 
 def _check_shape(table: pa.Table, name: str) -> None:
     """Check the notes on how values are laid out; lists of length 0 are stored with one entry."""
-    notes = table.schema.metadata or {}
     try:
-        shape = [int(part) for part in notes[b"value_shape"].decode().split(",") if part]
-        kind = np.dtype(notes[b"value_dtype"].decode()).kind
+        shape, dtype = _layout(table)
     except (KeyError, ValueError, TypeError, SyntaxError):
         raise WrongTable("it does not say how values are laid out") from None
     size = table[name].type.list_size
     fits = all(part >= 0 for part in shape) and max(math.prod(shape), 1) == size
-    _demand(fits and kind in "biuf", "values are not laid out as it says")
+    _demand(fits and dtype.kind in "biuf", "values are not laid out as it says")
 
 
 def check_together(tables: Mapping[str, pa.Table]) -> None:
@@ -336,39 +334,28 @@ def _demand(holds: bool, wrong: str) -> None:
         raise WrongTable(wrong)
 
 
-def _check_episodes(table: pa.Table, first: int, last: int) -> None:
-    index = _plain(table["index"])
-    whole = len(index) == last - first + 1  # a range may be said that no memory holds
-    whole = whole and np.array_equal(index, np.arange(first, last + 1))
-    _demand(whole, "it does not hold its episodes")
-
-
-def _check_visits(table: pa.Table, first: int, last: int) -> None:
+def _check_order(name: str, table: pa.Table, first: int, last: int) -> None:
+    """Refuse rows that are of other episodes, or not in their order."""
+    if name == "episodes":
+        index = _plain(table["index"])
+        whole = len(index) == last - first + 1  # a range may be said that no memory holds
+        whole = whole and np.array_equal(index, np.arange(first, last + 1))
+        _demand(whole, "it does not hold its episodes")
+        return
+    if name == "states":
+        key = _plain(table["key"])
+        _demand(bool((key[1:] > key[:-1]).all()), "states are not in order of their keys")
+        return
     episode = _plain(table["episode"])
-    _demand(bool((np.diff(episode) >= 0).all()), "visits are not in order")
-    _demand(bool(((episode >= first) & (episode <= last)).all()), "visits are of other episodes")
-
-
-def _check_states(table: pa.Table, first: int, last: int) -> None:
-    key = _plain(table["key"])
-    _demand(bool((key[1:] > key[:-1]).all()), "states are not in order of their keys")
-
-
-def _check_trace(table: pa.Table, first: int, last: int) -> None:
-    episode, step = _plain(table["episode"]), _plain(table["step"])
-    _demand(bool(((episode >= first) & (episode <= last)).all()), "steps are of other episodes")
-    begins = np.diff(episode, prepend=-1) > 0
-    follows = (np.diff(episode, prepend=-1) == 0) & (np.diff(step, prepend=0) == 1)
-    in_order = (begins & (step == 0)) | follows
-    _demand(bool(in_order.all()), "steps are not in order")
-
-
-_ORDERS: Mapping[str, Callable[[pa.Table, int, int], None]] = {
-    "episodes": _check_episodes,
-    "visits": _check_visits,
-    "states": _check_states,
-    "trace": _check_trace,
-}
+    if name == "visits":
+        in_order, rows = np.diff(episode) >= 0, "visits"
+    else:
+        step, later = _plain(table["step"]), np.diff(episode, prepend=-1)
+        follows = (later == 0) & (np.diff(step, prepend=0) == 1)
+        in_order, rows = ((later > 0) & (step == 0)) | follows, "steps"
+    inside = (episode >= first) & (episode <= last)
+    _demand(bool(inside.all()), f"{rows} are of other episodes")
+    _demand(bool(in_order.all()), f"{rows} are not in order")
 
 
 def open_parquet(content: bytes, texts: Sequence[str] = ()) -> pq.ParquetFile:
