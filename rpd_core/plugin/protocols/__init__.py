@@ -14,77 +14,16 @@ get new fields, always with defaults.
 
 from __future__ import annotations
 
-from rpd_core.plugin.protocols.abstraction import (
-    POLICY_ACTION,
-    POLICY_GAP,
-    POLICY_VIEWS,
-    Abstraction,
-    Bound,
-    DefaultAction,
-    DefaultActor,
-    Entry,
-    FitSample,
-    Ground,
-    Minimised,
-    Moment,
-)
-from rpd_core.plugin.protocols.arrays import Array, Batch, BoolArray, FloatArray, IntArray, KeyArray
-from rpd_core.plugin.protocols.component import (
-    Command,
-    Component,
-    Contents,
-    further,
-    learned,
-    permission,
-)
-from rpd_core.plugin.protocols.environment import (
-    Environment,
-    Facts,
-    Lanes,
-    Opening,
-    StepResult,
-    Task,
-)
-from rpd_core.plugin.protocols.executor import (
-    Engine,
-    Executor,
-    InputFile,
-    Outcome,
-    WorkItem,
-    WorkQueue,
-)
-from rpd_core.plugin.protocols.measure import (
-    Condition,
-    Evidence,
-    Measure,
-    Returns,
-    Scores,
-    Spectrum,
-)
+from rpd_core.plugin.protocols.abstraction import *
+from rpd_core.plugin.protocols.arrays import *
+from rpd_core.plugin.protocols.component import *
+from rpd_core.plugin.protocols.environment import *
+from rpd_core.plugin.protocols.executor import *
+from rpd_core.plugin.protocols.measure import *
 from rpd_core.plugin.protocols.optional import Gatherer
-from rpd_core.plugin.protocols.panel import (
-    Card,
-    CardPanel,
-    Circle,
-    Drawing,
-    FramePanel,
-    HeroPanel,
-    Image,
-    Line,
-    Panel,
-    PanelDecision,
-    PanelFacts,
-    PanelView,
-    Picture,
-    Polygon,
-    Scene,
-    SceneStep,
-    Text,
-    TracedEpisodes,
-    Traces,
-)
-from rpd_core.plugin.protocols.policy import Choice, Policy, PolicyInput, PolicyLoader
-from rpd_core.plugin.protocols.suite import Episodes, States, Suite, Trace, Visits
+from rpd_core.plugin.protocols.panel import *
+from rpd_core.plugin.protocols.policy import *
+from rpd_core.plugin.protocols.suite import *
 
 __all__ = [
     "POLICY_ACTION", "POLICY_GAP", "POLICY_VIEWS", "Abstraction", "Array", "Batch", "BoolArray",
