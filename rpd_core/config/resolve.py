@@ -27,14 +27,10 @@ from rpd_core.config.trust import permitted
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.blame import lacks_of_kind, require
 from rpd_core.plugin.chain import Chain
-from rpd_core.plugin.protocols import (
-    Condition,
-    DefaultAction,
-    Environment,
-    Measure,
-    PolicyLoader,
-    Task,
-)
+from rpd_core.plugin.protocols.abstraction import DefaultAction
+from rpd_core.plugin.protocols.environment import Environment, Task
+from rpd_core.plugin.protocols.measure import Condition, Measure
+from rpd_core.plugin.protocols.policy import PolicyLoader
 from rpd_core.plugin.registry import Registry
 from rpd_core.plugin.specs import Spec, quote
 

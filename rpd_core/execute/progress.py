@@ -67,25 +67,18 @@ def _in_notebook() -> bool:
 @contextmanager
 def _terminal_bars() -> Iterator[Progress]:
     """Show a bar for each stage on standard error, if that is a terminal."""
+    from rich import progress as parts
     from rich.console import Console  # rich takes a while to import
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TaskID,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     console = Console(stderr=True)
     if not console.is_terminal:
         yield silent
         return
-    columns = (TextColumn("{task.description:>12}"), BarColumn(), MofNCompleteColumn())
-    times = (TimeElapsedColumn(), TimeRemainingColumn())
-    bars = Progress(*columns, *times, console=console, transient=True)
-    tasks: dict[str, TaskID] = {}
+    counts = (parts.BarColumn(), parts.MofNCompleteColumn())
+    times = (parts.TimeElapsedColumn(), parts.TimeRemainingColumn())
+    name = parts.TextColumn("{task.description:>12}")
+    bars = parts.Progress(name, *counts, *times, console=console, transient=True)
+    tasks: dict[str, parts.TaskID] = {}
 
     def tell(stage: str, done: int, total: int) -> None:
         if stage not in tasks:

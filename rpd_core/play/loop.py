@@ -25,16 +25,11 @@ from rpd_core.play.recipe import Recipe, check_choice, loaded_policy, opened_def
 from rpd_core.play.threads import one_numeric_thread
 from rpd_core.plugin.blame import blamed, called
 from rpd_core.plugin.chain import Chain, needs_of, opened
-from rpd_core.plugin.protocols import (
-    Abstraction,
-    Choice,
-    Episodes,
-    Facts,
-    Lanes,
-    Moment,
-    PolicyInput,
-)
+from rpd_core.plugin.protocols.abstraction import Abstraction, Moment
 from rpd_core.plugin.protocols.arrays import Array, Batch, BoolArray, FloatArray, IntArray, KeyArray
+from rpd_core.plugin.protocols.environment import Facts, Lanes
+from rpd_core.plugin.protocols.policy import Choice, PolicyInput
+from rpd_core.plugin.protocols.suite import Episodes
 
 Keep = Callable[[KeyArray, IntArray], BoolArray]
 """(state keys, position of each lane's episode in the plan) -> does the policy decide here?"""

@@ -26,16 +26,11 @@ from rpd_core.play.entry_names import observed_entries
 from rpd_core.play.loop import Keep, Plan, Player, Step
 from rpd_core.play.recipe import OneState, Recipe
 from rpd_core.plugin.chain import Chain, needs_of, opened
-from rpd_core.plugin.protocols import (
-    Abstraction,
-    Choice,
-    DefaultAction,
-    Facts,
-    FitSample,
-    Policy,
-)
+from rpd_core.plugin.protocols.abstraction import Abstraction, DefaultAction, FitSample
 from rpd_core.plugin.protocols.arrays import Array, Batch, KeyArray
+from rpd_core.plugin.protocols.environment import Facts
 from rpd_core.plugin.protocols.optional import LearnsByPlaying, LearnsFromSteps
+from rpd_core.plugin.protocols.policy import Choice, Policy
 
 FIT_EPISODES = 64
 """Episodes of the original policy that components are fitted on; as many mutants where wanted."""

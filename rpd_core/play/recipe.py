@@ -13,19 +13,10 @@ from rpd_core.config.resolve import Setup
 from rpd_core.play import heartbeat
 from rpd_core.plugin.blame import a_kind, blamed, gave_instead, refuse, require
 from rpd_core.plugin.chain import Chain
-from rpd_core.plugin.protocols import (
-    Abstraction,
-    Choice,
-    DefaultAction,
-    DefaultActor,
-    Environment,
-    Facts,
-    Lanes,
-    Opening,
-    Policy,
-    PolicyLoader,
-)
+from rpd_core.plugin.protocols.abstraction import Abstraction, DefaultAction, DefaultActor
 from rpd_core.plugin.protocols.arrays import Array, Batch
+from rpd_core.plugin.protocols.environment import Environment, Facts, Lanes, Opening
+from rpd_core.plugin.protocols.policy import Choice, Policy, PolicyLoader
 from rpd_core.untrusted.boundary import LOAD_TIMEOUT
 
 

@@ -73,8 +73,6 @@ def table_of(*records: object) -> pa.Table:
     for record in records:
         for name, column in columns_of(type(record)).items():
             values = getattr(record, name)
-            if values is None:
-                continue
             if column.type == "number":
                 noted["value_shape"] = ",".join(map(str, values.shape[1:]))
                 noted["value_dtype"] = values.dtype.str
@@ -130,8 +128,6 @@ def read_table(kind: type[T], table: pa.Table, **more: object) -> T:
 
 
 def _unpacked(column: Column, table: pa.Table, name: str) -> Array | None:
-    if column.added and name not in table.column_names:
-        return None
     if column.type == "number":
         return _values(table, name)
     if column.each and name not in table.column_names:
@@ -218,7 +214,7 @@ def check_columns(name: str, schema: pa.Schema, rows: int) -> None:
         if column in schema.names:
             _check_type(column, declared, schema.field(column).type)
         else:
-            left_out = declared.added or (declared.each and declared.type != "number")
+            left_out = declared.each and declared.type != "number"
             _demand(bool(left_out), f"the column {column!r} is missing")
     pruned = columns_of(PrunedColumns)
     for one in schema:

@@ -46,8 +46,6 @@ class Column:
     """What is said of a file with other values."""
     adds_up: bool = False
     """Whether parts of a suite add up by state; else the first part that has the state counts."""
-    added: bool = False
-    """Whether it is younger than the schema: older files lack it, and it is None then."""
 
 
 def _stored(kind: ColumnType, **more: Any) -> Mapping[str, Column]:
