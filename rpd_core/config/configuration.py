@@ -14,10 +14,9 @@ from typing import Any
 
 from rpd_core.config.settings import ASKED, AUTO, Settings
 from rpd_core.errors import SpecError, nearest_file
-from rpd_core.plugin.parameters import nested_components, type_hints
 from rpd_core.plugin.protocols.optional import HasSources, ReadsFiles
 from rpd_core.plugin.registry import Registry
-from rpd_core.plugin.specs import nested_kind
+from rpd_core.plugin.specs import nested_components, nested_kind, type_hints
 from rpd_core.untrusted.files import open_regular
 
 Json = dict[str, Any]

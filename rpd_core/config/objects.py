@@ -23,10 +23,9 @@ from rpd_core.errors import (
     one_line,
 )
 from rpd_core.plugin.hookspecs import KINDS
-from rpd_core.plugin.parameters import fields_of
 from rpd_core.plugin.protocols import Contents
 from rpd_core.plugin.registry import Registration, Registry, installed
-from rpd_core.plugin.specs import convert, is_on_hub, split_items, unquote
+from rpd_core.plugin.specs import convert, fields_of, is_on_hub, split_items, unquote
 from rpd_core.untrusted.files import open_regular
 
 _EXPECTED = {

@@ -6,8 +6,8 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from rpd_core.errors import ConfigError, SpecError, brief
-from rpd_core.plugin.parameters import nested_components
 from rpd_core.plugin.registry import Registry
+from rpd_core.plugin.specs import nested_components
 
 if TYPE_CHECKING:
     from rpd_core.config.resolve import Selection

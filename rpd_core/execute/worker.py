@@ -22,8 +22,7 @@ from pathlib import Path
 
 from rpd_core.errors import ExecutionError, one_line
 from rpd_core.execute.items import perform
-from rpd_core.play.heartbeat import share
-from rpd_core.play.threads import one_thread
+from rpd_core.play.heartbeat import one_thread, share
 from rpd_core.plugin.protocols import Outcome, WorkItem
 
 UNREAD = ""

@@ -19,12 +19,12 @@ from rpd_core.errors import EpisodeError, FitError
 from rpd_core.play.actions import first_action, in_every_lane
 from rpd_core.play.deciders import Coin, TopStates
 from rpd_core.play.entry_names import names_of
+from rpd_core.play.heartbeat import one_numeric_thread
 from rpd_core.play.loop import Plan, Player, Step, joined
 from rpd_core.play.names import Names
 from rpd_core.play.profile import instrument, timing
 from rpd_core.play.recipe import Recipe
 from rpd_core.play.recorder import Tracer, play_suite, recorder_for
-from rpd_core.play.threads import one_numeric_thread
 from rpd_core.plugin.blame import Origin, origin_of
 from rpd_core.plugin.protocols import Episodes, PolicyInput, States, Suite, Visits
 from rpd_core.plugin.protocols.arrays import BoolArray, FloatArray, IntArray, KeyArray

@@ -11,18 +11,19 @@ import numpy as np
 from rpd_core.chance import Domain, Draws, canonical, domain_keys, environment_seeds, state_keys
 from rpd_core.errors import EpisodeError, FitError, LaneError, RpdError, ends_rpd, one_line
 from rpd_core.play.actions import (
+    UNKNOWN_STATE,
+    PolicyViews,
     action_check,
     action_difference,
     first_action,
     in_every_lane,
+    of_environment,
     rows_differ,
 )
 from rpd_core.play.entry_names import named_facts
-from rpd_core.play.heartbeat import beat
+from rpd_core.play.heartbeat import beat, one_numeric_thread
 from rpd_core.play.info import info_columns, scalar_items
-from rpd_core.play.preference import UNKNOWN_STATE, PolicyViews, of_environment
 from rpd_core.play.recipe import Recipe, check_choice, loaded_policy, opened_default, opened_lanes
-from rpd_core.play.threads import one_numeric_thread
 from rpd_core.plugin.blame import blamed, called
 from rpd_core.plugin.chain import Chain, needs_of, opened
 from rpd_core.plugin.protocols.abstraction import Abstraction, Moment

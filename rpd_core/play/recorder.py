@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from gymnasium.spaces import Discrete
 
+from rpd_core.play.actions import default_gap
 from rpd_core.play.deciders import Coin
 from rpd_core.play.entry_names import Relation, relation_of
 from rpd_core.play.loop import Keep, Plan, Player, Step
-from rpd_core.play.preference import default_gap
 from rpd_core.plugin.protocols import Episodes, States, Suite, Trace, Visits
 from rpd_core.plugin.protocols.arrays import Array, Batch, BoolArray, FloatArray, IntArray, KeyArray
 from rpd_core.plugin.wording import order_of_parts

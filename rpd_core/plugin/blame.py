@@ -22,8 +22,8 @@ from rpd_core.errors import ComponentError, RpdError, one_line
 from rpd_core.plugin.discovery import BUNDLED
 from rpd_core.plugin.hookspecs import KINDS
 from rpd_core.plugin.importing import failed_import, is_installed
-from rpd_core.plugin.parameters import nested_components
 from rpd_core.plugin.registry import Registration, installed
+from rpd_core.plugin.specs import nested_components
 
 
 def _members(protocol: type) -> list[str]:

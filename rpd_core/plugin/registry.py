@@ -9,17 +9,16 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
 from rpd_core.errors import ComponentError, RpdError, SpecError, files_called, nearest, one_line
 from rpd_core.plugin import specs
-from rpd_core.plugin.descriptions import Description, defines, describe_target
 from rpd_core.plugin.discovery import BUNDLED, Plugin, find_plugins
 from rpd_core.plugin.hookspecs import KINDS
-from rpd_core.plugin.importing import is_installed
-from rpd_core.plugin.parameters import fields_of, learned_names, spec_of
+from rpd_core.plugin.importing import Description, defines, describe_target, is_installed
 from rpd_core.plugin.protocols import Component, Contents
-from rpd_core.plugin.specs import Field, Spec
+from rpd_core.plugin.specs import Field, Spec, fields_of, is_on_hub, learned_names, spec_of
 
 _MANY = 25  # names that a message lists at most
 
@@ -180,8 +179,20 @@ class Registry:
         return replace(spec, comparison=short_form and specs.is_comparison(spec))
 
     def pinned(self, kind: str, spec: Spec) -> Spec:
+        """Return a spec whose files on the Hugging Face hub are named with their commits."""
+        paths = {
+            one.name
+            for one in self.fields(kind, spec.name)
+            if Path in (one.annotation, *get_args(one.annotation))
+        }
+        there = {k: text for k, text in spec.values.items() if k in paths and is_on_hub(text)}
+        if not there:
+            return spec
+        from rpd_core.plugin import hub  # few specs name a file of the hub
+
         looks_like = self.find(kind, spec.name).component.looks_like
-        return specs.pinned(spec, self.fields(kind, spec.name), looks_like)
+        known = {key: hub.pinned(text, looks_like) for key, text in there.items()}
+        return replace(spec, values={**spec.values, **known})
 
     def fields(self, kind: str, name: str) -> tuple[Field, ...]:
         target = self.resolve(kind, name)

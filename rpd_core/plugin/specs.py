@@ -1,4 +1,4 @@
-"""Spec strings: `round:digits=1` <-> Spec -> the values of a component's fields.
+"""Spec strings: `round:digits=1` <-> Spec <-> the fields of a component, read off its class.
 
 The grammar is `name`, `name:value` or `name:value,key=value,...`, split at the first colon.
 An item is a parameter only if its key is a field of the component; anything else is the value of
@@ -8,10 +8,14 @@ is declared with `further`, it takes the later items whose keys are no fields.
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import inspect
 import re
 import types
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import typing
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -20,8 +24,7 @@ from rpd_core.plugin.hookspecs import KIND_OF_PROTOCOL
 
 NAME = re.compile(r"[A-Za-z][\w.-]*")
 """What a component may be called."""
-HUB = "hf:"
-"""How a path begins that is a file of the Hugging Face hub."""
+HUB = "hf:"  # how a path begins that is a file of the Hugging Face hub
 _COMPARISON = re.compile(r"([A-Za-z]\w*)\s*(>=|<=|>|<)\s*(.*)", re.DOTALL)
 _QUOTES = "'\""
 _PLUS = re.compile(r"(?<![0-9.][eE])\+")  # not the plus of 1e+3
@@ -137,20 +140,6 @@ def parse(
 def further_field(fields: Iterable[Field]) -> str:
     """Return the name of the field that takes what has no field of its own; empty if none does."""
     return next((field.name for field in fields if field.further), "")
-
-
-def pinned(spec: Spec, fields: Iterable[Field], looks_like: str) -> Spec:
-    """Return a spec whose files on the hub are named with their commits."""
-    paths = {
-        field.name for field in fields if Path in (field.annotation, *get_args(field.annotation))
-    }
-    there = {key: text for key, text in spec.values.items() if key in paths and is_on_hub(text)}
-    if not there:
-        return spec
-    from rpd_core.plugin import hub  # few specs name a file of the hub
-
-    known = {key: hub.pinned(text, looks_like) for key, text in there.items()}
-    return replace(spec, values={**spec.values, **known})
 
 
 def is_on_hub(text: str) -> bool:
@@ -318,3 +307,94 @@ def _convert_union(text: str, members: tuple[object, ...], nested: Nested) -> An
         except ValueError as error:
             failure = failure or error
     raise failure or ValueError(f"cannot read {text!r}")
+
+
+def fields_of(target: Callable[..., object]) -> tuple[Field, ...]:
+    """Return the parameters of a recipe's class, or of a function that builds one."""
+    if not dataclasses.is_dataclass(target):
+        return _arguments_of(target)
+    hints = typing.get_type_hints(target)
+    return tuple(
+        Field(
+            item.name,
+            hints[item.name],
+            item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING,
+            bool(item.metadata.get("not_identity")) and hints[item.name] is bool,
+            bool(item.metadata.get("further")),
+        )
+        for item in dataclasses.fields(target)
+        if item.init and not item.metadata.get("learned")
+    )
+
+
+def learned_names(target: object) -> set[str]:
+    """Return the names of the fields that only `fit` sets."""
+    if not dataclasses.is_dataclass(target):
+        return set()
+    return {item.name for item in dataclasses.fields(target) if item.metadata.get("learned")}
+
+
+def _arguments_of(function: Callable[..., object]) -> tuple[Field, ...]:
+    hints = typing.get_type_hints(function)
+    return tuple(
+        Field(name, hints.get(name, str), one.default is inspect.Parameter.empty)
+        for name, one in inspect.signature(function).parameters.items()
+        if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
+    )
+
+
+def spec_of(
+    name: str, recipe: Any, fields: Sequence[Field], nested: Callable[[str, Any], str]
+) -> Spec | None:
+    """Return the spec of a recipe, without what is left at its default; None: it has no text."""
+    defaults = {item.name: item.default for item in dataclasses.fields(recipe)}
+    values = {}
+    for one in fields:
+        value = getattr(recipe, one.name)
+        if one.permission or value == defaults[one.name]:
+            continue
+        kind = nested_kind(one.annotation)
+        text = nested(kind, value) if kind and not isinstance(value, str) else _written(value)
+        if text is None:
+            return None
+        values[one.name] = text
+    first = fields[0] if fields else None
+    within = first is not None and bool(nested_kind(first.annotation))
+    return Spec(name, values, first.name if first else "", within)
+
+
+def _written(value: object) -> str | None:
+    """Return a parameter as a spec string has it; None where it has no text."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str | int | float | Path):
+        return str(value)
+    if isinstance(value, tuple | list):
+        parts = [_written(one) for one in value]
+        return None if None in parts else "+".join(str(part) for part in parts)
+    if callable(value):
+        named = value if hasattr(value, "__qualname__") else type(value)
+        return f"{named.__module__}:{named.__qualname__}"
+    return None
+
+
+def nested_components(recipe: object) -> Iterator[tuple[str, object]]:
+    """Yield (kind, recipe) of the components among a recipe's fields, at any depth."""
+    if not dataclasses.is_dataclass(recipe):
+        return
+    hints = type_hints(recipe.__class__)
+    for item in dataclasses.fields(recipe):
+        value = getattr(recipe, item.name)
+        kind = nested_kind(hints.get(item.name))
+        if kind and not isinstance(value, str):
+            yield kind, value
+            yield from nested_components(value)
+
+
+@functools.lru_cache(maxsize=256)
+def type_hints(target: Hashable) -> dict[str, object]:
+    """Return the annotations of a class, resolved; none where they cannot be."""
+    try:
+        return typing.get_type_hints(target)
+    except Exception:  # annotations of a stranger's class; then nothing in it is nested
+        return {}

@@ -18,8 +18,8 @@ from rpd_core.config.resolve import choose
 from rpd_core.config.trust import refuse_code, with_trust
 from rpd_core.errors import RpdError, SpecError, counted, one_line
 from rpd_core.execute.items import moved
+from rpd_core.play.actions import UNKNOWN_STATE, PolicyViews, of_environment
 from rpd_core.play.deciders import TopStates
-from rpd_core.play.preference import UNKNOWN_STATE, PolicyViews, of_environment
 from rpd_core.play.prepare import restore_default, restore_fitted
 from rpd_core.plugin.chain import Chain, needs_of, opened
 from rpd_core.plugin.protocols import (

@@ -12,7 +12,7 @@ OURS = {
     "rpd_core/untrusted/files.py": "the one place",
     "rpd_core/cli/streams.py": "/dev/null in place of standard streams that are closed",
     "rpd_core/execute/worker.py": "/proc, for what environments have started",
-    "rpd_core/plugin/descriptions.py": "sources of what is installed",
+    "rpd_core/plugin/importing.py": "sources of what is installed",
     "rpd_core/plugin/hub.py": "the cache of the hub, which is its user's own",
     "rpd_core/store/files.py": "writes, and makes the lock",
     "plugins/rpd_compare/page.py": "a template of its own",

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from rpd_core.errors import ComponentError, SpecError
-from rpd_core.plugin.descriptions import describe_target
 from rpd_core.plugin.discovery import load_plugins
 from rpd_core.plugin.hookspecs import hookimpl
+from rpd_core.plugin.importing import describe_target
 from rpd_core.plugin.protocols import Component
 from rpd_core.plugin.registry import Registry
 
