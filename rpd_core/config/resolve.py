@@ -221,7 +221,6 @@ def _measures(registry: Registry, wanted: tuple[object, ...]) -> dict[str, Selec
 def _headline(
     registry: Registry, wanted: object, measures: dict[str, Selection]
 ) -> tuple[str, dict[str, Selection]]:
-    """Return the name of the measure that gives the pruned policy, and it among the measures."""
     if isinstance(wanted, str) and (wanted == BEST or wanted in measures):
         return wanted, measures
     chosen = choose(registry, "measure", wanted)

@@ -200,7 +200,6 @@ def _one_of(*words: str) -> Check:
 
 
 def _targets(name: str, value: Any) -> None:
-    """Refuse what are not shares of a return, the highest first."""
     value = _split(value, float)
     for one in as_tuple(value):
         _rate_like(0.9)(name, one)

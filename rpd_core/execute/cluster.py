@@ -126,7 +126,6 @@ class _FiledWorker:
 
 
 def _prepare(needs: tuple[tuple[str, ...], dict[str, bytes]]) -> None:
-    """Let a process find modules and files; called in it."""
     path, shipped = needs
     sys.path += [place for place in path if place not in sys.path]
     deliver(shipped)

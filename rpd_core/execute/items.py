@@ -103,7 +103,6 @@ def _folder_name(digest: str) -> str:
 
 
 def _laid_out(files: tuple[InputFile, ...]) -> dict[Path, Path]:
-    """Link delivered files into a folder of their own, under the names they have at home."""
     root = os.path.commonpath([file.path.parent for file in files])
     name = "-".join(sorted(_folder_name(file.digest)[7:19] for file in files))
     folder = _delivery_folder() / f"set-{name}"

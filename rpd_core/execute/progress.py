@@ -58,7 +58,6 @@ def silent(stage: str, done: int, total: int) -> None:
 
 
 def _in_notebook() -> bool:
-    """Return whether this process is the kernel of a notebook."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return getattr(shell, "kernel", None) is not None
@@ -66,7 +65,6 @@ def _in_notebook() -> bool:
 
 @contextmanager
 def _terminal_bars() -> Iterator[Progress]:
-    """Show a bar for each stage on standard error, if that is a terminal."""
     from rich import progress as parts
     from rich.console import Console  # rich takes a while to import
 
@@ -91,7 +89,6 @@ def _terminal_bars() -> Iterator[Progress]:
 
 @contextmanager
 def _notebook_bars() -> Iterator[Progress]:
-    """Show a bar for each stage below the cell, and take them away at the end."""
     notebook = importlib.import_module("IPython.display")  # there, since this is a notebook
     handle = notebook.display(notebook.HTML(""), display_id=True)
     bars = NotebookBars(lambda text: handle.update(notebook.HTML(text)))

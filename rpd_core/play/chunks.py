@@ -315,7 +315,6 @@ class _Shared:
 
 
 def _top_states(chunks: Sequence[EvaluationChunk]) -> TopStates:
-    """Return who decides in the episodes of all chunks, one after the other."""
     rankings: list[KeyArray] = []
     unranked_kept: list[bool] = []
     points = []

@@ -168,7 +168,6 @@ class _Growth:
 
 
 def _edges(column: Array) -> FloatArray:
-    """Return cuts between the numbers of an entry: between all of them, or evenly by count."""
     ordered = np.sort(column[np.isfinite(column)].astype(np.float64))
     known = np.unique(ordered)
     if len(known) > _BINS:

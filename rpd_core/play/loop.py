@@ -234,7 +234,6 @@ class _Batch:
         )
 
     def _start(self, free: IntArray) -> None:
-        """Start the next episodes of the plan in free lanes; lanes left over stay idle."""
         count = min(len(free), len(self.plan) - self.started)
         self.active[free[count:]] = False
         lanes = free[:count]
@@ -294,11 +293,9 @@ class _Batch:
         self._advance(self.previous, decides, overrides)
 
     def _of_playing(self, rows: Array) -> Array:
-        """Return the rows of lanes that play."""
         return rows if len(self.playing) == len(self.active) else rows.take(self.playing, axis=0)
 
     def _in_all_lanes(self, rows: Array) -> Array:
-        """Return rows of lanes that play among zeros for those that do not."""
         if len(rows) == len(self.active):
             return rows
         found = np.zeros(len(self.active), dtype=rows.dtype)
@@ -408,5 +405,4 @@ class _Blame:
 
 
 def _column(flags: BoolArray, like: Array) -> BoolArray:
-    """Shape one flag per lane so that it selects whole actions."""
     return flags.reshape(flags.shape + (1,) * (like.ndim - 1))

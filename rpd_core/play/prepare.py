@@ -85,7 +85,6 @@ def fit(recipe: Recipe, config: Configuration) -> Recipe:
 
 
 def _after(links: Sequence[Abstraction], sample: FitSample) -> FitSample:
-    """Return a sample as abstractions hand it on."""
     if not links:
         return sample
     chain = opened(Chain(tuple(links)), sample.facts)
@@ -93,7 +92,6 @@ def _after(links: Sequence[Abstraction], sample: FitSample) -> FitSample:
 
 
 def _joined(own: FitSample, mutants: FitSample) -> FitSample:
-    """Return the policy's own steps followed by those of mutants."""
     return dataclasses.replace(
         own,
         values=_in_parts(np.concatenate, [own.values, mutants.values]),
@@ -260,7 +258,6 @@ def perform_sample(asked: tuple[SampledPolicy, Configuration]) -> FitSample:
 def _sampled(
     player: Player, plan: Plan, keep: Keep, config: Configuration, acting: str
 ) -> FitSample:
-    """Play the episodes of a plan, close the player and return what was seen."""
     needs = needs_of(player.recipe.abstraction)
     sampler = _Sampler(FIT_BYTES, needs)
     try:
@@ -286,7 +283,6 @@ def _sampled(
 
 
 def _in_parts(function: Callable[[list[Any]], Any], batches: list[Any]) -> Any:
-    """Return what a function makes of batches; of dicts, part by part."""
     if isinstance(batches[0], dict):
         return {name: function([one[name] for one in batches]) for name in batches[0]}
     return function(batches)

@@ -58,7 +58,6 @@ _present: ContextVar[_Stopwatch | None] = ContextVar("stopwatch", default=None)
 
 
 def _perform_timed(timed: tuple[Callable[[Any], Any], Any]) -> tuple[Any, _Stopwatch]:
-    """Do the work of an item: its function and its argument."""
     function, argument = timed
     watch = _Stopwatch()
     token = _present.set(watch)

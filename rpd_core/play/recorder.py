@@ -57,7 +57,6 @@ class _Rows:
 
 
 def _longer(whole: Array | None, column: Array, used: int, needed: int) -> Array:
-    """Return room for twice as many rows as are needed, with those that are there."""
     dtype = column.dtype if whole is None else whole.dtype
     longer = np.empty((max(2 * needed, _ROOM), *column.shape[1:]), dtype)
     if whole is not None:
@@ -131,7 +130,6 @@ class Recorder:
         self.rows.add(rows, len(differed))
 
     def _given(self, step: Step) -> dict[str, Array]:
-        """Return what policy and default action gave in all lanes."""
         choice = step.choice
         given = {"action": choice.actions, "default": step.default}
         if self.relation is not None:
@@ -190,7 +188,6 @@ class Recorder:
         return Suite(episodes, visits, states)
 
     def _sums(self, state: IntArray, columns: dict[str, Array], count: int) -> dict[str, Array]:
-        """Return what is counted or added up over all steps in each state."""
         return {
             "choices": self._choices(state, columns["action"], count),
             "default_choices": self._choices(state, columns["default"], count),
@@ -208,7 +205,6 @@ class Recorder:
     def _moments(
         self, state: IntArray, columns: dict[str, Array], count: int
     ) -> dict[str, FloatArray]:
-        """Return sums of actions that are not discrete, and of their squares, per state."""
         sums = {}
         for name in ("action", "default"):
             entries = [] if self.actions else list(_rows(columns[name]).T)
@@ -236,7 +232,6 @@ def _batch(columns: dict[str, Array]) -> Batch:
 
 
 def _counted(flags: BoolArray, starts: IntArray) -> IntArray:
-    """Return how many flags are set in each group of rows."""
     return np.asarray(np.add.reduceat(flags.astype(np.int64), starts))
 
 

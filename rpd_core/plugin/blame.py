@@ -233,7 +233,6 @@ def origin_of(components: Iterable[tuple[str, object]]) -> Origin:
 
 @lru_cache(maxsize=1)
 def _standard_versions() -> Mapping[str, str]:
-    """Return the versions of the packages that results always depend on."""
     found = {}
     for name in _ALWAYS:
         with suppress(importlib.metadata.PackageNotFoundError):

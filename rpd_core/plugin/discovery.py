@@ -92,7 +92,6 @@ def _origin(entry_point: Any) -> tuple[str, str]:
 
 
 def _collect(module: ModuleType, name: str) -> Iterator[tuple[str, Component]]:
-    """Call the module's hooks through a manager of its own, so that faults stay its own."""
     manager = pluggy.PluginManager("rpd")
     manager.add_hookspecs(hookspecs)
     manager.register(module, name)

@@ -105,7 +105,6 @@ def _contents(source: _Source) -> tuple[str, list[str], bool]:
 
 
 def _folder(source: _Source) -> Path:
-    """Return where the cache keeps a repository."""
     name = f"models--{source.repository.replace('/', '--')}"
     return Path(_hub("huggingface_hub.constants").HF_HUB_CACHE) / name
 

@@ -216,7 +216,6 @@ def _constant(module: str, name: str, farthest: int = _FARTHEST) -> ast.expr | N
 
 
 def _call(value: ast.expr | None) -> tuple[str, dict[str, ast.expr]]:
-    """Return the plain name and the keywords of a call; nothing of another expression."""
     if not isinstance(value, ast.Call):
         return "", {}
     name = ast.unparse(value.func).rpartition(".")[2]

@@ -149,7 +149,6 @@ class Registry:
         return ""
 
     def _split(self, kind: str, text: str) -> tuple[str, str | None]:
-        """Split a spec string at its first colon; one that is none may look like a value."""
         expanded = specs.expand_comparison(text) if KINDS[kind].short_form else text
         try:
             return specs.split_name(expanded, kind)
@@ -242,7 +241,6 @@ class Registry:
         return self._instantiate(kind, spec, target, values)
 
     def _values(self, kind: str, spec: Spec, fields: Mapping[str, Field]) -> dict[str, Any]:
-        """Return the values of a spec's fields, and of the one that takes all further items."""
         values: dict[str, Any] = {}
         further = []
         for key, text in spec.values.items():
@@ -362,7 +360,6 @@ def check_kind(kind: str) -> str:
 
 
 def _with_missing(spec: Spec, missing: Sequence[str]) -> str:
-    """Return a spec as it would be with what it lacks."""
     if not spec.values and len(missing) == 1:
         return f"{spec.name}:<{missing[0]}>"
     start = str(spec) if spec.values else f"{spec.name}:"

@@ -77,7 +77,8 @@ def value_words(value: Array, entries: Sequence[Entry] = ()) -> str:
     """Return an abstract state entry by entry, or as plain numbers where names add nothing."""
     flat = value.ravel()
     shown = flat[:_SHOWN]
-    if len(entries) == len(flat) and not _are_places(entries):
+    unnamed = all(entry == Entry(f"x{place}") for place, entry in enumerate(entries))
+    if len(entries) == len(flat) and not unnamed:
         texts = [_entry_words(*pair) for pair in zip(entries, shown, strict=False)]
     else:
         texts = [_number_text(number) for number in shown]
@@ -107,14 +108,6 @@ def _number_text(number: Any) -> str:
         return str(int(number))
     short = f"{number:g}"
     return short if type(number)(short) == number else str(number)
-
-
-def _are_places(entries: Sequence[Entry]) -> bool:
-    """Return whether entries are called by their places alone."""
-    return all(
-        entry.name == f"x{place}" and entry == Entry(entry.name)
-        for place, entry in enumerate(entries)
-    )
 
 
 def order_of_parts(name: str) -> list[tuple[bool, int, str]]:

@@ -93,7 +93,6 @@ def merge_directories(
 
 
 def _refuse_unequal(runs: Sequence[RunDirectory]) -> None:
-    """Refuse runs that do not hold the same episodes, with what differs."""
     first = runs[0]
     for run in runs:
         stored = run.stored()
@@ -177,7 +176,6 @@ def _packed(parts: Parts, first: int, last: int, name: str) -> bytes:
 
 
 def _check_parts(out: RunDirectory, kinds: Sequence[_Holders]) -> None:
-    """Refuse damaged parts before any is copied."""
     for held in kinds:
         for (first, last), (found, *_) in sorted(held.items()):
             if found.parts.root != out.path:
@@ -211,7 +209,6 @@ def _write_basis(out: RunDirectory, runs: Sequence[RunDirectory]) -> None:
 
 
 def _objects(run: RunDirectory) -> Iterator[tuple[str, bytes]]:
-    """Read the files of a policy that was handed over as an object of Python."""
     folder = run.path / OBJECTS
     for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
         content = read_whole(entry, run.path, _LARGEST_OBJECT)

@@ -156,7 +156,6 @@ def plain_numbers(column: pa.Array) -> Array:
 
 
 def _values(table: pa.Table, name: str) -> Array:
-    """Return values in the shape and dtype that the metadata name."""
     shape, dtype = _layout(table)
     values = _from_lists(table[name])[:, : math.prod(shape)].astype(dtype, copy=False)
     return values.reshape(len(table), *shape)
@@ -246,7 +245,6 @@ def check_room(schema: pa.Schema, rows: int) -> None:
 
 
 def _bits(column: pa.Field) -> int:
-    """Return the room that a row takes in a column."""
     kind, count = column.type, 1
     if pa.types.is_fixed_size_list(kind):
         kind, count = kind.value_type, kind.list_size
@@ -257,7 +255,6 @@ def _bits(column: pa.Field) -> int:
 
 
 def _texts_in(name: str) -> list[str]:
-    """Return the columns of texts in a table, of which equal ones are to be read once."""
     return [key for key, column in _columns(name).items() if column.type == "text"]
 
 
@@ -288,7 +285,6 @@ def check_table(name: str, table: pa.Table, first: int, last: int) -> None:
 
 
 def _check_values(name: str, column: Column, table: pa.Table) -> None:
-    """Check that what is declared of a column holds of a stranger's."""
     if column.each:
         flat = table[name].combine_chunks().flatten()
         _demand(flat.null_count == 0, f"{name!r} has holes")
@@ -331,7 +327,6 @@ def _demand(holds: bool, wrong: str) -> None:
 
 
 def _check_order(name: str, table: pa.Table, first: int, last: int) -> None:
-    """Refuse rows that are of other episodes, or not in their order."""
     if name == "episodes":
         index = _plain(table["index"])
         whole = len(index) == last - first + 1  # a range may be said that no memory holds

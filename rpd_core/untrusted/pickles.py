@@ -192,7 +192,6 @@ class Machine:
         return items
 
     def _group(self, count: int) -> None:
-        """Put the last few objects into a tuple."""
         if len(self.stack) < count:
             raise IndexError("the stack is empty")
         items = tuple(self.stack[-count:])
