@@ -163,10 +163,8 @@ class blamed:  # in lower case, as contextlib names its own
         """Begin what may raise."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, Exception) and not isinstance(error, RpdError):
-            self._blame(error)
-
-    def _blame(self, error: Exception) -> None:
+        if not isinstance(error, Exception) or isinstance(error, RpdError):
+            return
         ours = _ours(self.thing)
         needs = unmet(error) if ours else ""
         if needs:

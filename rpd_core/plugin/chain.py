@@ -44,21 +44,17 @@ class Chain:
     def name_entries(self, before: tuple[Entry, ...]) -> tuple[Entry, ...]:
         """Return what the entries of a value are called; none where a link does not know it."""
         for link in self.links:
-            before = _named_by(link, before)
+            named: Any = ()
+            who = f"abstraction {type(link).__name__}: its name_entries()"
+            try:
+                if isinstance(link, NamesEntries):
+                    named = link.name_entries(before)
+            except Exception as error:  # a stranger's abstraction may raise anything
+                raise ComponentError(f"{who} raised {one_line(error)}") from error
+            if not isinstance(named, tuple) or not all(isinstance(one, Entry) for one in named):
+                raise ComponentError(f"{who} must return a tuple of Entry, got {named!r:.80}")
+            before = named
         return before
-
-
-def _named_by(link: Abstraction, before: tuple[Entry, ...]) -> tuple[Entry, ...]:
-    if not isinstance(link, NamesEntries):
-        return ()
-    who = f"abstraction {type(link).__name__}: its name_entries()"
-    try:
-        named: Any = link.name_entries(before)
-    except Exception as error:  # a stranger's abstraction may raise anything
-        raise ComponentError(f"{who} raised {one_line(error)}") from error
-    if not isinstance(named, tuple) or not all(isinstance(one, Entry) for one in named):
-        raise ComponentError(f"{who} must return a tuple of Entry, got {named!r:.80}")
-    return named
 
 
 def opened(abstraction: Abstraction, facts: Facts) -> Abstraction:

@@ -92,23 +92,19 @@ def _origin(entry_point: Any) -> tuple[str, str]:
 
 
 def _collect(module: ModuleType, name: str) -> Iterator[tuple[str, Component]]:
-    manager = pluggy.PluginManager("rpd")
+    manager = pluggy.PluginManager("rpd")  # one of its own, so that faults stay its own
     manager.add_hookspecs(hookspecs)
     manager.register(module, name)
     for kind in KINDS.values():
-        for returned in getattr(manager.hook, kind.hook)():
-            for component in _as_components(kind.hook, returned):
+        hook = kind.hook
+        for returned in getattr(manager.hook, hook)():
+            if not isinstance(returned, list | tuple):
+                raise ComponentError(f"{hook} must return a list of Component, got {returned!r}")
+            for component in returned:
+                if not isinstance(component, Component):
+                    raise ComponentError(f"{hook} must return Component records, got {component!r}")
+                _check_component(hook, component)
                 yield kind.name, component
-
-
-def _as_components(hook: str, returned: object) -> list[Component]:
-    if not isinstance(returned, list | tuple):
-        raise ComponentError(f"{hook} must return a list of Component, got {returned!r}")
-    for component in returned:
-        if not isinstance(component, Component):
-            raise ComponentError(f"{hook} must return Component records, got {component!r}")
-        _check_component(hook, component)
-    return list(returned)
 
 
 def _check_component(hook: str, component: Component) -> None:

@@ -52,6 +52,12 @@ class Registration:
         return self.ready or self.lacking
 
     @property
+    def whose(self) -> str:
+        """The distribution of a stranger's component, in brackets; nothing for bundled ones."""
+        known = f"{self.distribution} {self.version}".strip() or f"plugin {self.plugin!r}"
+        return "" if self.distribution == BUNDLED else f" ({known})"
+
+    @property
     def described(self) -> str:
         """What messages call it, with where it is from."""
         whose = self.distribution or "no distribution"
@@ -114,7 +120,7 @@ class Registry:
         if named:
             how = "is broken" if named[0].status == "broken" else "cannot be used"
             how = named[0].status if named[0].lacking else how
-            raise ComponentError(f"{kind} {name!r}{_offered_by(named[0])} {how}: {named[0].reason}")
+            raise ComponentError(f"{kind} {name!r}{named[0].whose} {how}: {named[0].reason}")
         known = [one.component.name for one in self.of_kind(kind)]
         broken = [
             one.plugin
@@ -238,7 +244,15 @@ class Registry:
             raise SpecError(
                 f"{kind} {spec.name!r} needs {missing[0]!r}: write {_with_missing(spec, missing)}"
             )
-        return self._instantiate(kind, spec, target, values)
+        try:
+            return target(**values)
+        except RpdError:
+            raise
+        except (TypeError, ValueError, OverflowError) as error:
+            raise SpecError(f"{kind} {str(spec)!r}: {one_line(error)}") from error
+        except Exception as error:  # a stranger's constructor may raise anything
+            origin = self.find(kind, spec.name).described
+            raise ComponentError(f"{origin} is broken: {one_line(error)}") from error
 
     def _values(self, kind: str, spec: Spec, fields: Mapping[str, Field]) -> dict[str, Any]:
         values: dict[str, Any] = {}
@@ -260,17 +274,6 @@ class Registry:
             taker = specs.further_field(fields.values())
             values[taker] = (*values.get(taker, ()), *further)
         return values
-
-    def _instantiate(self, kind: str, spec: Spec, target: Any, values: dict[str, object]) -> Any:
-        try:
-            return target(**values)
-        except RpdError:
-            raise
-        except (TypeError, ValueError, OverflowError) as error:
-            raise SpecError(f"{kind} {str(spec)!r}: {one_line(error)}") from error
-        except Exception as error:  # a stranger's constructor may raise anything
-            origin = self.find(kind, spec.name).described
-            raise ComponentError(f"{origin} is broken: {one_line(error)}") from error
 
     def resolve(self, kind: str, name: str) -> Any:
         registration = self.find(kind, name)
@@ -317,13 +320,6 @@ def installed() -> Registry:
     return Registry(find_plugins())
 
 
-def _offered_by(registration: Registration) -> str:
-    """Return the distribution of a stranger's component, in brackets; nothing for bundled ones."""
-    whose = f"{registration.distribution} {registration.version}".strip()
-    strange = registration.distribution != BUNDLED
-    return f" ({whose or f'plugin {registration.plugin!r}'})" if strange else ""
-
-
 def _marked(loser: Registration, other: Registration) -> Registration:
     reason = (
         f"{other.plugin!r} ({other.distribution}) offers the same name; rename or uninstall one"
@@ -339,17 +335,12 @@ def _register(plugin: Plugin) -> Iterable[Registration]:
     for note in plugin.notes:
         yield Registration("plugin", Component(plugin.name, "", note), *origin, "note", note)
     for kind, component in plugin.components:
-        yield Registration(kind, component, *origin, *_status(component))
-
-
-def _status(component: Component) -> tuple[str, str]:
-    """Return whether a component could be used, without importing what it needs."""
-    for module in component.requires:
-        if not is_installed(module):
-            return f"needs {module}", f"pip install {component.install or module}"
-    module, _, attribute = component.target.partition(":")
-    reason = defines(module, attribute)
-    return ("broken", reason) if reason else ("ready", "")
+        absent = next((one for one in component.requires if not is_installed(one)), "")
+        module, _, attribute = component.target.partition(":")
+        reason = f"pip install {component.install or absent}" if absent else ""
+        reason = reason or defines(module, attribute)
+        status = f"needs {absent}" if absent else "broken" if reason else "ready"
+        yield Registration(kind, component, *origin, status, reason)
 
 
 def check_kind(kind: str) -> str:
