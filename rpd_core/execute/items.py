@@ -54,9 +54,19 @@ def _localised(argument: object, files: tuple[InputFile, ...]) -> object:
     # A file counts as there if its content is what the item was made with. Those that were
     # delivered are laid out as they were at home, because a loader may look for one beside another.
     places = {file.path: _place(file) for file in files}
-    lacking = [file for file in files if places[file.path] is None]
-    if lacking:
-        raise ExecutionError(_complaint(lacking[0]))
+    for lacking in (file for file in files if places[file.path] is None):
+        host = socket.gethostname()
+        try:
+            file_digest(lacking.path)
+        except RpdError:
+            raise ExecutionError(
+                f"the worker on {host} has no file {str(lacking.path)!r}: put it there, or use an "
+                "executor that ships files"
+            ) from None
+        raise ExecutionError(
+            f"{str(lacking.path)!r} on {host} is not the file that the run was started with "
+            f"({lacking.digest[:19]}...): restore it, or start a new run"
+        )
     if not files or all(path == place for path, place in places.items()):
         return argument
     return moved(argument, _laid_out(files))
@@ -71,21 +81,6 @@ def _place(file: InputFile) -> Path | None:
         except SpecError:
             continue
     return None
-
-
-def _complaint(file: InputFile) -> str:
-    host = socket.gethostname()
-    try:
-        file_digest(file.path)
-    except RpdError:
-        return (
-            f"the worker on {host} has no file {str(file.path)!r}: put it there, or use an "
-            "executor that ships files"
-        )
-    return (
-        f"{str(file.path)!r} on {host} is not the file that the run was started with "
-        f"({file.digest[:19]}...): restore it, or start a new run"
-    )
 
 
 @lru_cache(maxsize=1)
@@ -250,28 +245,25 @@ def run_items(engine: Engine, items: Iterable[WorkItem], handle: Handle) -> None
         before = pending.finished, sum(tries.values())
         with _listening(engine.execute(pending)) as outcomes:
             for outcome in outcomes:
-                _receive(pending, outcome, tries, handle)
+                item, error, lost = pending.returned(outcome), outcome.error, outcome.lost
+                if isinstance(error, MemoryError):  # later, or elsewhere, there may be more
+                    told = f"the worker process ran out of memory ({one_line(error)})"
+                    error, lost = ExecutionError(told), True
+                if lost:
+                    tries[item.identity] = tried = tries[item.identity] + 1
+                    if tried > RETRIES:
+                        how = error or "the worker process died"
+                        what = item.label or item.identity
+                        raise ExecutionError(f"{how}, {tried} times, while doing {what}")
+                    pending.lost.append(replace(item, attempt=tried))
+                elif error is not None:
+                    raise as_rpd_error(error)
+                else:
+                    del pending.expected[item.identity]
+                    pending.finished += 1
+                    handle(item, outcome.value)
         if pending.taken or before == (pending.finished, sum(tries.values())):
             raise ExecutionError(_not_returned(pending))
-
-
-def _receive(pending: _Pending, outcome: Outcome, tries: Counter[str], handle: Handle) -> None:
-    item = pending.returned(outcome)
-    if isinstance(outcome.error, MemoryError):  # later, or on another machine, there may be more
-        told = ExecutionError(f"the worker process ran out of memory ({one_line(outcome.error)})")
-        outcome = Outcome(outcome.identity, error=told, lost=True)
-    if outcome.lost:
-        tries[item.identity] = tried = tries[item.identity] + 1
-        if tried > RETRIES:
-            how, what = outcome.error or "the worker process died", item.label or item.identity
-            raise ExecutionError(f"{how}, {tried} times, while doing {what}")
-        pending.lost.append(replace(item, attempt=tried))
-        return
-    if outcome.error is not None:
-        raise as_rpd_error(outcome.error)
-    del pending.expected[item.identity]
-    pending.finished += 1
-    handle(item, outcome.value)
 
 
 def _not_returned(pending: _Pending) -> str:

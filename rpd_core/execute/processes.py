@@ -190,19 +190,19 @@ class LocalWorkers:
             if not busy:
                 return
             wait(busy, LOOK_EVERY if self._held is None else _GLANCE_EVERY)
-            answers = [self._collect(worker) for worker in busy.values() if worker.speaks()]
+            answers: list[tuple[WorkItem, bytes | str]] = []  # or how the worker died over it
+            for worker in [one for one in busy.values() if one.speaks()]:
+                item, answer = worker.receive()
+                answers.append((item, self._drop(worker) if answer is None else answer))
             yield from self._hand_out(queue)
-            for item, answer in answers:
-                yield _lost(item, answer) if isinstance(answer, str) else unpacked(item, answer)
-            yield from self._give_up_on_stalled()
-
-    def _give_up_on_stalled(self) -> Iterator[Outcome]:
-        for worker in [worker for worker in self.workers if not worker.idle]:
-            report = worker.hangs()
-            if report:
-                item = worker.give_up()
-                self._drop(worker)
-                yield Outcome(item.identity, error=ExecutionError(report))
+            for item, found in answers:
+                yield _lost(item, found) if isinstance(found, str) else unpacked(item, found)
+            for worker in [worker for worker in self.workers if not worker.idle]:
+                report = worker.hangs()
+                if report:
+                    item = worker.give_up()
+                    self._drop(worker)
+                    yield Outcome(item.identity, error=ExecutionError(report))
 
     def _hand_out(self, queue: WorkQueue) -> Iterator[Outcome]:
         while (idle := any(worker.idle for worker in self.workers)) or (
@@ -237,11 +237,6 @@ class LocalWorkers:
             told = f"cannot start another worker process ({one_line(error)}): try fewer --workers"
             raise ExecutionError(told) from error
         return self.workers[-1].give(item, content)
-
-    def _collect(self, worker: Worker) -> tuple[WorkItem, bytes | str]:
-        """Return an item and its answer, or how the worker died over it."""
-        item, answer = worker.receive()
-        return item, self._drop(worker) if answer is None else answer
 
     def _drop(self, worker: Worker) -> str:
         ending = worker.end()

@@ -14,7 +14,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator, MutableSequence
+from collections.abc import MutableSequence
 from contextlib import suppress
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
@@ -55,7 +55,10 @@ def serve(pipe: Connection, pulse: MutableSequence[int], mark: str) -> None:
             while not _leaving.is_set():
                 pipe.send_bytes(_do(pipe.recv_bytes()))
         _leaving.set()
-    _tidy_up()
+    chunks = sys.modules.get("rpd_core.play.chunks")
+    if chunks is not None:  # its environments may have started programs of their own
+        with suppress(Exception):
+            chunks.close_players()
     _leave_nothing(mark)
 
 
@@ -66,14 +69,6 @@ def _dismissed(number: int, frame: object) -> None:
     if not _leaving.is_set():  # once is enough
         _leaving.set()  # what comes next may be swallowed
         raise _Dismissed
-
-
-def _tidy_up() -> None:
-    """Close environments: they may have started programs of their own."""
-    players = sys.modules.get("rpd_core.play.chunks")
-    if players is not None:
-        with suppress(Exception):
-            players.close_players()
 
 
 def _end_with_parent(mark: str) -> None:
@@ -122,13 +117,9 @@ def end_group(number: int) -> None:
 
 def end_marked(mark: str) -> None:
     """End all other processes that bear a mark; where there is no /proc, none is found."""
-    for number in _bearing(f"{_MARK}={mark}".encode()):
-        with suppress(ProcessLookupError, PermissionError):
-            os.kill(number, signal.SIGKILL)
-
-
-def _bearing(entry: bytes) -> Iterator[int]:
+    entry = f"{_MARK}={mark}".encode()
     for path in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):  # it is somebody else's, or has ended
-            if entry in path.read_bytes().split(b"\0") and path.parent.name != str(os.getpid()):
-                yield int(path.parent.name)
+            number = int(path.parent.name)
+            if entry in path.read_bytes().split(b"\0") and number != os.getpid():
+                os.kill(number, signal.SIGKILL)

@@ -191,22 +191,20 @@ class RunDirectory:
 
     def forget_if_empty(self) -> None:
         """Remove a run for which nothing was played or fitted."""
-        if not self._holds_work():
-            if not (self.path / "analyses").is_symlink():  # or a file elsewhere would be removed
-                (self.path / _QUESTION).unlink(missing_ok=True)
-            for name in ("run.json", "pilot.json", ".lock"):
-                (self.path / name).unlink(missing_ok=True)
-            self._forget_objects()
-            for folder in (self.path / "analyses", self.path, *self._made):
-                with suppress(OSError):  # it is not empty, or not there
-                    folder.rmdir()
-
-    def _forget_objects(self) -> None:
-        folder = self.path / OBJECTS
-        if folder.is_dir() and not folder.is_symlink():
+        if self._holds_work():
+            return
+        if not (self.path / "analyses").is_symlink():  # or a file elsewhere would be removed
+            (self.path / _QUESTION).unlink(missing_ok=True)
+        for name in ("run.json", "pilot.json", ".lock"):
+            (self.path / name).unlink(missing_ok=True)
+        objects = self.path / OBJECTS
+        if objects.is_dir() and not objects.is_symlink():
             with suppress(OSError):  # somebody put a folder into it
-                for file in folder.iterdir():
+                for file in objects.iterdir():
                     file.unlink()
+                objects.rmdir()
+        for folder in (self.path / "analyses", self.path, *self._made):
+            with suppress(OSError):  # it is not empty, or not there
                 folder.rmdir()
 
     @contextmanager

@@ -100,7 +100,12 @@ class Parts:
                 f"{total} episodes in parts of {chunk} are more than {_MOST_PARTS} parts: ask for "
                 "fewer episodes, or choose a larger chunk"
             )
-        return _between(self.covered(), total, chunk, start)
+        for first, last in [*self.covered(), (total, total)]:
+            while start < min(first, total):
+                end = min(first, total, (start // chunk + 1) * chunk)
+                yield start, end - 1
+                start = end
+            start = max(start, last + 1)
 
     def missing(self, total: int) -> list[tuple[int, int]]:
         """Return the unfinished ranges below `total`, each as long as it is."""
@@ -200,17 +205,6 @@ class Part(NamedTuple):
     @property
     def size(self) -> int:
         return self.last - self.first + 1
-
-
-def _between(
-    covered: list[tuple[int, int]], total: int, chunk: int, start: int
-) -> Iterator[tuple[int, int]]:
-    for first, last in [*covered, (total, total)]:
-        while start < min(first, total):
-            end = min(first, total, (start // chunk + 1) * chunk)
-            yield start, end - 1
-            start = end
-        start = max(start, last + 1)
 
 
 _PLAY_AGAIN = "rpd suite RUN or rpd prune RUN plays this part again"

@@ -19,12 +19,11 @@ from rpd_core.errors import StoreError, counted
 from rpd_core.execute.items import input_files, moved, run_items
 from rpd_core.execute.progress import Note, Progress
 from rpd_core.play.chunks import PlayedSuite, SuiteChunk, perform_suite
-from rpd_core.play.names import Names
 from rpd_core.play.profile import Profiler
 from rpd_core.play.recipe import Recipe, recipe_of
 from rpd_core.plugin.blame import gave_instead, lacks_of_kind, require
 from rpd_core.plugin.chain import Chain
-from rpd_core.plugin.protocols import Engine, Entry, Episodes, Executor, InputFile, States, WorkItem
+from rpd_core.plugin.protocols import Engine, Entry, Executor, InputFile, States, WorkItem
 from rpd_core.plugin.registry import Registry
 from rpd_core.store.directory import OBJECTS, RunDirectory
 from rpd_core.store.files import read_whole, write_whole
@@ -175,7 +174,14 @@ def play_parts(
     words, files = _WordsOf(session.setup.abstraction), session.files(whole.recipe)
 
     def to_tables(answer: PlayedSuite) -> list[dict[str, pa.Table]]:
-        _keep_names(session.directory, answer.names, done > 0)
+        directory, names = session.directory, answer.names
+        if directory.read_json("names.json") is None:
+            directory.write_json("names.json", names)
+        elif done > 0 and directory.names().relations != names.relations:
+            raise StoreError(
+                f"{str(directory.path)!r} was begun by a version that counted the policy's choices "
+                "in another way: it can be read, but not grow; choose another --out"
+            )
         states = words(answer.suite.states, answer.names.state_entries)
         return [suite_tables(answer.suite, states)]
 
@@ -212,17 +218,6 @@ def _missing(session: Session, parts: Parts, whole: SuiteChunk, cut: bool) -> It
     across = parts.across(total) if cut else None
     if across is not None and (across[0], total - 1) not in parts.cut(total).covered():
         yield Part(parts.cut(total), across[0], total - 1)
-
-
-def _keep_names(directory: RunDirectory, names: Names, begun: bool) -> None:
-    """Store what things are called; refuse to count on where choices were counted otherwise."""
-    if directory.read_json("names.json") is None:
-        directory.write_json("names.json", names)
-    elif begun and directory.names().relations != names.relations:
-        raise StoreError(
-            f"{str(directory.path)!r} was begun by a version that counted the policy's choices "
-            "in another way: it can be read, but not grow; choose another --out"
-        )
 
 
 class _WordsOf:
@@ -274,7 +269,15 @@ def say_what_differs(session: Session, parts: Parts, whole: SuiteChunk) -> None:
     stored = read_episodes(parts.read(*held, ["episodes"])["episodes"])
 
     def compare(item: WorkItem, answer: PlayedSuite) -> None:
-        differing = list(_differing(stored, answer.suite.episodes))
+        again, differing = answer.suite.episodes, []
+        for row, place in enumerate(np.searchsorted(stored.index, again.index).tolist()):
+            was, before = stored.total_return[place].item(), stored.length[place].item()
+            now, steps = again.total_return[row].item(), again.length[row].item()
+            if (was, before) != (now, steps):
+                differing.append(
+                    f"episode {again.index[row]}: return {was:g} in {before} steps, then {now:g} "
+                    f"in {steps}"
+                )
         if differing:
             session.note(
                 f"{len(differing)} of {counted(count, 'episode')} came out otherwise when played "
@@ -291,18 +294,3 @@ def say_what_differs(session: Session, parts: Parts, whole: SuiteChunk) -> None:
     )
     with session.stage("playing again"):
         run_items(session.engine, [item], compare)
-
-
-def _differing(stored: Episodes, again: Episodes) -> Iterator[str]:
-    places = np.searchsorted(stored.index, again.index)
-    for row, place in enumerate(places.tolist()):
-        pairs = [
-            (getattr(stored, name)[place].item(), getattr(again, name)[row].item())
-            for name in ("total_return", "length")
-        ]
-        if any(before != now for before, now in pairs):
-            (was, now), (steps, later) = pairs
-            yield (
-                f"episode {again.index[row]}: return {was:g} in {steps} steps, then {now:g} in "
-                f"{later}"
-            )

@@ -86,22 +86,18 @@ def table_of(*records: object) -> pa.Table:
 
 def _packed(column: Column, values: Array) -> pa.Array | Array:
     if column.each:
-        return _fixed_lists(values)
+        flat = np.ascontiguousarray(values).reshape(len(values), -1)
+        if not flat.shape[1]:  # Arrow has no lists of length 0
+            flat = np.zeros((len(flat), 1), dtype=flat.dtype)
+        if flat.dtype == np.bool_:
+            flat = flat.astype(np.uint8)
+        return pa.FixedSizeListArray.from_arrays(pa.array(flat.reshape(-1)), flat.shape[1])
     if column.words:
         places = pa.array(values.astype(np.int8))
         return pa.DictionaryArray.from_arrays(places, pa.array(column.words))
     if column.type == "text":
         return pa.array(values, pa.string())
     return values.astype(np.int32) if column.type == "int32" else values
-
-
-def _fixed_lists(rows: Array) -> pa.Array:
-    flat = np.ascontiguousarray(rows).reshape(len(rows), -1)
-    if not flat.shape[1]:  # Arrow has no lists of length 0
-        flat = np.zeros((len(flat), 1), dtype=flat.dtype)
-    if flat.dtype == np.bool_:
-        flat = flat.astype(np.uint8)
-    return pa.FixedSizeListArray.from_arrays(pa.array(flat.reshape(-1)), flat.shape[1])
 
 
 # --------------------------------------------------------------------------------- reading
@@ -181,7 +177,10 @@ def unpacked_table(name: str, content: bytes, rows: int, first: int, last: int) 
     try:
         file = open_parquet(content, _texts_in(name))
         _refuse_bomb(file.metadata, rows)
-        _check_schema(file.schema_arrow)
+        noted = (file.schema_arrow.metadata or {}).get(b"rpd_schema", b"none")
+        found = noted.decode("utf-8", "replace")
+        known = found == str(SCHEMA_VERSION)
+        _demand(known, f"it has schema {printable(found, 40)}, this rpd reads {SCHEMA_VERSION}")
         check_columns(name, file.schema_arrow, file.metadata.num_rows)
         table = read_parquet(file)
     except (pa.ArrowException, OSError) as error:
@@ -198,28 +197,28 @@ def _refuse_bomb(metadata: pq.FileMetaData, rows: int) -> None:
     _demand(held and size <= LARGEST_TABLE, "it does not hold what its record says")
 
 
-def _check_schema(schema: pa.Schema) -> None:
-    found = (schema.metadata or {}).get(b"rpd_schema", b"none").decode("utf-8", "replace")
-    known = found == str(SCHEMA_VERSION)
-    _demand(known, f"it has schema {printable(found, 40)}, this rpd reads {SCHEMA_VERSION}")
-
-
 def check_columns(name: str, schema: pa.Schema, rows: int) -> None:
     """Raise `WrongTable` unless a table has its columns and fits memory, before it is unpacked."""
     # A few bytes may stand for billions of equal rows, and a long text for all of them.
     _demand(len(set(schema.names)) == len(schema.names), "it has two columns of one name")
-    known = _columns(name)
-    for column, declared in known.items():
-        if column in schema.names:
-            _check_type(column, declared, schema.field(column).type)
+    known, pruned = _columns(name), columns_of(PrunedColumns)
+    for key, column in known.items():
+        if key not in schema.names:
+            left_out = column.each and column.type != "number"
+            _demand(bool(left_out), f"the column {key!r} is missing")
+            continue
+        found = schema.field(key).type
+        if column.each:
+            inner = found.value_type if pa.types.is_fixed_size_list(found) else pa.null()
+            plain = pa.types.is_integer(inner) or pa.types.is_floating(inner)
+            _demand(plain, f"{key!r} holds {found}, not rows of numbers")
         else:
-            left_out = declared.each and declared.type != "number"
-            _demand(bool(left_out), f"the column {column!r} is missing")
-    pruned = columns_of(PrunedColumns)
+            wanted = _TYPES[column.type]
+            _demand(found == wanted, f"{key!r} holds {found}, not {wanted}")
     for one in schema:
         if name == "episodes" and one.name not in known:
-            wanted = pruned[one.name].type if one.name in pruned else "float64"
-            _demand(one.type == _TYPES[wanted], f"{one.name!r} holds {one.type}")
+            wanted = _TYPES[pruned[one.name].type if one.name in pruned else "float64"]
+            _demand(one.type == wanted, f"{one.name!r} holds {one.type}")
     check_room(schema, rows)
 
 
@@ -227,31 +226,19 @@ def _columns(name: str) -> dict[str, Column]:
     return {key: one for kind in _TABLES[name] for key, one in columns_of(kind).items()}
 
 
-def _check_type(name: str, column: Column, found: pa.DataType) -> None:
-    if column.each:
-        inner = found.value_type if pa.types.is_fixed_size_list(found) else pa.null()
-        plain = pa.types.is_integer(inner) or pa.types.is_floating(inner)
-        _demand(plain, f"{name!r} holds {found}, not rows of numbers")
-    else:
-        wanted = _TYPES[column.type]
-        _demand(found == wanted, f"{name!r} holds {found}, not {wanted}")
-
-
 def check_room(schema: pa.Schema, rows: int) -> None:
     """Raise `WrongTable` unless so many rows fit memory."""
-    width = sum(_bits(column) for column in schema)
+    width = 0
+    for column in schema:
+        kind, count = column.type, 1
+        if pa.types.is_fixed_size_list(kind):
+            kind, count = kind.value_type, kind.list_size
+        if pa.types.is_dictionary(kind):
+            kind = kind.index_type
+        _demand(pa.types.is_primitive(kind), f"{column.name!r} holds {column.type}")
+        width += int(kind.bit_width) * count
     fits = rows * width <= 8 * LARGEST_TABLE
     _demand(fits, f"its {rows} rows take more memory than a part may")
-
-
-def _bits(column: pa.Field) -> int:
-    kind, count = column.type, 1
-    if pa.types.is_fixed_size_list(kind):
-        kind, count = kind.value_type, kind.list_size
-    if pa.types.is_dictionary(kind):
-        kind = kind.index_type
-    _demand(pa.types.is_primitive(kind), f"{column.name!r} holds {column.type}")
-    return int(kind.bit_width) * count
 
 
 def _texts_in(name: str) -> list[str]:
@@ -261,17 +248,15 @@ def _texts_in(name: str) -> list[str]:
 def _with_plain_texts(name: str, table: pa.Table) -> pa.Table:
     """Return a table whose columns of texts have each in its row; they must fit memory."""
     for column in _texts_in(name):
-        size = sum(_text_bytes(chunk) for chunk in table[column].chunks)
+        size = 0
+        for chunk in table[column].chunks:
+            lengths = plain_numbers(pc.binary_length(chunk.dictionary))
+            places = plain_numbers(chunk.indices)
+            size += int(lengths[places].sum(dtype=np.int64)) if len(places) else 0
         _demand(size <= LARGEST_TABLE, "its texts take more memory than a part may")
         place = table.column_names.index(column)
         table = table.set_column(place, column, table[column].cast(pa.string()))
     return table
-
-
-def _text_bytes(chunk: pa.DictionaryArray) -> int:
-    lengths = plain_numbers(pc.binary_length(chunk.dictionary))
-    places = plain_numbers(chunk.indices)
-    return int(lengths[places].sum(dtype=np.int64)) if len(places) else 0
 
 
 def check_table(name: str, table: pa.Table, first: int, last: int) -> None:
