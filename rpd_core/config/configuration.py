@@ -32,28 +32,23 @@ def component_identity(kind: str, recipe: object, registry: Registry) -> Json:
     # nothing. A recipe that is not registered is known by its class.
     registration = registry.registration_of(kind, recipe)
     name = registration.component.name if registration else _qualified_name(type(recipe))
-    identity: Json = {"kind": kind, "name": name, **_parameters(recipe, registry)}
+    identity: Json = {"kind": kind, "name": name}
+    if dataclasses.is_dataclass(recipe):
+        hints, values = type_hints(recipe.__class__), {}
+        for item in dataclasses.fields(recipe):
+            if item.metadata.get("not_identity"):
+                continue
+            value, inner = getattr(recipe, item.name), nested_kind(hints.get(item.name))
+            known = inner and value is not None
+            values[item.name] = (
+                component_identity(inner, value, registry) if known else _plain(value)
+            )
+        identity |= {"parameters": values} if values else {}
     if isinstance(recipe, ReadsFiles):
         identity["inputs"] = [file_digest(path) for path in recipe.inputs()]
     if isinstance(recipe, HasSources):
         identity["sources"] = [file_digest(path) for path in recipe.sources()]
     return identity
-
-
-def _parameters(recipe: object, registry: Registry) -> Json:
-    if not dataclasses.is_dataclass(recipe):
-        return {}
-    hints = type_hints(recipe.__class__)
-    values = {}
-    for item in dataclasses.fields(recipe):
-        if not item.metadata.get("not_identity"):
-            value = getattr(recipe, item.name)
-            kind = nested_kind(hints.get(item.name))
-            values[item.name] = (
-                component_identity(kind, value, registry) if kind and value is not None
-                else _plain(value)
-            )  # fmt: skip
-    return {"parameters": values} if values else {}
 
 
 def _plain(value: object) -> object:

@@ -43,19 +43,15 @@ def check_names_and_numbers(typed: Mapping[str, Any], registry: Registry) -> Non
 
 
 def check_files(typed: Mapping[str, Any], registry: Registry) -> None:
-    for name, kind in _READ.items():
-        if isinstance(typed.get(name), str):
-            _check_files_of(kind, typed[name], registry)
-
-
-def _check_files_of(kind: str, text: str, registry: Registry) -> None:
     """Refuse a file that is not there, unless it may be one whose ending was left out."""
-    paths: list[Path] = []
-    with suppress(RpdError, ValueError):  # what else is wrong is found when the component is made
-        paths = list(_paths_in(kind, text, registry))
-    for path in paths:
-        if not path.exists() and not glob.glob(f"{glob.escape(str(path))}.*"):
-            file_digest(path)  # which says so
+    for name, kind in _READ.items():
+        paths: list[Path] = []
+        with suppress(RpdError, ValueError):  # what else is wrong is found when it is made
+            if isinstance(typed.get(name), str):
+                paths = list(_paths_in(kind, typed[name], registry))
+        for path in paths:
+            if not path.exists() and not glob.glob(f"{glob.escape(str(path))}.*"):
+                file_digest(path)  # which says so
 
 
 def _paths_in(kind: str, text: str, registry: Registry) -> Iterator[Path]:
@@ -84,19 +80,9 @@ _LARGEST = 1_000_000  # bytes of a file
 
 
 def read_table(path: Path) -> Values:
+    """Return what an ordinary TOML file holds, of a size that people write; links are followed."""
     import tomllib  # most commands read no file
 
-    text = _content(path)
-    try:
-        return tomllib.loads(text.decode("utf-8-sig"))  # some editors begin with a byte order mark
-    except RecursionError:
-        raise ConfigError(f"{str(path)!r} is not TOML of ours: it is nested too deeply") from None
-    except ValueError as error:  # of TOML, of UTF-8, or of a number with thousands of digits
-        raise ConfigError(f"{str(path)!r} is not TOML: {error}") from error
-
-
-def _content(path: Path) -> bytes:
-    """Read an ordinary file of a size that people write; wherever it lies, links are followed."""
     try:
         with open_regular(path, "name a TOML file") as stream:
             content = stream.read(_LARGEST + 1)
@@ -106,7 +92,12 @@ def _content(path: Path) -> bytes:
         raise ConfigError(f"cannot read {str(path)!r}: {error.strerror}") from error
     if len(content) > _LARGEST:
         raise ConfigError(f"{str(path)!r} has more than {_LARGEST} bytes: name a TOML file")
-    return content
+    try:
+        return tomllib.loads(content.decode("utf-8-sig"))  # some begin with a byte order mark
+    except RecursionError:
+        raise ConfigError(f"{str(path)!r} is not TOML of ours: it is nested too deeply") from None
+    except ValueError as error:  # of TOML, of UTF-8, or of a number with thousands of digits
+        raise ConfigError(f"{str(path)!r} is not TOML: {error}") from error
 
 
 def refuse_trust(name: str, value: object) -> None:

@@ -114,19 +114,8 @@ def action_difference(facts: Facts) -> Differ:
     # their entry; where an entry has no range, beyond 1 % of the larger of the two (of 1 if both
     # are smaller), since only their size tells what is little.
     space = facts.action_space
-    if isinstance(space, Box) and not np.issubdtype(space.dtype, np.integer):
-        return _beyond_tolerance(space)
-    return rows_differ
-
-
-def rows_differ(left: Array, right: Array) -> BoolArray:
-    """Return the rows in which two batches of actions are not equal."""
-    unequal = np.asarray(left != right)
-    rows = unequal if unequal.ndim == 1 else unequal.reshape(len(unequal), -1).any(axis=1)
-    return np.asarray(rows)
-
-
-def _beyond_tolerance(space: Box) -> Differ:
+    if not isinstance(space, Box) or np.issubdtype(space.dtype, np.integer):
+        return rows_differ
     width = (space.high.astype(np.float64) - space.low.astype(np.float64)).reshape(-1)
     bounded = width < _NO_BOUND
     tolerance = _TOLERANCE * np.where(bounded, width, 1.0)
@@ -143,6 +132,13 @@ def _beyond_tolerance(space: Box) -> Differ:
             return np.asarray((np.abs(left - right) > allowed).any(axis=1))
 
     return differ
+
+
+def rows_differ(left: Array, right: Array) -> BoolArray:
+    """Return the rows in which two batches of actions are not equal."""
+    unequal = np.asarray(left != right)
+    rows = unequal if unequal.ndim == 1 else unequal.reshape(len(unequal), -1).any(axis=1)
+    return np.asarray(rows)
 
 
 def _bounds(space: object) -> tuple[Any, Any]:

@@ -88,7 +88,16 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
 
 def _refuse_moody_policy(player: Player) -> None:
     """Refuse a policy whose answer changes when it is asked the same again."""
-    seen = _question(player)
+    facts, lanes = player.facts, player.facts.lanes
+    seen = PolicyInput(  # the lanes as they are before the first episode
+        observations=player.lanes.observe(),
+        views={name: player.lanes.view(name) for name in player.views},
+        starts=np.ones(lanes, dtype=bool),
+        memory=None,
+        draws=Draws(np.arange(lanes, dtype=np.uint64), np.zeros(lanes, dtype=np.int64)),
+        previous=in_every_lane(first_action(facts), facts),
+        rewards=np.zeros(lanes),
+    )
     with one_numeric_thread():
         first = np.array(player.ask_policy(seen).actions)
         second = np.asarray(player.ask_policy(seen).actions)
@@ -98,20 +107,6 @@ def _refuse_moody_policy(player: Player) -> None:
             "the policy gave other actions when it was asked the same twice: it must depend on its "
             "input, its memory and its draws alone, or no episode could be repeated"
         )
-
-
-def _question(player: Player) -> PolicyInput:
-    facts = player.facts
-    lanes = facts.lanes
-    return PolicyInput(
-        observations=player.lanes.observe(),
-        views={name: player.lanes.view(name) for name in player.views},
-        starts=np.ones(lanes, dtype=bool),
-        memory=None,
-        draws=Draws(np.arange(lanes, dtype=np.uint64), np.zeros(lanes, dtype=np.int64)),
-        previous=in_every_lane(first_action(facts), facts),
-        rewards=np.zeros(lanes),
-    )
 
 
 @dataclass(frozen=True)
@@ -317,31 +312,22 @@ class _Shared:
 def _top_states(chunks: Sequence[EvaluationChunk]) -> TopStates:
     rankings: list[KeyArray] = []
     unranked_kept: list[bool] = []
-    points = []
+    units: list[IntArray] = []
+    points, removed = [], []
     for chunk in chunks:
-        asked = chunk.evaluation
-        policies = np.arange(chunk.first, chunk.last + 1) // asked.test_episodes
+        asked, index = chunk.evaluation, np.arange(chunk.first, chunk.last + 1)
+        policies = index // asked.test_episodes
         points.append(np.array(asked.points, dtype=np.int64)[policies] + [len(rankings), 0])
         rankings += asked.rankings
         unranked_kept += [asked.unranked_kept] * len(asked.rankings)
-    keep = TopStates(rankings, np.concatenate(points), unranked_kept)
-    if any(chunk.evaluation.removed for chunk in chunks):
-        keep.remove(*_removed_units(chunks))
-    return keep
-
-
-def _removed_units(chunks: Sequence[EvaluationChunk]) -> tuple[list[IntArray], IntArray]:
-    """Return the unit of each state of each ranking, and the unit that each episode lacks."""
-    units: list[IntArray] = []
-    removed = []
-    for chunk in chunks:
-        asked = chunk.evaluation
         own = np.array(asked.units, dtype=np.int64)
         units += [own if asked.removed else np.full(len(one), -1) for one in asked.rankings]
         lacking = np.array(asked.removed or [-1] * asked.test_episodes, dtype=np.int64)
-        index = np.arange(chunk.first, chunk.last + 1)
         removed.append(lacking[index % asked.test_episodes])
-    return units, np.concatenate(removed)
+    keep = TopStates(rankings, np.concatenate(points), unranked_kept)
+    if any(chunk.evaluation.removed for chunk in chunks):
+        keep.remove(units, np.concatenate(removed))
+    return keep
 
 
 @dataclass(frozen=True)

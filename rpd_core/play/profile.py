@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rpd_core.plugin.chain import Chain
 from rpd_core.plugin.protocols import WorkItem
@@ -75,13 +75,20 @@ def timing() -> bool:
 
 def instrument(player: Player) -> None:
     """Have everything that a player calls timed, from now on, when its item is."""
-    unwatched: Any = player
+    unwatched, play_together = cast(Any, player), player.play_together
     unwatched.lanes = _TimedLanes(player.lanes)
     if isinstance(player.abstraction, Chain):
         unwatched.abstraction = _TimedChain(player.abstraction.links)
     unwatched.policy = _TimedCall("policy", player.policy)
     unwatched.default = _TimedCall("default action", player.default)
-    unwatched.play_together = _then_recording(player.play_together)
+
+    def then_recording(*given: Any, **more: Any) -> Any:
+        played, watch = play_together(*given, **more), _present.get()
+        if watch is not None:
+            watch.switch(RECORDING)  # its steps become columns
+        return played
+
+    unwatched.play_together = then_recording
 
 
 def _timed(what: str, function: Callable[..., Any], *given: Any) -> Any:
@@ -93,17 +100,6 @@ def _timed(what: str, function: Callable[..., Any], *given: Any) -> Any:
         return function(*given)
     finally:
         watch.switch(_CALLS[what])
-
-
-def _then_recording(play: Callable[..., Any]) -> Callable[..., Any]:
-    def timed(*given: Any, **more: Any) -> Any:
-        played = play(*given, **more)
-        watch = _present.get()
-        if watch is not None:
-            watch.switch(RECORDING)  # its steps become columns
-        return played
-
-    return timed
 
 
 class _TimedLanes:

@@ -42,8 +42,12 @@ class _Rows:
         start, self.count = self.count, self.count + count
         for name, column in rows.items():
             whole = self.columns.get(name)
-            if whole is None or self.count > len(whole):
-                whole = self.columns[name] = _longer(whole, column, start, self.count)
+            if whole is None or self.count > len(whole):  # room for twice as many
+                dtype = column.dtype if whole is None else whole.dtype
+                longer = np.empty((max(2 * self.count, _ROOM), *column.shape[1:]), dtype)
+                if whole is not None:
+                    longer[:start] = whole[:start]
+                whole = self.columns[name] = longer
             whole[start : self.count] = column
 
     def between(self, first: int, end: int) -> dict[str, Array]:
@@ -54,14 +58,6 @@ class _Rows:
             return columns
         rows = np.flatnonzero(mine)  # taken faster than by truth values
         return {name: whole.take(rows, axis=0) for name, whole in columns.items()}
-
-
-def _longer(whole: Array | None, column: Array, used: int, needed: int) -> Array:
-    dtype = column.dtype if whole is None else whole.dtype
-    longer = np.empty((max(2 * needed, _ROOM), *column.shape[1:]), dtype)
-    if whole is not None:
-        longer[:used] = whole[:used]
-    return longer
 
 
 class _SeenStates:
@@ -133,7 +129,9 @@ class Recorder:
         choice = step.choice
         given = {"action": choice.actions, "default": step.default}
         if self.relation is not None:
-            given |= _seen(step.observations)
+            seen = step.observations
+            held = seen if isinstance(seen, dict) else {"": seen}
+            given |= {_SEEN + name: part for name, part in held.items()}
         if not self.preferences:
             return given
         values, chances = choice.action_values, choice.probabilities
@@ -216,12 +214,6 @@ class Recorder:
 
 _SEEN = "seen "  # what columns of observations begin with
 _PREFERENCES = ("value_gap", "entropy", "default_gap")  # columns of what a policy prefers
-
-
-def _seen(observations: Batch) -> dict[str, Array]:
-    if not isinstance(observations, dict):
-        return {_SEEN: observations}
-    return {_SEEN + name: part for name, part in observations.items()}
 
 
 def _batch(columns: dict[str, Array]) -> Batch:
