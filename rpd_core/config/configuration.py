@@ -34,15 +34,16 @@ def component_identity(kind: str, recipe: object, registry: Registry) -> Json:
     name = registration.component.name if registration else _qualified_name(type(recipe))
     identity: Json = {"kind": kind, "name": name}
     if dataclasses.is_dataclass(recipe):
-        hints, values = type_hints(recipe.__class__), {}
+        hints = type_hints(recipe.__class__)
+        values: Json = {}
         for item in dataclasses.fields(recipe):
             if item.metadata.get("not_identity"):
                 continue
             value, inner = getattr(recipe, item.name), nested_kind(hints.get(item.name))
-            known = inner and value is not None
-            values[item.name] = (
-                component_identity(inner, value, registry) if known else _plain(value)
-            )
+            if inner and value is not None:
+                values[item.name] = component_identity(inner, value, registry)
+            else:
+                values[item.name] = _plain(value)
         identity |= {"parameters": values} if values else {}
     if isinstance(recipe, ReadsFiles):
         identity["inputs"] = [file_digest(path) for path in recipe.inputs()]

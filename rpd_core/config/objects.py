@@ -39,7 +39,10 @@ _EXPECTED = {
 
 def taken(registry: Registry, kind: str, thing: object) -> Any | None:
     """Return the recipe that a plugin makes of an object; None if none takes such objects."""
-    registration = _taker(registry, kind, thing)
+    offers = [one for one in registry.of_kind(kind) if one.ready and one.component.takes]
+    above = [f"{one.__module__}.{one.__qualname__}" for one in type(thing).__mro__]
+    takers = (one for name in above for one in offers if name in one.component.takes)
+    registration = next(takers, None)  # of the object's own class, or of the nearest one above it
     if registration is None:
         return None
     target = registry.resolve(kind, registration.component.name)
@@ -52,17 +55,6 @@ def taken(registry: Registry, kind: str, thing: object) -> Any | None:
             f"{kind} {registration.component.name!r} cannot take this "
             f"{type(thing).__name__}: {one_line(error)}"
         ) from error
-
-
-def _taker(registry: Registry, kind: str, thing: object) -> Registration | None:
-    """Find the component that takes objects of this class, or of the nearest one above it."""
-    offers = [one for one in registry.of_kind(kind) if one.ready and one.component.takes]
-    for above in type(thing).__mro__:
-        name = f"{above.__module__}.{above.__qualname__}"
-        for one in offers:
-            if name in one.component.takes:
-                return one
-    return None
 
 
 _ASKED = ("predict", "act", "get_action", "forward")

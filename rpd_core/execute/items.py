@@ -42,7 +42,7 @@ def contents(files: Iterable[InputFile]) -> dict[str, bytes]:
 def deliver(shipped: Mapping[str, bytes]) -> None:
     """Keep shipped contents where work that runs in this process will find them."""
     for digest, content in shipped.items():
-        path = _delivery_folder() / _folder_name(digest)
+        path = _delivered(digest)
         if not path.is_file():
             temporary = path.with_name(f".{path.name}.{os.getpid()}")
             temporary.write_bytes(content)
@@ -74,7 +74,7 @@ def _localised(argument: object, files: tuple[InputFile, ...]) -> object:
 
 def _place(file: InputFile) -> Path | None:
     """Find a file here: where it was at home, or among what was delivered."""
-    for path in (file.path, _delivery_folder() / _folder_name(file.digest)):
+    for path in (file.path, _delivered(file.digest)):
         try:
             if file_digest(path) == file.digest:
                 return path
@@ -84,23 +84,18 @@ def _place(file: InputFile) -> Path | None:
 
 
 @lru_cache(maxsize=1)
-def _delivery_folder() -> Path:
-    holder = tempfile.TemporaryDirectory(prefix="rpd-files-")
-    _holders.append(holder)  # removed when the process ends
-    return Path(holder.name)
+def _delivery() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="rpd-files-")  # removed when the process ends
 
 
-_holders: list[tempfile.TemporaryDirectory[str]] = []
-
-
-def _folder_name(digest: str) -> str:
-    return digest.replace(":", "-")
+def _delivered(digest: str) -> Path:
+    return Path(_delivery().name) / digest.replace(":", "-")
 
 
 def _laid_out(files: tuple[InputFile, ...]) -> dict[Path, Path]:
     root = os.path.commonpath([file.path.parent for file in files])
-    name = "-".join(sorted(_folder_name(file.digest)[7:19] for file in files))
-    folder = _delivery_folder() / f"set-{name}"
+    name = "-".join(sorted(file.digest[7:19] for file in files))
+    folder = Path(_delivery().name) / f"set-{name}"
     places = {}
     for file in files:
         target = folder / file.path.relative_to(root)

@@ -27,7 +27,10 @@ def shown(wanted: Progress | bool) -> Iterator[Progress]:
         check_told("progress", wanted, "stage", "done", "total")
         yield wanted
     elif wanted is True:
-        with _notebook_bars() if _in_notebook() else _terminal_bars() as tell:
+        ipython = sys.modules.get("IPython")
+        shell = ipython.get_ipython() if ipython is not None else None
+        in_notebook = getattr(shell, "kernel", None) is not None
+        with _notebook_bars() if in_notebook else _terminal_bars() as tell:
             yield tell
     elif wanted is False:
         yield silent
@@ -55,12 +58,6 @@ def check_told(name: str, function: object, *of: str) -> None:
 
 def silent(stage: str, done: int, total: int) -> None:
     """Show no progress."""
-
-
-def _in_notebook() -> bool:
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    return getattr(shell, "kernel", None) is not None
 
 
 @contextmanager
@@ -242,21 +239,16 @@ class Pace:
 
     def left_of_all(self) -> float | None:
         """Return the seconds until everything is done; None where nothing is known yet."""
-        each, stage = self._usual(), self._present
+        played = [one for one in self.stages.values() if one.counts_episodes]
+        count = sum(one.done - one.found for one in played)
+        took = sum(one.changed - one.began for one in played)
+        each, stage = took / count if count else self.expected, self._present
         unknown = stage is not None and stage.is_open and stage.name not in dict(self.plan)
         if not self.plan or each is None or unknown:
             return None
         present, later = self._to_come()
         own = None if stage is None or stage.is_open else self.left(stage)
         return later * each + (present * each if own is None else own)
-
-    def _usual(self) -> float | None:
-        """Return how long an episode took in the mean of all stages, or is expected to."""
-        played = [one for one in self.stages.values() if one.counts_episodes]
-        count = sum(one.done - one.found for one in played)
-        if not count:
-            return self.expected
-        return sum(one.changed - one.began for one in played) / count
 
     def elapsed(self, stage: Stage) -> float:
         """Return the seconds since a stage began, or that it took."""

@@ -80,17 +80,6 @@ _made: dict[bytes, _Ranks] = {}
 """The ranks made last: items of work that follow one another often have the same rankings."""
 
 
-def _ranks_of(rankings: Sequence[KeyArray], elsewhere: IntArray) -> _Ranks:
-    content = hashlib.blake2b(elsewhere.tobytes())
-    for ranked in rankings:
-        content.update(len(ranked).to_bytes(8, "little") + ranked.tobytes())
-    made = _made.get(content.digest())
-    if made is None:
-        _made.clear()
-        made = _made[content.digest()] = _Ranks(rankings, elsewhere)
-    return made
-
-
 class TopStates:
     """Keeps the policy in the first states of a ranking, with ranking and cutoff per episode."""
 
@@ -99,12 +88,17 @@ class TopStates:
     ) -> None:
         """Rankings may be of different states; `unranked_kept` is one for all, or one for each."""
         elsewhere = np.where(np.broadcast_to(unranked_kept, len(rankings)), -1, _UNRANKED)
-        made = _ranks_of(rankings, elsewhere)
+        content = hashlib.blake2b(elsewhere.tobytes())
+        for ranked in rankings:
+            content.update(len(ranked).to_bytes(8, "little") + ranked.tobytes())
+        made = _made.get(content.digest())
+        if made is None:
+            _made.clear()
+            made = _made[content.digest()] = _Ranks(rankings, elsewhere)
         self.known, self.unknown, self.ranks = made.known, made.unknown, made.ranks
         self.rows, self.cutoffs = points[:, 0] * self.ranks.shape[1], points[:, 1].copy()
         """Per episode, where its ranking begins in all ranks, and how many states are kept."""
-        self.ranked_steps = np.zeros(len(points))
-        """Per episode, steps spent in states of the ranking."""
+        self.ranked_steps = np.zeros(len(points))  # per episode, steps in states of the ranking
         self._rank = np.zeros(0, dtype=np.int64)
         self.units: IntArray | None = None
         """Per ranking, the unit of each of the sorted keys; None: no episode lacks any."""

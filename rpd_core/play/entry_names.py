@@ -25,27 +25,10 @@ _LISTED = 3  # names that a message repeats
 
 def named_facts(facts: Facts, names: Sequence[str]) -> Facts:
     """Return facts with the names that the user gives; those of a dict's parts fill a gap."""
-    if names:
-        return replace(facts, entry_names=_fitting(facts, tuple(names)))
-    if facts.entry_names or not _has_parts(facts.observation_space):
-        return facts
-    return replace(facts, entry_names=tuple(_names_of_parts(facts.observation_space)))
-
-
-def observed_entries(facts: Facts) -> tuple[Entry, ...]:
-    """Return the entries of an observation; those of a vector without names are numbered."""
-    if facts.entry_names:
-        known = {entry.name: entry for entry in facts.entries}
-        return tuple(known.get(name, Entry(name)) for name in facts.entry_names)
-    space = facts.observation_space
-    if not isinstance(space, spaces.Box) or len(space.shape) != 1:
-        return ()
-    return tuple(Entry(f"x{place}") for place in range(space.shape[0]))
-
-
-def _fitting(facts: Facts, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return names that are as many as an observation has entries, or refuse them."""
     space, who = facts.observation_space, facts.description or "the environment"
+    if not names:
+        unnamed = not facts.entry_names and _has_parts(space)
+        return replace(facts, entry_names=tuple(_names_of_parts(space))) if unnamed else facts
     if not _has_parts(space) and len(space.shape or ()) > 1:
         raise FitError(
             f"names are for vectors, and observations of {who} have shape {space.shape}: leave "
@@ -58,7 +41,18 @@ def _fitting(facts: Facts, names: tuple[str, ...]) -> tuple[str, ...]:
             f"names gives {len(names)} ({shown}) for observations of {who} with {count} "
             f"entries: give {count}, parted by commas"
         )
-    return names
+    return replace(facts, entry_names=tuple(names))
+
+
+def observed_entries(facts: Facts) -> tuple[Entry, ...]:
+    """Return the entries of an observation; those of a vector without names are numbered."""
+    if facts.entry_names:
+        known = {entry.name: entry for entry in facts.entries}
+        return tuple(known.get(name, Entry(name)) for name in facts.entry_names)
+    space = facts.observation_space
+    if not isinstance(space, spaces.Box) or len(space.shape) != 1:
+        return ()
+    return tuple(Entry(f"x{place}") for place in range(space.shape[0]))
 
 
 def _has_parts(space: object) -> bool:

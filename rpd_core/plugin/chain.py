@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rpd_core.errors import ComponentError, one_line
 from rpd_core.plugin.blame import a_kind, blamed, refuse
-from rpd_core.plugin.protocols import Abstraction, Array, Batch, Facts
+from rpd_core.plugin.protocols import Array, Batch, Facts
 from rpd_core.plugin.protocols.abstraction import Entry
 from rpd_core.plugin.protocols.optional import NamesEntries
 from rpd_core.plugin.wording import value_words
+
+if TYPE_CHECKING:  # at run time, links would look like the spec of one nested component
+    from rpd_core.plugin.protocols import Abstraction
 
 
 @dataclass(frozen=True)

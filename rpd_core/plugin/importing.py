@@ -68,8 +68,10 @@ def defines(module: str, attribute: str) -> str:
     path = source_file(module)
     if path is None:
         return f"there is no module {module!r}"
+    at_the_top = rf"^(?:class|def) {re.escape(attribute)}\b"
     try:
-        if attribute and _is_compiled(path) and _defined_at_the_top(path, attribute):
+        text = path.read_text("utf-8") if attribute and _is_compiled(path) else ""
+        if text and re.search(at_the_top, text, re.MULTILINE):  # to parse dozens takes long
             return ""
         body = _body(module)
     except (OSError, UnicodeDecodeError, SyntaxError, ValueError) as error:
@@ -83,12 +85,6 @@ def _is_compiled(path: Path) -> bool:
         return Path(importlib.util.cache_from_source(path)).stat().st_mtime >= path.stat().st_mtime
     except (OSError, NotImplementedError):
         return False
-
-
-def _defined_at_the_top(path: Path, attribute: str) -> bool:
-    """Return whether a definition begins a line; reading dozens of sources in full takes long."""
-    definition = rf"^(?:class|def) {re.escape(attribute)}\b"
-    return re.search(definition, path.read_text(encoding="utf-8"), re.MULTILINE) is not None
 
 
 @lru_cache(maxsize=256)
@@ -164,25 +160,21 @@ def _all_fields(module: str, node: ast.ClassDef, farthest: int = _FARTHEST) -> d
 def _own_fields(module: str, node: ast.ClassDef) -> dict[str, Parameter | None]:
     """Return the fields that a class states; None for those that are not parameters."""
     fields: dict[str, Parameter | None] = {}
-    for position, statement in enumerate(node.body):
+    for statement, following in zip(node.body, [*node.body[1:], None], strict=True):
         if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
             continue
         name, annotation = statement.target.id, ast.unparse(statement.annotation)
         class_variable = annotation.split("[")[0].rpartition(".")[2] == "ClassVar"
-        if class_variable or not _can_be_set(statement.value):
+        called, keywords = _call(statement.value)
+        init = keywords.get("init")
+        hidden = called == "field" and isinstance(init, ast.Constant) and init.value is False
+        if class_variable or called == "learned" or hidden:  # `fit` sets those of `learned`
             fields[name] = None
             continue
-        help_text = _string_after(node.body, position)
+        told = following.value if isinstance(following, ast.Expr) else None
+        help_text = " ".join(str(told.value).split()) if isinstance(told, ast.Constant) else ""
         fields[name] = Parameter(name, annotation, _default(module, statement.value), help_text)
     return fields
-
-
-def _can_be_set(value: ast.expr | None) -> bool:
-    """Return whether a field with this default is a parameter: `fit` sets those of `learned`."""
-    called, keywords = _call(value)
-    init = keywords.get("init")
-    hidden = isinstance(init, ast.Constant) and init.value is False
-    return called != "learned" and not (called == "field" and hidden)
 
 
 def _default(module: str, value: ast.expr | None) -> str | None:
@@ -220,14 +212,6 @@ def _call(value: ast.expr | None) -> tuple[str, dict[str, ast.expr]]:
         return "", {}
     name = ast.unparse(value.func).rpartition(".")[2]
     return name, {one.arg: one.value for one in value.keywords if one.arg}
-
-
-def _string_after(body: list[ast.stmt], position: int) -> str:
-    if position + 1 < len(body):
-        following = body[position + 1]
-        if isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
-            return " ".join(str(following.value.value).split())
-    return ""
 
 
 _IMPORTING = ("importlib", "_frozen_importlib", "_frozen_importlib_external")
@@ -324,19 +308,20 @@ def _package_of(path: Path) -> str:
 
 def import_faults(modules: Sequence[str]) -> dict[str, str]:
     """Import modules, each in a process of its own, and return why some cannot be."""
-    return {module: fault for module in modules if (fault := _import_fault(module))}
-
-
-def _import_fault(module: str) -> str:
     import subprocess  # takes a while to import, and is hardly ever wanted
 
-    command = [sys.executable, "-P", "-c", f"import {module}"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE)
-    except subprocess.TimeoutExpired:
-        return f"its import takes more than {_PATIENCE} seconds"
-    said = done.stderr.strip().splitlines() or [f"its import ends Python with {done.returncode}"]
-    return said[-1] if done.returncode else ""
+    faults = {}
+    for module in modules:
+        command = [sys.executable, "-P", "-c", f"import {module}"]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE)
+        except subprocess.TimeoutExpired:
+            faults[module] = f"its import takes more than {_PATIENCE} seconds"
+            continue
+        if done.returncode:
+            said = done.stderr.strip().splitlines()
+            faults[module] = (said or [f"its import ends Python with {done.returncode}"])[-1]
+    return faults
 
 
 def _below_ours(error: BaseException) -> Iterator[FrameType]:

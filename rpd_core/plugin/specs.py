@@ -27,6 +27,7 @@ NAME = re.compile(r"[A-Za-z][\w.-]*")
 HUB = "hf:"  # how a path begins that is a file of the Hugging Face hub
 _COMPARISON = re.compile(r"([A-Za-z]\w*)\s*(>=|<=|>|<)\s*(.*)", re.DOTALL)
 _QUOTES = "'\""
+_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _PLUS = re.compile(r"(?<![0-9.][eE])\+")  # not the plus of 1e+3
 
 
@@ -222,20 +223,28 @@ Nested = Callable[[str, str], object]
 
 def convert(text: str, annotation: object, nested: Nested) -> Any:
     """Convert the text of a parameter to what its field is annotated with."""
-    origin = get_origin(annotation)
+    origin, members = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType):
-        return _convert_union(text, get_args(annotation), nested)
+        return _convert_union(text, members, nested)
     if origin is Literal:
-        return _convert_literal(text, get_args(annotation))
+        options = {str(option): option for option in members}
+        if text in options:
+            return options[text]
+        raise ValueError(
+            f"must be one of {', '.join(options)}, got {text!r}.{nearest(text, options)}"
+        )
     if origin in (tuple, list):
-        element = get_args(annotation)[0]
-        return tuple(convert(part, element, nested) for part in _PLUS.split(text) if part != "")
+        parts = [part for part in _PLUS.split(text) if part != ""]
+        return tuple(convert(part, members[0], nested) for part in parts)
     if isinstance(annotation, type) and annotation in KIND_OF_PROTOCOL:
         return nested(KIND_OF_PROTOCOL[annotation].name, text)
     if annotation is str or annotation is Any:
         return text
-    readers = (bool, _convert_bool), (Path, _convert_path), (int, whole_number), (float, number)
-    for kind, read in readers:
+    if annotation is bool and text.lower() in _TRUTH:
+        return _TRUTH[text.lower()]
+    if annotation is bool:
+        raise ValueError(f"must be true or false, got {text!r}")
+    for kind, read in ((Path, _convert_path), (int, whole_number), (float, number)):
         if annotation is kind:
             return read(text)
     raise ValueError(f"cannot be set in a spec: {annotation} has no text form")
@@ -279,21 +288,6 @@ def _convert_path(text: str) -> Path:
         return Path(text).expanduser().absolute()  # a worker may have another working directory
     except RuntimeError:  # ~nosuchuser
         raise ValueError(f"must be a path, and {text.split('/')[0]!r} is nobody's home") from None
-
-
-def _convert_bool(text: str) -> bool:
-    known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-    if text.lower() not in known:
-        raise ValueError(f"must be true or false, got {text!r}")
-    return known[text.lower()]
-
-
-def _convert_literal(text: str, options: tuple[object, ...]) -> object:
-    for option in options:
-        if text == str(option):
-            return option
-    listed = ", ".join(map(str, options))
-    raise ValueError(f"must be one of {listed}, got {text!r}.{nearest(text, map(str, options))}")
 
 
 def _convert_union(text: str, members: tuple[object, ...], nested: Nested) -> Any:
