@@ -212,12 +212,6 @@ def _margin(name: str, value: object) -> None:
         raise ConfigError(f"{name} must lie in [0, 0.5), got {value:g}")
 
 
-def _two_or_more(name: str, value: Any) -> None:
-    _count(name, value)
-    if value < 2:
-        raise ConfigError(f"{name} must be at least 2, or there is no interval, got {value}")
-
-
 def _finite_or_none(name: str, value: Any) -> None:
     if value is None:
         return
@@ -351,7 +345,7 @@ class Settings:
     )  # fmt: skip
     confirm_episodes: int = _setting(
         "Fresh episodes that try a pruned policy first, doubled up to twice; default 400.",
-        "answer", check=_two_or_more,
+        "answer", check=_count_up_to(LARGEST, least=2),
     )  # fmt: skip
     confirm_tries: int = _setting(
         "Pruned policies that are tried for a target, at most; default 8.",

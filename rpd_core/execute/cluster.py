@@ -1,8 +1,7 @@
 """Work on behalf of an engine: what travels to its workers, and the processes that do it there.
 
-The worker of an engine does no item itself. It hands each to a process of its own, the same that
-does local work: in its main thread, with one numerical thread, its output kept apart, ended when
-it hangs, and with everything that its environments started ended with it.
+The worker of an engine hands each item to a process of its own, the same that does local work: it
+is ended when it hangs, and with it everything that its environments started.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The other end of the pipe: what a worker process does, and how it ends.
 
-What its environments have started and not closed is found by a mark, and ended: programs inherit
-the environment variables of who starts them, also those that move to a session of their own or
-whose starter has ended.
+What its environments have started and not closed is found by a mark in its environment variables,
+which programs inherit even where they move to a session of their own.
 """
 
 from __future__ import annotations

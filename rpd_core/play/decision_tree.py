@@ -1,7 +1,7 @@
 """Plain decision trees: grown from steps with NumPy alone, walked in batches, played as policies.
 
-A tree is grown best split first, so its first splits alone are a smaller tree: one is stored for
-all numbers of leaves. scikit-learn would take a tenth of a short run to be imported.
+A tree is grown best split first, so its first splits alone are a smaller tree. scikit-learn would
+take a tenth of a short run to be imported.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ from rpd_core.play.heartbeat import beat, one_numeric_thread
 from rpd_core.play.info import info_columns, scalar_items
 from rpd_core.play.recipe import Recipe, check_choice, loaded_policy, opened_default, opened_lanes
 from rpd_core.plugin.blame import blamed, called
-from rpd_core.plugin.chain import Chain, needs_of, opened
-from rpd_core.plugin.protocols.abstraction import Abstraction, Moment
+from rpd_core.plugin.chain import needs_of, opened
+from rpd_core.plugin.protocols.abstraction import Moment
 from rpd_core.plugin.protocols.arrays import Array, Batch, BoolArray, FloatArray, IntArray, KeyArray
 from rpd_core.plugin.protocols.environment import Facts, Lanes
 from rpd_core.plugin.protocols.policy import Choice, PolicyInput
@@ -120,11 +120,6 @@ class Player:
         except BaseException:
             self.lanes.close()
             raise
-
-    @property
-    def links(self) -> tuple[Abstraction, ...]:
-        chain = self.abstraction
-        return tuple(chain.links) if isinstance(chain, Chain) else (chain,)
 
     def _wanted_views(self) -> tuple[str, ...]:
         recipe = self.recipe
@@ -289,7 +284,8 @@ class _Batch:
                     choice, default, observations, seen,
                 )
             )  # fmt: skip
-        self.previous = np.where(_column(decides, choice.actions), choice.actions, default)
+        whole = decides.reshape(len(decides), *[1] * (choice.actions.ndim - 1))
+        self.previous = np.where(whole, choice.actions, default)
         self._advance(self.previous, decides, overrides)
 
     def _of_playing(self, rows: Array) -> Array:
@@ -402,7 +398,3 @@ class _Blame:
             f"the environment raised {one_line(error)} while playing episodes "
             f"{int(running.min())} to {int(running.max())}"
         ) from error
-
-
-def _column(flags: BoolArray, like: Array) -> BoolArray:
-    return flags.reshape(flags.shape + (1,) * (like.ndim - 1))

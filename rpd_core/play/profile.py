@@ -1,8 +1,7 @@
 """Where the time of a run goes: stages of this process, and what workers call inside their items.
 
-The loop itself knows nothing of it. While an item of work is timed, what a player has opened is
-called through thin wrappers that switch the stopwatch; what happens between two calls is named
-after the one before. Nobody who is not asked pays for it.
+While an item is timed, what a player has opened is called through thin wrappers that switch the
+stopwatch; what happens between two calls is named after the one before.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from rpd_core.config.objects import advised
 from rpd_core.config.resolve import Setup
 from rpd_core.play import heartbeat
 from rpd_core.plugin.blame import a_kind, blamed, gave_instead, refuse, require
-from rpd_core.plugin.chain import Chain
+from rpd_core.plugin.chain import links_of
 from rpd_core.plugin.protocols.abstraction import Abstraction, DefaultAction, DefaultActor
 from rpd_core.plugin.protocols.arrays import Array, Batch
 from rpd_core.plugin.protocols.environment import Environment, Facts, Lanes, Opening
@@ -39,8 +39,7 @@ class Recipe:
 
     @property
     def links(self) -> tuple[Abstraction, ...]:
-        chain = self.abstraction
-        return tuple(chain.links) if isinstance(chain, Chain) else (chain,)
+        return links_of(self.abstraction)
 
     def components(self) -> Iterator[tuple[str, object]]:
         """Yield (kind, recipe) of everything that takes part."""

@@ -9,6 +9,7 @@ from rpd_core.play.actions import default_gap
 from rpd_core.play.deciders import Coin
 from rpd_core.play.entry_names import Relation, relation_of
 from rpd_core.play.loop import Keep, Plan, Player, Step
+from rpd_core.plugin.chain import links_of
 from rpd_core.plugin.protocols import Episodes, States, Suite, Trace, Visits
 from rpd_core.plugin.protocols.arrays import Array, Batch, BoolArray, FloatArray, IntArray, KeyArray
 from rpd_core.plugin.wording import order_of_parts
@@ -28,7 +29,7 @@ def play_suite(player: Player, plan: Plan, keep: Keep) -> Suite:
 def recorder_for(player: Player, preferences: bool = True) -> Recorder:
     """Return what collects the steps of episodes, with what the policy prefers or without."""
     space = player.facts.action_space
-    return Recorder(space, relation_of(player.links, space), preferences)
+    return Recorder(space, relation_of(links_of(player.abstraction), space), preferences)
 
 
 class _Rows:

@@ -20,7 +20,6 @@ class ReplayedStep:
     number: int
     """From 0."""
     key: int
-    """Key of the abstract state."""
     value: Array
     """The abstract state."""
     policy_decided: bool

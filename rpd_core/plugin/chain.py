@@ -60,6 +60,11 @@ class Chain:
         return before
 
 
+def links_of(abstraction: Abstraction) -> tuple[Abstraction, ...]:
+    """Return the abstractions that one is made of, in the order in which they are applied."""
+    return tuple(abstraction.links) if isinstance(abstraction, Chain) else (abstraction,)
+
+
 def opened(abstraction: Abstraction, facts: Facts) -> Abstraction:
     opener = getattr(abstraction, "open", None)
     return opener(facts) if opener else abstraction

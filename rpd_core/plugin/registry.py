@@ -96,16 +96,14 @@ class Registry:
             for registration in _register(plugin):
                 key = registration.kind, registration.component.name
                 if registration.ready and key in taken:
-                    registration = self._clash(registration, taken[key])
+                    earlier = taken[key]  # of two strangers neither wins by the order of loading
+                    if earlier.distribution != BUNDLED and earlier in self.registrations:
+                        place = self.registrations.index(earlier)
+                        self.registrations[place] = _marked(earlier, registration)
+                    registration = _marked(registration, earlier)
                 elif registration.ready:
                     taken[key] = registration
                 self.registrations.append(registration)
-
-    def _clash(self, later: Registration, earlier: Registration) -> Registration:
-        """Keep a bundled name working; of two strangers neither wins by the order of loading."""
-        if earlier.distribution != BUNDLED and earlier in self.registrations:
-            self.registrations[self.registrations.index(earlier)] = _marked(earlier, later)
-        return _marked(later, earlier)
 
     def of_kind(self, kind: str) -> list[Registration]:
         return [one for one in self.registrations if one.kind == kind]

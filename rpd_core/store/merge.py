@@ -86,7 +86,11 @@ def merge_directories(
         except BaseException:
             out.forget_if_empty()
             raise
-        return _merged(out, kinds, added)
+        asked = out.stored().settings.episodes
+        missing = tuple(out.suite().missing(asked))
+        done = asked - sum(last - first + 1 for first, last in missing)
+        known = sum(map(len, kinds)) - sum(added)
+        return Merged(sum(added), added[1], known, done, asked, missing)
 
 
 # ---------------------------------------------------------------------------- comparing
@@ -238,12 +242,3 @@ def _copy(
             done += held[place][0].record.count
             progress("merge", done, total)
     return added
-
-
-def _merged(out: RunDirectory, kinds: Sequence[_Holders], added: Sequence[int]) -> Merged:
-    asked = out.stored().settings.episodes
-    missing = out.suite().missing(asked)
-    lacking = sum(last - first + 1 for first, last in missing)
-    given = sum(len(held) for held in kinds)
-    parts, unmutated = sum(added), added[1]
-    return Merged(parts, unmutated, given - parts, asked - lacking, asked, tuple(missing))
