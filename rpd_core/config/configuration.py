@@ -19,8 +19,7 @@ from rpd_core.plugin.registry import Registry
 from rpd_core.plugin.specs import nested_components, nested_kind, type_hints
 from rpd_core.untrusted.files import open_regular
 
-Json = dict[str, Any]
-"""What a JSON file holds: plain values by their names."""
+Json = dict[str, Any]  # what a JSON file holds: plain values by their names
 _CONTENTS = {"inputs": "the content of its file", "sources": "the text of its module"}
 """What identities hold as digests, which mean nothing to a reader."""
 _TOLD = 5  # differences that a message names

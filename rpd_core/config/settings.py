@@ -22,8 +22,7 @@ Scope = Literal["suite", "size", "analysis", "answer", "growth", "machine"]
 """What a setting decides: the episodes themselves, how many, what is asked of them, which of the
 pruned policies is the one answer, when a suite that grows is large enough for that, or what is left
 to the machine: nothing about the result, so it is not stored."""
-ASKED: tuple[Scope, ...] = ("analysis", "answer", "growth")
-"""What is stored with an analysis."""
+ASKED: tuple[Scope, ...] = ("analysis", "answer", "growth")  # what is stored with an analysis
 Group = Literal["Most used", "What to analyse", "How much to play", "How to answer", "Where to run"]
 """Headings of options in the help of a command."""
 USED: Group = "Most used"
@@ -38,15 +37,11 @@ _GROUPS: dict[Scope, Group] = {
 }
 Check = Callable[[str, object], None]
 
-Values = dict[str, Any]
-"""Settings, and what else is asked for, by their names."""
+Values = dict[str, Any]  # settings, and what else is asked for, by their names
 
-PORTFOLIO = ("tarantula", "ochiai", "zoltar", "wong2")
-"""The paper's four measures."""
-EVIDENCE = 10
-"""Episodes in each arm from which on a state is judged."""
-LIST_BY = "impact:shrunken"
-"""The measure that the list of decisions is sorted by."""
+PORTFOLIO = ("tarantula", "ochiai", "zoltar", "wong2")  # the paper's four measures
+EVIDENCE = 10  # episodes in each arm from which on a state is judged
+LIST_BY = "impact:shrunken"  # the measure that the list of decisions is sorted by
 STANDARD_MEASURES = (
     *PORTFOLIO, "freqvis", "differ", "default-gap", "effect", "effect:shrunken",
     "effect-return:shrunken", LIST_BY,
@@ -57,14 +52,12 @@ One that needs what the policy does not offer is left out of the run.
 """
 BASELINES = ("random", "freqvis", "differ", "default-gap")
 """Measures to compare with: they give the pruned policy only where `headline` names them."""
-BEST = "best"
-"""As `headline`: whichever measure gives the smallest pruned policy."""
+BEST = "best"  # as `headline`: whichever measure gives the smallest pruned policy
 STANDARD_SHARES = (
     0.0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.125, 0.15, 0.175, 0.2, 0.225, 0.25,
     0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 1.0,
 )  # fmt: skip
-TARGETS = (0.9, 0.5)
-"""Shares of the return that smallest policies are to keep."""
+TARGETS = (0.9, 0.5)  # shares of the return that smallest policies are to keep
 QUICK: dict[str, Callable[[Any], Any]] = {
     "episodes": lambda usual: -(-usual // 4),
     "unmutated_episodes": lambda usual: -(-usual // 4),
@@ -79,10 +72,8 @@ QUICK: dict[str, Callable[[Any], Any]] = {
 """What a quick look makes of the usual settings; those that are given stay as they are."""
 DOUBLINGS = 4
 """How often losses are weighed on twice as many episodes, unless more or fewer are allowed."""
-AUTO = "auto"
-"""The mutation rate that a pilot is to find."""
-LARGEST = 10**12
-"""Episodes, lanes and the like beyond this are a slip of the keyboard."""
+AUTO = "auto"  # the mutation rate that a pilot is to find
+LARGEST = 10**12  # episodes, lanes and the like beyond this are a slip of the keyboard
 _LARGEST_RETURN = 1e100  # beyond this, squares of returns are no numbers
 _LONGEST_NAME = 100  # characters of a name
 

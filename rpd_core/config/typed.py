@@ -73,8 +73,7 @@ def _paths_in(kind: str, text: str, registry: Registry) -> Iterator[Path]:
             yield specs.convert(specs.unquote(value), Path, registry.make)
 
 
-ANEW = "a permission is given anew each time"
-"""Why no file grants trust."""
+ANEW = "a permission is given anew each time"  # why no file grants trust
 _TRUST = re.compile(r"(^|[,:'\"])\s*trust\s*=")
 _LARGEST = 1_000_000  # bytes of a file
 

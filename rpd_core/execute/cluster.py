@@ -263,5 +263,4 @@ def _plain_main() -> Iterator[None]:
         sys.modules["__main__"] = before
 
 
-cluster_workers = ClusterWorkers()
-"""That of this process; it has nobody until work comes."""
+cluster_workers = ClusterWorkers()  # that of this process; it has nobody until work comes

@@ -166,8 +166,7 @@ def _portable(error: BaseException) -> BaseException:
         return ExecutionError(one_line(error))
 
 
-RETRIES = 3
-"""How often work whose process died is tried again."""
+RETRIES = 3  # how often work whose process died is tried again
 _NAMED = 3  # items that a message names
 
 
@@ -228,8 +227,7 @@ class _Pending:
         return item
 
 
-Handle = Callable[[WorkItem, Any], None]
-"""Takes an item of work and the value that it gave."""
+Handle = Callable[[WorkItem, Any], None]  # takes an item of work and the value that it gave
 
 
 def run_items(engine: Engine, items: Iterable[WorkItem], handle: Handle) -> None:

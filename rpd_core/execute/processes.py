@@ -21,8 +21,7 @@ from rpd_core.play import heartbeat
 from rpd_core.play.heartbeat import STALL_TIMEOUT, Watch
 from rpd_core.plugin.protocols import Outcome, WorkItem, WorkQueue
 
-LOOK_EVERY = 1.0
-"""Seconds between two looks at workers that are silent: dead ones may be, too."""
+LOOK_EVERY = 1.0  # seconds between two looks at workers that are silent: dead ones may be, too
 _GLANCE_EVERY = 0.05  # the same while it is open whether another worker pays
 _LONGEST_START = 20.0
 """Seconds after which work that shows no signs of life is no longer waited for."""

@@ -12,10 +12,8 @@ from dataclasses import dataclass
 
 from rpd_core.errors import ConfigError, brief
 
-Progress = Callable[[str, int, int], None]
-"""Told (stage, done, total) as work is finished."""
-Note = Callable[[str], None]
-"""Told what the user should know."""
+Progress = Callable[[str, int, int], None]  # told (stage, done, total) as work is finished
+Note = Callable[[str], None]  # told what the user should know
 
 _EVERY = 0.2  # seconds between two pictures of the bars in a notebook
 
@@ -124,8 +122,7 @@ class NotebookBars:
         return f"<table>{rows}</table>"
 
 
-RUNS = "runs"
-"""The stage of a grid, which is made of whole runs."""
+RUNS = "runs"  # the stage of a grid, which is made of whole runs
 _OPEN = ("growing", "minimising")  # stages of which nobody knows beforehand how long they are
 _NOT_YET = 0.99  # share of the work that is shown at most while there is still some
 

@@ -24,10 +24,8 @@ from rpd_core.execute.items import perform
 from rpd_core.play.heartbeat import one_thread, share
 from rpd_core.plugin.protocols import Outcome, WorkItem
 
-UNREAD = ""
-"""Identity of the outcome of an item that could not be read."""
-GRACE = 5.0
-"""Seconds that a worker gets to close its environments before it is killed."""
+UNREAD = ""  # identity of the outcome of an item that could not be read
+GRACE = 5.0  # seconds that a worker gets to close its environments before it is killed
 
 
 class _Dismissed(BaseException):

@@ -15,8 +15,7 @@ from rpd_core.plugin.chain import needs_of
 from rpd_core.plugin.protocols import POLICY_ACTION, POLICY_GAP, POLICY_VIEWS, Choice, Facts
 from rpd_core.plugin.protocols.arrays import Array, BoolArray, FloatArray
 
-Complaint = tuple[int, str]
-"""A lane and what is wrong with its action."""
+Complaint = tuple[int, str]  # a lane and what is wrong with its action
 Differ = Callable[[Array, Array], BoolArray]
 """(the policy's actions, the default's) -> lanes in which the one would override the other."""
 _TOLERANCE = 0.01

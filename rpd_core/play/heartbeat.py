@@ -59,8 +59,7 @@ def numbers() -> MutableSequence[int]:
     return _pulse.numbers
 
 
-SAID_AFTER = 60.0
-"""Seconds without progress after which it is said."""
+SAID_AFTER = 60.0  # seconds without progress after which it is said
 STALL_TIMEOUT = 600.0
 """Seconds without progress after which a worker is ended, unless set otherwise."""
 _LATER = 2.0  # seconds that readers get to end by themselves when loading has taken too long

@@ -93,8 +93,7 @@ class Step:
         )
 
 
-Record = Callable[[Step], None]
-"""Is shown every step before it is taken."""
+Record = Callable[[Step], None]  # is shown every step before it is taken
 Watch = Callable[[FloatArray, BoolArray], None]
 """Is told, after every step, the rewards and which lanes are over."""
 

@@ -139,8 +139,7 @@ class _TimedChain(Chain):
         return _timed("abstraction", super().__call__, values, views)
 
 
-ELSEWHERE = "elsewhere"
-"""What no stage is."""
+ELSEWHERE = "elsewhere"  # what no stage is
 
 
 @dataclass(frozen=True)

@@ -267,8 +267,7 @@ def entropy(probabilities: Array) -> FloatArray:
     return np.asarray(-(p * logs).sum(axis=1))
 
 
-LONGEST = 3000
-"""Steps of an episode that are kept; those behind them are left out."""
+LONGEST = 3000  # steps of an episode that are kept; those behind them are left out
 WIDEST = 64
 """Entries of a vector observation that is kept; nothing is kept of a longer one, or a picture."""
 

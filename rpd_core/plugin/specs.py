@@ -22,8 +22,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 from rpd_core.errors import SpecError, nearest
 from rpd_core.plugin.hookspecs import KIND_OF_PROTOCOL
 
-NAME = re.compile(r"[A-Za-z][\w.-]*")
-"""What a component may be called."""
+NAME = re.compile(r"[A-Za-z][\w.-]*")  # what a component may be called
 HUB = "hf:"  # how a path begins that is a file of the Hugging Face hub
 _COMPARISON = re.compile(r"([A-Za-z]\w*)\s*(>=|<=|>|<)\s*(.*)", re.DOTALL)
 _QUOTES = "'\""

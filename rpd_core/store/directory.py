@@ -22,10 +22,8 @@ from rpd_core.store.parts import Parts
 
 PROCESS = os.urandom(8).hex()
 """This Python process: the only one that knows the functions a live run is made of."""
-VARIANTS = "variants"
-"""Folder of runs that vary one, below it."""
-OBJECTS = "objects"
-"""Folder of what was handed over as an object of Python."""
+VARIANTS = "variants"  # folder of runs that vary one, below it
+OBJECTS = "objects"  # folder of what was handed over as an object of Python
 _OURS = re.compile(rf"\.lock|\.owner|pilot\.json|{OBJECTS}|\..+\.\d+\.tmp")
 """What an interrupted start may leave behind before there is a run.json."""
 _SUITE_TABLES = ("states", "visits", "episodes")

@@ -90,8 +90,7 @@ def file_stem(name: str) -> str:
     return stem.strip("-.")[:80] or "unnamed"
 
 
-OWNER = ".owner"
-"""Says who writes where the file system refuses locks."""
+OWNER = ".owner"  # says who writes where the file system refuses locks
 _LONGEST_OWNER = 300  # bytes of it
 _LEFTOVER = re.compile(r"\..+\.(json|parquet|html|webp)\.\d+\.tmp")
 """What a process that was killed leaves behind of a file of ours."""

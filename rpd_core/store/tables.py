@@ -29,8 +29,7 @@ from rpd_core.untrusted.boundary import printable
 
 T = TypeVar("T")
 
-LARGEST_TABLE = 2**32
-"""Bytes of a table in memory, or of its file."""
+LARGEST_TABLE = 2**32  # bytes of a table in memory, or of its file
 _MOST_COLUMNS = 10_000
 _TABLES: Mapping[str, tuple[type, ...]] = {
     "episodes": (Episodes,),

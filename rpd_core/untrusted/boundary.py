@@ -11,8 +11,7 @@ from pathlib import Path
 
 from rpd_core.errors import RpdError, SpecError, one_line
 
-LONGEST = 600
-"""Characters of an error line."""
+LONGEST = 600  # characters of an error line
 _END = 200  # how many of them are kept for its end, which says what to do
 
 
@@ -69,13 +68,10 @@ def boundary(path: Path, advice: str, kind: type[RpdError] = SpecError) -> Itera
 
 OPERATIONS = 1_000_000
 """Operations that pickles may take in all; the largest networks need some ten thousand."""
-MADE = 2**29
-"""Bytes that readers may make of those that they have read, copies included."""
-ITEM = 100
-"""Bytes that an item of a list or a dictionary counts for."""
+MADE = 2**29  # bytes that readers may make of those that they have read, copies included
+ITEM = 100  # bytes that an item of a list or a dictionary counts for
 _LOOK_EVERY = 1000  # operations between two looks at the clock
-LOAD_TIMEOUT = 60.0
-"""Seconds that loading a policy may take, unless set otherwise."""
+LOAD_TIMEOUT = 60.0  # seconds that loading a policy may take, unless set otherwise
 
 _until: ContextVar[tuple[float, float] | None] = ContextVar("until", default=None)
 """When loading began, on a clock that nobody sets, and how many seconds it may take."""

@@ -272,8 +272,7 @@ def _bounded(value: Any) -> Any:
 
 _DEEPEST = 128
 _MOST_PARTS = 1_000_000
-LARGEST_PICKLE = 2**25
-"""Bytes of a pickle: what it builds takes many times its size in memory."""
+LARGEST_PICKLE = 2**25  # bytes of a pickle: what it builds takes many times its size in memory
 
 
 class Holder(Fillable):
