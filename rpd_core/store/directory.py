@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rpd_core.config.configuration import Configuration, Json, differences, in_short, short_digest
 from rpd_core.config.settings import ASKED, Scope, Settings, check_stored, completed
@@ -22,6 +22,8 @@ from rpd_core.store.parts import Parts
 
 PROCESS = os.urandom(8).hex()
 """This Python process: the only one that knows the functions a live run is made of."""
+T = TypeVar("T")
+
 VARIANTS = "variants"  # folder of runs that vary one, below it
 OBJECTS = "objects"  # folder of what was handed over as an object of Python
 _OURS = re.compile(rf"\.lock|\.owner|pilot\.json|{OBJECTS}|\..+\.\d+\.tmp")
@@ -242,9 +244,11 @@ class RunDirectory:
         return Parts(path, tables, name.rpartition("-")[2], self.path)
 
     def names(self) -> Names:
-        found = self.read_json("names.json")
-        where = repr(str(self.path / "names.json"))
-        return Names() if found is None else from_plain(Names, found, where)
+        return self._read(Names, "names.json") or Names()
+
+    def _read(self, kind: type[T], name: str) -> T | None:
+        found = self.read_json(name)
+        return None if found is None else from_plain(kind, found, repr(str(self.path / name)))
 
     # --------------------------------------------------------------- analyses
 
@@ -309,12 +313,11 @@ class RunDirectory:
 
     def analysis(self, name: str) -> StoredAnalysis:
         where = f"analyses/{name}/analysis.json"
-        found = self.read_json(where)
+        found = self._read(StoredAnalysis, where)
         if found is None:
             raise StoreError(f"{str(self.path / where)!r} is missing: run rpd prune again")
-        analysis = from_plain(StoredAnalysis, found, repr(str(self.path / where)))
-        _check_settings(analysis.settings, repr(str(self.path / where)), *ASKED)
-        return analysis
+        _check_settings(found.settings, repr(str(self.path / where)), *ASKED)
+        return found
 
     def name_for(self, config: Configuration, recommended: Mapping[str, object]) -> str:
         """Return a readable name for an analysis: its condition, and what else is not usual."""

@@ -89,22 +89,8 @@ def loading(seconds: float) -> Iterator[None]:
 
 def check_loading() -> None:
     """Refuse to go on when something is loaded and that has taken too long."""
-    limit = _until.get()
-    if limit is not None:
-        _check(limit)
-
-
-def _check(limit: tuple[float, float]) -> None:
-    begun, seconds = limit
-    if time.monotonic() - begun > seconds:
-        raise Flaw(
-            f"loading it takes longer than {seconds:g} seconds: refused; a longer --load-timeout "
-            "gives it more time"
-        )
-
-
-def _limit() -> tuple[float, float]:
-    return _until.get() or (time.monotonic(), LOAD_TIMEOUT)
+    if _until.get() is not None:
+        Budget(0).check_time()
 
 
 @dataclass
@@ -117,7 +103,9 @@ class Budget:
     """Operations that may still be done."""
     made: int = MADE
     """Bytes that may still be made of what was read: every copy, every view that is searched."""
-    limit: tuple[float, float] = field(default_factory=_limit)
+    limit: tuple[float, float] = field(
+        default_factory=lambda: _until.get() or (time.monotonic(), LOAD_TIMEOUT)
+    )
     """When loading began, and how many seconds it may take."""
 
     def take_bytes(self, count: int, what: str) -> None:
@@ -148,7 +136,12 @@ class Budget:
         self.take_made(sum(map(weight, values)))
 
     def check_time(self) -> None:
-        _check(self.limit)
+        begun, seconds = self.limit
+        if time.monotonic() - begun > seconds:
+            raise Flaw(
+                f"loading it takes longer than {seconds:g} seconds: refused; a longer "
+                "--load-timeout gives it more time"
+            )
 
 
 def weight(value: object) -> int:
