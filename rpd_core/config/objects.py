@@ -113,7 +113,6 @@ def fits(kind: str, thing: object) -> bool:
 
 
 def cannot_take(kind: str, thing: object) -> ConfigError:
-    """Return the error for something that is not a component and cannot be made one."""
     expected = _EXPECTED.get(kind, "a spec string, a recipe or a function")
     hint = f"; a recipe has {KINDS[kind].method}"
     if isinstance(thing, type):

@@ -162,7 +162,6 @@ class Stage:
 
     @property
     def is_open(self) -> bool:
-        """Whether it may begin anew, nobody knows how often."""
         return self.name in _OPEN
 
     @property

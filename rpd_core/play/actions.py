@@ -70,7 +70,6 @@ def random_actions(space: Any, draws: Draws) -> Array:
 
 
 def noisy_actions(space: Any, actions: Array, epsilon: float, draws: Draws) -> Array:
-    """Replace actions by random ones with the chance epsilon."""
     if not epsilon:
         return actions
     random = draws.split(_WHETHER).uniform()[:, 0] < epsilon

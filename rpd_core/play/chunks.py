@@ -235,7 +235,6 @@ class PlayedEvaluations:
 
 
 def perform_suite(chunk: SuiteChunk) -> PlayedSuite:
-    """Play a chunk of mutant episodes, or of the policy's own."""
     index = np.arange(chunk.first, chunk.last + 1)
     plan = Plan(index, episode_keys(chunk.seed, chunk.phase, index, chunk.part))
     opened = player_for(chunk.recipe)

@@ -104,7 +104,6 @@ def _related_names(links: Sequence[Abstraction], space: object) -> tuple[str, ..
 
 
 def relations_note(links: Sequence[Abstraction]) -> str:
-    """Return a sentence that explains the names, if there is one."""
     return " ".join(str(getattr(links[0], "relations_note", "")).split()) if links else ""
 
 
@@ -132,7 +131,6 @@ def relation_of(links: Sequence[Abstraction], space: Any) -> Relation | None:
 
 
 def names_of(facts: Facts, links: Sequence[Abstraction]) -> Names:
-    """Return the names that an environment, and what abstracts from it, have for things."""
     actions, space = tuple(facts.action_names), facts.action_space
     if not actions and isinstance(space, Discrete) and space.n <= _MOST_ACTIONS:
         actions = tuple(str(int(space.start) + place) for place in range(int(space.n)))

@@ -55,7 +55,6 @@ def loading(seconds: float) -> Iterator[None]:
 
 
 def numbers() -> MutableSequence[int]:
-    """Return the array of this process."""
     return _pulse.numbers
 
 

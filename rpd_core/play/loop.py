@@ -214,7 +214,6 @@ class _Batch:
             self._step()
 
     def episodes(self, first: int, end: int) -> Episodes:
-        """Return what became of the episodes at some positions of the plan."""
         some = slice(first, end)
         return Episodes(
             index=self.plan.index[some],

@@ -108,7 +108,6 @@ def with_links(recipe: Recipe, links: Sequence[Abstraction]) -> Recipe:
 
 
 def perform_fit(asked: tuple[Recipe, Configuration]) -> list[Json | None]:
-    """Fit what a recipe has to learn and return what was learned, as it is stored."""
     return fitted_fields(fit(*asked))
 
 
@@ -121,7 +120,6 @@ def fitted_fields(recipe: Recipe) -> list[Json | None]:
 
 
 def sealed(fitted: list[Json | None]) -> Json:
-    """Return what was learned with a digest, by which later changes are found."""
     plain = json.loads(json.dumps(fitted))
     return {"fitted": plain, "digest": short_digest(plain)}
 
@@ -143,7 +141,6 @@ def unsealed(stored: Json, path: Path) -> list[Json | None]:
 
 
 def restore_fitted(chain: Chain, stored: Sequence[Mapping[str, object] | None]) -> Chain:
-    """Return the abstractions with what they had learned before."""
     count = len(chain.links)
     if len(stored) not in (count, count + 1):  # what a default action has learned comes last
         raise ValueError(f"{len(stored)} were fitted, not {count}")

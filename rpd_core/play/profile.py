@@ -185,7 +185,6 @@ class Profiler:
         return replace(item, function=_perform_timed, argument=(item.function, item.argument))
 
     def unwrapped(self, answer: tuple[object, _Stopwatch]) -> object:
-        """Return what an item gave; its times are added up."""
         value, watch = answer
         self.items += 1
         _add(self.workers, watch.spent)

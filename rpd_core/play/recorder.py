@@ -21,7 +21,6 @@ _WORD = 63  # bits of a number that sorts as it should
 
 
 def play_suite(player: Player, plan: Plan, keep: Keep) -> Suite:
-    """Play the episodes of a plan and return them as a suite."""
     recorder = recorder_for(player)
     return recorder.suite(player.play(plan, keep, recorder), plan, keep)
 
@@ -73,7 +72,6 @@ class _SeenStates:
         self.recent_numbers = np.zeros(_RECENT, dtype=np.int64)
 
     def number(self, keys: KeyArray, values: Array) -> IntArray:
-        """Return the number of the state in each row."""
         slots = (keys & np.uint64(_RECENT - 1)).view(np.int64)  # taken faster than unsigned ones
         found: IntArray = self.recent_numbers.take(slots)
         unsure = np.flatnonzero(self.recent.take(slots) != keys)

@@ -72,7 +72,6 @@ def gave_instead(what: str, given: object, protocol: type) -> str:
 
 
 def a_kind(thing: object) -> str:
-    """Return the class of a thing with its article."""
     name = type(thing).__name__
     return f"{'an' if name[0].lower() in 'aeiou' or name == 'ndarray' else 'a'} {name}"
 

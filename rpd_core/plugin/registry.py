@@ -73,7 +73,6 @@ class Registration:
         return self
 
     def as_row(self) -> dict[str, str]:
-        """Return what `rpd list-plugins --json` prints."""
         return {
             "kind": self.kind,
             "name": self.component.name,

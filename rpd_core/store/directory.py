@@ -96,7 +96,6 @@ class RunDirectory:
         return None if content is None else parse_object(content, repr(str(self.path / name)))
 
     def write_json(self, name: str, value: object) -> None:
-        """Write one of the run's JSON files in one piece."""
         write_whole(self.path / name, to_bytes(value), self.path)
 
     # ---------------------------------------------------------- configuration
@@ -253,7 +252,6 @@ class RunDirectory:
     # --------------------------------------------------------------- analyses
 
     def analyses(self) -> list[str]:
-        """Return the names of the finished analyses, in order."""
         folder = self.path / "analyses"
         if not folder.is_dir():
             return []

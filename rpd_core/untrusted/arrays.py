@@ -30,7 +30,6 @@ _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0
 
 
 def read_arrays(raw: bytes, names: Iterable[str], budget: Budget) -> dict[str, Array]:
-    """Return those of the named arrays that the bytes of an .npz file hold."""
     zipped = BoundedZip(io.BytesIO(raw), budget)
     wanted = [name for name in names if f"{name}.npy" in zipped.names]
     return {name: read_array(name, zipped.read(f"{name}.npy")) for name in wanted}

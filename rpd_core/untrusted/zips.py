@@ -47,7 +47,6 @@ class BoundedZip:
         return sum(self._zip.getinfo(name).file_size for name in names or self.names)
 
     def read(self, name: str, most: int | None = None) -> bytes:
-        """Return the content of a member that has at most so many bytes."""
         info, shown = self._zip.getinfo(name), printable(name, 100)
         most = self.budget.bytes if most is None else min(most, self.budget.bytes)
         if info.flag_bits & 1:
