@@ -194,25 +194,17 @@ def advised(loader: object) -> Iterator[None]:
     try:
         yield
     except RpdError as error:
-        advice = _advice(loader)
-        if not advice:
+        registry, path = installed(), getattr(loader, "path", None)
+        own = registry.registration_of("policy", loader)
+        others: list[Registration] = []
+        if own is not None and own.component.recognises and isinstance(path, Path):
+            with suppress(OSError):
+                others = takers(registry, path) if path.is_file() else []  # a pipe never ends
+        if own is None or not isinstance(path, Path) or not others or own in others:
             raise
-        raise type(error)(advice) from error
-
-
-def _advice(loader: object) -> str:
-    registry = installed()
-    own = registry.registration_of("policy", loader)
-    path = getattr(loader, "path", None)
-    if own is None or not own.component.recognises or not isinstance(path, Path):
-        return ""
-    with suppress(OSError):
-        others = takers(registry, path) if path.is_file() else []  # a pipe never ends
-        if others and own not in others:
-            specs = " or ".join(f"{one.component.name}:{path}" for one in others)
-            summary = others[0].component.summary
-            return (
-                f"{path.name!r} is not a file for {own.component.name!r}: by its content it is "
-                f"for {others[0].component.name!r} ({summary}). Write {specs}"
-            )
-    return ""
+        names = [one.component.name for one in others]
+        raise type(error)(
+            f"{path.name!r} is not a file for {own.component.name!r}: by its content it is for "
+            f"{names[0]!r} ({others[0].component.summary}). Write "
+            f"{' or '.join(f'{name}:{path}' for name in names)}"
+        ) from error

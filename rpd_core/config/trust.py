@@ -23,19 +23,12 @@ def check_trust(trust: object, name: str = "trust_policy") -> bool:
 def permitted(chosen: Selection, trust: bool) -> Selection:
     """Return a choice whose loader, or the loader inside it, may run code if that is permitted."""
     check_trust(trust)
-    _check_fields(chosen.recipe)
+    for recipe in (chosen.recipe, *(inner for _, inner in nested_components(chosen.recipe))):
+        if dataclasses.is_dataclass(recipe) and not isinstance(recipe, type):
+            for item in dataclasses.fields(recipe):
+                if item.name == "trust" and item.metadata.get("not_identity"):
+                    check_trust(getattr(recipe, item.name), f"trust of {type(recipe).__name__}")
     return dataclasses.replace(chosen, recipe=with_trust(chosen.recipe)) if trust else chosen
-
-
-def _check_fields(recipe: object) -> None:
-    """Refuse a permission in a recipe, or in one inside it, that is not plainly a yes or a no."""
-    if not dataclasses.is_dataclass(recipe) or isinstance(recipe, type):
-        return
-    for item in dataclasses.fields(recipe):
-        if item.name == "trust" and item.metadata.get("not_identity"):
-            check_trust(recipe.trust, f"trust of {type(recipe).__name__}")  # type: ignore[attr-defined]
-    for _, value in nested_components(recipe):
-        _check_fields(value)
 
 
 def with_trust(recipe: object, trust: bool = True) -> Any:
