@@ -165,12 +165,8 @@ def look_into(path: Path) -> Contents:
     """Return how a file begins and, if it is a zip, what it holds; little of it is read."""
     with open_regular(path, "name a file") as stream:
         start = stream.read(_START)
-    return (
-        dataclasses.replace(_zipped(path), start=start) if start[:2] == b"PK" else Contents(start)
-    )
-
-
-def _zipped(path: Path) -> Contents:
+    if start[:2] != b"PK":
+        return Contents(start)
     from rpd_core.untrusted.boundary import Budget
     from rpd_core.untrusted.zips import BoundedZip  # whoever only looks at a run needs no zipfile
 
@@ -178,14 +174,14 @@ def _zipped(path: Path) -> Contents:
         with open_regular(path, "name a file") as stream:
             members = tuple(BoundedZip(stream, Budget(0)).names)
     except Exception:  # a damaged zip makes zipfile raise anything; its loader says what is wrong
-        return Contents(b"")
+        return Contents(start)
 
     def read(name: str) -> bytes:
         with suppress(Exception), open_regular(path, "name a file") as stream:
             return BoundedZip(stream, Budget(_MEMBER)).read(name)
         return b""
 
-    return Contents(b"", members, read)
+    return Contents(start, members, read)
 
 
 @contextmanager

@@ -185,12 +185,17 @@ class Recorder:
         return Suite(episodes, visits, states)
 
     def _sums(self, state: IntArray, columns: dict[str, Array], count: int) -> dict[str, Array]:
-        return {
-            "choices": self._choices(state, columns["action"], count),
-            "default_choices": self._choices(state, columns["default"], count),
-            **self._moments(state, columns, count),
-            **{name: _sums(state, columns.get(name), count) for name in _PREFERENCES},
+        sums: dict[str, Array] = {
+            name: _sums(state, columns.get(name), count) for name in _PREFERENCES
         }
+        sums["choices"] = self._choices(state, columns["action"], count)
+        sums["default_choices"] = self._choices(state, columns["default"], count)
+        for name in ("action", "default"):
+            entries = [] if self.actions else list(_rows(columns[name]).T)
+            for what, power in (("sum", 1), ("squares", 2)):
+                parts = [_sums(state, entry**power, count) for entry in entries]
+                sums[f"{name}_{what}"] = np.stack(parts, 1) if parts else np.zeros((count, 0))
+        return sums
 
     def _choices(self, state: IntArray, actions: Array, count: int) -> IntArray:
         if not self.actions:
@@ -198,17 +203,6 @@ class Recorder:
         cell = state * self.actions + (actions - self.start)
         counted = np.bincount(cell, minlength=count * self.actions)
         return counted.reshape(count, self.actions).astype(np.int64)
-
-    def _moments(
-        self, state: IntArray, columns: dict[str, Array], count: int
-    ) -> dict[str, FloatArray]:
-        sums = {}
-        for name in ("action", "default"):
-            entries = [] if self.actions else list(_rows(columns[name]).T)
-            for what, power in (("sum", 1), ("squares", 2)):
-                parts = [_sums(state, entry**power, count) for entry in entries]
-                sums[f"{name}_{what}"] = np.stack(parts, 1) if parts else np.zeros((count, 0))
-        return sums
 
 
 _SEEN = "seen "  # what columns of observations begin with

@@ -129,7 +129,14 @@ def unmet(error: BaseException) -> str:
     if not package:
         return ""
     if isinstance(error, ModuleNotFoundError) and not is_installed(package):
-        return f"needs {package}, which is not installed: pip install {_offering(package)}"
+        needing = [  # what the components that need it say is to be installed
+            one.component.install
+            for one in installed().registrations
+            if package in {module.partition(".")[0] for module in one.component.requires}
+        ]
+        by_its_name = any(package in install.split() for install in needing)
+        wanted = package if by_its_name or not needing else needing[0]
+        return f"needs {package}, which is not installed: pip install {wanted}"
     offered = importlib.metadata.packages_distributions().get(package)
     if not offered:
         return ""  # a module of the user's own, who wants its traceback
@@ -137,17 +144,6 @@ def unmet(error: BaseException) -> str:
         f"needs {package}, which is installed but cannot be imported ({one_line(error)}): "
         f"pip install --force-reinstall {offered[0]}"
     )
-
-
-def _offering(package: str) -> str:
-    """Return what to install for a package, as the components that need it say."""
-    needing = [
-        one.component.install
-        for one in installed().registrations
-        if package in {module.partition(".")[0] for module in one.component.requires}
-    ]
-    by_its_name = any(package in install.split() for install in needing)
-    return package if by_its_name or not needing else needing[0]
 
 
 @dataclass

@@ -107,7 +107,13 @@ log = logging.getLogger("rpd")
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Keep other processes from writing to the same run."""
-    fcntl = _locks_of_the_system(path)
+    try:
+        fcntl = importlib.import_module("fcntl")
+    except ImportError:  # as on Windows
+        raise StoreError(
+            f"cannot write to {str(path)!r}: this system has no file locks (fcntl), so that rpd "
+            "reads runs here and writes none; use Linux, macOS or WSL to write"
+        ) from None
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -127,17 +133,6 @@ def locked(path: Path) -> Iterator[None]:
             with _owning(path):
                 _tidy(path)
                 yield
-
-
-def _locks_of_the_system(path: Path) -> ModuleType:
-    """Return the module that locks files; refuse to write where there is none, as on Windows."""
-    try:
-        return importlib.import_module("fcntl")
-    except ImportError:
-        raise StoreError(
-            f"cannot write to {str(path)!r}: this system has no file locks (fcntl), so that rpd "
-            "reads runs here and writes none; use Linux, macOS or WSL to write"
-        ) from None
 
 
 def _take(fcntl: ModuleType, number: int, path: Path) -> bool:

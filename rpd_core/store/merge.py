@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -193,7 +193,11 @@ def _write_basis(out: RunDirectory, runs: Sequence[RunDirectory]) -> None:
     """Write what every part stands on, where it is not there yet; all is read before."""
     asked = runs[0].read_json("run.json")
     assert asked is not None, "it was read before"
-    objects = {out.path / OBJECTS / name: content for name, content in _objects(runs[0])}
+    folder = runs[0].path / OBJECTS
+    objects: dict[Path, bytes] = {}  # files of a policy that was an object of Python
+    for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
+        held = read_whole(entry, runs[0].path, _LARGEST_OBJECT)
+        objects |= {} if held is None else {out.path / OBJECTS / entry.name: held}
     settings = [run.stored().settings for run in runs]
     sizes = {name: max(getattr(one, name) for one in settings) for name in _SIZES}
     asked = {**asked, "settings": {**asked["settings"], **sizes}}
@@ -210,14 +214,6 @@ def _write_basis(out: RunDirectory, runs: Sequence[RunDirectory]) -> None:
     for name, content in told.items():
         if out.read_json(name) != content:
             out.write_json(name, content)
-
-
-def _objects(run: RunDirectory) -> Iterator[tuple[str, bytes]]:
-    folder = run.path / OBJECTS
-    for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
-        content = read_whole(entry, run.path, _LARGEST_OBJECT)
-        if content is not None:
-            yield entry.name, content
 
 
 def _moved(spec: str, place: Path) -> str:

@@ -124,7 +124,9 @@ def read_table(kind: type[T], table: pa.Table, **more: object) -> T:
 
 def _unpacked(column: Column, table: pa.Table, name: str) -> Array | None:
     if column.type == "number":
-        return _values(table, name)
+        shape, dtype = _layout(table)
+        values = _from_lists(table[name])[:, : math.prod(shape)].astype(dtype, copy=False)
+        return values.reshape(len(table), *shape)
     if column.each and name not in table.column_names:
         return np.zeros((len(table), 0), dtype=column.type)
     if column.each:
@@ -148,12 +150,6 @@ def plain_numbers(column: pa.Array) -> Array:
     if pa.types.is_boolean(column.type):
         return np.from_dlpack(column.cast(pa.uint8())).view(np.bool_)
     return np.from_dlpack(column)
-
-
-def _values(table: pa.Table, name: str) -> Array:
-    shape, dtype = _layout(table)
-    values = _from_lists(table[name])[:, : math.prod(shape)].astype(dtype, copy=False)
-    return values.reshape(len(table), *shape)
 
 
 def _layout(table: pa.Table) -> tuple[list[int], np.dtype[Any]]:

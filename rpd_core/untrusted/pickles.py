@@ -94,7 +94,9 @@ class Machine:
             self.budget.take_operations()
             name = operation.name
             if name in _LITERALS:
-                self.stack.append(_bounded(argument))
+                if isinstance(argument, int) and argument.bit_length() > _LONGEST_INTEGER:
+                    raise Refused("it holds an absurdly long integer")
+                self.stack.append(argument)
             elif name in _CONSTANTS:
                 self.stack.append(_CONSTANTS[name])
             else:
@@ -262,12 +264,6 @@ def pairs(items: Any) -> dict[Any, Any]:
             raise Refused(f"it has a {type(key).__name__} as a key")
         made[key] = value
     return made
-
-
-def _bounded(value: Any) -> Any:
-    if isinstance(value, int) and value.bit_length() > _LONGEST_INTEGER:
-        raise Refused("it holds an absurdly long integer")
-    return value
 
 
 _DEEPEST = 128
