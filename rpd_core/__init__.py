@@ -25,7 +25,7 @@ from rpd_core.plugin.protocols import *  # noqa: F403
 if TYPE_CHECKING:
     from rpd_core.api import as_environment, as_policy, build_suite, merge_runs, run
     from rpd_core.chance import Draws
-    from rpd_core.execute.files import contents, deliver, perform
+    from rpd_core.execute.items import contents, deliver, perform
     from rpd_core.play.actions import first_action, in_every_lane, random_actions
     from rpd_core.plugin.importing import import_attribute
     from rpd_core.results.run import Run, open_run
@@ -38,9 +38,9 @@ _LAZY = {
     "as_environment": "rpd_core.api",
     "as_policy": "rpd_core.api",
     "build_suite": "rpd_core.api",
-    "contents": "rpd_core.execute.files",
-    "deliver": "rpd_core.execute.files",
-    "perform": "rpd_core.execute.files",
+    "contents": "rpd_core.execute.items",
+    "deliver": "rpd_core.execute.items",
+    "perform": "rpd_core.execute.items",
     "first_action": "rpd_core.play.actions",
     "import_attribute": "rpd_core.plugin.importing",
     "in_every_lane": "rpd_core.play.actions",

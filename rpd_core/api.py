@@ -15,10 +15,10 @@ import numpy as np
 
 from rpd_core import pipeline
 from rpd_core.config.objects import cannot_take, taken, with_parameters
-from rpd_core.config.part_range import PartRange, parse_parts
 from rpd_core.config.resolve import Setup, choose, resolve
 from rpd_core.config.settings import Request, Values, declared
 from rpd_core.config.trust import check_trust
+from rpd_core.config.typed import PartRange, parse_parts
 from rpd_core.errors import ConfigError, RpdError, brief, nearest, one_line
 from rpd_core.execute.items import can_be_shipped
 from rpd_core.execute.progress import Note, Progress, check_told, shown

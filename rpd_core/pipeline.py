@@ -14,12 +14,12 @@ from rpd_core.analysis.recurrence import Recurrence
 from rpd_core.analysis.spectrum import tally
 from rpd_core.analysis.suite import StoredEpisodes, stored_reach
 from rpd_core.chance import Phase
-from rpd_core.config.part_range import PartRange
 from rpd_core.config.settings import STANDARD_MEASURES, Values
+from rpd_core.config.typed import PartRange
 from rpd_core.execute.items import run_items
 from rpd_core.play import prepare
 from rpd_core.play.chunks import SuiteChunk
-from rpd_core.plugin.origins import Origin
+from rpd_core.plugin.blame import Origin
 from rpd_core.plugin.protocols import Task, WorkItem
 from rpd_core.pruning.evaluation import Evaluations
 from rpd_core.pruning.growing import grow_links
@@ -35,8 +35,7 @@ from rpd_core.store.codec import to_plain
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.files import file_stem
 from rpd_core.store.prepared import fit_item, keep_prepared, prepared_setup, with_learned
-from rpd_core.store.repeats import say_what_differs
-from rpd_core.store.session import Session, play_parts
+from rpd_core.store.session import Session, play_parts, say_what_differs
 
 
 def run(session: Session, name: str | None = None) -> Summary:

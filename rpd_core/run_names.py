@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from rpd_core.config.identity import Json, component_identity
+from rpd_core.config.configuration import Json, component_identity
 from rpd_core.config.resolve import Setup, choose
 from rpd_core.config.settings import AUTO, Settings, as_tuple, recommended
 from rpd_core.errors import RpdError, StoreError

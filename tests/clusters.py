@@ -17,8 +17,7 @@ import itemwork
 import worlds
 from watching import wait_until
 
-from rpd_core.execute.files import input_files
-from rpd_core.execute.items import run_items
+from rpd_core.execute.items import input_files, run_items
 from rpd_core.plugin.protocols import Engine, Outcome, WorkItem, WorkQueue
 
 LIGHT = [

@@ -9,8 +9,8 @@ from hypothesis import settings
 
 from rpd_core.cli import progress
 from rpd_core.execute.local import usable_cores
-from rpd_core.play.players import close_players
-from rpd_core.play.threads import one_thread
+from rpd_core.play.chunks import close_players
+from rpd_core.play.heartbeat import one_thread
 from rpd_core.plugin.registry import Registry, installed
 
 one_thread()  # for this process and for those that tests start

@@ -13,7 +13,7 @@ from rpd_core.play.deciders import TopStates, always
 from rpd_core.play.loop import Plan, Player, Step
 from rpd_core.play.prepare import with_links
 from rpd_core.play.recipe import Recipe
-from rpd_core.plugin.chain import Chain
+from rpd_core.plugin.chain import Chain, links_of
 from rpd_core.plugin.protocols import FitSample, Minimised
 
 Array = NDArray[Any]
@@ -150,7 +150,7 @@ class _Look:
             differ = int(step.differed[here].sum())
             self.overrides[key] = self.overrides.get(key, 0) + differ
             self.visitors.setdefault(key, set()).update(step.position[here].tolist())
-        before = Chain(self.search.player.links[:-1])
+        before = Chain(links_of(self.search.player.abstraction)[:-1])
         seen = np.asarray(before(step.observations, step.views))
         acted = step.choice.actions[active], step.default[active]
         self.rows.append((step.position.copy(), seen[active].copy(), *map(np.copy, acted)))

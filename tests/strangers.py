@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rpd_core.play.players import close_players
+from rpd_core.play.chunks import close_players
 from rpd_core.plugin import registry
 from rpd_core.plugin.discovery import Plugin, find_plugins
 from rpd_core.plugin.protocols import Component

@@ -8,7 +8,7 @@ from typing import Any
 
 from program_reference import cell
 
-from rpd_core.plugin.descriptions import describe_target
+from rpd_core.plugin.importing import describe_target
 from rpd_core.plugin.protocols import suite
 from rpd_core.plugin.protocols.suite import Column, columns_of
 from rpd_core.results import records

@@ -7,7 +7,7 @@ from typing import Any
 
 from program_reference import table
 
-from rpd_core.plugin.kinds import KINDS
+from rpd_core.plugin.hookspecs import KINDS
 from rpd_core.plugin.registry import Registry, installed
 
 MARK = "<!-- components -->"

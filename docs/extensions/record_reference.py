@@ -20,7 +20,7 @@ from sphinx.util.inspect import stringify_signature
 from rpd.parameters import EnvironmentParameters, PolicyParameters
 from rpd_core import api
 from rpd_core.config.settings import declared
-from rpd_core.plugin.descriptions import Parameter, describe_target
+from rpd_core.plugin.importing import Parameter, describe_target
 from rpd_pictures.subjects import DrawOptions
 from rpd_studies.grid import PlayingGrid
 from rpd_work.options import TrackerOptions

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rpd_atari.memory import BALL_SIZE, SCREEN
 from rpd_core.plugin.protocols import Circle, Drawing, PanelFacts, PanelView, Picture, Text, Trace
-from rpd_core.plugin.protocols.drawing import Point, Shape
+from rpd_core.plugin.protocols.panel import Point, Shape
 from rpd_core.results.words import few
 
 Array = NDArray[Any]

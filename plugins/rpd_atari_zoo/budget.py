@@ -19,8 +19,7 @@ from rpd_atari_zoo.graph import Node
 from rpd_atari_zoo.layers import spatial
 from rpd_atari_zoo.operators import list_sizes
 from rpd_core.errors import FitError
-from rpd_core.untrusted.boundary import quoted
-from rpd_core.untrusted.budget import check_loading
+from rpd_core.untrusted.boundary import check_loading, quoted
 
 _NUMBERS = 2**24, 2**23
 """Numbers that all results together may have: for constants, and for each picture more."""

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from rpd_atari_zoo.protos import GraphDef, message_layout
 from rpd_atari_zoo.wire import has_more_parts
 from rpd_core.errors import FitError, nearest
-from rpd_core.untrusted.boundary import file_name, printable, quoted
-from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.boundary import Budget, file_name, printable, quoted
 from rpd_core.untrusted.files import read_bounded
 
 Array = NDArray[Any]

@@ -16,7 +16,7 @@ from rpd_atari_zoo.frames import Framing
 from rpd_atari_zoo.network import FrozenNetwork
 from rpd_core.chance import Draws
 from rpd_core.errors import EpisodeError, FitError
-from rpd_core.play.threads import one_numeric_thread
+from rpd_core.play.heartbeat import one_numeric_thread
 from rpd_core.plugin.protocols import Choice, Facts, PolicyInput
 from rpd_core.untrusted.boundary import boundary, quoted
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from rpd_basics.panel_axes import Axis, Scale, round_ticks, scale_of
 from rpd_core.plugin.protocols import Circle, Drawing, Line, PanelDecision, PanelView, Polygon, Text
-from rpd_core.plugin.protocols.drawing import Point, Shape
+from rpd_core.plugin.protocols.panel import Point, Shape
 from rpd_core.results.words import few
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from rpd_basics.panel_cards import common_action, named_words
 from rpd_core.plugin.protocols import Drawing, Entry, Line, PanelDecision, Text
-from rpd_core.plugin.protocols.drawing import Shape
+from rpd_core.plugin.protocols.panel import Shape
 
 _WIDTH, _ROW, _INDENT, _SIZE = 460.0, 18.0, 16.0, 11.0
 _LETTER = 6.3

@@ -22,7 +22,7 @@ from rpd_core.plugin.protocols import (
     Polygon,
     Text,
 )
-from rpd_core.plugin.protocols.drawing import Shape
+from rpd_core.plugin.protocols.panel import Shape
 
 _MAPS = 6
 """Pairs of variables in the menu."""

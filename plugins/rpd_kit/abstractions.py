@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpd_core.chance import Draws, canonical
-from rpd_core.config.identity import stored_fields
+from rpd_core.config.configuration import stored_fields
 from rpd_core.errors import ComponentError, FitError, one_line
 from rpd_core.play.actions import random_actions
 from rpd_core.play.decision_tree import flat_rows

@@ -14,7 +14,7 @@ from rpd_core.analysis.analysis import fit_condition, restore_condition, weigh
 from rpd_core.analysis.ranking import evidence_for
 from rpd_core.analysis.spectrum import tally
 from rpd_core.chance import state_keys
-from rpd_core.config.identity import stored_fields
+from rpd_core.config.configuration import stored_fields
 from rpd_core.errors import EvidenceError, one_line
 from rpd_core.plugin.protocols import (
     Condition,

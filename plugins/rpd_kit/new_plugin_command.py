@@ -12,7 +12,7 @@ import typer
 from rpd_core.cli import shared
 from rpd_core.cli.completion import complete_kind
 from rpd_core.errors import ConfigError, SpecError
-from rpd_core.plugin.kinds import KINDS
+from rpd_core.plugin.hookspecs import KINDS
 from rpd_core.plugin.registry import check_kind, installed
 from rpd_core.plugin.specs import NAME
 

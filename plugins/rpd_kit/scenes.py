@@ -12,8 +12,7 @@ import numpy as np
 from gymnasium import spaces
 
 from rpd_core.chance import Draws
-from rpd_core.play.actions import random_actions
-from rpd_core.play.preference import of_environment
+from rpd_core.play.actions import of_environment, random_actions
 from rpd_core.plugin.protocols import POLICY_ACTION, POLICY_GAP, Environment, Facts, Opening
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rpd_core.plugin.protocols import Circle, Drawing, Line, Polygon, Text
-from rpd_core.plugin.protocols.drawing import Point, Shape
+from rpd_core.plugin.protocols.panel import Point, Shape
 from rpd_minigrid.paths import Path, Place
 
 CELL = 40.0

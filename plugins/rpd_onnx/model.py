@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rpd_core.errors import FitError
-from rpd_core.untrusted.boundary import Flaw, Refused, file_name, quoted
-from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.boundary import Budget, Flaw, Refused, file_name, quoted
 from rpd_core.untrusted.files import read_bounded
 from rpd_onnx.wire import Message
 

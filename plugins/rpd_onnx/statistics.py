@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from rpd_core.errors import SpecError
 from rpd_core.untrusted.arrays import read_arrays
-from rpd_core.untrusted.boundary import Flaw, file_name
-from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.boundary import Budget, Flaw, file_name
 from rpd_core.untrusted.files import read_bounded
 
 Array = NDArray[Any]

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping
 from functools import lru_cache
 
-from rpd_core.config.identity import file_digest
+from rpd_core.config.configuration import file_digest
 from rpd_core.errors import FitError
 from rpd_core.untrusted.boundary import file_name
 from rpd_onnx.model import Model

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rpd_core.untrusted.boundary import Flaw
-from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.boundary import Budget, Flaw
 
 _VARINT, _LONG, _BYTES, _SHORT = 0, 1, 2, 5
 _FIXED = {_LONG: 8, _SHORT: 4}

@@ -12,10 +12,11 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from rpd_core.play.recipe import Recipe
-from rpd_core.play.replay import ReplayedStep, drawing_of, picture_fault
+from rpd_core.play.replay import ReplayedStep
 from rpd_core.plugin.chain import Chain
 from rpd_core.results.words import few
 from rpd_pictures.files import reduced, same_size
+from rpd_pictures.viewing import drawing_of, picture_fault
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array

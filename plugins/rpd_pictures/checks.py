@@ -19,7 +19,7 @@ from rpd_core.plugin.protocols import (
     Polygon,
     Text,
 )
-from rpd_core.plugin.protocols.drawing import Shape
+from rpd_core.plugin.protocols.panel import Shape
 from rpd_pictures.colours import LIGHT, named
 
 _MOST_DRAWINGS = 12

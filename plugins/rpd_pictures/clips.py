@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.play.deciders import OneArm
 from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import Recipe
-from rpd_core.play.replay import Viewer, Watched, viewing, watch_episodes
 from rpd_core.results.words import few
 from rpd_pictures import files
 from rpd_pictures.cards import StepCards, Who
 from rpd_pictures.twins import Choice, Filmed, Smallest, Twin, Visit, passing, telling
+from rpd_pictures.viewing import OneArm, Viewer, Watched, viewing, watch_episodes
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Condition

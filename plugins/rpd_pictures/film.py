@@ -12,10 +12,8 @@ from PIL import Image
 
 from rpd_core.config.resolve import Setup
 from rpd_core.errors import ConfigError, RpdError
-from rpd_core.play.deciders import EachItsOwn
 from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import Recipe, recipe_of
-from rpd_core.play.replay import Viewer, Watched, viewing, watch_episodes
 from rpd_core.results.decisions import find_state
 from rpd_core.results.records import Decision
 from rpd_core.results.replay import find_episode, stored_setup
@@ -32,6 +30,7 @@ from rpd_pictures.path import draw_path
 from rpd_pictures.subjects import target_file
 from rpd_pictures.trace_film import traced_film
 from rpd_pictures.twins import LossEpisodes, Smallest
+from rpd_pictures.viewing import EachItsOwn, Viewer, Watched, viewing, watch_episodes
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from PIL import Image
 from rpd_core.chance import Phase, episode_keys
 from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import Recipe
-from rpd_core.play.replay import Viewer, picture_fault, viewing, watch_episodes
 from rpd_pictures.files import reduced, webp
 from rpd_pictures.twins import Smallest
+from rpd_pictures.viewing import Viewer, picture_fault, viewing, watch_episodes
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, FloatArray, KeyArray

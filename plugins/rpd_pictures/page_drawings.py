@@ -8,7 +8,7 @@ from typing import Any
 
 from rpd_core.errors import ConfigError, nearest
 from rpd_core.plugin.protocols import Circle, Drawing, Line, PanelView, Picture, Polygon, Text
-from rpd_core.plugin.protocols.drawing import Point, Shape
+from rpd_core.plugin.protocols.panel import Point, Shape
 from rpd_core.plugin.registry import installed
 from rpd_core.results.pictures import read_pictures
 from rpd_core.results.run import Run

@@ -12,7 +12,7 @@ from matplotlib.patches import Circle as Disc
 from PIL import Image as Pillow
 
 from rpd_core.plugin.protocols import Circle, Drawing, Line, Picture, Polygon, Text
-from rpd_core.plugin.protocols.drawing import Shape
+from rpd_core.plugin.protocols.panel import Shape
 from rpd_pictures.colours import LIGHT, named
 
 _INCH = 96.0

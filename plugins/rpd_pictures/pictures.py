@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from rpd_core.api import Playing, continued
-from rpd_core.config.identity import short_digest
+from rpd_core.config.configuration import short_digest
 from rpd_core.errors import RpdError
 from rpd_core.execute.items import run_items
-from rpd_core.play.replay import drawing_of, viewing_late
 from rpd_core.plugin.protocols import Gatherer, WorkItem
 from rpd_core.pruning.confirm import LOOKS
 from rpd_core.results.pictures import (
@@ -43,6 +42,7 @@ from rpd_pictures.portraits import (
 from rpd_pictures.scene import Scene, gathered_by
 from rpd_pictures.timeline import Steps
 from rpd_pictures.twins import Choice, LossEpisodes, Smallest, telling
+from rpd_pictures.viewing import drawing_of, viewing_late
 
 if TYPE_CHECKING:
     from rpd_core.results.records import Decision

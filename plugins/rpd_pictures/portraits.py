@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rpd_core.play.recipe import Recipe
-from rpd_core.play.replay import Viewer, drawing_of, picture_fault, viewing, watch_episodes
 from rpd_pictures.files import thumbnail
 from rpd_pictures.twins import Smallest, Visit
+from rpd_pictures.viewing import Viewer, drawing_of, picture_fault, viewing, watch_episodes
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rpd_core.plugin.protocols import Circle, Drawing, Line, Text
-from rpd_core.plugin.protocols.drawing import Point, Shape
+from rpd_core.plugin.protocols.panel import Point, Shape
 from rpd_core.pruning.curves import mean_curve
 from rpd_core.results.words import percent
 

@@ -10,11 +10,11 @@ import numpy as np
 from rpd_core.chance import canonical, state_keys
 from rpd_core.errors import one_line
 from rpd_core.play.loop import Plan, Step
-from rpd_core.play.replay import Viewer, picture_fault
 from rpd_core.plugin.protocols import Gatherer, PanelFacts, SceneStep, Traces
 from rpd_core.results.replay import find_episode
 from rpd_core.results.run import Run
 from rpd_core.store.files import file_stem
+from rpd_pictures.viewing import Viewer, picture_fault
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, Batch, KeyArray

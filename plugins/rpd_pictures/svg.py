@@ -8,7 +8,7 @@ from html import escape
 from itertools import groupby
 
 from rpd_core.plugin.protocols import Circle, Drawing, Line, Picture, Polygon, Text
-from rpd_core.plugin.protocols.drawing import Point, Shape
+from rpd_core.plugin.protocols.panel import Point, Shape
 from rpd_pictures.colours import LIGHT, named
 
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rpd_core.plugin.protocols import Circle, Drawing, Line, PanelView, Polygon, Text, Trace
-from rpd_core.plugin.protocols.drawing import Shape
+from rpd_core.plugin.protocols.panel import Shape
 from rpd_core.results.words import few
 from rpd_pictures.colours import level_of
 

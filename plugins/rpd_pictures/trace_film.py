@@ -13,7 +13,6 @@ from rpd_core.chance import Phase, episode_keys
 from rpd_core.errors import ConfigError
 from rpd_core.play.deciders import always
 from rpd_core.play.loop import Plan
-from rpd_core.play.replay import Viewer, Watched, watch_episodes
 from rpd_core.pruning.confirm import LOOKS
 from rpd_core.results.run import Run
 from rpd_core.results.words import few
@@ -24,6 +23,7 @@ from rpd_pictures.colours import LIGHT, named
 from rpd_pictures.pages import Pages, Shown, Wanted
 from rpd_pictures.panels import panel_view
 from rpd_pictures.twins import Smallest
+from rpd_pictures.viewing import Viewer, Watched, watch_episodes
 
 if TYPE_CHECKING:
     from rpd_core.play.recipe import Recipe

@@ -11,7 +11,7 @@ from gymnasium import spaces
 
 from rpd_core.errors import ComponentError, SpecError, nearest
 from rpd_core.untrusted.boundary import Refused
-from rpd_core.untrusted.machine import Reference
+from rpd_core.untrusted.pickles import Reference
 from rpd_sb3.archive import Archive
 from rpd_sb3.weights import Weights
 

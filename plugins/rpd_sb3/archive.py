@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from rpd_core.errors import RpdError, SpecError, one_line
-from rpd_core.untrusted.boundary import Flaw, Refused, file_name, printable
-from rpd_core.untrusted.budget import Budget
-from rpd_core.untrusted.files import check_regular, open_regular
-from rpd_core.untrusted.texts import read_json
+from rpd_core.untrusted.boundary import Budget, Flaw, Refused, file_name, printable
+from rpd_core.untrusted.files import check_regular, open_regular, read_json
 from rpd_core.untrusted.zips import BoundedZip
 from rpd_sb3.pickles import read
 from rpd_sb3.policy_file import read_policy

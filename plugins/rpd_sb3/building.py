@@ -12,7 +12,7 @@ from torch import nn
 
 from rpd_core.errors import SpecError, one_line
 from rpd_core.untrusted.boundary import Flaw, Refused, printable
-from rpd_core.untrusted.machine import Reference
+from rpd_core.untrusted.pickles import Reference
 from rpd_sb3.algorithms import Algorithm, policy_class, policy_reference, recognise
 from rpd_sb3.allowance import Allowance
 from rpd_sb3.archive import TRUST, Archive

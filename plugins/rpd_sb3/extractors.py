@@ -12,7 +12,7 @@ from torch import nn
 from rpd_core.errors import SpecError
 from rpd_core.plugin.importing import import_attribute
 from rpd_core.untrusted.boundary import printable
-from rpd_core.untrusted.machine import Reference
+from rpd_core.untrusted.pickles import Reference
 from rpd_sb3.archive import Archive
 from rpd_sb3.weights import Weights
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from rpd_core.untrusted.arrays import ARRAYS
-from rpd_core.untrusted.budget import Budget
-from rpd_core.untrusted.machine import AllowedNames, refuse
-from rpd_core.untrusted.pickles import Holder, read_pickle
+from rpd_core.untrusted.boundary import Budget
+from rpd_core.untrusted.pickles import AllowedNames, Holder, read_pickle, refuse
 
 _SPACES = {
     "box.Box": "Box",

@@ -12,7 +12,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from rpd_core.errors import EpisodeError, FitError
-from rpd_core.play.threads import one_numeric_thread
+from rpd_core.play.heartbeat import one_numeric_thread
 from rpd_core.plugin.protocols import Choice, Facts, PolicyInput
 from rpd_core.untrusted.boundary import boundary, printable
 from rpd_sb3.building import Model

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from rpd_core.untrusted.arrays import TENSORS, stored_row
 from rpd_core.untrusted.boundary import Flaw, Refused
-from rpd_core.untrusted.machine import AllowedNames, Reference
-from rpd_core.untrusted.tensors import TENSORS, stored_row
+from rpd_core.untrusted.pickles import AllowedNames, Reference
 from rpd_core.untrusted.zips import BoundedZip
 from rpd_sb3.pickles import SETTINGS
 from rpd_sb3.weights import Weights, open_zip, state_dict

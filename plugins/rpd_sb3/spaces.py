@@ -9,8 +9,7 @@ from gymnasium import spaces
 
 from rpd_core.errors import SpecError, one_line
 from rpd_core.untrusted.boundary import Refused, printable
-from rpd_core.untrusted.machine import Reference
-from rpd_core.untrusted.pickles import Holder
+from rpd_core.untrusted.pickles import Holder, Reference
 
 Space = spaces.Space[Any]
 

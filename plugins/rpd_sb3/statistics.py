@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from rpd_core.errors import RpdError, SpecError, one_line
 from rpd_core.untrusted.arrays import read_arrays
-from rpd_core.untrusted.boundary import Flaw, Refused, file_name, printable
-from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.boundary import Budget, Flaw, Refused, file_name, printable
 from rpd_core.untrusted.files import open_regular, read_bounded
 from rpd_core.untrusted.pickles import Holder
 from rpd_sb3.archive import TRUST

@@ -9,11 +9,9 @@ from typing import Any
 
 import torch
 
-from rpd_core.untrusted.boundary import Flaw, Refused, quoted
-from rpd_core.untrusted.budget import Budget
-from rpd_core.untrusted.machine import AllowedNames
-from rpd_core.untrusted.pickles import LARGEST_PICKLE, read_pickle
-from rpd_core.untrusted.tensors import TENSORS, Shelf, Storage, StoredTensor, stored_row
+from rpd_core.untrusted.arrays import TENSORS, Shelf, Storage, StoredTensor, stored_row
+from rpd_core.untrusted.boundary import Budget, Flaw, Refused, quoted
+from rpd_core.untrusted.pickles import LARGEST_PICKLE, AllowedNames, read_pickle
 from rpd_core.untrusted.zips import BoundedZip
 
 Weights = dict[str, torch.Tensor]

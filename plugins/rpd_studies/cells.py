@@ -12,7 +12,7 @@ from pathlib import Path
 from rpd_core import pipeline
 from rpd_core.analysis.analysis import Analysis
 from rpd_core.api import Call, session_for
-from rpd_core.config.identity import short_digest
+from rpd_core.config.configuration import short_digest
 from rpd_core.config.resolve import Setup
 from rpd_core.errors import RpdError
 from rpd_core.plugin.protocols import Measure

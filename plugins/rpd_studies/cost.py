@@ -13,7 +13,7 @@ from rich.table import Table
 
 from rpd_core.cli.cost import Remaining, probe_here, scaled, sweep_work, work_left
 from rpd_core.cli.text import say
-from rpd_core.config.identity import short_digest
+from rpd_core.config.configuration import short_digest
 from rpd_core.config.resolve import Setup
 from rpd_core.errors import RpdError, counted, one_line
 from rpd_core.execute.progress import in_words

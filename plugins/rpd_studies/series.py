@@ -17,7 +17,7 @@ from rpd_core.execute.progress import RUNS, Note, shown
 from rpd_core.plugin.blame import gave_instead, lacks_of_kind, require
 from rpd_core.plugin.protocols import Engine, Executor
 from rpd_core.plugin.registry import installed
-from rpd_core.store.lock import locked
+from rpd_core.store.files import locked
 
 _OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)
 """Errors that no other run would escape."""

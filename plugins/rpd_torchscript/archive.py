@@ -12,12 +12,10 @@ import torch
 from torch import Tensor
 
 from rpd_core.errors import FitError, RpdError, one_line
-from rpd_core.untrusted.boundary import Flaw, Refused, printable, quoted
-from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.arrays import TENSORS, Shelf, Storage, StoredTensor, stored_row
+from rpd_core.untrusted.boundary import Budget, Flaw, Refused, printable, quoted
 from rpd_core.untrusted.files import open_regular
-from rpd_core.untrusted.machine import AllowedNames, Reference, refuse
-from rpd_core.untrusted.pickles import Holder, read_pickle
-from rpd_core.untrusted.tensors import TENSORS, Shelf, Storage, StoredTensor, stored_row
+from rpd_core.untrusted.pickles import AllowedNames, Holder, Reference, read_pickle, refuse
 from rpd_core.untrusted.zips import BoundedZip
 from rpd_torchscript.limits import NUMBERS, UNPACKED_BYTES, Forbidden
 from rpd_torchscript.recognise import is_exported

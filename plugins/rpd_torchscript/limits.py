@@ -10,8 +10,7 @@ from pathlib import Path
 from torch import Tensor
 
 from rpd_core.errors import EpisodeError, FitError, one_line
-from rpd_core.untrusted.boundary import Flaw, Refused
-from rpd_core.untrusted.budget import check_loading
+from rpd_core.untrusted.boundary import Flaw, Refused, check_loading
 
 UNPACKED_BYTES = 2**31
 """Bytes in all members of an archive together."""

@@ -10,11 +10,10 @@ import torch
 
 from rpd_core.errors import FitError
 from rpd_core.plugin.protocols import Facts, Policy
+from rpd_core.untrusted.arrays import TENSORS, stored_row
 from rpd_core.untrusted.boundary import Refused, boundary
 from rpd_core.untrusted.files import check_regular, open_regular
-from rpd_core.untrusted.machine import AllowedNames, Reference
-from rpd_core.untrusted.pickles import read_pickle
-from rpd_core.untrusted.tensors import TENSORS, stored_row
+from rpd_core.untrusted.pickles import AllowedNames, Reference, read_pickle
 from rpd_torchscript.archive import Archive, read_archive
 from rpd_torchscript.network import Network, fit_network
 from rpd_torchscript.observations import find_sources, part_names

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from rpd_core.errors import FitError
-from rpd_core.play.threads import one_numeric_thread
+from rpd_core.play.heartbeat import one_numeric_thread
 from rpd_core.plugin.protocols import Facts
 from rpd_torchscript.limits import Unusable, last_line
 from rpd_torchscript.observations import Fit, Source, ambiguous_pixels, fits

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from rpd_core.errors import EpisodeError, RpdError
-from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.boundary import Budget
 from rpd_torchscript.archive import Archive
 from rpd_torchscript.evaluation import Evaluation
 from rpd_torchscript.limits import Forbidden, Meter, contradiction, last_line, naming

@@ -13,13 +13,18 @@ import numpy as np
 import torch
 
 from rpd_core.errors import SpecError
-from rpd_core.untrusted.arrays import ARRAYS, read_array
-from rpd_core.untrusted.boundary import Flaw, Refused, file_name, quoted
-from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.arrays import (
+    ARRAYS,
+    TENSORS,
+    Shelf,
+    Storage,
+    StoredTensor,
+    read_array,
+    stored_row,
+)
+from rpd_core.untrusted.boundary import Budget, Flaw, Refused, file_name, quoted
 from rpd_core.untrusted.files import check_regular, open_regular, read_bounded
-from rpd_core.untrusted.machine import AllowedNames, Reference
-from rpd_core.untrusted.pickles import LARGEST_PICKLE, read_pickle
-from rpd_core.untrusted.tensors import TENSORS, Shelf, Storage, StoredTensor, stored_row
+from rpd_core.untrusted.pickles import LARGEST_PICKLE, AllowedNames, Reference, read_pickle
 from rpd_core.untrusted.zips import BoundedZip
 from rpd_weights.safetensors import begins_safetensors, read_safetensors
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rpd_core.chance import Draws
 from rpd_core.errors import EpisodeError
-from rpd_core.play.threads import one_numeric_thread
+from rpd_core.play.heartbeat import one_numeric_thread
 from rpd_core.plugin.protocols import Choice, Facts, PolicyInput
 from rpd_core.untrusted.boundary import boundary, file_name
 from rpd_weights.network import Network, States

@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from rpd_core.untrusted.boundary import Flaw, quoted
-from rpd_core.untrusted.budget import Budget
-from rpd_core.untrusted.texts import read_json
+from rpd_core.untrusted.boundary import Budget, Flaw, quoted
+from rpd_core.untrusted.files import read_json
 
 _LENGTH = 8
 _LARGEST_TABLE = 2**24

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +20,8 @@ from numpy.typing import NDArray
 
 from rpd_core.chance import Domain, Draws, domain_keys, episode_keys
 from rpd_core.config.settings import check_value
-from rpd_core.config.trust import check_trust, trusted_by
-from rpd_core.errors import ConfigError, FitError, brief, counted, one_line
+from rpd_core.config.trust import check_trust
+from rpd_core.errors import ConfigError, FitError, RpdError, brief, counted, one_line
 from rpd_core.play.actions import action_difference, first_action, in_every_lane
 from rpd_core.plugin.protocols import Facts, PolicyInput
 from rpd_core.results.pruned_policy import Decided, Pruned, PrunedFile
@@ -28,6 +30,17 @@ from rpd_core.store.files import path_of
 Array = NDArray[Any]
 Batch = Array | dict[str, Array]
 Views = Mapping[str, Array]
+_OPTION = re.compile(r"(trust=true (in the spec )?or )?--trust-policy")
+
+
+@contextmanager
+def trusted_by(argument: str) -> Iterator[None]:
+    """Let refusals name the argument of a function instead of the option of the command line."""
+    try:
+        yield
+    except RpdError as error:
+        error.args = tuple(_OPTION.sub(argument, str(one)) for one in error.args)
+        raise
 
 
 @dataclass(frozen=True)

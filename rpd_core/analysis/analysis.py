@@ -13,7 +13,7 @@ import numpy as np
 from rpd_core.analysis.ranking import Ranking, evidence_for, rank
 from rpd_core.analysis.spectrum import Tally, tally
 from rpd_core.analysis.suite import StoredEpisodes
-from rpd_core.config.identity import Json, learned_as_tuples, stored_fields
+from rpd_core.config.configuration import Json, learned_as_tuples, stored_fields
 from rpd_core.errors import (
     ComponentError,
     EvidenceError,

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rpd_core.errors import RpdError
-from rpd_core.plugin.descriptions import Parameter
-from rpd_core.plugin.kinds import KINDS
+from rpd_core.plugin.hookspecs import KINDS
+from rpd_core.plugin.importing import Parameter
 from rpd_core.plugin.registry import installed
 
 Offer = tuple[str, str]

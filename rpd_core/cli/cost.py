@@ -15,15 +15,14 @@ import pyarrow.parquet as pq
 
 from rpd_core.cli import shared
 from rpd_core.cli.streams import Interrupted
-from rpd_core.config.part_range import PartRange
 from rpd_core.config.resolve import Setup
 from rpd_core.config.settings import Settings
+from rpd_core.config.typed import PartRange
 from rpd_core.errors import ExecutionError, RpdError
 from rpd_core.execute.items import run_items
 from rpd_core.execute.progress import in_words
 from rpd_core.play import prepare
-from rpd_core.play.chunks import Probed, SuiteChunk, perform_probe
-from rpd_core.play.players import close_players
+from rpd_core.play.chunks import Probed, SuiteChunk, close_players, perform_probe
 from rpd_core.play.recipe import Recipe, recipe_of
 from rpd_core.plugin.protocols import WorkItem
 from rpd_core.pruning.growing import most_episodes

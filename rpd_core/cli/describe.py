@@ -12,7 +12,7 @@ from rpd_core.cli.completion import complete_kind, complete_name
 from rpd_core.cli.streams import output_for_the_answer
 from rpd_core.cli.work import guarded, loading_seconds
 from rpd_core.errors import ConfigError
-from rpd_core.plugin.kinds import KINDS
+from rpd_core.plugin.hookspecs import KINDS
 
 
 def _names_of_the_kind(ctx: typer.Context) -> list[tuple[str, str]]:
@@ -117,7 +117,7 @@ def _about_policy(
     text: str, env: str | None, play_what: tuple[int, int], trust: bool, seconds: float
 ) -> dict[str, Any]:
     """Return what a policy file holds; with an environment, how it is fitted and what it earns."""
-    from rpd_core.config.contents import advised
+    from rpd_core.config.objects import advised
     from rpd_core.config.resolve import choose, say_which
     from rpd_core.config.trust import permitted
     from rpd_core.play.heartbeat import loading

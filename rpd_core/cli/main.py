@@ -25,7 +25,7 @@ def _start() -> int:
 
     open_closed_streams()
     show_status(sys.argv[1:])
-    from rpd_core.play.threads import one_thread
+    from rpd_core.play.heartbeat import one_thread
 
     one_thread()  # before anything numerical is imported
     from rpd_core.cli.app import start

@@ -12,7 +12,7 @@ from rpd_core.cli import options, shared
 from rpd_core.cli.completion import complete_run
 from rpd_core.cli.run import call_for
 from rpd_core.cli.work import Work, plays
-from rpd_core.config.part_range import parse_parts
+from rpd_core.config.typed import parse_parts
 from rpd_core.errors import ConfigError
 
 if TYPE_CHECKING:

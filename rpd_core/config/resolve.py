@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rpd_core.config.configuration import Configuration
-from rpd_core.config.contents import spelled_out
-from rpd_core.config.identity import component_identity, holds_functions
-from rpd_core.config.objects import as_function, cannot_take, fits, taken
+from rpd_core.config.configuration import Configuration, component_identity, holds_functions
+from rpd_core.config.objects import as_function, cannot_take, fits, spelled_out, taken
 from rpd_core.config.settings import (
     AUTO,
     BEST,
@@ -29,14 +27,10 @@ from rpd_core.config.trust import permitted
 from rpd_core.errors import ConfigError
 from rpd_core.plugin.blame import lacks_of_kind, require
 from rpd_core.plugin.chain import Chain
-from rpd_core.plugin.protocols import (
-    Condition,
-    DefaultAction,
-    Environment,
-    Measure,
-    PolicyLoader,
-    Task,
-)
+from rpd_core.plugin.protocols.abstraction import DefaultAction
+from rpd_core.plugin.protocols.environment import Environment, Task
+from rpd_core.plugin.protocols.measure import Condition, Measure
+from rpd_core.plugin.protocols.policy import PolicyLoader
 from rpd_core.plugin.registry import Registry
 from rpd_core.plugin.specs import Spec, quote
 
@@ -136,7 +130,6 @@ def _links(registry: Registry, wanted: tuple[object, ...], task: Task) -> list[S
 
 
 def with_rate(setup: Setup, mutation_rate: float) -> Setup:
-    """Return a setup with the mutation rate that a pilot found."""
     settings = dataclasses.replace(setup.config.settings, mutation_rate=mutation_rate)
     check(settings)
     config = dataclasses.replace(setup.config, settings=settings, open_rate=False)
@@ -144,7 +137,6 @@ def with_rate(setup: Setup, mutation_rate: float) -> Setup:
 
 
 def with_default_action(setup: Setup, registry: Registry, text: str, trust: bool) -> Setup:
-    """Return a setup with another default action."""
     chosen = permitted(choose(registry, "default-action", text), trust)
     settings = dataclasses.replace(setup.config.settings, default_action=chosen.text)
     config = dataclasses.replace(setup.config, settings=settings)
@@ -171,7 +163,6 @@ def specs_in(request: Request) -> list[tuple[str, str]]:
 
 
 def _identified(setup: Setup, registry: Registry) -> Configuration:
-    """Return the configuration with the identity of every component."""
     chain = setup.abstraction.links
     identity = {
         "env": component_identity("environment", setup.environment, registry),
@@ -230,7 +221,6 @@ def _measures(registry: Registry, wanted: tuple[object, ...]) -> dict[str, Selec
 def _headline(
     registry: Registry, wanted: object, measures: dict[str, Selection]
 ) -> tuple[str, dict[str, Selection]]:
-    """Return the name of the measure that gives the pruned policy, and it among the measures."""
     if isinstance(wanted, str) and (wanted == BEST or wanted in measures):
         return wanted, measures
     chosen = choose(registry, "measure", wanted)

@@ -16,14 +16,13 @@ from typing import Any, Literal, TypeGuard
 
 from rpd_core.errors import ConfigError, brief
 from rpd_core.plugin.protocols import Task
-from rpd_core.untrusted.budget import LOAD_TIMEOUT
+from rpd_core.untrusted.boundary import LOAD_TIMEOUT
 
 Scope = Literal["suite", "size", "analysis", "answer", "growth", "machine"]
 """What a setting decides: the episodes themselves, how many, what is asked of them, which of the
 pruned policies is the one answer, when a suite that grows is large enough for that, or what is left
 to the machine: nothing about the result, so it is not stored."""
-ASKED: tuple[Scope, ...] = ("analysis", "answer", "growth")
-"""What is stored with an analysis."""
+ASKED: tuple[Scope, ...] = ("analysis", "answer", "growth")  # what is stored with an analysis
 Group = Literal["Most used", "What to analyse", "How much to play", "How to answer", "Where to run"]
 """Headings of options in the help of a command."""
 USED: Group = "Most used"
@@ -38,15 +37,11 @@ _GROUPS: dict[Scope, Group] = {
 }
 Check = Callable[[str, object], None]
 
-Values = dict[str, Any]
-"""Settings, and what else is asked for, by their names."""
+Values = dict[str, Any]  # settings, and what else is asked for, by their names
 
-PORTFOLIO = ("tarantula", "ochiai", "zoltar", "wong2")
-"""The paper's four measures."""
-EVIDENCE = 10
-"""Episodes in each arm from which on a state is judged."""
-LIST_BY = "impact:shrunken"
-"""The measure that the list of decisions is sorted by."""
+PORTFOLIO = ("tarantula", "ochiai", "zoltar", "wong2")  # the paper's four measures
+EVIDENCE = 10  # episodes in each arm from which on a state is judged
+LIST_BY = "impact:shrunken"  # the measure that the list of decisions is sorted by
 STANDARD_MEASURES = (
     *PORTFOLIO, "freqvis", "differ", "default-gap", "effect", "effect:shrunken",
     "effect-return:shrunken", LIST_BY,
@@ -57,14 +52,12 @@ One that needs what the policy does not offer is left out of the run.
 """
 BASELINES = ("random", "freqvis", "differ", "default-gap")
 """Measures to compare with: they give the pruned policy only where `headline` names them."""
-BEST = "best"
-"""As `headline`: whichever measure gives the smallest pruned policy."""
+BEST = "best"  # as `headline`: whichever measure gives the smallest pruned policy
 STANDARD_SHARES = (
     0.0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.125, 0.15, 0.175, 0.2, 0.225, 0.25,
     0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 1.0,
 )  # fmt: skip
-TARGETS = (0.9, 0.5)
-"""Shares of the return that smallest policies are to keep."""
+TARGETS = (0.9, 0.5)  # shares of the return that smallest policies are to keep
 QUICK: dict[str, Callable[[Any], Any]] = {
     "episodes": lambda usual: -(-usual // 4),
     "unmutated_episodes": lambda usual: -(-usual // 4),
@@ -79,14 +72,10 @@ QUICK: dict[str, Callable[[Any], Any]] = {
 """What a quick look makes of the usual settings; those that are given stay as they are."""
 DOUBLINGS = 4
 """How often losses are weighed on twice as many episodes, unless more or fewer are allowed."""
-AUTO = "auto"
-"""The mutation rate that a pilot is to find."""
-LARGEST = 10**12
-"""Episodes, lanes and the like beyond this are a slip of the keyboard."""
-_LARGEST_RETURN = 1e100
-"""Beyond this, squares of returns are no numbers."""
-_LONGEST_NAME = 100
-"""Characters of a name."""
+AUTO = "auto"  # the mutation rate that a pilot is to find
+LARGEST = 10**12  # episodes, lanes and the like beyond this are a slip of the keyboard
+_LARGEST_RETURN = 1e100  # beyond this, squares of returns are no numbers
+_LONGEST_NAME = 100  # characters of a name
 
 
 class _Recommended:
@@ -126,7 +115,6 @@ class Setting:
 
     @property
     def group(self) -> Group:
-        """The heading that the help lists its option under."""
         return self.heading or _GROUPS[self.scope]
 
 
@@ -134,10 +122,8 @@ def _count_up_to(largest: int, least: int = 1) -> Check:
     """Check for a whole number from `least`, usually 1, to `largest`."""
 
     def check(name: str, value: object) -> None:
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise ConfigError(f"{name} must be a whole number, got {brief(value)}")
-        if not least <= value <= largest:
-            bound = f"at least {least}" if value < least else f"at most {largest:g}"
+        if not least <= _whole(name, value) <= largest:
+            bound = f"at least {least}" if _whole(name, value) < least else f"at most {largest:g}"
             raise ConfigError(f"{name} must be {bound}, got {value}")
 
     return check
@@ -151,26 +137,35 @@ def _count_or_none(name: str, value: object) -> None:
         _count(name, value)
 
 
-def _seed(name: str, value: object) -> None:
+def _whole(name: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise ConfigError(f"{name} must be a whole number, got {brief(value)}")
-    if not 0 <= value < 2**63:
+    return value
+
+
+def _seed(name: str, value: object) -> None:
+    if not 0 <= _whole(name, value) < 2**63:
         raise ConfigError(f"{name} must not be negative and must be below 2**63, got {value}")
 
 
-def _is_number(value: object) -> TypeGuard[int | float]:
+def is_number(value: object) -> TypeGuard[int | float]:
     """Return whether a value is a number that a float can hold."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return abs(value) <= sys.float_info.max or isinstance(value, float)
 
 
+def _number(name: str, value: object, of: str = "") -> int | float:
+    if not is_number(value):
+        raise ConfigError(f"{name} must be a number{of}, got {brief(value)}")
+    return value
+
+
 def _rate_like(example: float) -> Check:
     """Check for a number between 0 and 1; the example is one that fits."""
 
     def check(name: str, value: object) -> None:
-        if not _is_number(value):
-            raise ConfigError(f"{name} must be a number, got {brief(value)}")
+        value = _number(name, value)
         if not 0 < value < 1:
             percent = 2 <= value < 100 and value == int(value)
             hint = f"Did you mean {value / 100:g}?" if percent else f"For example {example:g}."
@@ -181,14 +176,12 @@ def _rate_like(example: float) -> Check:
 
 def _shares(name: str, value: Any) -> None:
     several = isinstance(value, list | tuple)
-    if not several or not value or not all(_is_number(s) and 0 <= s <= 1 for s in value):
+    if not several or not value or not all(is_number(s) and 0 <= s <= 1 for s in value):
         shown = list(value) if several else value
         raise ConfigError(f"{name} must lie in [0, 1], got {brief(shown, 200)}")
 
 
 def _one_of(*words: str) -> Check:
-    """Check for one of some words."""
-
     def check(name: str, value: object) -> None:
         if not isinstance(value, str) or value not in words:
             listed = f"{', '.join(words[:-1])} or {words[-1]}"
@@ -198,7 +191,6 @@ def _one_of(*words: str) -> Check:
 
 
 def _targets(name: str, value: Any) -> None:
-    """Refuse what are not shares of a return, the highest first."""
     value = _split(value, float)
     for one in as_tuple(value):
         _rate_like(0.9)(name, one)
@@ -207,22 +199,14 @@ def _targets(name: str, value: Any) -> None:
 
 
 def _margin(name: str, value: object) -> None:
-    if not _is_number(value):
-        raise ConfigError(f"{name} must be a number, got {brief(value)}")
-    if not 0 <= value < 0.5:
+    if not 0 <= _number(name, value) < 0.5:
         raise ConfigError(f"{name} must lie in [0, 0.5), got {value:g}")
-
-
-def _two_or_more(name: str, value: Any) -> None:
-    _count(name, value)
-    if value < 2:
-        raise ConfigError(f"{name} must be at least 2, or there is no interval, got {value}")
 
 
 def _finite_or_none(name: str, value: Any) -> None:
     if value is None:
         return
-    if not _is_number(value) or not abs(value) <= _LARGEST_RETURN:
+    if not is_number(value) or not abs(value) <= _LARGEST_RETURN:
         raise ConfigError(
             f"{name} must be a number between -{_LARGEST_RETURN:g} and {_LARGEST_RETURN:g}, "
             f"got {brief(value)}"
@@ -245,9 +229,7 @@ def _check_names(name: str, value: object) -> None:
 
 
 def _seconds(name: str, value: object) -> None:
-    if not _is_number(value):
-        raise ConfigError(f"{name} must be a number of seconds, got {brief(value)}")
-    if not 0 < value < float("inf"):
+    if not 0 < _number(name, value, " of seconds") < float("inf"):
         raise ConfigError(f"{name} must be above 0 seconds, got {value:g}")
 
 
@@ -354,7 +336,7 @@ class Settings:
     )  # fmt: skip
     confirm_episodes: int = _setting(
         "Fresh episodes that try a pruned policy first, doubled up to twice; default 400.",
-        "answer", check=_two_or_more,
+        "answer", check=_count_up_to(LARGEST, least=2),
     )  # fmt: skip
     confirm_tries: int = _setting(
         "Pruned policies that are tried for a target, at most; default 8.",
@@ -398,7 +380,6 @@ class Settings:
         return self.max_episodes or self.confirm_episodes * 2**DOUBLINGS
 
     def given(self) -> Values:
-        """Return the settings that were given."""
         values = {name: getattr(self, name) for name in declared()}
         return {name: value for name, value in values.items() if value is not RECOMMENDED}
 
@@ -411,11 +392,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Request(Settings):
-    """What the user asked for.
-
-    Environment, policy and the components among the settings are spec strings, recipes, or
-    functions of the user's own.
-    """
+    """What the user asked for."""
 
     env: Any = None
     """The environment: a spec string, a `gymnasium.Env`, a function that makes one, or a recipe."""
@@ -427,7 +404,6 @@ class Request(Settings):
 
 
 def declared() -> dict[str, Setting]:
-    """Return every setting by its name."""
     return {item.name: item.metadata["setting"] for item in dataclasses.fields(Settings)}
 
 
@@ -447,7 +423,6 @@ def recommended(task: Task, given: Settings) -> Values:
 
 
 def check(settings: Settings) -> None:
-    """Refuse values that cannot work."""
     for name, setting in declared().items():
         if setting.check is not None:
             setting.check(name, getattr(settings, name))
@@ -467,7 +442,6 @@ def check(settings: Settings) -> None:
 
 
 def check_value(name: str, value: object) -> Any:
-    """Return the value of one setting, or refuse one that cannot work."""
     checked = declared()[name].check
     if checked is not None:
         checked(name, value)
@@ -497,7 +471,6 @@ def check_stored(settings: Settings, *scopes: Scope) -> None:
 
 
 def as_tuple(value: object) -> tuple[Any, ...]:
-    """Return one or several choices as a tuple."""
     if isinstance(value, str | Path) or not isinstance(value, Iterable):
         return (value,)
     return tuple(value)

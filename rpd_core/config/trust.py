@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from rpd_core.errors import ConfigError, RpdError, SpecError, brief
-from rpd_core.plugin.parameters import nested_components
+from rpd_core.errors import ConfigError, SpecError, brief
 from rpd_core.plugin.registry import Registry
+from rpd_core.plugin.specs import nested_components
 
 if TYPE_CHECKING:
     from rpd_core.config.resolve import Selection
@@ -26,19 +23,12 @@ def check_trust(trust: object, name: str = "trust_policy") -> bool:
 def permitted(chosen: Selection, trust: bool) -> Selection:
     """Return a choice whose loader, or the loader inside it, may run code if that is permitted."""
     check_trust(trust)
-    _check_fields(chosen.recipe)
+    for recipe in (chosen.recipe, *(inner for _, inner in nested_components(chosen.recipe))):
+        if dataclasses.is_dataclass(recipe) and not isinstance(recipe, type):
+            for item in dataclasses.fields(recipe):
+                if item.name == "trust" and item.metadata.get("not_identity"):
+                    check_trust(getattr(recipe, item.name), f"trust of {type(recipe).__name__}")
     return dataclasses.replace(chosen, recipe=with_trust(chosen.recipe)) if trust else chosen
-
-
-def _check_fields(recipe: object) -> None:
-    """Refuse a permission in a recipe, or in one inside it, that is not plainly a yes or a no."""
-    if not dataclasses.is_dataclass(recipe) or isinstance(recipe, type):
-        return
-    for item in dataclasses.fields(recipe):
-        if item.name == "trust" and item.metadata.get("not_identity"):
-            check_trust(recipe.trust, f"trust of {type(recipe).__name__}")  # type: ignore[attr-defined]
-    for _, value in nested_components(recipe):
-        _check_fields(value)
 
 
 def with_trust(recipe: object, trust: bool = True) -> Any:
@@ -67,24 +57,10 @@ def runs_code(kind: str, recipe: object, registry: Registry) -> bool:
 
 
 TRUST = "If you trust whoever made it, add --trust-policy"
-_OPTION = re.compile(r"(trust=true (in the spec )?or )?--trust-policy")
-
-
-@contextmanager
-def trusted_by(argument: str) -> Iterator[None]:
-    """Let refusals name the argument of a function instead of the option of the command line."""
-    try:
-        yield
-    except RpdError as error:
-        error.args = tuple(_OPTION.sub(argument, str(one)) for one in error.args)
-        raise
 
 
 def refuse_code(kind: str, text: str, registry: Registry, named_by: str, instead: str = "") -> Any:
-    """Return the recipe of a spec that a file names, unless it may run code.
-
-    `instead` says what can be done without it.
-    """
+    """Return the recipe of a spec that a file names, unless it may run code."""
     try:
         registration = registry.find(kind, registry.name_in(kind, text))
     except SpecError as error:

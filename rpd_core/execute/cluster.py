@@ -1,8 +1,7 @@
 """Work on behalf of an engine: what travels to its workers, and the processes that do it there.
 
-The worker of an engine does no item itself. It hands each to a process of its own, the same that
-does local work: in its main thread, with one numerical thread, its output kept apart, ended when
-it hangs, and with everything that its environments started ended with it.
+The worker of an engine hands each item to a process of its own, the same that does local work: it
+is ended when it hangs, and with it everything that its environments started.
 """
 
 from __future__ import annotations
@@ -21,15 +20,13 @@ from multiprocessing import process, util
 from multiprocessing.connection import wait
 
 from rpd_core.errors import ExecutionError
-from rpd_core.execute.files import deliver
-from rpd_core.execute.items import packed
+from rpd_core.execute.items import deliver, packed
 from rpd_core.execute.processes import LOOK_EVERY, Worker, unpacked
 from rpd_core.plugin.protocols import Outcome, WorkItem
 
 IDLE = 60.0
 """Seconds after which processes of a run that sends no more work are ended: it may be dead."""
-_LOOKS = 5.0
-"""Seconds between two looks for such processes."""
+_LOOKS = 5.0  # seconds between two looks for such processes
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,6 @@ class Sender:
 
 
 def outcome_of(item: WorkItem, packed: PackedOutcome) -> Outcome:
-    """Return what the core is told of an item."""
     if packed.content is not None:
         return unpacked(item, zlib.decompress(packed.content))
     return Outcome(item.identity, error=ExecutionError(packed.error), lost=packed.lost)
@@ -97,8 +93,7 @@ class _FiledWorker:
 
     def __init__(self, stall_timeout: float) -> None:
         self.process = Worker(stall_timeout)
-        self.files: set[str] | None = None
-        """None: it knows nothing yet."""
+        self.files: set[str] | None = None  # None: it knows nothing yet
 
     def do(self, item: PackedItem, fetch: Fetch) -> PackedOutcome:
         """Do an item, with its files delivered before it."""
@@ -130,7 +125,6 @@ class _FiledWorker:
 
 
 def _prepare(needs: tuple[tuple[str, ...], dict[str, bytes]]) -> None:
-    """Let a process find modules and files; called in it."""
     path, shipped = needs
     sys.path += [place for place in path if place not in sys.path]
     deliver(shipped)
@@ -160,10 +154,7 @@ class ClusterWorkers:
         self._watcher: threading.Thread | None = None
 
     def do(self, item: PackedItem, fetch: Fetch | None = None) -> PackedOutcome:
-        """Do an item in a process of its run; as many at a time as threads call this.
-
-        Without `fetch`, its files are those that were kept.
-        """
+        """Do an item in a process of its run; as many at a time as threads call this."""
         worker = self._take(item)
         alive = False
         try:
@@ -174,7 +165,6 @@ class ClusterWorkers:
             self._put_back(item.owner, worker, alive)
 
     def keep(self, owner: str, shipped: Mapping[str, bytes]) -> None:
-        """Keep files for a run until it ends."""
         with self._lock:
             self._run(owner).files.update(shipped)
 
@@ -188,10 +178,12 @@ class ClusterWorkers:
         if run is not None:
             for worker in run.busy:
                 worker.process.kill()  # who waits for it does the rest
-            _end(run.idle)
+            for worker in run.idle:
+                worker.process.ask_to_leave()
+            for worker in run.idle:
+                worker.process.end()
 
     def close(self) -> None:
-        """End everything."""
         for owner in list(self._runs):
             self._dismiss(owner)
 
@@ -247,19 +239,10 @@ class ClusterWorkers:
                 self._dismiss(owner)
 
 
-def _end(workers: list[_FiledWorker]) -> None:
-    for worker in workers:
-        worker.process.ask_to_leave()
-    for worker in workers:
-        worker.process.end()
-
-
 @contextmanager
 def _may_have_children() -> Iterator[None]:
-    """Let this process start another even if multiprocessing calls it daemonic.
-
-    Dask's workers are, so that they end with their nanny; what we start ends with its parent.
-    """
+    """Let this process start another even if multiprocessing calls it daemonic."""
+    # Dask's workers are, so that they end with their nanny; what we start ends with its parent.
     config: dict[str, object] = getattr(process.current_process(), "_config")  # noqa: B009
     before = config.pop("daemon", None)
     try:
@@ -280,5 +263,4 @@ def _plain_main() -> Iterator[None]:
         sys.modules["__main__"] = before
 
 
-cluster_workers = ClusterWorkers()
-"""That of this process; it has nobody until work comes."""
+cluster_workers = ClusterWorkers()  # that of this process; it has nobody until work comes

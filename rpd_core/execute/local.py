@@ -8,16 +8,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rpd_core.errors import SpecError
-from rpd_core.execute.files import perform
+from rpd_core.execute.items import perform
 from rpd_core.execute.processes import LocalWorkers
 from rpd_core.play import heartbeat
+from rpd_core.play.chunks import close_players
 from rpd_core.play.heartbeat import STALL_TIMEOUT, Watch, watched
-from rpd_core.play.players import close_players
 from rpd_core.plugin.protocols import Engine, Outcome, WorkQueue
 
 
 def usable_cores() -> int:
-    """Return the number of cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -54,7 +53,6 @@ class ThisProcess:
     """Does one item after the other, here."""
 
     def execute(self, queue: WorkQueue) -> Iterator[Outcome]:
-        """Yield outcomes as they come."""
         while (item := queue.take()) is not None:
             watch = Watch(heartbeat.numbers(), float("inf"))  # it cannot be ended from here
             with watched(watch, item.label or item.identity, str):

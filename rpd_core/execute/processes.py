@@ -21,10 +21,8 @@ from rpd_core.play import heartbeat
 from rpd_core.play.heartbeat import STALL_TIMEOUT, Watch
 from rpd_core.plugin.protocols import Outcome, WorkItem, WorkQueue
 
-LOOK_EVERY = 1.0
-"""Seconds between two looks at workers that are silent: dead ones may be, too."""
-_GLANCE_EVERY = 0.05
-"""The same while it is open whether another worker pays."""
+LOOK_EVERY = 1.0  # seconds between two looks at workers that are silent: dead ones may be, too
+_GLANCE_EVERY = 0.05  # the same while it is open whether another worker pays
 _LONGEST_START = 20.0
 """Seconds after which work that shows no signs of life is no longer waited for."""
 
@@ -52,7 +50,6 @@ class Worker:
 
     @property
     def idle(self) -> bool:
-        """Return whether the worker waits for an item."""
         return self._item is None
 
     def give(self, item: WorkItem, content: bytes) -> bool:
@@ -84,10 +81,8 @@ class Worker:
         return item
 
     def speaks(self) -> bool:
-        """Return whether there is an answer, or nothing to wait for.
-
-        A process that the dead worker has forked may hold its end of the pipe open.
-        """
+        """Return whether there is an answer, or nothing to wait for."""
+        # A process that the dead worker has forked may hold its end of the pipe open.
         return self._process.exitcode is not None or self.pipe.poll()
 
     def receive(self) -> tuple[WorkItem, bytes | None]:
@@ -127,7 +122,6 @@ class Worker:
         return _ending(self._process.exitcode or 0) if answered else "stopped answering"
 
     def kill(self) -> None:
-        """End the process at once."""
         if self._process.pid is not None:
             self._process.kill()
 
@@ -163,12 +157,11 @@ class Backlog:
 
 
 class LocalWorkers:
-    """Workers that are started when there is work for them, and stay for the next stage.
+    """Workers that are started when there is work for them, and stay for the next stage."""
 
-    To import what an episode needs takes a worker seconds. Unless they are `eager`, a second one
-    is started when work has waited for as long as that took the first: what is done by then costs
-    one start, and what lasts longer is hardly held up.
-    """
+    # To import what an episode needs takes a worker seconds. Unless they are `eager`, a second one
+    # is started when work has waited for as long as that took the first: what is done by then costs
+    # one start, and what lasts longer is hardly held up.
 
     def __init__(self, size: int, stall_timeout: float = STALL_TIMEOUT, eager: bool = True) -> None:
         self.size, self.stall_timeout = size, stall_timeout
@@ -179,10 +172,7 @@ class LocalWorkers:
         _all_workers.add(self)
 
     def execute(self, queue: WorkQueue) -> Iterator[Outcome]:
-        """Yield outcomes as they come; a worker gets its next item before its last is looked at.
-
-        When nobody listens any more, workers that are busy are ended.
-        """
+        """Yield outcomes as they come; a worker gets its next item before its last is looked at."""
         self._held = None
         try:
             yield from self._outcomes(queue)
@@ -199,22 +189,24 @@ class LocalWorkers:
             if not busy:
                 return
             wait(busy, LOOK_EVERY if self._held is None else _GLANCE_EVERY)
-            answers = [self._collect(worker) for worker in busy.values() if worker.speaks()]
+            answers: list[tuple[WorkItem, bytes | str]] = []  # or how the worker died over it
+            for worker in [one for one in busy.values() if one.speaks()]:
+                item, answer = worker.receive()
+                answers.append((item, self._drop(worker) if answer is None else answer))
             yield from self._hand_out(queue)
-            for item, answer in answers:
-                yield _lost(item, answer) if isinstance(answer, str) else unpacked(item, answer)
-            yield from self._give_up_on_stalled()
-
-    def _give_up_on_stalled(self) -> Iterator[Outcome]:
-        for worker in [worker for worker in self.workers if not worker.idle]:
-            report = worker.hangs()
-            if report:
-                item = worker.give_up()
-                self._drop(worker)
-                yield Outcome(item.identity, error=ExecutionError(report))
+            for item, found in answers:
+                yield _lost(item, found) if isinstance(found, str) else unpacked(item, found)
+            for worker in [worker for worker in self.workers if not worker.idle]:
+                report = worker.hangs()
+                if report:
+                    item = worker.give_up()
+                    self._drop(worker)
+                    yield Outcome(item.identity, error=ExecutionError(report))
 
     def _hand_out(self, queue: WorkQueue) -> Iterator[Outcome]:
-        while (idle := any(worker.idle for worker in self.workers)) or self._may_grow():
+        while (idle := any(worker.idle for worker in self.workers)) or (
+            len(self.workers) < self.size
+        ):
             item, self._held = self._held or queue.take(), None
             if item is None:
                 return
@@ -229,9 +221,6 @@ class LocalWorkers:
             else:
                 if not self._give(item, content):
                     yield _lost(item, self._drop(self.workers[-1]))
-
-    def _may_grow(self) -> bool:
-        return len(self.workers) < self.size
 
     def _give(self, item: WorkItem, content: bytes) -> bool:
         """Hand an item to an idle worker, or a new one; False if even that died."""
@@ -248,11 +237,6 @@ class LocalWorkers:
             raise ExecutionError(told) from error
         return self.workers[-1].give(item, content)
 
-    def _collect(self, worker: Worker) -> tuple[WorkItem, bytes | str]:
-        """Return an item and its answer, or how the worker died over it."""
-        item, answer = worker.receive()
-        return item, self._drop(worker) if answer is None else answer
-
     def _drop(self, worker: Worker) -> str:
         ending = worker.end()
         if worker in self.workers:  # another thread may have dropped it, too
@@ -260,7 +244,6 @@ class LocalWorkers:
         return ending
 
     def dismiss(self) -> None:
-        """End all workers."""
         for worker in self.workers:
             worker.ask_to_leave()
         for worker in list(self.workers):
@@ -306,7 +289,6 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
 
 
 def unpacked(item: WorkItem, content: bytes) -> Outcome:
-    """Return the outcome of an item that came back as bytes."""
     try:
         outcome: Outcome = pickle.loads(content)
     except Exception as error:  # a class that exists only in the worker

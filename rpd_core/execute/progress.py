@@ -12,13 +12,10 @@ from dataclasses import dataclass
 
 from rpd_core.errors import ConfigError, brief
 
-Progress = Callable[[str, int, int], None]
-"""Told (stage, done, total) as work is finished."""
-Note = Callable[[str], None]
-"""Told what the user should know."""
+Progress = Callable[[str, int, int], None]  # told (stage, done, total) as work is finished
+Note = Callable[[str], None]  # told what the user should know
 
-_EVERY = 0.2
-"""Seconds between two pictures of the bars in a notebook."""
+_EVERY = 0.2  # seconds between two pictures of the bars in a notebook
 
 
 @contextmanager
@@ -28,7 +25,10 @@ def shown(wanted: Progress | bool) -> Iterator[Progress]:
         check_told("progress", wanted, "stage", "done", "total")
         yield wanted
     elif wanted is True:
-        with _notebook_bars() if _in_notebook() else _terminal_bars() as tell:
+        ipython = sys.modules.get("IPython")
+        shell = ipython.get_ipython() if ipython is not None else None
+        in_notebook = getattr(shell, "kernel", None) is not None
+        with _notebook_bars() if in_notebook else _terminal_bars() as tell:
             yield tell
     elif wanted is False:
         yield silent
@@ -58,35 +58,20 @@ def silent(stage: str, done: int, total: int) -> None:
     """Show no progress."""
 
 
-def _in_notebook() -> bool:
-    """Return whether this process is the kernel of a notebook."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    return getattr(shell, "kernel", None) is not None
-
-
 @contextmanager
 def _terminal_bars() -> Iterator[Progress]:
-    """Show a bar for each stage on standard error, if that is a terminal."""
+    from rich import progress as parts
     from rich.console import Console  # rich takes a while to import
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TaskID,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     console = Console(stderr=True)
     if not console.is_terminal:
         yield silent
         return
-    columns = (TextColumn("{task.description:>12}"), BarColumn(), MofNCompleteColumn())
-    times = (TimeElapsedColumn(), TimeRemainingColumn())
-    bars = Progress(*columns, *times, console=console, transient=True)
-    tasks: dict[str, TaskID] = {}
+    counts = (parts.BarColumn(), parts.MofNCompleteColumn())
+    times = (parts.TimeElapsedColumn(), parts.TimeRemainingColumn())
+    name = parts.TextColumn("{task.description:>12}")
+    bars = parts.Progress(name, *counts, *times, console=console, transient=True)
+    tasks: dict[str, parts.TaskID] = {}
 
     def tell(stage: str, done: int, total: int) -> None:
         if stage not in tasks:
@@ -99,7 +84,6 @@ def _terminal_bars() -> Iterator[Progress]:
 
 @contextmanager
 def _notebook_bars() -> Iterator[Progress]:
-    """Show a bar for each stage below the cell, and take them away at the end."""
     notebook = importlib.import_module("IPython.display")  # there, since this is a notebook
     handle = notebook.display(notebook.HTML(""), display_id=True)
     bars = NotebookBars(lambda text: handle.update(notebook.HTML(text)))
@@ -127,7 +111,6 @@ class NotebookBars:
             self.draw(self.as_html())
 
     def as_html(self) -> str:
-        """Return the bars of all stages."""
         import html  # only a notebook shows it
 
         rows = "".join(
@@ -139,12 +122,9 @@ class NotebookBars:
         return f"<table>{rows}</table>"
 
 
-RUNS = "runs"
-"""The stage of a grid, which is made of whole runs."""
-_OPEN = ("growing", "minimising")
-"""Stages of which nobody knows beforehand how long they are."""
-_NOT_YET = 0.99
-"""Share of the work that is shown at most while there is still some."""
+RUNS = "runs"  # the stage of a grid, which is made of whole runs
+_OPEN = ("growing", "minimising")  # stages of which nobody knows beforehand how long they are
+_NOT_YET = 0.99  # share of the work that is shown at most while there is still some
 
 
 @dataclass
@@ -182,12 +162,10 @@ class Stage:
 
     @property
     def is_open(self) -> bool:
-        """Whether it may begin anew, nobody knows how often."""
         return self.name in _OPEN
 
     @property
     def finished(self) -> bool:
-        """Whether nothing is left to do."""
         return self.done >= self.total
 
 
@@ -199,8 +177,7 @@ class Pace:
         self.stages: dict[str, Stage] = {}
         self.expected: float | None = None
         """Seconds per episode before any was played, where that is known."""
-        self.quickest: float | None = None
-        """Seconds per episode in the quickest stage so far."""
+        self.quickest: float | None = None  # seconds per episode in the quickest stage so far
         self.plan: Sequence[tuple[str, int]] = ()
         """Stages in their order, each with the episodes that are expected; empty: not known."""
         self._place, self._begun, self._share = 0, 0, 0.0
@@ -232,7 +209,6 @@ class Pace:
                 return
 
     def _finished(self, name: str) -> int:
-        """Return the episodes of a stage that are finished."""
         stage = self.stages.get(name)
         return stage.before + stage.done if stage is not None and stage.counts_episodes else 0
 
@@ -259,7 +235,10 @@ class Pace:
 
     def left_of_all(self) -> float | None:
         """Return the seconds until everything is done; None where nothing is known yet."""
-        each, stage = self._usual(), self._present
+        played = [one for one in self.stages.values() if one.counts_episodes]
+        count = sum(one.done - one.found for one in played)
+        took = sum(one.changed - one.began for one in played)
+        each, stage = took / count if count else self.expected, self._present
         unknown = stage is not None and stage.is_open and stage.name not in dict(self.plan)
         if not self.plan or each is None or unknown:
             return None
@@ -267,24 +246,13 @@ class Pace:
         own = None if stage is None or stage.is_open else self.left(stage)
         return later * each + (present * each if own is None else own)
 
-    def _usual(self) -> float | None:
-        """Return how long an episode took in the mean of all stages, or is expected to."""
-        played = [one for one in self.stages.values() if one.counts_episodes]
-        count = sum(one.done - one.found for one in played)
-        if not count:
-            return self.expected
-        return sum(one.changed - one.began for one in played) / count
-
     def elapsed(self, stage: Stage) -> float:
         """Return the seconds since a stage began, or that it took."""
         began = stage.since if stage.is_open else stage.began
         return (stage.changed if stage.finished else self.clock()) - began
 
     def left(self, stage: Stage) -> float | None:
-        """Return the seconds until a stage is done; None where nothing is known yet.
-
-        Until something of it is finished, its episodes are taken to last as long as others did.
-        """
+        """Return the seconds until a stage is done; None where nothing is known yet."""
         if stage.finished:
             return 0.0
         own = stage.done - stage.found
@@ -298,17 +266,14 @@ class Pace:
         return max((stage.total - stage.done) * each - (self.clock() - since), 0.0)
 
     def seconds_each(self) -> float | None:
-        """Return how long an episode took in the quickest stage; None if none was played.
-
-        Small stages are no guide: workers start in the first of them, and few episodes fit side by
-        side less well than many.
-        """
+        """Return how long an episode took in the quickest stage; None if none was played."""
+        # Small stages are no guide: workers start in the first of them, and few episodes fit side
+        # by side less well than many.
         known = [each for each in (self.expected, self.quickest) if each is not None]
         return min(known, default=None)
 
 
 def in_words(seconds: float) -> str:
-    """Return a length of time as people say it."""
     if seconds < 90:
         return "1 second" if round(seconds) == 1 else f"{seconds:.0f} seconds"
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

@@ -1,8 +1,7 @@
 """The other end of the pipe: what a worker process does, and how it ends.
 
-What its environments have started and not closed is found by a mark, and ended: programs inherit
-the environment variables of who starts them, also those that move to a session of their own or
-whose starter has ended.
+What its environments have started and not closed is found by a mark in its environment variables,
+which programs inherit even where they move to a session of their own.
 """
 
 from __future__ import annotations
@@ -14,22 +13,19 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator, MutableSequence
+from collections.abc import MutableSequence
 from contextlib import suppress
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 from rpd_core.errors import ExecutionError, one_line
-from rpd_core.execute.files import perform
-from rpd_core.play.heartbeat import share
-from rpd_core.play.threads import one_thread
+from rpd_core.execute.items import perform
+from rpd_core.play.heartbeat import one_thread, share
 from rpd_core.plugin.protocols import Outcome, WorkItem
 
-UNREAD = ""
-"""Identity of the outcome of an item that could not be read."""
-GRACE = 5.0
-"""Seconds that a worker gets to close its environments before it is killed."""
+UNREAD = ""  # identity of the outcome of an item that could not be read
+GRACE = 5.0  # seconds that a worker gets to close its environments before it is killed
 
 
 class _Dismissed(BaseException):
@@ -39,7 +35,7 @@ class _Dismissed(BaseException):
 def serve(pipe: Connection, pulse: MutableSequence[int], mark: str) -> None:
     """Do what comes through the pipe, in the worker process, and leave signs of life."""
     os.setpgid(0, 0)  # what its environments start belongs to it, and ends with it
-    bear(mark)  # so does what leaves that group
+    os.environ[_MARK] = mark  # so does what leaves that group
     share(pulse)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     os.environ.pop("PYTHONSAFEPATH", None)  # set for this process alone, not for its programs
@@ -50,35 +46,26 @@ def serve(pipe: Connection, pulse: MutableSequence[int], mark: str) -> None:
     threading.Thread(target=_end_with_parent, args=(mark,), daemon=True).start()
     with suppress(_Dismissed):  # it may be asked twice: by its parent, and because that has gone
         with suppress(EOFError, OSError, _Dismissed):
-            _heed_requests()
+            signal.signal(signal.SIGTERM, _dismissed)
+            if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+                signal.signal(signal.SIGHUP, _dismissed)
             while not _leaving.is_set():
                 pipe.send_bytes(_do(pipe.recv_bytes()))
         _leaving.set()
-    _tidy_up()
+    chunks = sys.modules.get("rpd_core.play.chunks")
+    if chunks is not None:  # its environments may have started programs of their own
+        with suppress(Exception):
+            chunks.close_players()
     _leave_nothing(mark)
 
 
 _leaving = threading.Event()
 
 
-def _heed_requests() -> None:
-    signal.signal(signal.SIGTERM, _dismissed)
-    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
-        signal.signal(signal.SIGHUP, _dismissed)
-
-
 def _dismissed(number: int, frame: object) -> None:
     if not _leaving.is_set():  # once is enough
         _leaving.set()  # what comes next may be swallowed
         raise _Dismissed
-
-
-def _tidy_up() -> None:
-    """Close environments: they may have started programs of their own."""
-    players = sys.modules.get("rpd_core.play.players")
-    if players is not None:
-        with suppress(Exception):
-            players.close_players()
 
 
 def _end_with_parent(mark: str) -> None:
@@ -99,19 +86,15 @@ def _leave_nothing(mark: str) -> None:
         os.killpg(0, signal.SIGKILL)  # also this process
 
 
-def _unreadable(error: Exception) -> ExecutionError:
-    return ExecutionError(
-        f"the worker on {socket.gethostname()} cannot read its work ({one_line(error)}): install "
-        "there what is installed here"
-    )
-
-
 def _do(packed: bytes) -> bytes:
-    """Do a packed item and pack its outcome."""
     try:
         item: WorkItem = pickle.loads(packed)
     except Exception as error:  # a module that only its maker has, or other versions
-        return pickle.dumps(Outcome(UNREAD, error=_unreadable(error)))
+        told = ExecutionError(
+            f"the worker on {socket.gethostname()} cannot read its work ({one_line(error)}): "
+            "install there what is installed here"
+        )
+        return pickle.dumps(Outcome(UNREAD, error=told))
     outcome = perform(item)
     try:
         return pickle.dumps(outcome)
@@ -123,11 +106,6 @@ def _do(packed: bytes) -> bytes:
 _MARK = "RPD_WORKER"
 
 
-def bear(mark: str) -> None:
-    """Mark whatever this process starts from now on."""
-    os.environ[_MARK] = mark
-
-
 def end_group(number: int) -> None:
     """End what is left of a worker's process group."""
     with suppress(ProcessLookupError, PermissionError):
@@ -136,13 +114,9 @@ def end_group(number: int) -> None:
 
 def end_marked(mark: str) -> None:
     """End all other processes that bear a mark; where there is no /proc, none is found."""
-    for number in _bearing(f"{_MARK}={mark}".encode()):
-        with suppress(ProcessLookupError, PermissionError):
-            os.kill(number, signal.SIGKILL)
-
-
-def _bearing(entry: bytes) -> Iterator[int]:
+    entry = f"{_MARK}={mark}".encode()
     for path in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):  # it is somebody else's, or has ended
-            if entry in path.read_bytes().split(b"\0") and path.parent.name != str(os.getpid()):
-                yield int(path.parent.name)
+            number = int(path.parent.name)
+            if entry in path.read_bytes().split(b"\0") and number != os.getpid():
+                os.kill(number, signal.SIGKILL)

@@ -1,27 +1,25 @@
-"""Action spaces: what may be done in them, what is done first, what chance does."""
+"""Actions: what may be done in a space, what chance does, and which ones a policy prefers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
 
+from rpd_core.chance import Draws
 from rpd_core.errors import ComponentError, FitError
-from rpd_core.plugin.protocols import Facts
+from rpd_core.plugin.chain import needs_of
+from rpd_core.plugin.protocols import POLICY_ACTION, POLICY_GAP, POLICY_VIEWS, Choice, Facts
+from rpd_core.plugin.protocols.arrays import Array, BoolArray, FloatArray
 
-if TYPE_CHECKING:
-    from rpd_core.chance import Draws
-    from rpd_core.plugin.protocols import Array, BoolArray
-
-Complaint = tuple[int, str]
-"""A lane and what is wrong with its action."""
-Differ = Callable[["Array", "Array"], "BoolArray"]
+Complaint = tuple[int, str]  # a lane and what is wrong with its action
+Differ = Callable[[Array, Array], BoolArray]
 """(the policy's actions, the default's) -> lanes in which the one would override the other."""
 _TOLERANCE = 0.01
-_NO_BOUND = 1e30
-"""A range as wide as this, which some write for no bounds at all, is none."""
+_NO_BOUND = 1e30  # a range as wide as this, which some write for no bounds at all, is none
 
 
 def first_action(facts: Facts) -> Array:
@@ -38,7 +36,6 @@ def first_action(facts: Facts) -> Array:
 
 
 def in_every_lane(action: Array, facts: Facts) -> Array:
-    """Return the same action in every lane."""
     return np.broadcast_to(action, (facts.lanes, *np.shape(action))).copy()
 
 
@@ -73,7 +70,6 @@ def random_actions(space: Any, draws: Draws) -> Array:
 
 
 def noisy_actions(space: Any, actions: Array, epsilon: float, draws: Draws) -> Array:
-    """Replace actions by random ones with the chance epsilon."""
     if not epsilon:
         return actions
     random = draws.split(_WHETHER).uniform()[:, 0] < epsilon
@@ -111,32 +107,21 @@ def action_check(facts: Facts) -> Callable[[Array, BoolArray], Complaint | None]
 
 
 def action_difference(facts: Facts) -> Differ:
-    """Return what compares the policy's actions with the default's, lane by lane.
-
-    Whole numbers differ if they are not equal. Other numbers differ beyond 1 % of the range of
-    their entry; where an entry has no range, beyond 1 % of the larger of the two (of 1 if both are
-    smaller), since only their size tells what is little.
-    """
+    """Return what compares the policy's actions with the default's, lane by lane."""
+    # Whole numbers differ if they are not equal. Other numbers differ beyond 1 % of the range of
+    # their entry; where an entry has no range, beyond 1 % of the larger of the two (of 1 if both
+    # are smaller), since only their size tells what is little.
     space = facts.action_space
-    if isinstance(space, Box) and not np.issubdtype(space.dtype, np.integer):
-        return _beyond_tolerance(space)
-    return rows_differ
-
-
-def rows_differ(left: Array, right: Array) -> BoolArray:
-    """Return the rows in which two batches of actions are not equal."""
-    unequal = np.asarray(left != right)
-    rows = unequal if unequal.ndim == 1 else unequal.reshape(len(unequal), -1).any(axis=1)
-    return np.asarray(rows)
-
-
-def _beyond_tolerance(space: Box) -> Differ:
+    if not isinstance(space, Box) or np.issubdtype(space.dtype, np.integer):
+        return rows_differ
     width = (space.high.astype(np.float64) - space.low.astype(np.float64)).reshape(-1)
     bounded = width < _NO_BOUND
     tolerance = _TOLERANCE * np.where(bounded, width, 1.0)
 
     def differ(policy: Array, default: Array) -> BoolArray:
-        left, right = (_flat(actions) for actions in (policy, default))
+        left, right = (
+            actions.reshape(len(actions), -1).astype(np.float64) for actions in (policy, default)
+        )
         allowed = tolerance
         with np.errstate(invalid="ignore"):  # an idle lane may hold anything
             if not bounded.all():
@@ -147,8 +132,11 @@ def _beyond_tolerance(space: Box) -> Differ:
     return differ
 
 
-def _flat(actions: Array) -> Array:
-    return actions.reshape(len(actions), -1).astype(np.float64)
+def rows_differ(left: Array, right: Array) -> BoolArray:
+    """Return the rows in which two batches of actions are not equal."""
+    unequal = np.asarray(left != right)
+    rows = unequal if unequal.ndim == 1 else unequal.reshape(len(unequal), -1).any(axis=1)
+    return np.asarray(rows)
 
 
 def _bounds(space: object) -> tuple[Any, Any]:
@@ -163,3 +151,119 @@ def _bounds(space: object) -> tuple[Any, Any]:
     raise FitError(
         f"actions of {space} are not supported; Discrete, Box, MultiDiscrete and MultiBinary are"
     )
+
+
+VALUES, ODDS, DENSITY = "value", "log odds", "log density"
+"""What a gap is measured in: a difference of values, of log probabilities, of log densities."""
+_TINY = 1e-9
+"""Smaller probabilities count as this: an action that is never taken is not infinitely worse."""
+_MOST = 1000.0  # a difference of log densities beyond this counts as this, for the same reason
+
+
+def of_environment(needs: Iterable[str]) -> tuple[str, ...]:
+    """Return the views that an environment is to offer, each once."""
+    return tuple(name for name in dict.fromkeys(needs) if name not in POLICY_VIEWS)
+
+
+def asks_policy(abstraction: object) -> bool:
+    """Return whether states cannot be told before the policy was asked."""
+    return not {*POLICY_VIEWS}.isdisjoint(needs_of(abstraction))
+
+
+@dataclass
+class PolicyViews:
+    """What an abstraction needs to know of the policy, which is then asked before it."""
+
+    abstraction: object
+    space: Any
+    """Of the actions."""
+    unit: str = ""
+    """What the gap is measured in, once the policy was asked."""
+
+    def __bool__(self) -> bool:
+        return asks_policy(self.abstraction)
+
+    def __call__(self, choice: Choice, default: Array) -> dict[str, Array]:
+        """Return the views; refuse a policy that keeps back what is needed."""
+        needs = needs_of(self.abstraction)
+        found = {POLICY_ACTION: choice.actions} if POLICY_ACTION in needs else {}
+        if POLICY_GAP in needs:
+            self.unit = gap_unit(choice, self.space)
+            gap = default_gap(choice, default, self.space)
+            if gap is None:
+                raise FitError(
+                    "the abstraction needs how much the policy prefers its actions, and the policy "
+                    "offers neither action values nor probabilities: choose another --abstraction"
+                )
+            found[POLICY_GAP] = gap
+        return found
+
+
+class _UnknownState:
+    """Stands for draws keyed by the state where there is none yet."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise FitError(
+            "the default action draws by the state, and the abstraction makes states of how much "
+            "the policy prefers its action to the default's, which is circular: choose another "
+            "--default-action, such as repeat, or another --abstraction"
+        )
+
+
+UNKNOWN_STATE: Any = _UnknownState()
+
+
+def gap_unit(choice: Choice, space: object) -> str:
+    """Return what a policy's gap to the default action is measured in; empty: it offers none."""
+    discrete = isinstance(space, Discrete)
+    if discrete and _fits(choice.action_values, space):
+        return VALUES
+    if discrete and _fits(choice.probabilities, space):
+        return ODDS
+    if choice.log_probability is None:
+        return ""
+    return ODDS if discrete else DENSITY
+
+
+def _fits(offered: Array | None, space: Any) -> bool:
+    return offered is not None and np.shape(offered)[1:] == (int(space.n),)
+
+
+def default_gap(choice: Choice, default: Array, space: Any) -> FloatArray | None:
+    """Return by how much a policy prefers its actions to the default's, one row per lane."""
+    # Below 0 where it drew an action that it likes less, 0 where the two are the same. None: the
+    # policy offers nothing of what a `Choice` can hold beside actions.
+    unit = gap_unit(choice, space)
+    if not unit:
+        return None
+    offered = choice.action_values if unit == VALUES else choice.probabilities
+    if offered is None or unit == DENSITY or not _fits(offered, space):
+        likely: Callable[[Array], Array] = choice.log_probability  # type: ignore[assignment]
+        return _log_difference(likely(choice.actions), likely(default))
+    offered = np.asarray(offered)
+    first = np.arange(len(offered)) * int(space.n) - int(space.start)
+    mine, other = (  # an idle lane may hold any action
+        np.asarray(offered.take(first + actions, mode="clip"), dtype=np.float64)
+        for actions in (choice.actions, default)
+    )
+    if unit == ODDS:
+        return np.asarray(np.log(np.maximum(mine, _TINY) / np.maximum(other, _TINY)))
+    if np.isfinite(mine).all() and np.isfinite(other).all():
+        return np.asarray(mine - other)
+    return _of_finite(offered, mine, other)
+
+
+def _of_finite(values: Array, mine: FloatArray, other: FloatArray) -> FloatArray:
+    """Return differences of values, where one that is not finite counts as the worst that is."""
+    worst = np.where(np.isfinite(values), values, np.inf).min(axis=1)
+    usable = np.isfinite(mine) & np.isfinite(worst)
+    below = np.where(np.isfinite(other), other, worst)
+    return np.where(usable, np.where(usable, mine, 0.0) - np.where(usable, below, 0.0), 0.0)
+
+
+def _log_difference(mine: Array, other: Array) -> FloatArray:
+    with np.errstate(invalid="ignore"):  # two actions that are both impossible
+        gap = np.asarray(mine) - np.asarray(other)
+    if not np.abs(gap).max(initial=0.0) <= _MOST:  # also if one is not a number
+        gap = np.clip(np.nan_to_num(gap, nan=0.0), -_MOST, _MOST)
+    return np.asarray(gap, dtype=np.float64)

@@ -1,30 +1,112 @@
-"""What a worker does: a chunk of a suite, a chunk of pruned episodes, a few against the clock."""
+"""What a worker does: chunks of suites and of evaluations, by the recipes that it keeps open."""
 
 from __future__ import annotations
 
+import atexit
+import os
+import pickle
 import time
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+import cloudpickle
 import numpy as np
 
-from rpd_core.chance import Phase, episode_keys
-from rpd_core.errors import EpisodeError
+from rpd_core.chance import Draws, Phase, episode_keys
+from rpd_core.errors import EpisodeError, FitError
+from rpd_core.play.actions import first_action, in_every_lane
 from rpd_core.play.deciders import Coin, TopStates
 from rpd_core.play.entry_names import names_of
+from rpd_core.play.heartbeat import one_numeric_thread
 from rpd_core.play.loop import Plan, Player, Step, joined
 from rpd_core.play.names import Names
-from rpd_core.play.players import player_for
+from rpd_core.play.profile import instrument, timing
 from rpd_core.play.recipe import Recipe
-from rpd_core.play.recorder import play_suite, recorder_for
-from rpd_core.play.tracer import Tracer
-from rpd_core.plugin.origins import Origin
-from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
+from rpd_core.play.recorder import Tracer, play_suite, recorder_for
+from rpd_core.plugin.blame import Origin, origin_of
+from rpd_core.plugin.protocols import Episodes, PolicyInput, States, Suite, Visits
+from rpd_core.plugin.protocols.arrays import BoolArray, FloatArray, IntArray, KeyArray
 from rpd_core.plugin.protocols.suite import RANKED_STEPS, Trace
 
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray, KeyArray
+_PLAYERS = 2  # opened recipes that a worker keeps: the policy's and random play's
+
+
+@dataclass(frozen=True)
+class _OpenPlayer:
+    """An opened recipe, and which distributions it is made of."""
+
+    player: Player
+    origin: Origin
+
+
+_open: OrderedDict[bytes, _OpenPlayer] = OrderedDict()
+"""What this process has opened; items of work run one at a time."""
+
+
+def player_for(recipe: Recipe) -> _OpenPlayer:
+    """Return the opened recipe, kept open between chunks of the same process."""
+    name = _name_of(recipe)
+    players = _open
+    if timing():
+        name = b"timed " + name
+    if name not in players:
+        while len(players) >= _PLAYERS:
+            players.popitem(last=False)[1].player.close()
+        player = Player(recipe)
+        try:
+            _refuse_moody_policy(player)
+        except BaseException:
+            player.close()
+            raise
+        if timing():
+            instrument(player)
+        players[name] = _OpenPlayer(player, origin_of(recipe.components()))
+    players.move_to_end(name)
+    return players[name]
+
+
+def _name_of(recipe: Recipe) -> bytes:
+    """Return bytes that are the same for the same recipe, sent once more by the parent process."""
+    for dumps in (pickle.dumps, cloudpickle.dumps):  # the second for functions without a module
+        with suppress(Exception):  # whatever a stranger's object raises
+            name: bytes = dumps(recipe)
+            return name
+    return repr(id(recipe)).encode()  # it never leaves this process
+
+
+@atexit.register
+def close_players() -> None:
+    while _open:
+        _open.popitem()[1].player.close()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
+    os.register_at_fork(after_in_child=_open.clear)  # they are its parent's
+
+
+def _refuse_moody_policy(player: Player) -> None:
+    """Refuse a policy whose answer changes when it is asked the same again."""
+    facts, lanes = player.facts, player.facts.lanes
+    seen = PolicyInput(  # the lanes as they are before the first episode
+        observations=player.lanes.observe(),
+        views={name: player.lanes.view(name) for name in player.views},
+        starts=np.ones(lanes, dtype=bool),
+        memory=None,
+        draws=Draws(np.arange(lanes, dtype=np.uint64), np.zeros(lanes, dtype=np.int64)),
+        previous=in_every_lane(first_action(facts), facts),
+        rewards=np.zeros(lanes),
+    )
+    with one_numeric_thread():
+        first = np.array(player.ask_policy(seen).actions)
+        second = np.asarray(player.ask_policy(seen).actions)
+    unknown = first.dtype.kind == "f"  # NaN is refused for what it is, at the first step
+    if not np.array_equal(first, second, equal_nan=unknown):
+        raise FitError(
+            "the policy gave other actions when it was asked the same twice: it must depend on its "
+            "input, its memory and its draws alone, or no episode could be repeated"
+        )
 
 
 @dataclass(frozen=True)
@@ -53,11 +135,10 @@ class PlayedSuite:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Pruned policies of some rankings, each over the same test episodes.
+    """Pruned policies of some rankings, each over the same test episodes."""
 
-    Episode i of an evaluation is test episode `i % test_episodes` of pruned policy
-    `i // test_episodes`.
-    """
+    # Episode i of an evaluation is test episode `i % test_episodes` of pruned policy `i //
+    # test_episodes`.
 
     recipe: Recipe
     seed: int
@@ -90,25 +171,19 @@ class Evaluation:
 
     @property
     def total(self) -> int:
-        """Number of episodes."""
         return len(self.points) * self.test_episodes
 
     def test_numbers(self, index: IntArray) -> IntArray:
-        """Return which test episode each episode is."""
         place = index % self.test_episodes
         return place if self.chosen is None else np.array(self.chosen, dtype=np.int64)[place]
 
     def plan(self, first: int, last: int) -> Plan:
-        """Return the episodes `first` to `last`."""
         index = np.arange(first, last + 1)
         numbers = self.test_numbers(index)
         return Plan(index, episode_keys(self.seed, self.phase, numbers, self.part))
 
     def narrowed(self, first: int, last: int) -> Evaluation:
-        """Return it without the rankings that the episodes `first` to `last` do not need.
-
-        There are many of a large suite's states, and a chunk of episodes seldom needs two of them.
-        """
+        """Return it without the rankings that the episodes `first` to `last` do not need."""
         some = slice(first // self.test_episodes, last // self.test_episodes + 1)
         used = sorted({ranking for ranking, _ in self.points[some]})
         place = {ranking: number for number, ranking in enumerate(used)}
@@ -116,7 +191,6 @@ class Evaluation:
         return replace(self, rankings=tuple(self.rankings[one] for one in used), points=points)
 
     def actor(self, index: int) -> str:
-        """Return who acts in an episode."""
         if self.phase is Phase.REFERENCE:
             return "random play, which gives the reference (--reference does without)"
         if self.phase is Phase.IMITATE:
@@ -161,7 +235,6 @@ class PlayedEvaluations:
 
 
 def perform_suite(chunk: SuiteChunk) -> PlayedSuite:
-    """Play a chunk of mutant episodes, or of the policy's own."""
     index = np.arange(chunk.first, chunk.last + 1)
     plan = Plan(index, episode_keys(chunk.seed, chunk.phase, index, chunk.part))
     opened = player_for(chunk.recipe)
@@ -206,7 +279,6 @@ class _Shared:
         }
 
     def record(self, step: Step) -> None:
-        """Record a step for the chunks that want it."""
         self.keep.record(step)
         if self.asked:
             self.recorder(step)
@@ -214,18 +286,15 @@ class _Shared:
             tracer(step)
 
     def watch(self, rewards: FloatArray, over: BoolArray) -> None:
-        """Record what a step gave."""
         for tracer in self.tracers.values():
             tracer.watch(rewards)
 
     def actor(self, position: int) -> str:
-        """Return who acts in an episode."""
         place = int(np.searchsorted(self.ends, position, side="right"))
         before_end = int(self.ends[place]) - position
         return self.chunks[place].evaluation.actor(self.chunks[place].last + 1 - before_end)
 
     def results(self, played: Sequence[Episodes]) -> Iterator[_PlayedEvaluation]:
-        """Yield what each chunk gave."""
         whole, ranked_steps = joined(self.plans), np.split(self.keep.ranked_steps, self.ends[:-1])
         for place, (episodes, ranked) in enumerate(zip(played, ranked_steps, strict=True)):
             counted = replace(episodes, info={**episodes.info, RANKED_STEPS: ranked})
@@ -240,34 +309,24 @@ class _Shared:
 
 
 def _top_states(chunks: Sequence[EvaluationChunk]) -> TopStates:
-    """Return who decides in the episodes of all chunks, one after the other."""
     rankings: list[KeyArray] = []
     unranked_kept: list[bool] = []
-    points = []
+    units: list[IntArray] = []
+    points, removed = [], []
     for chunk in chunks:
-        asked = chunk.evaluation
-        policies = np.arange(chunk.first, chunk.last + 1) // asked.test_episodes
+        asked, index = chunk.evaluation, np.arange(chunk.first, chunk.last + 1)
+        policies = index // asked.test_episodes
         points.append(np.array(asked.points, dtype=np.int64)[policies] + [len(rankings), 0])
         rankings += asked.rankings
         unranked_kept += [asked.unranked_kept] * len(asked.rankings)
-    keep = TopStates(rankings, np.concatenate(points), unranked_kept)
-    if any(chunk.evaluation.removed for chunk in chunks):
-        keep.remove(*_removed_units(chunks))
-    return keep
-
-
-def _removed_units(chunks: Sequence[EvaluationChunk]) -> tuple[list[IntArray], IntArray]:
-    """Return the unit of each state of each ranking, and the unit that each episode lacks."""
-    units: list[IntArray] = []
-    removed = []
-    for chunk in chunks:
-        asked = chunk.evaluation
         own = np.array(asked.units, dtype=np.int64)
         units += [own if asked.removed else np.full(len(one), -1) for one in asked.rankings]
         lacking = np.array(asked.removed or [-1] * asked.test_episodes, dtype=np.int64)
-        index = np.arange(chunk.first, chunk.last + 1)
         removed.append(lacking[index % asked.test_episodes])
-    return units, np.concatenate(removed)
+    keep = TopStates(rankings, np.concatenate(points), unranked_kept)
+    if any(chunk.evaluation.removed for chunk in chunks):
+        keep.remove(units, np.concatenate(removed))
+    return keep
 
 
 @dataclass(frozen=True)
@@ -280,7 +339,6 @@ class Probed:
 
 
 def perform_probe(chunk: SuiteChunk) -> Probed:
-    """Play mutant episodes and take the time."""
     player_for(chunk.recipe)  # opening costs time only once, so it stays outside the clock
     start = time.perf_counter()
     played = perform_suite(chunk)

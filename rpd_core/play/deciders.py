@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rpd_core.chance import Domain, domain_keys, mix, to_unit
-from rpd_core.play.loop import Keep, Plan, Step
+from rpd_core.play.loop import Plan, Step
+from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray, KeyArray
 
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import BoolArray, FloatArray, IntArray, KeyArray
-
-_ROOM = 8
-"""Places in a table of keys for each of them, at least: the more, the fewer share one."""
+_ROOM = 8  # places in a table of keys for each of them, at least: the more, the fewer share one
 
 _UNRANKED = np.iinfo(np.int64).max
 """Rank of states outside a ranking that act by default; of those that keep the policy it is -1."""
 
 
 def always(keys: KeyArray, position: IntArray) -> BoolArray:
-    """Keep the policy everywhere."""
     return np.ones(len(keys), dtype=bool)
 
 
@@ -63,34 +58,7 @@ class Coin:
         return to_unit(mix(self.roots.take(position) ^ keys)) >= self.rates(keys)
 
     def rates(self, keys: KeyArray) -> FloatArray | float:
-        """Return the chance that each state is mutated."""
         return self.mutation_rate
-
-
-class OneArm:
-    """Another decider, but for one state in each episode, where it is given who decides."""
-
-    def __init__(self, keep: Keep, keys: KeyArray, kept: BoolArray) -> None:
-        self.keep, self.keys, self.kept = keep, keys, kept
-
-    def __call__(self, keys: KeyArray, position: IntArray) -> BoolArray:
-        mine = keys == self.keys[position]
-        return np.where(mine, self.kept[position], self.keep(keys, position))
-
-
-class EachItsOwn:
-    """A decider per episode of a plan, each made for a plan of that episode alone."""
-
-    def __init__(self, keeps: Sequence[Keep]) -> None:
-        self.keeps = tuple(keeps)
-
-    def __call__(self, keys: KeyArray, position: IntArray) -> BoolArray:
-        kept = np.zeros(len(keys), dtype=bool)
-        first = np.zeros_like(position)
-        for place, keep in enumerate(self.keeps):
-            mine = position == place
-            kept[mine] = keep(keys, first)[mine]
-        return kept
 
 
 class _Ranks:
@@ -112,44 +80,33 @@ _made: dict[bytes, _Ranks] = {}
 """The ranks made last: items of work that follow one another often have the same rankings."""
 
 
-def _ranks_of(rankings: Sequence[KeyArray], elsewhere: IntArray) -> _Ranks:
-    content = hashlib.blake2b(elsewhere.tobytes())
-    for ranked in rankings:
-        content.update(len(ranked).to_bytes(8, "little") + ranked.tobytes())
-    made = _made.get(content.digest())
-    if made is None:
-        _made.clear()
-        made = _made[content.digest()] = _Ranks(rankings, elsewhere)
-    return made
-
-
 class TopStates:
     """Keeps the policy in the first states of a ranking, with ranking and cutoff per episode."""
 
     def __init__(
-        self,
-        rankings: Sequence[KeyArray],
-        points: IntArray,
-        unranked_kept: bool | Sequence[bool],
+        self, rankings: Sequence[KeyArray], points: IntArray, unranked_kept: bool | Sequence[bool]
     ) -> None:
         """Rankings may be of different states; `unranked_kept` is one for all, or one for each."""
         elsewhere = np.where(np.broadcast_to(unranked_kept, len(rankings)), -1, _UNRANKED)
-        made = _ranks_of(rankings, elsewhere)
+        content = hashlib.blake2b(elsewhere.tobytes())
+        for ranked in rankings:
+            content.update(len(ranked).to_bytes(8, "little") + ranked.tobytes())
+        made = _made.get(content.digest())
+        if made is None:
+            _made.clear()
+            made = _made[content.digest()] = _Ranks(rankings, elsewhere)
         self.known, self.unknown, self.ranks = made.known, made.unknown, made.ranks
         self.rows, self.cutoffs = points[:, 0] * self.ranks.shape[1], points[:, 1].copy()
         """Per episode, where its ranking begins in all ranks, and how many states are kept."""
-        self.ranked_steps = np.zeros(len(points))
-        """Per episode, steps spent in states of the ranking."""
+        self.ranked_steps = np.zeros(len(points))  # per episode, steps in states of the ranking
         self._rank = np.zeros(0, dtype=np.int64)
         self.units: IntArray | None = None
         """Per ranking, the unit of each of the sorted keys; None: no episode lacks any."""
 
     def remove(self, units: Sequence[IntArray], removed: IntArray) -> None:
-        """Give one unit of states in each episode to the default; -1: none.
-
-        `units` has, for each ranking, the unit of each of its first states, in their order; those
-        after them are given away in no episode.
-        """
+        """Give one unit of states in each episode to the default; -1: none."""
+        # `units` has, for each ranking, the unit of each of its first states, in their order; those
+        # after them are given away in no episode.
         self.units = np.full_like(self.ranks, -1)
         for row, ranks, mine in zip(self.units, self.ranks, units, strict=True):
             ranked = (ranks >= 0) & (ranks < len(mine))

@@ -1,7 +1,7 @@
 """Plain decision trees: grown from steps with NumPy alone, walked in batches, played as policies.
 
-A tree is grown best split first, so its first splits alone are a smaller tree: one is stored for
-all numbers of leaves. scikit-learn would take a tenth of a short run to be imported.
+A tree is grown best split first, so its first splits alone are a smaller tree. scikit-learn would
+take a tenth of a short run to be imported.
 """
 
 from __future__ import annotations
@@ -9,23 +9,18 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box
 
 from rpd_core.plugin.protocols import Choice, DefaultActor, Facts, Policy
+from rpd_core.plugin.protocols.arrays import Array, Batch, FloatArray, IntArray
 from rpd_core.plugin.wording import order_of_parts
 
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array, Batch, FloatArray, IntArray
-
-_BINS = 1024
-"""Numbers of an entry that a cut can lie between, at most."""
-_SMALLEST = 5
-"""Steps in every leaf, at least."""
-_NEVER = 2**31
-"""Turn of a node that is not split."""
+_BINS = 1024  # numbers of an entry that a cut can lie between, at most
+_SMALLEST = 5  # steps in every leaf, at least
+_NEVER = 2**31  # turn of a node that is not split
 
 
 def flat_rows(batch: Batch) -> Array:
@@ -72,7 +67,6 @@ class DecisionTree:
 
     @property
     def leaves(self) -> int:
-        """Leaves of the whole tree."""
         return (len(self.entries) + 1) // 2
 
 
@@ -85,12 +79,10 @@ class PlaysTree:
     """Of the tree that its first splits are."""
 
     def load(self, facts: Facts) -> Policy:
-        """Fit the action space."""
         act = self._actor(facts)
         return lambda seen: Choice(act(seen.observations))
 
     def open(self, facts: Facts) -> DefaultActor:
-        """Fit the action space."""
         act = self._actor(facts)
         return lambda moment: act(moment.observations)
 
@@ -115,11 +107,9 @@ class PlaysTree:
 
 
 def grow_tree(rows: Array, actions: Array, leaves: int) -> DecisionTree:
-    """Return a tree that predicts actions from rows of numbers, grown where that pays most.
-
-    Whole actions are told apart, and real ones are predicted by their mean. The split that leaves
-    the least variance comes first; for whole actions that is what the Gini index says.
-    """
+    """Return a tree that predicts actions from rows of numbers, grown where that pays most."""
+    # Whole actions are told apart, and real ones are predicted by their mean. The split that leaves
+    # the least variance comes first; for whole actions that is what the Gini index says.
     growth = _Growth(rows, actions)
     growth.grow(leaves)
     return growth.tree()
@@ -143,8 +133,7 @@ class _Growth:
         columns = zip(self.edges, rows.T, strict=True)
         bins = [np.searchsorted(edges, column, side="right") for edges, column in columns]
         self.bins = np.stack(bins, axis=1)
-        self.members: list[IntArray] = [np.arange(len(rows))]
-        """Steps in each node."""
+        self.members: list[IntArray] = [np.arange(len(rows))]  # steps in each node
         self.nodes = [(0, 0.0, 0, _NEVER)]
         self.waiting: list[tuple[float, int, int, int]] = []
         """What the best split of each leaf gains, negative; the node, the entry and the edge."""
@@ -171,7 +160,6 @@ class _Growth:
             heapq.heappush(self.waiting, (-gain, node, entry, edge))
 
     def tree(self) -> DecisionTree:
-        """Return what has grown."""
         entries, cuts, below, turns = zip(*self.nodes, strict=True)
         usual = np.stack([self.wanted[here].mean(axis=0) for here in self.members])
         actions = self.units[usual.argmax(axis=1)] if self.whole else usual * self.units
@@ -180,7 +168,6 @@ class _Growth:
 
 
 def _edges(column: Array) -> FloatArray:
-    """Return cuts between the numbers of an entry: between all of them, or evenly by count."""
     ordered = np.sort(column[np.isfinite(column)].astype(np.float64))
     known = np.unique(ordered)
     if len(known) > _BINS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -14,44 +14,21 @@ from gymnasium.spaces import Discrete
 from rpd_core.errors import ComponentError, FitError, one_line
 from rpd_core.play.names import Names
 from rpd_core.plugin.chain import Chain
-from rpd_core.plugin.protocols import Entry, Facts
+from rpd_core.plugin.protocols import Abstraction, Array, Batch, Entry, Facts
 from rpd_core.plugin.protocols.optional import RelatesActions
 from rpd_core.plugin.wording import order_of_parts
 
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Abstraction, Array, Batch
-
-_MOST_ENTRIES = 10_000
-"""Entries beyond which no names are made up."""
-_MOST_ACTIONS = 1000
-"""Actions beyond which their numbers are not stored."""
-_LISTED = 3
-"""Names that a message repeats."""
+_MOST_ENTRIES = 10_000  # entries beyond which no names are made up
+_MOST_ACTIONS = 1000  # actions beyond which their numbers are not stored
+_LISTED = 3  # names that a message repeats
 
 
 def named_facts(facts: Facts, names: Sequence[str]) -> Facts:
     """Return facts with the names that the user gives; those of a dict's parts fill a gap."""
-    if names:
-        return replace(facts, entry_names=_fitting(facts, tuple(names)))
-    if facts.entry_names or not _has_parts(facts.observation_space):
-        return facts
-    return replace(facts, entry_names=tuple(_names_of_parts(facts.observation_space)))
-
-
-def observed_entries(facts: Facts) -> tuple[Entry, ...]:
-    """Return the entries of an observation; those of a vector without names are numbered."""
-    if facts.entry_names:
-        known = {entry.name: entry for entry in facts.entries}
-        return tuple(known.get(name, Entry(name)) for name in facts.entry_names)
-    space = facts.observation_space
-    if not isinstance(space, spaces.Box) or len(space.shape) != 1:
-        return ()
-    return tuple(Entry(f"x{place}") for place in range(space.shape[0]))
-
-
-def _fitting(facts: Facts, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return names that are as many as an observation has entries, or refuse them."""
     space, who = facts.observation_space, facts.description or "the environment"
+    if not names:
+        unnamed = not facts.entry_names and _has_parts(space)
+        return replace(facts, entry_names=tuple(_names_of_parts(space))) if unnamed else facts
     if not _has_parts(space) and len(space.shape or ()) > 1:
         raise FitError(
             f"names are for vectors, and observations of {who} have shape {space.shape}: leave "
@@ -64,7 +41,18 @@ def _fitting(facts: Facts, names: tuple[str, ...]) -> tuple[str, ...]:
             f"names gives {len(names)} ({shown}) for observations of {who} with {count} "
             f"entries: give {count}, parted by commas"
         )
-    return names
+    return replace(facts, entry_names=tuple(names))
+
+
+def observed_entries(facts: Facts) -> tuple[Entry, ...]:
+    """Return the entries of an observation; those of a vector without names are numbered."""
+    if facts.entry_names:
+        known = {entry.name: entry for entry in facts.entries}
+        return tuple(known.get(name, Entry(name)) for name in facts.entry_names)
+    space = facts.observation_space
+    if not isinstance(space, spaces.Box) or len(space.shape) != 1:
+        return ()
+    return tuple(Entry(f"x{place}") for place in range(space.shape[0]))
 
 
 def _has_parts(space: object) -> bool:
@@ -96,7 +84,7 @@ def _parts(space: Any, path: tuple[str, ...] = ()) -> list[tuple[str, tuple[int,
     return found if path else sorted(found, key=lambda part: order_of_parts(part[0]))
 
 
-Relation = Callable[["Batch", "Array"], "Array"]
+Relation = Callable[[Batch, Array], Array]
 """From observations and actions to actions relative to the states, all from the space's start."""
 
 
@@ -116,7 +104,6 @@ def _related_names(links: Sequence[Abstraction], space: object) -> tuple[str, ..
 
 
 def relations_note(links: Sequence[Abstraction]) -> str:
-    """Return a sentence that explains the names, if there is one."""
     return " ".join(str(getattr(links[0], "relations_note", "")).split()) if links else ""
 
 
@@ -144,26 +131,13 @@ def relation_of(links: Sequence[Abstraction], space: Any) -> Relation | None:
 
 
 def names_of(facts: Facts, links: Sequence[Abstraction]) -> Names:
-    """Return the names that an environment, and what abstracts from it, have for things."""
-    actions = tuple(facts.action_names) or _numbers(facts.action_space)
-    entries = Chain(links).name_entries(observed_entries(facts))
+    actions, space = tuple(facts.action_names), facts.action_space
+    if not actions and isinstance(space, Discrete) and space.n <= _MOST_ACTIONS:
+        actions = tuple(str(int(space.start) + place) for place in range(int(space.n)))
+    observed = observed_entries(facts)
+    entries = Chain(links).name_entries(observed)
     relations = _related_names(links, facts.action_space)
     note = relations_note(links) if relations else ""
-    observed = observed_entries(facts)
     angles = tuple(entry for entry in facts.entries if entry.angle_of and observed)
-    return Names(
-        facts.description,
-        actions,
-        tuple(facts.entry_names),
-        entries,
-        relations,
-        note,
-        (*observed, *angles),
-    )
-
-
-def _numbers(space: object) -> tuple[str, ...]:
-    """Return the numbers of discrete actions that have no names."""
-    if not isinstance(space, Discrete) or space.n > _MOST_ACTIONS:
-        return ()
-    return tuple(str(int(space.start) + place) for place in range(int(space.n)))
+    named = facts.description, actions, tuple(facts.entry_names), entries
+    return Names(*named, relations, note, (*observed, *angles))

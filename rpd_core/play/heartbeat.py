@@ -1,19 +1,21 @@
-"""Signs of life: how far the episodes being played are, and who watches that they go on.
+"""Signs of life of a process that plays, who watches that it goes on, and its one numeric thread.
 
-The numbers lie in an array that another process may share, so that a worker that hangs in a step,
-a reset or a policy can be told from one that is busy.
+How far the episodes are lies in an array that another process may share, so that a worker that
+hangs in a step, a reset or a policy can be told from one that is busy.
 """
 
 from __future__ import annotations
 
 import logging
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, MutableSequence, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from rpd_core.untrusted import budget
+from rpd_core.untrusted import boundary
 
 LENGTH = 4
 """Numbers in the array: beats so far, an episode under way, its environment seed, and the
@@ -46,26 +48,22 @@ def loading(seconds: float) -> Iterator[None]:
     numbers = _pulse.numbers
     before, numbers[3] = numbers[3], int(1000 * min(seconds + _LATER, _LONGEST))
     try:
-        with budget.loading(seconds):
+        with boundary.loading(seconds):
             yield
     finally:
         numbers[3] = before
 
 
 def numbers() -> MutableSequence[int]:
-    """Return the array of this process."""
     return _pulse.numbers
 
 
-SAID_AFTER = 60.0
-"""Seconds without progress after which it is said."""
+SAID_AFTER = 60.0  # seconds without progress after which it is said
 STALL_TIMEOUT = 600.0
 """Seconds without progress after which a worker is ended, unless set otherwise."""
-_LATER = 2.0
-"""Seconds that readers get to end by themselves when loading has taken too long."""
+_LATER = 2.0  # seconds that readers get to end by themselves when loading has taken too long
 _LONGEST = 10.0**9
-_LOOK_EVERY = 5.0
-"""Seconds between two looks at work in this process, at most."""
+_LOOK_EVERY = 5.0  # seconds between two looks at work in this process, at most
 
 log = logging.getLogger("rpd")
 
@@ -131,3 +129,48 @@ def watched(watch: Watch, label: str, give_up: Callable[[str], object]) -> Itera
     finally:
         done.set()
         thread.join()
+
+
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+_here = threading.local()
+"""Whether numerics of the current thread of Python have one thread already."""
+
+
+def one_thread() -> None:
+    """Restrict numerical libraries that this process imports later to one thread."""
+    os.environ.update(_ONE_THREAD)
+
+
+@contextmanager
+def one_numeric_thread() -> Iterator[None]:
+    """Restrict NumPy, and torch where a policy has imported it, to one thread inside the block."""
+    # With more threads they split sums in another way and the last bits differ, so results would
+    # depend on the machine; and small products wait for threads longer than they take. Worker
+    # processes have one thread from their environment; here the number is set and put back, because
+    # the process may be the user's own.
+    if getattr(_here, "limited", False):  # to look for libraries takes longer than a small network
+        with _one_thread_of_torch():
+            yield
+        return
+    from threadpoolctl import threadpool_limits  # the command line sets `one_thread` first of all
+
+    with threadpool_limits(1), _one_thread_of_torch():
+        _here.limited = True
+        try:
+            yield
+        finally:
+            _here.limited = False
+
+
+@contextmanager
+def _one_thread_of_torch() -> Iterator[None]:
+    torch = sys.modules.get("torch")  # looked up, not imported: most policies need none
+    before = torch.get_num_threads() if torch is not None else 1
+    if torch is None or before == 1:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

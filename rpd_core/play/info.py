@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import FloatArray
+from rpd_core.plugin.protocols import FloatArray
 
 
 def scalar_items(info: object, wanted: tuple[str, ...] | None = None) -> dict[str, float]:

@@ -4,55 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from rpd_core.chance import (
-    Domain,
-    Draws,
-    canonical,
-    domain_keys,
-    environment_seeds,
-    state_keys,
-)
+from rpd_core.chance import Domain, Draws, canonical, domain_keys, environment_seeds, state_keys
 from rpd_core.errors import EpisodeError, FitError, LaneError, RpdError, ends_rpd, one_line
 from rpd_core.play.actions import (
+    UNKNOWN_STATE,
+    PolicyViews,
     action_check,
     action_difference,
     first_action,
     in_every_lane,
+    of_environment,
     rows_differ,
 )
 from rpd_core.play.entry_names import named_facts
-from rpd_core.play.heartbeat import beat
+from rpd_core.play.heartbeat import beat, one_numeric_thread
 from rpd_core.play.info import info_columns, scalar_items
-from rpd_core.play.preference import UNKNOWN_STATE, PolicyViews, of_environment
 from rpd_core.play.recipe import Recipe, check_choice, loaded_policy, opened_default, opened_lanes
-from rpd_core.play.threads import one_numeric_thread
 from rpd_core.plugin.blame import blamed, called
-from rpd_core.plugin.chain import Chain, needs_of, opened
-from rpd_core.plugin.protocols import (
-    Choice,
-    Episodes,
-    Facts,
-    Lanes,
-    Moment,
-    PolicyInput,
-)
+from rpd_core.plugin.chain import needs_of, opened
+from rpd_core.plugin.protocols.abstraction import Moment
+from rpd_core.plugin.protocols.arrays import Array, Batch, BoolArray, FloatArray, IntArray, KeyArray
+from rpd_core.plugin.protocols.environment import Facts, Lanes
+from rpd_core.plugin.protocols.policy import Choice, PolicyInput
+from rpd_core.plugin.protocols.suite import Episodes
 
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import (
-        Abstraction,
-        Array,
-        Batch,
-        BoolArray,
-        FloatArray,
-        IntArray,
-        KeyArray,
-    )
-
-Keep = Callable[["KeyArray", "IntArray"], "BoolArray"]
+Keep = Callable[[KeyArray, IntArray], BoolArray]
 """(state keys, position of each lane's episode in the plan) -> does the policy decide here?"""
 
 
@@ -113,9 +93,8 @@ class Step:
         )
 
 
-Record = Callable[[Step], None]
-"""Is shown every step before it is taken."""
-Watch = Callable[["FloatArray", "BoolArray"], None]
+Record = Callable[[Step], None]  # is shown every step before it is taken
+Watch = Callable[[FloatArray, BoolArray], None]
 """Is told, after every step, the rewards and which lanes are over."""
 
 
@@ -140,12 +119,6 @@ class Player:
         except BaseException:
             self.lanes.close()
             raise
-
-    @property
-    def links(self) -> tuple[Abstraction, ...]:
-        """The abstractions at work, in the order in which they are applied."""
-        chain = self.abstraction
-        return tuple(chain.links) if isinstance(chain, Chain) else (chain,)
 
     def _wanted_views(self) -> tuple[str, ...]:
         recipe = self.recipe
@@ -192,7 +165,6 @@ class Player:
         return choice
 
     def close(self) -> None:
-        """Close the environments."""
         self.lanes.close()
 
 
@@ -242,7 +214,6 @@ class _Batch:
             self._step()
 
     def episodes(self, first: int, end: int) -> Episodes:
-        """Return what became of the episodes at some positions of the plan."""
         some = slice(first, end)
         return Episodes(
             index=self.plan.index[some],
@@ -256,7 +227,6 @@ class _Batch:
         )
 
     def _start(self, free: IntArray) -> None:
-        """Start the next episodes of the plan in free lanes; lanes left over stay idle."""
         count = min(len(free), len(self.plan) - self.started)
         self.active[free[count:]] = False
         lanes = free[:count]
@@ -312,15 +282,14 @@ class _Batch:
                     choice, default, observations, seen,
                 )
             )  # fmt: skip
-        self.previous = np.where(_column(decides, choice.actions), choice.actions, default)
+        whole = decides.reshape(len(decides), *[1] * (choice.actions.ndim - 1))
+        self.previous = np.where(whole, choice.actions, default)
         self._advance(self.previous, decides, overrides)
 
     def _of_playing(self, rows: Array) -> Array:
-        """Return the rows of lanes that play."""
         return rows if len(self.playing) == len(self.active) else rows.take(self.playing, axis=0)
 
     def _in_all_lanes(self, rows: Array) -> Array:
-        """Return rows of lanes that play among zeros for those that do not."""
         if len(rows) == len(self.active):
             return rows
         found = np.zeros(len(self.active), dtype=rows.dtype)
@@ -427,8 +396,3 @@ class _Blame:
             f"the environment raised {one_line(error)} while playing episodes "
             f"{int(running.min())} to {int(running.max())}"
         ) from error
-
-
-def _column(flags: BoolArray, like: Array) -> BoolArray:
-    """Shape one flag per lane so that it selects whole actions."""
-    return flags.reshape(flags.shape + (1,) * (like.ndim - 1))

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from rpd_core.chance import Phase, episode_keys
-from rpd_core.config.configuration import Configuration
-from rpd_core.config.identity import Json, learned_as_tuples, short_digest, stored_fields
+from rpd_core.config.configuration import (
+    Configuration,
+    Json,
+    learned_as_tuples,
+    short_digest,
+    stored_fields,
+)
 from rpd_core.errors import EpisodeError, StoreError
 from rpd_core.play.actions import random_actions
 from rpd_core.play.deciders import Coin, TopStates, always
@@ -21,11 +26,11 @@ from rpd_core.play.entry_names import observed_entries
 from rpd_core.play.loop import Keep, Plan, Player, Step
 from rpd_core.play.recipe import OneState, Recipe
 from rpd_core.plugin.chain import Chain, needs_of, opened
-from rpd_core.plugin.protocols import Choice, Entry, Facts, FitSample, Policy
+from rpd_core.plugin.protocols.abstraction import Abstraction, DefaultAction, FitSample
+from rpd_core.plugin.protocols.arrays import Array, Batch, KeyArray
+from rpd_core.plugin.protocols.environment import Facts
 from rpd_core.plugin.protocols.optional import LearnsByPlaying, LearnsFromSteps
-
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Abstraction, Array, Batch, DefaultAction, KeyArray
+from rpd_core.plugin.protocols.policy import Choice, Policy
 
 FIT_EPISODES = 64
 """Episodes of the original policy that components are fitted on; as many mutants where wanted."""
@@ -38,7 +43,6 @@ class RandomPlay:
     """Plays every step at random; also the reference where a task gives none."""
 
     def load(self, facts: Facts) -> Policy:
-        """Fit the action space."""
         space = facts.action_space
         return lambda seen: Choice(random_actions(space, seen.draws))
 
@@ -50,12 +54,10 @@ def needs_fit(recipe: Recipe) -> bool:
 
 
 def learns(link: object) -> bool:
-    """Return whether an abstraction learns something that is stored."""
     return isinstance(link, LearnsFromSteps | LearnsByPlaying)
 
 
 def needs_growth(recipe: Recipe) -> bool:
-    """Return whether any abstraction learns by playing."""
     return any(isinstance(link, LearnsByPlaying) for link in recipe.links)
 
 
@@ -71,7 +73,10 @@ def fit(recipe: Recipe, config: Configuration) -> Recipe:
     for link in recipe.links:
         if fitted:
             entries = Chain(fitted[-1:]).name_entries(entries)
-            sample = _named(_after(fitted[-1:], sample), entries)
+            shown = () if any(entry.edges for entry in entries) else entries  # bins are no numbers
+            names = tuple(entry.name for entry in shown)
+            facts = dataclasses.replace(sample.facts, entry_names=names, entries=shown)
+            sample = dataclasses.replace(_after(fitted[-1:], sample), facts=facts)
         fitted.append(link.fit(sample) if isinstance(link, LearnsFromSteps) else link)
         if isinstance(link, LearnsFromSteps) and getattr(link, "learns_from_mutants", False):
             mutants = _sample_mutants(with_links(recipe, fitted), config)
@@ -80,29 +85,17 @@ def fit(recipe: Recipe, config: Configuration) -> Recipe:
 
 
 def _after(links: Sequence[Abstraction], sample: FitSample) -> FitSample:
-    """Return a sample as abstractions hand it on."""
     if not links:
         return sample
     chain = opened(Chain(tuple(links)), sample.facts)
     return dataclasses.replace(sample, values=chain(sample.values, sample.views))
 
 
-def _named(sample: FitSample, entries: Sequence[Entry]) -> FitSample:
-    """Return a sample whose entries are called as abstractions call them, if they are numbers."""
-    shown = () if any(entry.edges for entry in entries) else tuple(entries)
-    names = tuple(entry.name for entry in shown)
-    facts = dataclasses.replace(sample.facts, entry_names=names, entries=shown)
-    return dataclasses.replace(sample, facts=facts)
-
-
 def _joined(own: FitSample, mutants: FitSample) -> FitSample:
-    """Return the policy's own steps followed by those of mutants."""
     return dataclasses.replace(
         own,
-        values=_concatenated(own.values, mutants.values),
-        views={
-            name: np.concatenate([own.views[name], part]) for name, part in mutants.views.items()
-        },
+        values=_in_parts(np.concatenate, [own.values, mutants.values]),
+        views=_in_parts(np.concatenate, [dict(own.views), dict(mutants.views)]),
         episodes=np.concatenate([own.episodes, mutants.episodes]),
         actions=np.concatenate([own.actions, mutants.actions]),
         defaults=np.concatenate([np.asarray(own.defaults), np.asarray(mutants.defaults)]),
@@ -111,12 +104,10 @@ def _joined(own: FitSample, mutants: FitSample) -> FitSample:
 
 
 def with_links(recipe: Recipe, links: Sequence[Abstraction]) -> Recipe:
-    """Return the recipe with other abstractions."""
     return dataclasses.replace(recipe, abstraction=Chain(tuple(links)))
 
 
 def perform_fit(asked: tuple[Recipe, Configuration]) -> list[Json | None]:
-    """Fit what a recipe has to learn and return what was learned, as it is stored."""
     return fitted_fields(fit(*asked))
 
 
@@ -129,7 +120,6 @@ def fitted_fields(recipe: Recipe) -> list[Json | None]:
 
 
 def sealed(fitted: list[Json | None]) -> Json:
-    """Return what was learned with a digest, by which later changes are found."""
     plain = json.loads(json.dumps(fitted))
     return {"fitted": plain, "digest": short_digest(plain)}
 
@@ -151,7 +141,6 @@ def unsealed(stored: Json, path: Path) -> list[Json | None]:
 
 
 def restore_fitted(chain: Chain, stored: Sequence[Mapping[str, object] | None]) -> Chain:
-    """Return the abstractions with what they had learned before."""
     count = len(chain.links)
     if len(stored) not in (count, count + 1):  # what a default action has learned comes last
         raise ValueError(f"{len(stored)} were fitted, not {count}")
@@ -197,7 +186,10 @@ class _Sampler:
     def __call__(self, step: Step) -> None:
         for row in np.flatnonzero(step.number % self.stride == 0).tolist():
             lane = int(step.lanes[row])
-            observation = _row(step.observations, lane)
+            seen = step.observations
+            held = seen if isinstance(seen, dict) else {"": seen}
+            parts = {name: np.array(part[lane]) for name, part in held.items()}
+            observation: Batch = parts if isinstance(seen, dict) else parts[""]
             views = {name: np.array(step.views[name][lane]) for name in self.needs}
             place = int(step.position[row]), int(step.number[row])
             acted = np.array(step.choice.actions[lane]), np.array(step.default[lane])
@@ -224,12 +216,10 @@ def sample_steps(recipe: Recipe, config: Configuration, episodes: int = FIT_EPIS
 def _sample_mutants(
     recipe: Recipe, config: Configuration, episodes: int = FIT_EPISODES
 ) -> FitSample:
-    """Play mutants of the states that fitted abstractions tell apart, and keep what they saw.
-
-    Their episodes are numbered on from the policy's own. Mutants whose fate is drawn anew at every
-    step would stay near the policy's path; a suite's mutants, mutated in a state for a whole
-    episode, leave it, and what is learned must hold where they go.
-    """
+    """Play mutants of the states that fitted abstractions tell apart, and keep what they saw."""
+    # Their episodes are numbered on from the policy's own. Mutants whose fate is drawn anew at
+    # every step would stay near the policy's path; a suite's mutants, mutated in a state for a
+    # whole episode, leave it, and what is learned must hold where they go.
     index = np.arange(episodes)
     plan = Plan(index, episode_keys(config.settings.seed, Phase.FIT, index, part=1))
     keep = Coin(plan, config.settings.mutation_rate)
@@ -265,7 +255,6 @@ def perform_sample(asked: tuple[SampledPolicy, Configuration]) -> FitSample:
 def _sampled(
     player: Player, plan: Plan, keep: Keep, config: Configuration, acting: str
 ) -> FitSample:
-    """Play the episodes of a plan, close the player and return what was seen."""
     needs = needs_of(player.recipe.abstraction)
     sampler = _Sampler(FIT_BYTES, needs)
     try:
@@ -277,8 +266,8 @@ def _sampled(
         player.close()
     rows = sorted(sampler.rows, key=lambda row: row[:2])
     return FitSample(
-        values=_stack([row[2] for row in rows]),
-        views={name: np.stack([row[3][name] for row in rows]) for name in needs},
+        values=_in_parts(np.stack, [row[2] for row in rows]),
+        views=_in_parts(np.stack, [row[3] for row in rows]),
         episodes=np.array([row[0] for row in rows]),
         actions=np.stack([row[4] for row in rows]),
         defaults=np.stack([row[5] for row in rows]),
@@ -290,25 +279,11 @@ def _sampled(
     )
 
 
-def _row(batch: Batch, lane: int) -> Batch:
-    if isinstance(batch, dict):
-        return {name: np.array(part[lane]) for name, part in batch.items()}
-    return np.array(batch[lane])
-
-
-def _stack(rows: list[Any]) -> Batch:
-    if isinstance(rows[0], dict):
-        return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
-    return np.stack(rows)
-
-
-def _concatenated(first: Batch, second: Batch) -> Batch:
-    if isinstance(first, dict) and isinstance(second, dict):
-        return {name: np.concatenate([part, second[name]]) for name, part in first.items()}
-    return np.concatenate([np.asarray(first), np.asarray(second)])
+def _in_parts(function: Callable[[list[Any]], Any], batches: list[Any]) -> Any:
+    if isinstance(batches[0], dict):
+        return {name: function([one[name] for one in batches]) for name in batches[0]}
+    return function(batches)
 
 
 def _bytes(value: Batch) -> int:
-    if isinstance(value, dict):
-        return sum(_bytes(part) for part in value.values())
-    return int(value.nbytes)
+    return sum(part.nbytes for part in (value.values() if isinstance(value, dict) else (value,)))

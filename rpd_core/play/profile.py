@@ -1,17 +1,17 @@
 """Where the time of a run goes: stages of this process, and what workers call inside their items.
 
-The loop itself knows nothing of it. While an item of work is timed, what a player has opened is
-called through thin wrappers that switch the stopwatch; what happens between two calls is named
-after the one before. Nobody who is not asked pays for it.
+While an item is timed, what a player has opened is called through thin wrappers that switch the
+stopwatch; what happens between two calls is named after the one before.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rpd_core.plugin.chain import Chain
 from rpd_core.plugin.protocols import WorkItem
@@ -41,74 +41,57 @@ class _Stopwatch:
     worked: float = field(default_factory=time.process_time)
 
     def switch(self, what: str) -> None:
-        """Stop what is timed now and begin with something else."""
         now, worked = time.perf_counter(), time.process_time()
         _add(self.spent, {self.present: now - self.since})
         _add(self.processor, {self.present: worked - self.worked})
         self.present, self.since, self.worked = what, now, worked
 
 
-def _add(spent: dict[str, float], more: dict[str, float]) -> None:
+def _add(spent: dict[str, float], more: Mapping[str, float]) -> None:
     for what, seconds in more.items():
         spent[what] = spent.get(what, 0.0) + seconds
 
 
-@dataclass
-class _Present:
-    """The stopwatch of the item that this process works on; items run one at a time."""
-
-    watch: _Stopwatch | None = None
+_present: ContextVar[_Stopwatch | None] = ContextVar("stopwatch", default=None)
+"""The stopwatch of the item that this process works on; items run one at a time."""
 
 
-_present = _Present()
-
-
-@dataclass(frozen=True)
-class _Timed:
-    """An item's function and its argument."""
-
-    function: Callable[[Any], Any]
-    argument: Any
-
-
-@dataclass(frozen=True)
-class _TimedValue:
-    """What an item gave, and the seconds it spent on what."""
-
-    value: Any
-    spent: dict[str, float]
-    processor: dict[str, float]
-
-
-def _perform_timed(timed: _Timed) -> _TimedValue:
-    """Do the work of an item with a stopwatch."""
-    watch = _present.watch = _Stopwatch()
+def _perform_timed(timed: tuple[Callable[[Any], Any], Any]) -> tuple[Any, _Stopwatch]:
+    function, argument = timed
+    watch = _Stopwatch()
+    token = _present.set(watch)
     try:
-        value = timed.function(timed.argument)
+        value = function(argument)
     finally:
-        _present.watch = None
+        _present.reset(token)
     watch.switch("")
-    return _TimedValue(value, watch.spent, watch.processor)
+    return value, watch
 
 
 def timing() -> bool:
-    """Return whether the present item is timed."""
-    return _present.watch is not None
+    return _present.get() is not None
 
 
 def instrument(player: Player) -> None:
     """Have everything that a player calls timed, from now on, when its item is."""
-    unwatched: Any = player
+    unwatched, play_together = cast(Any, player), player.play_together
     unwatched.lanes = _TimedLanes(player.lanes)
     if isinstance(player.abstraction, Chain):
         unwatched.abstraction = _TimedChain(player.abstraction.links)
     unwatched.policy = _TimedCall("policy", player.policy)
     unwatched.default = _TimedCall("default action", player.default)
-    unwatched.play_together = _then_recording(player.play_together)
+
+    def then_recording(*given: Any, **more: Any) -> Any:
+        played, watch = play_together(*given, **more), _present.get()
+        if watch is not None:
+            watch.switch(RECORDING)  # its steps become columns
+        return played
+
+    unwatched.play_together = then_recording
 
 
 def _timed(what: str, function: Callable[..., Any], *given: Any) -> Any:
-    watch = _present.watch
+    watch = _present.get()
     if watch is None:
         return function(*given)
     watch.switch(what)
@@ -116,16 +99,6 @@ def _timed(what: str, function: Callable[..., Any], *given: Any) -> Any:
         return function(*given)
     finally:
         watch.switch(_CALLS[what])
-
-
-def _then_recording(play: Callable[..., Any]) -> Callable[..., Any]:
-    def timed(*given: Any, **more: Any) -> Any:
-        played = play(*given, **more)
-        if _present.watch is not None:
-            _present.watch.switch(RECORDING)  # its steps become columns
-        return played
-
-    return timed
 
 
 class _TimedLanes:
@@ -166,8 +139,7 @@ class _TimedChain(Chain):
         return _timed("abstraction", super().__call__, values, views)
 
 
-ELSEWHERE = "elsewhere"
-"""What no stage is."""
+ELSEWHERE = "elsewhere"  # what no stage is
 
 
 @dataclass(frozen=True)
@@ -210,23 +182,19 @@ class Profiler:
 
     def wrapped(self, item: WorkItem) -> WorkItem:
         """Return an item that times itself where it is done; its identity stays."""
-        return replace(item, function=_perform_timed, argument=_Timed(item.function, item.argument))
+        return replace(item, function=_perform_timed, argument=(item.function, item.argument))
 
-    def unwrapped(self, answer: _TimedValue) -> object:
-        """Return what an item gave; its times are added up."""
+    def unwrapped(self, answer: tuple[object, _Stopwatch]) -> object:
+        value, watch = answer
         self.items += 1
-        _add(self.workers, answer.spent)
-        _add(self.workers_processor, answer.processor)
-        return answer.value
+        _add(self.workers, watch.spent)
+        _add(self.workers_processor, watch.processor)
+        return value
 
     def found(self) -> Profile:
-        """Return where the time went so far."""
         self.watch.switch(self.watch.present)
         seconds = time.perf_counter() - self.began
         spent = self.watch.spent, self.workers, self.watch.processor, self.workers_processor
-        stages, workers, *processor = map(_largest_first, spent)
+        largest_first = [dict(sorted(x.items(), key=lambda one: (-one[1], one[0]))) for x in spent]
+        stages, workers, *processor = largest_first
         return Profile(seconds, stages, self.items, workers, *processor)
-
-
-def _largest_first(spent: dict[str, float]) -> dict[str, float]:
-    return dict(sorted(spent.items(), key=lambda one: (-one[1], one[0])))

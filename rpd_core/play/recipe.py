@@ -4,31 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from rpd_core.config.contents import advised
+from rpd_core.config.objects import advised
 from rpd_core.config.resolve import Setup
 from rpd_core.play import heartbeat
 from rpd_core.plugin.blame import a_kind, blamed, gave_instead, refuse, require
-from rpd_core.plugin.chain import Chain
-from rpd_core.plugin.protocols import (
-    Abstraction,
-    Choice,
-    DefaultAction,
-    DefaultActor,
-    Environment,
-    Facts,
-    Lanes,
-    Opening,
-    Policy,
-    PolicyLoader,
-)
-from rpd_core.untrusted.budget import LOAD_TIMEOUT
-
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array, Batch
+from rpd_core.plugin.chain import links_of
+from rpd_core.plugin.protocols.abstraction import Abstraction, DefaultAction, DefaultActor
+from rpd_core.plugin.protocols.arrays import Array, Batch
+from rpd_core.plugin.protocols.environment import Environment, Facts, Lanes, Opening
+from rpd_core.plugin.protocols.policy import Choice, Policy, PolicyLoader
+from rpd_core.untrusted.boundary import LOAD_TIMEOUT
 
 
 @dataclass(frozen=True)
@@ -50,9 +39,7 @@ class Recipe:
 
     @property
     def links(self) -> tuple[Abstraction, ...]:
-        """The abstractions, in the order in which they are applied."""
-        chain = self.abstraction
-        return tuple(chain.links) if isinstance(chain, Chain) else (chain,)
+        return links_of(self.abstraction)
 
     def components(self) -> Iterator[tuple[str, object]]:
         """Yield (kind, recipe) of everything that takes part."""
@@ -97,7 +84,6 @@ class _NoDefault:
 
 
 def policy_alone(environment: Environment, policy: PolicyLoader, lanes: int) -> Recipe:
-    """Return a recipe for playing a policy as it is."""
     return Recipe(
         environment, policy, OneState(), _NoDefault(), lanes, environment.task().max_steps
     )
@@ -105,17 +91,11 @@ def policy_alone(environment: Environment, policy: PolicyLoader, lanes: int) -> 
 
 def in_place_of(recipe: Recipe, policy: PolicyLoader, lanes: int) -> Recipe:
     """Return a recipe in which another policy plays alone, in at most so many lanes."""
-    return replace(
-        recipe,
-        policy=policy,
-        abstraction=OneState(),
-        default_action=_NoDefault(),
-        lanes=min(lanes, recipe.lanes),
-    )
+    alone = replace(recipe, policy=policy, abstraction=OneState(), default_action=_NoDefault())
+    return replace(alone, lanes=min(lanes, recipe.lanes))
 
 
 def opened_lanes(recipe: Recipe, views: tuple[str, ...]) -> Lanes:
-    """Open the environment."""
     environment = recipe.environment
     with blamed("environment", environment, "open()"):
         lanes = environment.open(Opening(recipe.lanes, views, recipe.render))
@@ -124,7 +104,6 @@ def opened_lanes(recipe: Recipe, views: tuple[str, ...]) -> Lanes:
 
 
 def loaded_policy(recipe: Recipe, facts: Facts) -> Policy:
-    """Load the policy."""
     with (
         heartbeat.loading(recipe.load_timeout),
         blamed("policy", recipe.policy, "load()"),
@@ -136,23 +115,16 @@ def loaded_policy(recipe: Recipe, facts: Facts) -> Policy:
 
 
 def opened_default(recipe: Recipe, facts: Facts) -> DefaultActor:
-    """Open the default action."""
-    with (
-        heartbeat.loading(recipe.load_timeout),
-        blamed("default-action", recipe.default_action, "open()"),
-    ):
-        act: Any = recipe.default_action.open(facts)
+    kind, default = "default-action", recipe.default_action
+    with heartbeat.loading(recipe.load_timeout), blamed(kind, default, "open()"):
+        act: Any = default.open(facts)
     if not callable(act):
-        refuse(
-            "default-action",
-            recipe.default_action,
-            f"failed: open() gave {a_kind(act)} where a function of a Moment is needed",
-        )
+        wrong = f"failed: open() gave {a_kind(act)} where a function of a Moment is needed"
+        refuse(kind, default, wrong)
     actor: DefaultActor = act
     return actor
 
 
 def check_choice(recipe: Recipe, choice: object) -> None:
-    """Refuse what a policy gave if it is not a `Choice`."""
     if not isinstance(choice, Choice):
         refuse("policy", recipe.policy, f"gave {a_kind(choice)} where a Choice is needed")

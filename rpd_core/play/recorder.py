@@ -1,31 +1,26 @@
-"""From steps to a suite: what happened in a chunk of mutant episodes, as columns."""
+"""From steps to a suite, and to a trace: what happened in a chunk of episodes, as columns."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 from gymnasium.spaces import Discrete
 
+from rpd_core.play.actions import default_gap
 from rpd_core.play.deciders import Coin
 from rpd_core.play.entry_names import Relation, relation_of
 from rpd_core.play.loop import Keep, Plan, Player, Step
-from rpd_core.play.preference import default_gap
-from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
-
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array, Batch, BoolArray, FloatArray, IntArray, KeyArray
+from rpd_core.plugin.chain import links_of
+from rpd_core.plugin.protocols import Episodes, States, Suite, Trace, Visits
+from rpd_core.plugin.protocols.arrays import Array, Batch, BoolArray, FloatArray, IntArray, KeyArray
+from rpd_core.plugin.wording import order_of_parts
 
 _GRID = 2.0**20
 _RECENT = 2**18
-_ROOM = 2**12
-"""Rows that a column has room for at first."""
-_WORD = 63
-"""Bits of a number that sorts as it should."""
+_ROOM = 2**12  # rows that a column has room for at first
+_WORD = 63  # bits of a number that sorts as it should
 
 
 def play_suite(player: Player, plan: Plan, keep: Keep) -> Suite:
-    """Play the episodes of a plan and return them as a suite."""
     recorder = recorder_for(player)
     return recorder.suite(player.play(plan, keep, recorder), plan, keep)
 
@@ -33,7 +28,7 @@ def play_suite(player: Player, plan: Plan, keep: Keep) -> Suite:
 def recorder_for(player: Player, preferences: bool = True) -> Recorder:
     """Return what collects the steps of episodes, with what the policy prefers or without."""
     space = player.facts.action_space
-    return Recorder(space, relation_of(player.links, space), preferences)
+    return Recorder(space, relation_of(links_of(player.abstraction), space), preferences)
 
 
 class _Rows:
@@ -44,12 +39,15 @@ class _Rows:
         self.columns: dict[str, Array] = {}
 
     def add(self, rows: dict[str, Array], count: int) -> None:
-        """Append so many rows."""
         start, self.count = self.count, self.count + count
         for name, column in rows.items():
             whole = self.columns.get(name)
-            if whole is None or self.count > len(whole):
-                whole = self.columns[name] = _longer(whole, column, start, self.count)
+            if whole is None or self.count > len(whole):  # room for twice as many
+                dtype = column.dtype if whole is None else whole.dtype
+                longer = np.empty((max(2 * self.count, _ROOM), *column.shape[1:]), dtype)
+                if whole is not None:
+                    longer[:start] = whole[:start]
+                whole = self.columns[name] = longer
             whole[start : self.count] = column
 
     def between(self, first: int, end: int) -> dict[str, Array]:
@@ -60,15 +58,6 @@ class _Rows:
             return columns
         rows = np.flatnonzero(mine)  # taken faster than by truth values
         return {name: whole.take(rows, axis=0) for name, whole in columns.items()}
-
-
-def _longer(whole: Array | None, column: Array, used: int, needed: int) -> Array:
-    """Return room for twice as many rows as are needed, with those that are there."""
-    dtype = column.dtype if whole is None else whole.dtype
-    longer = np.empty((max(2 * needed, _ROOM), *column.shape[1:]), dtype)
-    if whole is not None:
-        longer[:used] = whole[:used]
-    return longer
 
 
 class _SeenStates:
@@ -83,7 +72,6 @@ class _SeenStates:
         self.recent_numbers = np.zeros(_RECENT, dtype=np.int64)
 
     def number(self, keys: KeyArray, values: Array) -> IntArray:
-        """Return the number of the state in each row."""
         slots = (keys & np.uint64(_RECENT - 1)).view(np.int64)  # taken faster than unsigned ones
         found: IntArray = self.recent_numbers.take(slots)
         unsure = np.flatnonzero(self.recent.take(slots) != keys)
@@ -137,26 +125,30 @@ class Recorder:
         self.rows.add(rows, len(differed))
 
     def _given(self, step: Step) -> dict[str, Array]:
-        """Return what policy and default action gave in all lanes."""
         choice = step.choice
         given = {"action": choice.actions, "default": step.default}
         if self.relation is not None:
-            given |= _seen(step.observations)
+            seen = step.observations
+            held = seen if isinstance(seen, dict) else {"": seen}
+            given |= {_SEEN + name: part for name, part in held.items()}
         if not self.preferences:
             return given
-        if choice.action_values is not None:
-            given["value_gap"] = value_gap(choice.action_values)
-        if choice.probabilities is not None:
-            given["entropy"] = entropy(choice.probabilities)
-        gap = default_gap(choice, step.default, self.space)
-        if gap is not None:
-            given["default_gap"] = gap
-        return given
+        values, chances = choice.action_values, choice.probabilities
+        preferences = (
+            None if values is None else value_gap(values),
+            None if chances is None else entropy(chances),
+            default_gap(choice, step.default, self.space),
+        )
+        named = zip(_PREFERENCES, preferences, strict=True)
+        return given | {name: column for name, column in named if column is not None}
 
     def suite(self, episodes: Episodes, plan: Plan, keep: Keep, first: int = 0) -> Suite:
         """Reduce the steps of episodes, of a plan from a position on, to visits and states."""
         columns = self.rows.between(first, first + len(episodes))
-        self._relate(columns)
+        if self.relation is not None:  # actions are counted as the abstraction tells them
+            seen = _batch(columns)
+            for name in ("action", "default"):
+                columns[name] = self.relation(seen, columns[name])
         keys, values, counts, state = self.seen.by_key(columns["state"])
         order, groups = grouped(columns["position"].astype(np.int64) * len(keys) + state)
         starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
@@ -165,11 +157,13 @@ class Recorder:
         differed = overrides = _counted(columns["differed"][order], starts)
         if "overrides" in columns:
             overrides = _counted(columns["overrides"][order], starts)
+        # where no coin is thrown, the chance of mutation is 0 or 1
+        rates = keep.rates(keys[visited]) if isinstance(keep, Coin) else mutated
         visits = Visits(
             episode=plan.index[columns["position"][row]],
             key=keys[visited],
             mutated=mutated,
-            mutation_rate=_rates(keep, keys[visited], mutated),
+            mutation_rate=np.broadcast_to(rates, len(row)).astype(np.float64),
             first_step=columns["number"][row].astype(np.int64),
             count=np.diff(np.r_[starts, len(order)]),
             return_before=columns["return_before"][row],
@@ -190,23 +184,18 @@ class Recorder:
         )
         return Suite(episodes, visits, states)
 
-    def _relate(self, columns: dict[str, Array]) -> None:
-        """Count actions as the abstraction tells them, all steps at once."""
-        if self.relation is not None:
-            seen = _batch(columns)
-            for name in ("action", "default"):
-                columns[name] = self.relation(seen, columns[name])
-
     def _sums(self, state: IntArray, columns: dict[str, Array], count: int) -> dict[str, Array]:
-        """Return what is counted or added up over all steps in each state."""
-        return {
-            "choices": self._choices(state, columns["action"], count),
-            "default_choices": self._choices(state, columns["default"], count),
-            **self._moments(state, columns, count),
-            "value_gap": _sums(state, columns.get("value_gap"), count),
-            "entropy": _sums(state, columns.get("entropy"), count),
-            "default_gap": _sums(state, columns.get("default_gap"), count),
+        sums: dict[str, Array] = {
+            name: _sums(state, columns.get(name), count) for name in _PREFERENCES
         }
+        sums["choices"] = self._choices(state, columns["action"], count)
+        sums["default_choices"] = self._choices(state, columns["default"], count)
+        for name in ("action", "default"):
+            entries = [] if self.actions else list(_rows(columns[name]).T)
+            for what, power in (("sum", 1), ("squares", 2)):
+                parts = [_sums(state, entry**power, count) for entry in entries]
+                sums[f"{name}_{what}"] = np.stack(parts, 1) if parts else np.zeros((count, 0))
+        return sums
 
     def _choices(self, state: IntArray, actions: Array, count: int) -> IntArray:
         if not self.actions:
@@ -215,32 +204,12 @@ class Recorder:
         counted = np.bincount(cell, minlength=count * self.actions)
         return counted.reshape(count, self.actions).astype(np.int64)
 
-    def _moments(
-        self, state: IntArray, columns: dict[str, Array], count: int
-    ) -> dict[str, FloatArray]:
-        """Return sums of actions that are not discrete, and of their squares, per state."""
-        sums = {}
-        for name in ("action", "default"):
-            entries = [] if self.actions else list(_as_rows(columns[name]).T)
-            for what, power in (("sum", 1), ("squares", 2)):
-                parts = [_sums(state, entry**power, count) for entry in entries]
-                sums[f"{name}_{what}"] = np.stack(parts, 1) if parts else np.zeros((count, 0))
-        return sums
 
-
-_SEEN = "seen "
-"""What columns of observations begin with."""
-
-
-def _seen(observations: Batch) -> dict[str, Array]:
-    """Return observations as columns."""
-    if not isinstance(observations, dict):
-        return {_SEEN: observations}
-    return {_SEEN + name: part for name, part in observations.items()}
+_SEEN = "seen "  # what columns of observations begin with
+_PREFERENCES = ("value_gap", "entropy", "default_gap")  # columns of what a policy prefers
 
 
 def _batch(columns: dict[str, Array]) -> Batch:
-    """Return the observations that are among columns."""
     parts = {
         name.removeprefix(_SEEN): part for name, part in columns.items() if name.startswith(_SEEN)
     }
@@ -248,27 +217,13 @@ def _batch(columns: dict[str, Array]) -> Batch:
 
 
 def _counted(flags: BoolArray, starts: IntArray) -> IntArray:
-    """Return how many flags are set in each group of rows."""
     return np.asarray(np.add.reduceat(flags.astype(np.int64), starts))
 
 
-def _rates(keep: Keep, keys: KeyArray, mutated: BoolArray) -> FloatArray:
-    """Return the chance of mutation in force; where no coin is thrown, it is 0 or 1."""
-    if isinstance(keep, Coin):
-        return np.broadcast_to(keep.rates(keys), len(keys)).astype(np.float64)
-    return mutated.astype(np.float64)
-
-
-def _as_rows(actions: Array) -> FloatArray:
-    return actions.reshape(len(actions), -1).astype(np.float64)
-
-
 def grouped(group: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the order that brings rows of equal groups together, and the groups in that order.
-
-    Rows of one group keep their order. Where group and row fit one number, sorting numbers is
-    many times faster than sorting places.
-    """
+    """Return the order that brings rows of equal groups together, and the groups in that order."""
+    # Rows of one group keep their order. Where group and row fit one number, sorting numbers is
+    # many times faster than sorting places.
     bits = len(group).bit_length()
     if int(group.max(initial=0)).bit_length() + bits > _WORD:
         order = np.argsort(group, kind="stable")
@@ -302,3 +257,67 @@ def entropy(probabilities: Array) -> FloatArray:
     p = np.asarray(probabilities, dtype=np.float64)
     logs = np.log(p, out=np.zeros_like(p), where=p > 0)
     return np.asarray(-(p * logs).sum(axis=1))
+
+
+LONGEST = 3000  # steps of an episode that are kept; those behind them are left out
+WIDEST = 64
+"""Entries of a vector observation that is kept; nothing is kept of a longer one, or a picture."""
+
+
+class Tracer:
+    """Collects every step of the episodes from one position of a plan to before another."""
+
+    def __init__(self, action_space: object, first: int, end: int) -> None:
+        self.first, self.end = first, end
+        self.start = int(action_space.start) if isinstance(action_space, Discrete) else 0
+        self.columns: dict[str, list[Array]] = {}
+        self._lanes: IntArray = np.zeros(0, dtype=np.int64)  # lanes whose present step is kept
+
+    def __call__(self, step: Step) -> None:
+        mine = (step.position >= self.first) & (step.position < self.end)
+        rows = np.flatnonzero(mine & (step.number < LONGEST))
+        self._lanes = lanes = step.lanes[rows]
+        told = {
+            "position": step.position,
+            "step": step.number,
+            "key": step.keys,
+            "kept": step.kept,
+            "override": step.overrides,
+        }
+        given = {
+            "policy": _rows(step.choice.actions) - self.start,
+            "default": _rows(step.default) - self.start,
+            "observation": _vectors(step.observations, len(step.default)),
+        }
+        self._add({name: column.take(rows) for name, column in told.items()})
+        self._add({name: column.take(lanes, axis=0) for name, column in given.items()})
+
+    def watch(self, rewards: FloatArray) -> None:
+        self._add({"reward": rewards[self._lanes]})
+        self._lanes = self._lanes[:0]
+
+    def _add(self, row: dict[str, Array]) -> None:
+        for name, column in row.items():
+            self.columns.setdefault(name, []).append(column)
+
+    def trace(self, plan: Plan) -> Trace:
+        """Return the steps, those of an episode together and in their order."""
+        columns = {name: np.concatenate(parts) for name, parts in self.columns.items()}
+        position = columns.pop("position")
+        order, _ = grouped(position)
+        taken = {name: column[order] for name, column in columns.items()}
+        return Trace(episode=plan.index[position[order]], **taken)
+
+
+def _rows(actions: Array) -> FloatArray:
+    return np.asarray(actions.reshape(len(actions), -1), dtype=np.float64)
+
+
+def _vectors(observations: Batch, lanes: int) -> Array:
+    """Return observations that are short vectors; of others, rows without entries."""
+    held = observations if isinstance(observations, dict) else {"": observations}
+    parts = [held[name] for name in sorted(held, key=order_of_parts)]
+    numbers = all(part.dtype.kind in "biuf" and part.ndim <= 2 for part in parts)
+    if not numbers or not 0 < sum(part[0].size for part in parts) <= WIDEST:
+        return np.zeros((lanes, 0), dtype=np.float32)
+    return np.concatenate([part.reshape(lanes, -1).astype(np.float32) for part in parts], axis=1)

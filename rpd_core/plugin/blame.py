@@ -1,43 +1,44 @@
-"""Who is to blame when a component fails in the middle of something, in the words of the kit.
+"""Who offers a component, which versions play, and who is to blame when something fails.
 
 A defect of a bundled component keeps its traceback: it is for us. One of a stranger's becomes one
-line that names the component, its distribution and the place. So does one of an object that no
-plugin offers keep it.
+line that names the component, its distribution and the place. An error of an object that no
+plugin offers keeps its traceback, too.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
+import platform
 import traceback
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import NoReturn
 
 from rpd_core.errors import ComponentError, RpdError, one_line
 from rpd_core.plugin.discovery import BUNDLED
+from rpd_core.plugin.hookspecs import KINDS
 from rpd_core.plugin.importing import failed_import, is_installed
-from rpd_core.plugin.kinds import KINDS
 from rpd_core.plugin.registry import Registration, installed
-
-
-def lacking(protocol: type, thing: object) -> list[str]:
-    """Return the methods and properties that a protocol asks for and a thing does not have."""
-    return [name for name in _members(protocol) if not _has(thing, name, protocol)]
+from rpd_core.plugin.specs import nested_components
 
 
 def _members(protocol: type) -> list[str]:
     return [name for name in vars(protocol) if name == "__call__" or not name.startswith("_")]
 
 
-def _has(thing: object, name: str, protocol: type) -> bool:
-    if isinstance(vars(protocol)[name], property):
-        return hasattr(thing, name)
-    return callable(getattr(thing, name, None))
-
-
 def lacks(protocol: type, thing: object, asks: str = "") -> str:
     """Return what a thing lacks of a protocol, as the end of a sentence; empty if nothing."""
-    return _lacks(protocol, lacking(protocol, thing), asks)
+    names = []
+    for name in _members(protocol):
+        there = hasattr(thing, name)
+        if not isinstance(vars(protocol)[name], property):
+            there = callable(getattr(thing, name, None))
+        names += [] if there else [name]
+    return _lacks(protocol, names, asks)
 
 
 def _lacks(protocol: type, names: list[str], asks: str) -> str:
@@ -71,7 +72,6 @@ def gave_instead(what: str, given: object, protocol: type) -> str:
 
 
 def a_kind(thing: object) -> str:
-    """Return the class of a thing with its article."""
     name = type(thing).__name__
     return f"{'an' if name[0].lower() in 'aeiou' or name == 'ndarray' else 'a'} {name}"
 
@@ -119,7 +119,6 @@ def refuse(kind: str, thing: object, complaint: str) -> NoReturn:
 
 
 def require(kind: str, thing: object, complaint: str) -> None:
-    """Raise about a component if there is a complaint."""
     if complaint:
         refuse(kind, thing, complaint)
 
@@ -130,7 +129,14 @@ def unmet(error: BaseException) -> str:
     if not package:
         return ""
     if isinstance(error, ModuleNotFoundError) and not is_installed(package):
-        return f"needs {package}, which is not installed: pip install {_offering(package)}"
+        needing = [  # what the components that need it say is to be installed
+            one.component.install
+            for one in installed().registrations
+            if package in {module.partition(".")[0] for module in one.component.requires}
+        ]
+        by_its_name = any(package in install.split() for install in needing)
+        wanted = package if by_its_name or not needing else needing[0]
+        return f"needs {package}, which is not installed: pip install {wanted}"
     offered = importlib.metadata.packages_distributions().get(package)
     if not offered:
         return ""  # a module of the user's own, who wants its traceback
@@ -138,17 +144,6 @@ def unmet(error: BaseException) -> str:
         f"needs {package}, which is installed but cannot be imported ({one_line(error)}): "
         f"pip install --force-reinstall {offered[0]}"
     )
-
-
-def _offering(package: str) -> str:
-    """Return what to install for a package, as the components that need it say."""
-    needing = [
-        one.component.install
-        for one in installed().registrations
-        if package in {module.partition(".")[0] for module in one.component.requires}
-    ]
-    by_its_name = any(package in install.split() for install in needing)
-    return package if by_its_name or not needing else needing[0]
 
 
 @dataclass
@@ -163,10 +158,8 @@ class blamed:  # in lower case, as contextlib names its own
         """Begin what may raise."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, Exception) and not isinstance(error, RpdError):
-            self._blame(error)
-
-    def _blame(self, error: Exception) -> None:
+        if not isinstance(error, Exception) or isinstance(error, RpdError):
+            return
         ours = _ours(self.thing)
         needs = unmet(error) if ours else ""
         if needs:
@@ -194,3 +187,47 @@ def _place(error: BaseException, thing: object) -> str:
     own = [one for one in frames if package in (*Path(one.filename).parts, Path(one.filename).stem)]
     last = own[-1] if own else None
     return f" ({Path(last.filename).name}, line {last.lineno})" if last else ""
+
+
+_ALWAYS = (
+    BUNDLED, "numpy", "gymnasium", "torch", "stable-baselines3", "minigrid", "ale-py", "pyarrow"
+)  # fmt: skip
+"""Distributions whose version matters to results, whoever offers the components."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What played a part: the machine, versions, and who offers each component."""
+
+    machine: str
+    python: str
+    distributions: Mapping[str, str]
+    """Version of each distribution that took part."""
+    components: Mapping[str, str]
+    """`kind name` of each component, and the distribution that offers it; empty for none."""
+
+
+def origin_of(components: Iterable[tuple[str, object]]) -> Origin:
+    """Return what plays in this process when these components are at work."""
+    versions = dict(_standard_versions())
+    offered: dict[str, str] = {}
+    direct = list(components)
+    nested = ([one, *nested_components(one[1])] for one in direct)
+    for kind, recipe in chain.from_iterable(nested):
+        registration = installed().registration_of(kind, recipe)
+        if registration is None:
+            offered[f"{kind} {type(recipe).__qualname__}"] = ""
+            continue
+        offered[f"{kind} {registration.component.name}"] = registration.distribution
+        if registration.distribution:
+            versions[registration.distribution] = registration.version
+    return Origin(platform.machine(), platform.python_version(), versions, offered)
+
+
+@lru_cache(maxsize=1)
+def _standard_versions() -> Mapping[str, str]:
+    found = {}
+    for name in _ALWAYS:
+        with suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found

@@ -8,29 +8,18 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 import pluggy
 
 from rpd_core.errors import ComponentError, nearest, one_line
 from rpd_core.plugin import hookspecs
-from rpd_core.plugin.hookspecs import API_VERSION, ENTRY_POINT_GROUP
-from rpd_core.plugin.kinds import KINDS
+from rpd_core.plugin.hookspecs import API_VERSION, ENTRY_POINT_GROUP, KINDS
 from rpd_core.plugin.protocols import Component
 from rpd_core.plugin.specs import NAME
 
 BUNDLED = "ranking-policy-decisions"
 """The distribution whose components win when a name is taken twice."""
-
-
-class EntryPoint(Protocol):
-    """The part of `importlib.metadata.EntryPoint` that is used."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def dist(self) -> Any: ...
-    def load(self) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -51,10 +40,8 @@ class Plugin:
 
 
 def find_plugins() -> list[Plugin]:
-    """Load every installed plugin; a broken one becomes a record that says so.
-
-    With RPD_STRICT_PLUGINS=1 in the environment the first fault is raised instead.
-    """
+    """Load every installed plugin; a broken one becomes a record that says so."""
+    # With RPD_STRICT_PLUGINS=1 in the environment the first fault is raised instead.
     plugins = load_plugins(importlib.metadata.entry_points(group=ENTRY_POINT_GROUP))
     if os.environ.get("RPD_STRICT_PLUGINS") == "1":
         for plugin in plugins:
@@ -63,10 +50,10 @@ def find_plugins() -> list[Plugin]:
     return plugins
 
 
-def load_plugins(entry_points: Iterable[EntryPoint]) -> list[Plugin]:
+def load_plugins(entry_points: Iterable[Any]) -> list[Plugin]:
     """Load the given entry points, bundled ones first, then by distribution and name."""
     known: dict[int, tuple[str, str]] = {}  # reading a distribution's metadata takes a while
-    unique: dict[tuple[str, str, str], EntryPoint] = {}
+    unique: dict[tuple[str, str, str], Any] = {}
     for point in entry_points:
         if id(point.dist) not in known:
             known[id(point.dist)] = _origin(point)
@@ -75,13 +62,14 @@ def load_plugins(entry_points: Iterable[EntryPoint]) -> list[Plugin]:
     return [load_plugin(unique[key], key[:2]) for key in order]
 
 
-def load_plugin(entry_point: EntryPoint, origin: tuple[str, str] | None = None) -> Plugin:
-    """Load one entry point and collect what its hooks return."""
+def load_plugin(entry_point: Any, origin: tuple[str, str] | None = None) -> Plugin:
     name = entry_point.name
     distribution, version = origin or _origin(entry_point)
     try:
         module = entry_point.load()
-        api = _api_version(module)
+        api = getattr(module, "RPD_API", 1)
+        if not isinstance(api, int) or api < 1:
+            raise ComponentError(f"RPD_API must be a whole number such as {API_VERSION}: {api!r}")
         if api < API_VERSION:
             fault = f"written for plugin API {api}, this rpd has {API_VERSION}"
             return Plugin(name, distribution, version, fault=fault, status="wrong API")
@@ -96,15 +84,7 @@ def load_plugin(entry_point: EntryPoint, origin: tuple[str, str] | None = None) 
     return Plugin(name, distribution, version, components, notes=notes)
 
 
-def _api_version(module: ModuleType) -> int:
-    stated = getattr(module, "RPD_API", 1)
-    if not isinstance(stated, int) or stated < 1:
-        raise ComponentError(f"RPD_API must be a whole number such as {API_VERSION}: {stated!r}")
-    return stated
-
-
-def _origin(entry_point: EntryPoint) -> tuple[str, str]:
-    """Return name and version of the distribution that an entry point belongs to."""
+def _origin(entry_point: Any) -> tuple[str, str]:
     if entry_point.dist is None:
         return "", ""
     name = re.sub(r"[-_.]+", "-", entry_point.dist.name).lower()
@@ -112,56 +92,44 @@ def _origin(entry_point: EntryPoint) -> tuple[str, str]:
 
 
 def _collect(module: ModuleType, name: str) -> Iterator[tuple[str, Component]]:
-    """Call the module's hooks through a manager of its own, so that faults stay its own."""
-    manager = pluggy.PluginManager("rpd")
+    manager = pluggy.PluginManager("rpd")  # one of its own, so that faults stay its own
     manager.add_hookspecs(hookspecs)
     manager.register(module, name)
     for kind in KINDS.values():
-        for returned in getattr(manager.hook, kind.hook)():
-            for component in _as_components(kind.hook, returned):
+        hook = kind.hook
+        for returned in getattr(manager.hook, hook)():
+            if not isinstance(returned, list | tuple):
+                raise ComponentError(f"{hook} must return a list of Component, got {returned!r}")
+            for component in returned:
+                if not isinstance(component, Component):
+                    raise ComponentError(f"{hook} must return Component records, got {component!r}")
+                _check_component(hook, component)
                 yield kind.name, component
-
-
-def _as_components(hook: str, returned: object) -> list[Component]:
-    if not isinstance(returned, list | tuple):
-        raise ComponentError(f"{hook} must return a list of Component, got {returned!r}")
-    for component in returned:
-        if not isinstance(component, Component):
-            raise ComponentError(f"{hook} must return Component records, got {component!r}")
-        _check_component(hook, component)
-    return list(returned)
 
 
 def _check_component(hook: str, component: Component) -> None:
     """Refuse a record that no spec string could select or that is typed wrongly."""
     if not isinstance(component.name, str) or not NAME.fullmatch(component.name):
         raise ComponentError(f"{hook} offers a component whose name is {component.name!r}")
+    of = f"of {component.name!r}"
     texts = ("target", "summary", "install", "looks_like", "recognises", "group", "after_run")
-    for field_name in texts:
-        value = getattr(component, field_name)
+    for name in texts:
+        value = getattr(component, name)
         if not isinstance(value, str):
-            raise ComponentError(
-                f"{hook}: {field_name} of {component.name!r} must be text, got {value!r}"
-            )
+            raise ComponentError(f"{hook}: {name} {of} must be text, got {value!r}")
+        if name in ("summary", "group") and not value.isprintable():
+            raise ComponentError(f"{hook}: {name} {of} must be one line of plain text")
     try:
         re.compile(component.looks_like)
     except re.error as error:
-        raise ComponentError(
-            f"{hook}: looks_like of {component.name!r} is not a regular expression ({error}): "
-            f"{component.looks_like!r}"
-        ) from error
-    for field_name in ("summary", "group"):
-        if not getattr(component, field_name).isprintable():
-            raise ComponentError(
-                f"{hook}: {field_name} of {component.name!r} must be one line of plain text"
-            )
-    for field_name in ("requires", "takes"):
-        names = getattr(component, field_name)
+        wrong = f"is not a regular expression ({error}): {component.looks_like!r}"
+        raise ComponentError(f"{hook}: looks_like {of} {wrong}") from error
+    for name in ("requires", "takes"):
+        names = getattr(component, name)
         several = isinstance(names, tuple | list)
         if not several or not all(isinstance(one, str) and one for one in names):
             raise ComponentError(
-                f"{hook}: {field_name} of {component.name!r} must be a tuple of import names, got "
-                f"{names!r}"
+                f"{hook}: {name} {of} must be a tuple of import names, got {names!r}"
             )
 
 

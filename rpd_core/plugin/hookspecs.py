@@ -18,8 +18,11 @@ meant.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pluggy
 
+from rpd_core.plugin import protocols
 from rpd_core.plugin.protocols import Component
 
 API_VERSION = 1
@@ -83,3 +86,35 @@ def rpd_panels() -> list[Component]:
 def rpd_commands() -> list[Component]:
     """Return commands of `rpd`: Typer functions, each listed in a group of the help (`Command`)."""
     return []
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of component."""
+
+    name: str
+    """The word in messages, `rpd describe` and `rpd list-plugins`."""
+    hook: str
+    """The hook that offers components of this kind."""
+    protocol: type
+    """What a recipe of this kind must be able to do."""
+    method: str
+    """The method that the protocol asks for, to be named where it is missing."""
+    short_form: bool = False
+    """Whether specs may be written as a comparison, `return>=200`."""
+
+
+KINDS = {kind.name: kind for kind in (
+    Kind("environment", "rpd_environments", protocols.Environment, "task() and open(opening)"),
+    Kind("policy", "rpd_policy_loaders", protocols.PolicyLoader, "load(facts)"),
+    Kind("abstraction", "rpd_abstractions", protocols.Abstraction, "__call__(values, views)"),
+    Kind("default-action", "rpd_default_actions", protocols.DefaultAction, "open(facts)"),
+    Kind("measure", "rpd_measures", protocols.Measure, "__call__(evidence)"),
+    Kind("condition", "rpd_conditions", protocols.Condition, "__call__(episodes)", short_form=True),
+    Kind("executor", "rpd_executors", protocols.Executor, "open(workers)"),
+    Kind("panel", "rpd_panels", protocols.Panel, "title, applies(about) and draw(view)"),
+    Kind("command", "rpd_commands", protocols.Command, "a call with its options as keywords"),
+)}  # fmt: skip
+"""Every kind by its name, in the order in which they are listed."""
+KIND_OF_PROTOCOL = {kind.protocol: kind for kind in KINDS.values()}
+"""The kind that a field annotated with a protocol takes a nested spec of."""

@@ -20,8 +20,7 @@ _FORM = re.compile(r"hf:([\w.-]+/[\w.-]+?)(?:@([\w.-]+))?(?:/(.+))?")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _BESIDE = (".data", ".json", ".npz", ".pkl", ".yml")
 """Endings of files that belong to a policy: weights, statistics, how it was trained."""
-_LISTED = 12
-"""Files that a message lists at most."""
+_LISTED = 12  # files that a message lists at most
 
 
 @dataclass(frozen=True)
@@ -36,10 +35,8 @@ class _Source:
 
 @lru_cache(maxsize=256)
 def pinned(text: str, looks_like: str = "") -> str:
-    """Return where a file is, with its commit, and with its name if there is one that it can be.
-
-    `looks_like` is a regular expression of the names of the files that are wanted.
-    """
+    """Return where a file is, with its commit, and with its name if there is one that it can be."""
+    # `looks_like` is a regular expression of the names of the files that are wanted.
     source = _read(text)
     if _COMMIT.fullmatch(source.revision) and source.file:
         return str(source)
@@ -101,27 +98,19 @@ def _contents(source: _Source) -> tuple[str, list[str], bool]:
         about = hub.HfApi().model_info(source.repository, revision=source.revision)
         return str(about.sha), [str(one.rfilename) for one in about.siblings], True
     except Exception as error:  # offline, or any failure of the network
-        cached = _cached(source)
-        if cached is None:
+        root = _folder(source)
+        reference = root / "refs" / source.revision
+        commit = reference.read_text("utf-8").strip() if reference.is_file() else source.revision
+        snapshot = root / "snapshots" / commit
+        if not (_COMMIT.fullmatch(commit) and snapshot.is_dir()):
             raise _unreachable(source, error) from error
-        return (*cached, False)
+        files = [path for path in sorted(snapshot.rglob("*")) if path.is_file()]
+        return commit, [path.relative_to(snapshot).as_posix() for path in files], False
 
 
 def _folder(source: _Source) -> Path:
-    """Return where the cache keeps a repository."""
     name = f"models--{source.repository.replace('/', '--')}"
     return Path(_hub("huggingface_hub.constants").HF_HUB_CACHE) / name
-
-
-def _cached(source: _Source) -> tuple[str, list[str]] | None:
-    root = _folder(source)
-    reference = root / "refs" / source.revision
-    commit = reference.read_text("utf-8").strip() if reference.is_file() else source.revision
-    snapshot = root / "snapshots" / commit
-    if not (_COMMIT.fullmatch(commit) and snapshot.is_dir()):
-        return None
-    files = [path for path in sorted(snapshot.rglob("*")) if path.is_file()]
-    return commit, [path.relative_to(snapshot).as_posix() for path in files]
 
 
 def _only(source: _Source, files: Sequence[str], looks_like: str) -> str:

@@ -9,20 +9,18 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
 from rpd_core.errors import ComponentError, RpdError, SpecError, files_called, nearest, one_line
 from rpd_core.plugin import specs
-from rpd_core.plugin.descriptions import Description, defines, describe_target
 from rpd_core.plugin.discovery import BUNDLED, Plugin, find_plugins
-from rpd_core.plugin.importing import is_installed
-from rpd_core.plugin.kinds import KINDS
-from rpd_core.plugin.parameters import fields_of, learned_names, spec_of
+from rpd_core.plugin.hookspecs import KINDS
+from rpd_core.plugin.importing import Description, defines, describe_target, is_installed
 from rpd_core.plugin.protocols import Component, Contents
-from rpd_core.plugin.specs import Field, Spec
+from rpd_core.plugin.specs import Field, Spec, fields_of, is_on_hub, learned_names, spec_of
 
-_MANY = 25
-"""Names that a message lists at most."""
+_MANY = 25  # names that a message lists at most
 
 
 @dataclass(frozen=True)
@@ -53,6 +51,18 @@ class Registration:
         """Whether it can be used, or could with what has to be installed."""
         return self.ready or self.lacking
 
+    @property
+    def whose(self) -> str:
+        """The distribution of a stranger's component, in brackets; nothing for bundled ones."""
+        known = f"{self.distribution} {self.version}".strip() or f"plugin {self.plugin!r}"
+        return "" if self.distribution == BUNDLED else f" ({known})"
+
+    @property
+    def described(self) -> str:
+        """What messages call it, with where it is from."""
+        whose = self.distribution or "no distribution"
+        return f"{self.kind} {self.component.name!r} of plugin {self.plugin!r} ({whose})"
+
     def without(self, faults: Mapping[str, str]) -> Registration:
         """Return what a component is where some packages cannot be imported, each with why."""
         for module in self.component.requires if self.ready else ():
@@ -63,7 +73,6 @@ class Registration:
         return self
 
     def as_row(self) -> dict[str, str]:
-        """Return what `rpd list-plugins --json` prints."""
         return {
             "kind": self.kind,
             "name": self.component.name,
@@ -86,32 +95,29 @@ class Registry:
             for registration in _register(plugin):
                 key = registration.kind, registration.component.name
                 if registration.ready and key in taken:
-                    registration = self._clash(registration, taken[key])
+                    earlier = taken[key]  # of two strangers neither wins by the order of loading
+                    if earlier.distribution != BUNDLED and earlier in self.registrations:
+                        place = self.registrations.index(earlier)
+                        self.registrations[place] = _marked(earlier, registration)
+                    registration = _marked(registration, earlier)
                 elif registration.ready:
                     taken[key] = registration
                 self.registrations.append(registration)
 
-    def _clash(self, later: Registration, earlier: Registration) -> Registration:
-        """Keep a bundled name working; of two strangers neither wins by the order of loading."""
-        if earlier.distribution != BUNDLED and earlier in self.registrations:
-            self.registrations[self.registrations.index(earlier)] = _marked(earlier, later)
-        return _marked(later, earlier)
-
     def of_kind(self, kind: str) -> list[Registration]:
-        """Return the registrations of one kind."""
         return [one for one in self.registrations if one.kind == kind]
 
     def find(self, kind: str, name: str, text: str = "") -> Registration:
-        """Return a usable registration, or raise with the reason why there is none.
-
-        `text` is the whole spec, for a suggestion that is one.
-        """
+        """Return a usable registration, or raise with the reason why there is none."""
+        # `text` is the whole spec, for a suggestion that is one.
         named = [one for one in self.of_kind(kind) if one.component.name == name]
         for registration in named:
             if registration.ready:
                 return registration
         if named:
-            raise ComponentError(f"{kind} {name!r}{_offered_by(named[0])} {_unusable(named[0])}")
+            how = "is broken" if named[0].status == "broken" else "cannot be used"
+            how = named[0].status if named[0].lacking else how
+            raise ComponentError(f"{kind} {name!r}{named[0].whose} {how}: {named[0].reason}")
         known = [one.component.name for one in self.of_kind(kind)]
         broken = [
             one.plugin
@@ -120,7 +126,10 @@ class Registry:
         ]
         hints = self._meant(kind, text or name), nearest(name, known)
         first, second = hints if ":" not in text else hints[::-1]  # sb4:a.zip is a misspelt name
-        hint = first or second or _known(kind, known)
+        there = f" Known: {', '.join(sorted(known))}."
+        if len(known) > _MANY:
+            there = f" rpd list-plugins --kind {kind} lists the {len(known)} there are."
+        hint = first or second or there
         also = f" (plugin {', '.join(broken)} could not be loaded: rpd list-plugins)"
         raise SpecError(f"no {kind} is called {name!r}.{hint}{also if broken else ''}")
 
@@ -129,7 +138,9 @@ class Registry:
         value, comma, further = text.strip().partition(",")
         takers = [one.component for one in self.of_kind(kind) if one.component.looks_like]
         for values in ((value,), files_called(value)):
-            pairs = [(one.name, v) for v in values for one in takers if _looks_like(one, v)]
+            pairs = [
+                (one.name, v) for v in values for one in takers if re.fullmatch(one.looks_like, v)
+            ]
             if pairs:
                 meant = dict.fromkeys(f"{name}:{v}{comma}{further}" for name, v in pairs)
                 absent = kind == "policy" and not os.path.exists(os.path.expanduser(pairs[0][1]))
@@ -141,7 +152,6 @@ class Registry:
         return ""
 
     def _split(self, kind: str, text: str) -> tuple[str, str | None]:
-        """Split a spec string at its first colon; one that is none may look like a value."""
         expanded = specs.expand_comparison(text) if KINDS[kind].short_form else text
         try:
             return specs.split_name(expanded, kind)
@@ -159,7 +169,6 @@ class Registry:
         return describe_target(self.find_described(kind, name).component.target)
 
     def name_in(self, kind: str, text: str) -> str:
-        """Return the name in a spec string."""
         return self._split(kind, text)[0]
 
     def parse(self, kind: str, text: str) -> Spec:
@@ -173,16 +182,26 @@ class Registry:
 
     def pinned(self, kind: str, spec: Spec) -> Spec:
         """Return a spec whose files on the Hugging Face hub are named with their commits."""
+        paths = {
+            one.name
+            for one in self.fields(kind, spec.name)
+            if Path in (one.annotation, *get_args(one.annotation))
+        }
+        there = {k: text for k, text in spec.values.items() if k in paths and is_on_hub(text)}
+        if not there:
+            return spec
+        from rpd_core.plugin import hub  # few specs name a file of the hub
+
         looks_like = self.find(kind, spec.name).component.looks_like
-        return specs.pinned(spec, self.fields(kind, spec.name), looks_like)
+        known = {key: hub.pinned(text, looks_like) for key, text in there.items()}
+        return replace(spec, values={**spec.values, **known})
 
     def fields(self, kind: str, name: str) -> tuple[Field, ...]:
-        """Return the parameters of a component, as its class declares them."""
         target = self.resolve(kind, name)
         try:
             return fields_of(target)
         except Exception as error:  # annotations of a stranger's class may raise anything
-            origin = self._named(self.find(kind, name))
+            origin = self.find(kind, name).described
             raise ComponentError(
                 f"{origin} is broken: its annotations cannot be read ({one_line(error)})"
             ) from error
@@ -211,7 +230,6 @@ class Registry:
         return name if spec is None else str(spec)
 
     def make(self, kind: str, chosen: str | Spec) -> Any:
-        """Build the recipe that a spec selects."""
         spec = self.parse(kind, chosen) if isinstance(chosen, str) else chosen
         spec = self.pinned(kind, spec)
         target = self.resolve(kind, spec.name)
@@ -223,10 +241,17 @@ class Registry:
             raise SpecError(
                 f"{kind} {spec.name!r} needs {missing[0]!r}: write {_with_missing(spec, missing)}"
             )
-        return self._instantiate(kind, spec, target, values)
+        try:
+            return target(**values)
+        except RpdError:
+            raise
+        except (TypeError, ValueError, OverflowError) as error:
+            raise SpecError(f"{kind} {str(spec)!r}: {one_line(error)}") from error
+        except Exception as error:  # a stranger's constructor may raise anything
+            origin = self.find(kind, spec.name).described
+            raise ComponentError(f"{origin} is broken: {one_line(error)}") from error
 
     def _values(self, kind: str, spec: Spec, fields: Mapping[str, Field]) -> dict[str, Any]:
-        """Return the values of a spec's fields, and of the one that takes all further items."""
         values: dict[str, Any] = {}
         further = []
         for key, text in spec.values.items():
@@ -247,29 +272,15 @@ class Registry:
             values[taker] = (*values.get(taker, ()), *further)
         return values
 
-    def _instantiate(self, kind: str, spec: Spec, target: Any, values: dict[str, object]) -> Any:
-        try:
-            return target(**values)
-        except RpdError:
-            raise
-        except (TypeError, ValueError, OverflowError) as error:
-            raise SpecError(f"{kind} {str(spec)!r}: {one_line(error)}") from error
-        except Exception as error:  # a stranger's constructor may raise anything
-            origin = self._named(self.find(kind, spec.name))
-            raise ComponentError(f"{origin} is broken: {one_line(error)}") from error
-
     def resolve(self, kind: str, name: str) -> Any:
-        """Import the target of a component."""
         registration = self.find(kind, name)
         return self._import(registration, registration.component.target)
 
     def after_run(self, command: str) -> Any:
-        """Import what a command does at the end of a run."""
         registration = self.find("command", command)
         return self._import(registration, registration.component.after_run)
 
     def recognises(self, registration: Registration, contents: Contents) -> bool:
-        """Return whether a loader knows a file by its content as one of its own."""
         component = registration.component
         if not component.recognises:
             return False
@@ -281,7 +292,7 @@ class Registry:
             return getattr(importlib.import_module(module), attribute)
         except (Exception, SystemExit) as error:  # a stranger's module may raise anything
             raise ComponentError(
-                f"{self._named(registration)} is broken: {one_line(error)}"
+                f"{registration.described} is broken: {one_line(error)}"
             ) from error
 
     def registration_of(self, kind: str, recipe: object) -> Registration | None:
@@ -292,13 +303,6 @@ class Registry:
             if registration.ready and getattr(loaded, attribute, None) is type(recipe):
                 return registration
         return None
-
-    @staticmethod
-    def _named(registration: Registration) -> str:
-        return (
-            f"{registration.kind} {registration.component.name!r} of plugin "
-            f"{registration.plugin!r} ({registration.distribution or 'no distribution'})"
-        )
 
 
 def finishing(registry: Registry) -> list[str]:
@@ -311,32 +315,6 @@ def finishing(registry: Registry) -> list[str]:
 def installed() -> Registry:
     """Return the registry of everything installed, found once per process."""
     return Registry(find_plugins())
-
-
-def _known(kind: str, names: Sequence[str]) -> str:
-    """Return the names there are, or where to read them if they are too many for a line."""
-    if len(names) > _MANY:
-        return f" rpd list-plugins --kind {kind} lists the {len(names)} there are."
-    return f" Known: {', '.join(sorted(names))}."
-
-
-def _offered_by(registration: Registration) -> str:
-    """Return the distribution of a stranger's component, in brackets; nothing for bundled ones."""
-    whose = f"{registration.distribution} {registration.version}".strip()
-    strange = registration.distribution != BUNDLED
-    return f" ({whose or f'plugin {registration.plugin!r}'})" if strange else ""
-
-
-def _looks_like(component: Component, value: str) -> bool:
-    return re.fullmatch(component.looks_like, value) is not None
-
-
-def _unusable(registration: Registration) -> str:
-    """Return the end of a sentence about a component that cannot be used."""
-    status, reason = registration.status, registration.reason
-    if registration.lacking:
-        return f"{status}: {reason}"
-    return f"is broken: {reason}" if status == "broken" else f"cannot be used: {reason}"
 
 
 def _marked(loser: Registration, other: Registration) -> Registration:
@@ -354,21 +332,15 @@ def _register(plugin: Plugin) -> Iterable[Registration]:
     for note in plugin.notes:
         yield Registration("plugin", Component(plugin.name, "", note), *origin, "note", note)
     for kind, component in plugin.components:
-        yield Registration(kind, component, *origin, *_status(component))
-
-
-def _status(component: Component) -> tuple[str, str]:
-    """Return whether a component could be used, without importing what it needs."""
-    for module in component.requires:
-        if not is_installed(module):
-            return f"needs {module}", f"pip install {component.install or module}"
-    module, _, attribute = component.target.partition(":")
-    reason = defines(module, attribute)
-    return ("broken", reason) if reason else ("ready", "")
+        absent = next((one for one in component.requires if not is_installed(one)), "")
+        module, _, attribute = component.target.partition(":")
+        reason = f"pip install {component.install or absent}" if absent else ""
+        reason = reason or defines(module, attribute)
+        status = f"needs {absent}" if absent else "broken" if reason else "ready"
+        yield Registration(kind, component, *origin, status, reason)
 
 
 def check_kind(kind: str) -> str:
-    """Return a kind if there is one of this name, or raise with those there are."""
     if kind not in KINDS:
         hint = nearest(kind, KINDS) or f" Kinds: {', '.join(KINDS)}."
         raise SpecError(f"no kind of component is called {kind!r}.{hint}")
@@ -376,7 +348,6 @@ def check_kind(kind: str) -> str:
 
 
 def _with_missing(spec: Spec, missing: Sequence[str]) -> str:
-    """Return a spec as it would be with what it lacks."""
     if not spec.values and len(missing) == 1:
         return f"{spec.name}:<{missing[0]}>"
     start = str(spec) if spec.values else f"{spec.name}:"

@@ -1,4 +1,4 @@
-"""Spec strings: `round:digits=1` <-> Spec -> the values of a component's fields.
+"""Spec strings: `round:digits=1` <-> Spec <-> the fields of a component, read off its class.
 
 The grammar is `name`, `name:value` or `name:value,key=value,...`, split at the first colon.
 An item is a parameter only if its key is a field of the component; anything else is the value of
@@ -8,23 +8,25 @@ is declared with `further`, it takes the later items whose keys are no fields.
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import inspect
 import re
 import types
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import typing
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 from rpd_core.errors import SpecError, nearest
-from rpd_core.plugin.kinds import KIND_OF_PROTOCOL
+from rpd_core.plugin.hookspecs import KIND_OF_PROTOCOL
 
-NAME = re.compile(r"[A-Za-z][\w.-]*")
-"""What a component may be called."""
-HUB = "hf:"
-"""How a path begins that is a file of the Hugging Face hub."""
+NAME = re.compile(r"[A-Za-z][\w.-]*")  # what a component may be called
+HUB = "hf:"  # how a path begins that is a file of the Hugging Face hub
 _COMPARISON = re.compile(r"([A-Za-z]\w*)\s*(>=|<=|>|<)\s*(.*)", re.DOTALL)
-_QUOTES = ("'", '"')
-_SPECIAL = {",", *_QUOTES}
+_QUOTES = "'\""
+_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _PLUS = re.compile(r"(?<![0-9.][eE])\+")  # not the plus of 1e+3
 
 
@@ -47,20 +49,18 @@ class Spec:
             return f"{self.name}{self.values['op']}{self.values['bound']}"
         if self.nested and set(self.values) == {self.first} and self.values[self.first]:
             return f"{self.name}:{self.values[self.first]}"
-        items = [self._item(key, text) for key, text in self.values.items()]
+        items = []
+        for key, text in self.values.items():
+            bare = key == self.first and "=" not in text
+            quoted = quote(text, always=self.nested and key == self.first)
+            items.append(quoted if bare else f"{key}={quoted}")
         return f"{self.name}:{','.join(items)}" if items else self.name
-
-    def _item(self, key: str, text: str) -> str:
-        bare = key == self.first and "=" not in text
-        text = quote(text, always=self.nested and key == self.first)
-        return text if bare else f"{key}={text}"
 
     def __hash__(self) -> int:
         return hash(str(self))
 
 
 def split_name(text: str, kind: str) -> tuple[str, str | None]:
-    """Split a spec string at the first colon into the name and the rest."""
     name, colon, rest = text.strip().partition(":")
     if not NAME.fullmatch(name):
         meant = text.replace("=>", ">=").replace("=<", "<=")
@@ -116,8 +116,8 @@ def parse(
         return Spec(name, {}, names[0] if names else "")
     if not fields and not learned:
         raise SpecError(f"{name!r} takes no parameters, got {rest!r}")
-    nested = bool(fields) and _takes_spec(fields[0].annotation)
-    if nested and rest.removeprefix(f"{names[0]}=")[:1] not in _QUOTES:
+    nested = bool(fields) and bool(nested_kind(fields[0].annotation))
+    if nested and rest.removeprefix(f"{names[0]}=")[:1] not in tuple(_QUOTES):
         return Spec(name, {names[0]: rest.removeprefix(f"{names[0]}=").strip()}, names[0], True)
     open_ended = bool(further_field(fields))
     given: dict[str, str] = {}
@@ -142,22 +142,7 @@ def further_field(fields: Iterable[Field]) -> str:
     return next((field.name for field in fields if field.further), "")
 
 
-def pinned(spec: Spec, fields: Iterable[Field], looks_like: str) -> Spec:
-    """Return a spec whose files on the hub are named with their commits."""
-    paths = {
-        field.name for field in fields if Path in (field.annotation, *get_args(field.annotation))
-    }
-    there = {key: text for key, text in spec.values.items() if key in paths and is_on_hub(text)}
-    if not there:
-        return spec
-    from rpd_core.plugin import hub  # few specs name a file of the hub
-
-    known = {key: hub.pinned(text, looks_like) for key, text in there.items()}
-    return replace(spec, values={**spec.values, **known})
-
-
 def is_on_hub(text: str) -> bool:
-    """Return whether the text of a path means a file of the Hugging Face hub."""
     return text.startswith(HUB)
 
 
@@ -174,11 +159,6 @@ def check_keys(spec: Spec, fields: Mapping[str, Field], learned: Collection[str]
 
 def _learned(name: str, key: str) -> str:
     return f"{name!r}: {key!r} is learned from episodes and is not a parameter: leave it out"
-
-
-def _takes_spec(annotation: object) -> bool:
-    """Return whether a field is annotated with a component protocol, maybe among others."""
-    return bool(nested_kind(annotation))
 
 
 def nested_kind(annotation: object) -> str:
@@ -207,7 +187,7 @@ def split_items(text: str) -> list[str]:
     for character in text:
         if mark:
             mark = "" if character == mark else mark
-        elif character in "'\"" and (not current or current.endswith("=")):
+        elif character in _QUOTES and (not current or current.endswith("=")):
             mark = character
         elif character == ",":
             items.append(current)
@@ -221,7 +201,7 @@ def split_items(text: str) -> list[str]:
 
 def quote(text: str, always: bool = False) -> str:
     """Put a value in quotes if it would not survive on its own."""
-    if text and not always and not (_SPECIAL & set(text)) and text == text.strip():
+    if text and not always and not {*_QUOTES, ","} & set(text) and text == text.strip():
         return text
     mark = '"' if '"' not in text else "'"
     if mark in text:
@@ -230,9 +210,8 @@ def quote(text: str, always: bool = False) -> str:
 
 
 def unquote(text: str) -> str:
-    """Return a value without surrounding quotes and blanks."""
     text = text.strip()
-    if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
+    if len(text) >= 2 and text[0] == text[-1] and text[0] in _QUOTES:
         return text[1:-1]
     return text
 
@@ -243,30 +222,30 @@ Nested = Callable[[str, str], object]
 
 def convert(text: str, annotation: object, nested: Nested) -> Any:
     """Convert the text of a parameter to what its field is annotated with."""
-    origin = get_origin(annotation)
+    origin, members = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType):
-        return _convert_union(text, get_args(annotation), nested)
+        return _convert_union(text, members, nested)
     if origin is Literal:
-        return _convert_literal(text, get_args(annotation))
+        options = {str(option): option for option in members}
+        if text in options:
+            return options[text]
+        raise ValueError(
+            f"must be one of {', '.join(options)}, got {text!r}.{nearest(text, options)}"
+        )
     if origin in (tuple, list):
-        element = get_args(annotation)[0]
-        return tuple(convert(part, element, nested) for part in _PLUS.split(text) if part != "")
+        parts = [part for part in _PLUS.split(text) if part != ""]
+        return tuple(convert(part, members[0], nested) for part in parts)
     if isinstance(annotation, type) and annotation in KIND_OF_PROTOCOL:
         return nested(KIND_OF_PROTOCOL[annotation].name, text)
-    return _convert_plain(text, annotation)
-
-
-def _convert_plain(text: str, annotation: object) -> object:
-    if annotation is bool:
-        return _convert_bool(text)
-    if annotation is Path:
-        return _convert_path(text)
-    if annotation is int:
-        return whole_number(text)
-    if annotation is float:
-        return number(text)
     if annotation is str or annotation is Any:
         return text
+    if annotation is bool and text.lower() in _TRUTH:
+        return _TRUTH[text.lower()]
+    if annotation is bool:
+        raise ValueError(f"must be true or false, got {text!r}")
+    for kind, read in ((Path, _convert_path), (int, whole_number), (float, number)):
+        if annotation is kind:
+            return read(text)
     raise ValueError(f"cannot be set in a spec: {annotation} has no text form")
 
 
@@ -286,7 +265,6 @@ def whole_number(text: str) -> int:
 
 
 def number(text: str) -> float:
-    """Read a number."""
     try:
         return float(text)
     except ValueError:
@@ -311,30 +289,105 @@ def _convert_path(text: str) -> Path:
         raise ValueError(f"must be a path, and {text.split('/')[0]!r} is nobody's home") from None
 
 
-def _convert_bool(text: str) -> bool:
-    known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-    if text.lower() not in known:
-        raise ValueError(f"must be true or false, got {text!r}")
-    return known[text.lower()]
-
-
-def _convert_literal(text: str, options: tuple[object, ...]) -> object:
-    for option in options:
-        if text == str(option):
-            return option
-    listed = ", ".join(map(str, options))
-    raise ValueError(f"must be one of {listed}, got {text!r}.{nearest(text, map(str, options))}")
-
-
 def _convert_union(text: str, members: tuple[object, ...], nested: Nested) -> Any:
     if type(None) in members and text.lower() == "none":
         return None
     failure: ValueError | None = None
     for member in members:
-        if member is type(None):
-            continue
         try:
-            return convert(text, member, nested)
+            if member is not type(None):
+                return convert(text, member, nested)
         except ValueError as error:
             failure = failure or error
     raise failure or ValueError(f"cannot read {text!r}")
+
+
+def fields_of(target: Callable[..., object]) -> tuple[Field, ...]:
+    """Return the parameters of a recipe's class, or of a function that builds one."""
+    if not dataclasses.is_dataclass(target):
+        return _arguments_of(target)
+    hints = typing.get_type_hints(target)
+    return tuple(
+        Field(
+            item.name,
+            hints[item.name],
+            item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING,
+            bool(item.metadata.get("not_identity")) and hints[item.name] is bool,
+            bool(item.metadata.get("further")),
+        )
+        for item in dataclasses.fields(target)
+        if item.init and not item.metadata.get("learned")
+    )
+
+
+def learned_names(target: object) -> set[str]:
+    """Return the names of the fields that only `fit` sets."""
+    if not dataclasses.is_dataclass(target):
+        return set()
+    return {item.name for item in dataclasses.fields(target) if item.metadata.get("learned")}
+
+
+def _arguments_of(function: Callable[..., object]) -> tuple[Field, ...]:
+    hints = typing.get_type_hints(function)
+    return tuple(
+        Field(name, hints.get(name, str), one.default is inspect.Parameter.empty)
+        for name, one in inspect.signature(function).parameters.items()
+        if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
+    )
+
+
+def spec_of(
+    name: str, recipe: Any, fields: Sequence[Field], nested: Callable[[str, Any], str]
+) -> Spec | None:
+    """Return the spec of a recipe, without what is left at its default; None: it has no text."""
+    defaults = {item.name: item.default for item in dataclasses.fields(recipe)}
+    values = {}
+    for one in fields:
+        value = getattr(recipe, one.name)
+        if one.permission or value == defaults[one.name]:
+            continue
+        kind = nested_kind(one.annotation)
+        text = nested(kind, value) if kind and not isinstance(value, str) else _written(value)
+        if text is None:
+            return None
+        values[one.name] = text
+    first = fields[0] if fields else None
+    within = first is not None and bool(nested_kind(first.annotation))
+    return Spec(name, values, first.name if first else "", within)
+
+
+def _written(value: object) -> str | None:
+    """Return a parameter as a spec string has it; None where it has no text."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str | int | float | Path):
+        return str(value)
+    if isinstance(value, tuple | list):
+        parts = [_written(one) for one in value]
+        return None if None in parts else "+".join(str(part) for part in parts)
+    if callable(value):
+        named = value if hasattr(value, "__qualname__") else type(value)
+        return f"{named.__module__}:{named.__qualname__}"
+    return None
+
+
+def nested_components(recipe: object) -> Iterator[tuple[str, object]]:
+    """Yield (kind, recipe) of the components among a recipe's fields, at any depth."""
+    if not dataclasses.is_dataclass(recipe):
+        return
+    hints = type_hints(recipe.__class__)
+    for item in dataclasses.fields(recipe):
+        value = getattr(recipe, item.name)
+        kind = nested_kind(hints.get(item.name))
+        if kind and not isinstance(value, str):
+            yield kind, value
+            yield from nested_components(value)
+
+
+@functools.lru_cache(maxsize=256)
+def type_hints(target: Hashable) -> dict[str, object]:
+    """Return the annotations of a class, resolved; none where they cannot be."""
+    try:
+        return typing.get_type_hints(target)
+    except Exception:  # annotations of a stranger's class; then nothing in it is nested
+        return {}

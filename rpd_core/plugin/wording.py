@@ -6,38 +6,27 @@ import hashlib
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rpd_core.plugin.protocols.abstraction import Entry
+from rpd_core.plugin.protocols.arrays import Array
 
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols.arrays import Array
-
-_SHOWN = 12
-"""Numbers of a value that are shown."""
-_EASY = 3
-"""Significant digits that are always easy to read."""
-_EXACT = 17
-"""Significant digits that tell any two floats apart."""
-_NEAR = 0.1
-"""Share of the distance to the next cut by which a shown cut may be off."""
-_ALONE = 0.005
-"""Share of itself by which the only cut may be off: it has three digits."""
-_WHOLE = 10**6
-"""Numbers below this are shown without an exponent."""
-_SMALL = 10
-"""Numbers below this are not rounded to whole ones."""
+_SHOWN = 12  # numbers of a value that are shown
+_EASY = 3  # significant digits that are always easy to read
+_EXACT = 17  # significant digits that tell any two floats apart
+_NEAR = 0.1  # share of the distance to the next cut by which a shown cut may be off
+_ALONE = 0.005  # share of itself by which the only cut may be off: it has three digits
+_WHOLE = 10**6  # numbers below this are shown without an exponent
+_SMALL = 10  # numbers below this are not rounded to whole ones
 _DECIMALS = 15
 """Decimals of a number, at most; those asked for stand in a file that anyone may have written."""
 
 
 def cut_texts(cuts: Sequence[float]) -> tuple[str, ...]:
-    """Return ascending cuts in the fewest digits at which neighbours clearly differ.
-
-    A cut that three digits hold is written as it is; any other is off by less than a tenth of its
-    distance to a neighbour, and of itself, so that different cuts have different texts, and is not
-    made a small whole number.
-    """
+    """Return ascending cuts in the fewest digits at which neighbours clearly differ."""
+    # A cut that three digits hold is written as it is; any other is off by less than a tenth of its
+    # distance to a neighbour, and of itself, so that different cuts have different texts, and is
+    # not made a small whole number.
     return _cut_texts(tuple(float(cut) + 0.0 for cut in cuts))  # + 0.0 turns -0.0 into 0.0
 
 
@@ -75,25 +64,21 @@ def interval_words(name: str, low: str, high: str) -> str:
 
 
 def bin_words(entry: Entry, place: int) -> str:
-    """Return the bin that a value is the number of."""
     texts = ("", *(f"{one}{entry.unit}" for one in edge_texts(entry)), "")
     place = min(max(place, 0), len(entry.edges))
     return interval_words(entry.name, texts[place], texts[place + 1])
 
 
 def edge_texts(entry: Entry) -> tuple[str, ...]:
-    """Return the edges of an entry's bins as they are shown, without the unit."""
     return cut_texts([edge * entry.factor for edge in entry.edges])
 
 
 def value_words(value: Array, entries: Sequence[Entry] = ()) -> str:
-    """Return an abstract state entry by entry, or as plain numbers where names add nothing.
-
-    Long ones are cut, and end in a digest that tells them apart.
-    """
+    """Return an abstract state entry by entry, or as plain numbers where names add nothing."""
     flat = value.ravel()
     shown = flat[:_SHOWN]
-    if len(entries) == len(flat) and not _are_places(entries):
+    unnamed = all(entry == Entry(f"x{place}") for place, entry in enumerate(entries))
+    if len(entries) == len(flat) and not unnamed:
         texts = [_entry_words(*pair) for pair in zip(entries, shown, strict=False)]
     else:
         texts = [_number_text(number) for number in shown]
@@ -108,7 +93,6 @@ def digest_of(value: Array) -> str:
 
 
 def _entry_words(entry: Entry, value: Any) -> str:
-    """Return one entry of an abstract state by its name."""
     if entry.edges:
         return bin_words(entry, int(value))
     if entry.digits is not None:
@@ -124,14 +108,6 @@ def _number_text(number: Any) -> str:
         return str(int(number))
     short = f"{number:g}"
     return short if type(number)(short) == number else str(number)
-
-
-def _are_places(entries: Sequence[Entry]) -> bool:
-    """Return whether entries are called by their places alone."""
-    return all(
-        entry.name == f"x{place}" and entry == Entry(entry.name)
-        for place, entry in enumerate(entries)
-    )
 
 
 def order_of_parts(name: str) -> list[tuple[bool, int, str]]:

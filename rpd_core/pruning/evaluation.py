@@ -18,7 +18,7 @@ import numpy as np
 
 from rpd_core.analysis.suite import concat_visits, merge_states, take_visits
 from rpd_core.chance import Phase
-from rpd_core.config.identity import short_digest
+from rpd_core.config.configuration import short_digest
 from rpd_core.config.settings import Settings
 from rpd_core.play.chunks import Evaluation, EvaluationChunk, PlayedEvaluations, perform_evaluations
 from rpd_core.plugin.protocols import Episodes, States, Visits, WorkItem

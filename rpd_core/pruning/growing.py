@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpd_core.chance import Phase, canonical, state_keys
-from rpd_core.config.identity import short_digest, stored_fields
+from rpd_core.config.configuration import short_digest, stored_fields
 from rpd_core.execute.items import run_items
 from rpd_core.play import prepare
 from rpd_core.play.prepare import RandomPlay, SampledPolicy

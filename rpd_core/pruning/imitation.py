@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rpd_core.chance import Phase, episode_keys
-from rpd_core.config.identity import short_digest
+from rpd_core.config.configuration import short_digest
 from rpd_core.errors import EpisodeError, StoreError, counted
 from rpd_core.execute.items import run_items
 from rpd_core.play.chunks import Evaluation

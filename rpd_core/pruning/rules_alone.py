@@ -16,7 +16,7 @@ from gymnasium.spaces import Discrete
 
 from rpd_core.analysis.suite import concat_episodes
 from rpd_core.chance import canonical, state_keys
-from rpd_core.config.identity import short_digest
+from rpd_core.config.configuration import short_digest
 from rpd_core.play.actions import first_action
 from rpd_core.play.chunks import Evaluation
 from rpd_core.play.deciders import KnownKeys

@@ -11,7 +11,7 @@ import numpy as np
 from rpd_core.analysis.ranking import Ranking
 from rpd_core.chance import Phase, canonical, state_keys
 from rpd_core.config.settings import Settings
-from rpd_core.play.preference import asks_policy
+from rpd_core.play.actions import asks_policy
 from rpd_core.plugin.protocols.optional import KnowsStart
 from rpd_core.pruning.choice import (
     TARGET_PARTS,

@@ -12,7 +12,7 @@ import numpy as np
 
 from rpd_core.analysis.suite import concat_episodes
 from rpd_core.chance import Phase, combine
-from rpd_core.config.identity import short_digest
+from rpd_core.config.configuration import short_digest
 from rpd_core.play.chunks import Evaluation
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.pruning.confirm import BLOCKS, LOOKS

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rpd_core.analysis.suite import StoredEpisodes
-from rpd_core.config.identity import Json, input_paths
+from rpd_core.config.configuration import Json, input_paths
 from rpd_core.config.resolve import Setup
 from rpd_core.errors import ConfigError
 from rpd_core.play.prepare import fitted_fields

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rpd_core.analysis.analysis import CONDITIONS
-from rpd_core.config.identity import Json, short_digest
+from rpd_core.config.configuration import Json, short_digest
 from rpd_core.config.resolve import Selection, Setup, choose
 from rpd_core.config.settings import BEST, Request, Values, as_tuple, declared
 from rpd_core.errors import ConfigError, StoreError

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpd_core.chance import Draws, canonical, state_keys
-from rpd_core.config.identity import Json
+from rpd_core.config.configuration import Json
 from rpd_core.config.resolve import choose
 from rpd_core.config.trust import refuse_code, with_trust
 from rpd_core.errors import RpdError, SpecError, counted, one_line
-from rpd_core.execute.files import moved
+from rpd_core.execute.items import moved
+from rpd_core.play.actions import UNKNOWN_STATE, PolicyViews, of_environment
 from rpd_core.play.deciders import TopStates
-from rpd_core.play.preference import UNKNOWN_STATE, PolicyViews, of_environment
 from rpd_core.play.prepare import restore_default, restore_fitted
 from rpd_core.plugin.chain import Chain, needs_of, opened
 from rpd_core.plugin.protocols import (
@@ -37,10 +37,8 @@ from rpd_core.plugin.registry import installed
 from rpd_core.results.export import FORMAT, Certificate
 from rpd_core.results.stored_facts import facts_from_json
 from rpd_core.untrusted.arrays import read_array
-from rpd_core.untrusted.boundary import Flaw, printable
-from rpd_core.untrusted.budget import Budget
-from rpd_core.untrusted.files import check_regular, open_regular
-from rpd_core.untrusted.texts import read_json
+from rpd_core.untrusted.boundary import Budget, Flaw, printable
+from rpd_core.untrusted.files import check_regular, open_regular, read_json
 from rpd_core.untrusted.zips import BoundedZip
 
 if TYPE_CHECKING:

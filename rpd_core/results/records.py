@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from rpd_core.analysis.records import Stability
-from rpd_core.plugin.origins import Origin
+from rpd_core.plugin.blame import Origin
 from rpd_core.pruning.records import GoalOutcome, PrunedPoint
 from rpd_core.results.words import DecisionColumn, few, most_often, percent, reached_words, signed
 

@@ -28,7 +28,7 @@ from rpd_core.pruning.twins import ranking_of
 from rpd_core.results.kept import KeptStates, all_keys
 from rpd_core.results.requests import stored_request
 from rpd_core.store.prepared import prepared_setup
-from rpd_core.untrusted.budget import LOAD_TIMEOUT
+from rpd_core.untrusted.boundary import LOAD_TIMEOUT
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array, BoolArray, IntArray, KeyArray

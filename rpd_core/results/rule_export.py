@@ -16,7 +16,7 @@ from gymnasium import spaces
 
 from rpd_core.analysis.suite import StoredEpisodes
 from rpd_core.chance import Draws
-from rpd_core.config.identity import Json
+from rpd_core.config.configuration import Json
 from rpd_core.config.resolve import Setup
 from rpd_core.errors import ConfigError, counted
 from rpd_core.play.actions import first_action, in_every_lane

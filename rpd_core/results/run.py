@@ -19,7 +19,7 @@ from rpd_core.results.words import ranges_in_words
 from rpd_core.store.codec import from_plain
 from rpd_core.store.directory import RunDirectory, StoredAnalysis, check_configuration
 from rpd_core.store.files import path_of
-from rpd_core.untrusted.budget import LOAD_TIMEOUT
+from rpd_core.untrusted.boundary import LOAD_TIMEOUT
 
 if TYPE_CHECKING:
     from rpd_core.analysis.analysis import Analysis

@@ -9,8 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rpd_core.config.configuration import Configuration
-from rpd_core.config.identity import Json, short_digest
+from rpd_core.config.configuration import Configuration, Json, short_digest
 from rpd_core.config.settings import declared
 from rpd_core.errors import RpdError, StoreError, one_line
 from rpd_core.store.directory import RunDirectory

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from rpd_core.config.identity import Json
+from rpd_core.config.configuration import Json
 from rpd_core.plugin.protocols import Entry, Facts
 from rpd_core.store.codec import from_plain, to_plain
 

@@ -18,9 +18,9 @@ from rpd_core.analysis.stability import RankIntervals
 from rpd_core.analysis.suite import Reach
 from rpd_core.config.configuration import Configuration
 from rpd_core.config.settings import EVIDENCE, PORTFOLIO, Settings
+from rpd_core.play.actions import asks_policy
 from rpd_core.play.names import Names
-from rpd_core.play.preference import asks_policy
-from rpd_core.plugin.origins import Origin
+from rpd_core.plugin.blame import Origin
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.plugin.protocols.suite import RANKED_STEPS
 from rpd_core.pruning.choice import Chosen, Tried, size

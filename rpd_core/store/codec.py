@@ -5,22 +5,20 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import sys
 import types
 import typing
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, TypeVar, Union, get_args, get_origin
 
-from rpd_core.config.identity import Json
+from rpd_core.config.configuration import Json
+from rpd_core.config.settings import is_number
 from rpd_core.errors import StoreError
-from rpd_core.untrusted.boundary import Flaw
-from rpd_core.untrusted.budget import Budget
-from rpd_core.untrusted.texts import read_json
+from rpd_core.untrusted.boundary import Budget, Flaw
+from rpd_core.untrusted.files import read_json
 
 T = TypeVar("T")
-_LARGEST = 2**31
-"""Bytes that the values of one file may take."""
+_LARGEST = 2**31  # bytes that the values of one file may take
 
 
 def to_plain(value: object) -> Any:
@@ -39,7 +37,6 @@ def to_plain(value: object) -> Any:
 
 
 def to_bytes(value: object) -> bytes:
-    """Return a record as the text of a JSON file."""
     return (json.dumps(to_plain(value), indent=2) + "\n").encode()
 
 
@@ -84,18 +81,11 @@ def _read(kind: Any, value: Any, at: str) -> Any:
     if dataclasses.is_dataclass(kind):
         return _read_record(kind, value, at)
     if kind is float:
-        return float(_checked(_is_number(value), value, at, "a number"))
+        return float(_checked(is_number(value), value, at, "a number"))
     if kind is int:
         whole = isinstance(value, int) and not isinstance(value, bool)
         return _checked(whole, value, at, "a whole number")
     return _checked(isinstance(value, kind), value, at, _WORDS.get(kind, kind.__name__))
-
-
-def _is_number(value: object) -> bool:
-    """Return whether a value is a number that a float can hold."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return isinstance(value, float) or abs(value) <= sys.float_info.max
 
 
 _WORDS = {str: "text", bool: "true or false", type(None): "null", dict: "a table"}

@@ -9,34 +9,29 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from rpd_core.config.configuration import Configuration
-from rpd_core.config.identity import Json, differences, short_digest
+from rpd_core.config.configuration import Configuration, Json, differences, in_short, short_digest
 from rpd_core.config.settings import ASKED, Scope, Settings, check_stored, completed
 from rpd_core.errors import ConfigError, EvidenceError, StoreError, nearest
 from rpd_core.play.names import Names
 from rpd_core.plugin.protocols.suite import SCHEMA_VERSION
 from rpd_core.store.codec import from_plain, parse_object, to_bytes
-from rpd_core.store.files import file_stem, read_whole, write_whole
+from rpd_core.store.files import file_stem, locked, read_whole, write_whole
 from rpd_core.store.parts import Parts
 
-SHOWN = 5
-"""Differences between two configurations that a message names."""
 PROCESS = os.urandom(8).hex()
 """This Python process: the only one that knows the functions a live run is made of."""
-VARIANTS = "variants"
-"""Folder of runs that vary one, below it."""
-OBJECTS = "objects"
-"""Folder of what was handed over as an object of Python."""
+T = TypeVar("T")
+
+VARIANTS = "variants"  # folder of runs that vary one, below it
+OBJECTS = "objects"  # folder of what was handed over as an object of Python
 _OURS = re.compile(rf"\.lock|\.owner|pilot\.json|{OBJECTS}|\..+\.\d+\.tmp")
 """What an interrupted start may leave behind before there is a run.json."""
 _SUITE_TABLES = ("states", "visits", "episodes")
 _LARGEST_JSON = 2**28
-_UNSAID = ("condition", "shares")
-"""Settings that do not add to the name of an analysis."""
-_QUESTION = "analyses/question.json"
-"""What was asked last."""
+_UNSAID = ("condition", "shares")  # settings that do not add to the name of an analysis
+_QUESTION = "analyses/question.json"  # what was asked last
 
 
 @dataclass(frozen=True)
@@ -101,13 +96,11 @@ class RunDirectory:
         return None if content is None else parse_object(content, repr(str(self.path / name)))
 
     def write_json(self, name: str, value: object) -> None:
-        """Write one of the run's JSON files in one piece."""
         write_whole(self.path / name, to_bytes(value), self.path)
 
     # ---------------------------------------------------------- configuration
 
     def stored(self) -> StoredSuite:
-        """Read what fixes the run's episodes."""
         found = self.read_json("run.json")
         where = repr(str(self.path / "run.json"))
         if found is None:
@@ -153,10 +146,8 @@ class RunDirectory:
             return
         found = differences(self.configuration().identity(), config.identity())
         if found:
-            more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
             raise StoreError(
-                f"{str(self.path)!r} holds another configuration "
-                f"({'; '.join(found[:SHOWN] + more)}): "
+                f"{str(self.path)!r} holds another configuration ({in_short(found)}): "
                 "choose another --out or repeat the stored one"
             )
         if stored.live and stored.process != PROCESS:
@@ -199,29 +190,24 @@ class RunDirectory:
 
     def forget_if_empty(self) -> None:
         """Remove a run for which nothing was played or fitted."""
-        if not self._holds_work():
-            if not (self.path / "analyses").is_symlink():  # or a file elsewhere would be removed
-                (self.path / _QUESTION).unlink(missing_ok=True)
-            for name in ("run.json", "pilot.json", ".lock"):
-                (self.path / name).unlink(missing_ok=True)
-            self._forget_objects()
-            for folder in (self.path / "analyses", self.path, *self._made):
-                with suppress(OSError):  # it is not empty, or not there
-                    folder.rmdir()
-
-    def _forget_objects(self) -> None:
-        folder = self.path / OBJECTS
-        if folder.is_dir() and not folder.is_symlink():
+        if self._holds_work():
+            return
+        if not (self.path / "analyses").is_symlink():  # or a file elsewhere would be removed
+            (self.path / _QUESTION).unlink(missing_ok=True)
+        for name in ("run.json", "pilot.json", ".lock"):
+            (self.path / name).unlink(missing_ok=True)
+        objects = self.path / OBJECTS
+        if objects.is_dir() and not objects.is_symlink():
             with suppress(OSError):  # somebody put a folder into it
-                for file in folder.iterdir():
+                for file in objects.iterdir():
                     file.unlink()
+                objects.rmdir()
+        for folder in (self.path / "analyses", self.path, *self._made):
+            with suppress(OSError):  # it is not empty, or not there
                 folder.rmdir()
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Keep other processes from writing to the same run; touch nothing that is not a run."""
-        from rpd_core.store.lock import locked  # only writers need it
-
         self.refuse_foreign()
         self._made = tuple(one for one in self.path.absolute().parents if not one.exists())
         with locked(self.path):
@@ -244,11 +230,9 @@ class RunDirectory:
         return short_digest([self.configuration().identity(), prepared.get("digest", "")])
 
     def evaluation(self, name: str, visits: bool | None = None, trace: bool | None = None) -> Parts:
-        """Return episodes of pruned policies; their name ends in a digest of what they are.
-
-        `visits` tells whether it is stored, too, which states they visited and what was chosen
-        there, and `trace` whether every step is; None: as it is found.
-        """
+        """Return episodes of pruned policies; their name ends in a digest of what they are."""
+        # `visits` tells whether it is stored, too, which states they visited and what was chosen
+        # there, and `trace` whether every step is; None: as it is found.
         path = self.path / "pruning" / name
         wanted = {"episodes": True, "visits": visits, "states": visits, "trace": trace}
         tables = [
@@ -259,15 +243,15 @@ class RunDirectory:
         return Parts(path, tables, name.rpartition("-")[2], self.path)
 
     def names(self) -> Names:
-        """Return what the environment calls its actions and entries."""
-        found = self.read_json("names.json")
-        where = repr(str(self.path / "names.json"))
-        return Names() if found is None else from_plain(Names, found, where)
+        return self._read(Names, "names.json") or Names()
+
+    def _read(self, kind: type[T], name: str) -> T | None:
+        found = self.read_json(name)
+        return None if found is None else from_plain(kind, found, repr(str(self.path / name)))
 
     # --------------------------------------------------------------- analyses
 
     def analyses(self) -> list[str]:
-        """Return the names of the finished analyses, in order."""
         folder = self.path / "analyses"
         if not folder.is_dir():
             return []
@@ -326,20 +310,15 @@ class RunDirectory:
         return name
 
     def analysis(self, name: str) -> StoredAnalysis:
-        """Read what was asked in an analysis."""
         where = f"analyses/{name}/analysis.json"
-        found = self.read_json(where)
+        found = self._read(StoredAnalysis, where)
         if found is None:
             raise StoreError(f"{str(self.path / where)!r} is missing: run rpd prune again")
-        analysis = from_plain(StoredAnalysis, found, repr(str(self.path / where)))
-        _check_settings(analysis.settings, repr(str(self.path / where)), *ASKED)
-        return analysis
+        _check_settings(found.settings, repr(str(self.path / where)), *ASKED)
+        return found
 
     def name_for(self, config: Configuration, recommended: Mapping[str, object]) -> str:
-        """Return a readable name for an analysis: its condition, and what else is not usual.
-
-        The same question has the same name; another question never takes a name that is used.
-        """
+        """Return a readable name for an analysis: its condition, and what else is not usual."""
         asked = config.analysis_json()
         words = [file_stem(asked["condition"])]
         for key, value in asked.items():

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from rpd_core.config.identity import Json, differences
+from rpd_core.config.configuration import differences, in_short
 from rpd_core.errors import ConfigError, StoreError
-from rpd_core.store.directory import OBJECTS, PROCESS, SHOWN, RunDirectory
+from rpd_core.store.directory import OBJECTS, PROCESS, RunDirectory
 from rpd_core.store.files import read_whole, write_whole
 from rpd_core.store.parts import PartRecord, Parts, Provenance
 from rpd_core.store.tables import packed_table
@@ -20,10 +20,8 @@ _ALIKE = {
     "names.json": "what things are called",
 }
 """Files that runs of equal configuration hold alike, where they hold them."""
-_SIZES = ("episodes", "unmutated_episodes")
-"""Settings of which the largest number counts."""
-_LARGEST_OBJECT = 4 << 30
-"""Bytes of the file of a policy that a run brings along."""
+_SIZES = ("episodes", "unmutated_episodes")  # settings of which the largest number counts
+_LARGEST_OBJECT = 4 << 30  # bytes of the file of a policy that a run brings along
 
 
 @dataclass(frozen=True)
@@ -58,12 +56,14 @@ def merge_directories(
     progress: Callable[[str, int, int], None] = lambda stage, done, total: None,
     note: Callable[[str], None] = lambda text: None,
 ) -> Merged:
-    """Join the episodes of runs into `out`, a new run or one of the same configuration.
-
-    Everything is compared before anything is written; each part is written whole, its record last,
-    so that whoever is interrupted goes on with the same call. The given runs are only read.
-    """
-    given = [run for run in runs if not _is_same(run.path, out.path)]
+    """Join the episodes of runs into `out`, a new run or one of the same configuration."""
+    # Everything is compared before anything is written; each part is written whole, its record
+    # last, so that whoever is interrupted goes on with the same call. The given runs are only read.
+    given = [
+        run
+        for run in runs
+        if not (run.path.exists() and out.path.exists() and run.path.samefile(out.path))
+    ]
     if not given:
         raise ConfigError(f"there is nothing to merge into {str(out.path)!r}: name other runs")
     for run in given:
@@ -72,34 +72,31 @@ def merge_directories(
         try:
             held = [out] if out.read_json("run.json") is not None else []
             _refuse_unequal([*held, *given])
-            kinds = [_held_by([*held, *given], kind) for kind in (_suite, _unmutated)]
-            _check_origins(kinds, note)
+            kinds = [
+                _held_by([run.suite() for run in (*held, *given)]),
+                _held_by([run.unmutated() for run in (*held, *given)]),
+            ]
+            provenance = Provenance(note)
+            for one in kinds:
+                for place in sorted(one):
+                    provenance.check(one[place][0].record.origin)
             _check_parts(out, kinds)
             _write_basis(out, [*held, *given])
             added = _copy(out, kinds, progress)
         except BaseException:
             out.forget_if_empty()
             raise
-        return _merged(out, kinds, added)
-
-
-def _suite(run: RunDirectory) -> Parts:
-    return run.suite()
-
-
-def _unmutated(run: RunDirectory) -> Parts:
-    return run.unmutated()
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and one.samefile(other)
+        asked = out.stored().settings.episodes
+        missing = tuple(out.suite().missing(asked))
+        done = asked - sum(last - first + 1 for first, last in missing)
+        known = sum(map(len, kinds)) - sum(added)
+        return Merged(sum(added), added[1], known, done, asked, missing)
 
 
 # ---------------------------------------------------------------------------- comparing
 
 
 def _refuse_unequal(runs: Sequence[RunDirectory]) -> None:
-    """Refuse runs that do not hold the same episodes, with what differs."""
     first = runs[0]
     for run in runs:
         stored = run.stored()
@@ -110,19 +107,13 @@ def _refuse_unequal(runs: Sequence[RunDirectory]) -> None:
             )
         found = differences(first.configuration().identity(), run.configuration().identity())
         if found:
-            more = [f"and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
-            told = "; ".join(_of_both(one) for one in found[:SHOWN] + more)
+            both = [re.sub(r": stored (.*), asked (.*)$", r": \1 and \2", one) for one in found]
             raise StoreError(
                 f"{str(first.path)!r} and {str(run.path)!r} hold different configurations "
-                f"({told}): only runs of the same can be merged"
+                f"({in_short(both)}): only runs of the same can be merged"
             )
     for name, what in _ALIKE.items():
         _refuse_unlike(runs, name, what)
-
-
-def _of_both(difference: str) -> str:
-    """Return a difference between two runs, of which nobody asked for the second."""
-    return re.sub(r": stored (.*), asked (.*)$", r": \1 and \2", difference)
 
 
 def _refuse_unlike(runs: Sequence[RunDirectory], name: str, what: str) -> None:
@@ -131,9 +122,10 @@ def _refuse_unlike(runs: Sequence[RunDirectory], name: str, what: str) -> None:
     for run, content in holders[1:]:
         first, known = holders[0]
         if content != known:
+            sizes = {one.stored().settings.episodes for one in (first, run)}
             advice = (
                 ": give all of them the same --episodes, and versions that learn alike"
-                if name == "prepared.json" and _sizes_differ(first, run)
+                if name == "prepared.json" and len(sizes) > 1  # which they are learned for
                 else ": were they built by the same versions?"
             )
             raise StoreError(
@@ -141,20 +133,14 @@ def _refuse_unlike(runs: Sequence[RunDirectory], name: str, what: str) -> None:
             )
 
 
-def _sizes_differ(one: RunDirectory, other: RunDirectory) -> bool:
-    """Return whether two runs were begun for other numbers of episodes, which are learned for."""
-    return one.stored().settings.episodes != other.stored().settings.episodes
-
-
 _Holders = dict[tuple[int, int], list[_Found]]
 """By range: who holds it, the one whose part is used first."""
 
 
-def _held_by(runs: Sequence[RunDirectory], kind: Callable[[RunDirectory], Parts]) -> _Holders:
+def _held_by(stored: Sequence[Parts]) -> _Holders:
     """Find every part of the runs; refuse two that hold the same episodes with other content."""
     held: _Holders = {}
-    for run in runs:
-        parts = kind(run)
+    for parts in stored:
         for record in parts.records():
             found = _Found(parts, record)
             holders = held.setdefault((record.first, record.last), [])
@@ -164,16 +150,12 @@ def _held_by(runs: Sequence[RunDirectory], kind: Callable[[RunDirectory], Parts]
     ranges = sorted(held)
     for one, other in pairwise(ranges):
         if other[0] <= one[1]:
-            raise StoreError(_overlap(held[one][0], held[other][0]))
+            raise StoreError(
+                f"{str(held[one][0].parts.path)!r} holds episodes {one[0]} to {one[1]} in one "
+                f"part, {str(held[other][0].parts.path)!r} {other[0]} to {other[1]}: only runs "
+                "that are cut into the same parts can be merged"
+            )
     return held
-
-
-def _overlap(one: _Found, other: _Found) -> str:
-    return (
-        f"{str(one.parts.path)!r} holds episodes {one.record.first} to {one.record.last} in one "
-        f"part, {str(other.parts.path)!r} {other.record.first} to {other.record.last}: only runs "
-        "that are cut into the same parts can be merged"
-    )
 
 
 def _refuse_other_content(one: _Found, other: _Found) -> None:
@@ -194,19 +176,10 @@ def _refuse_other_content(one: _Found, other: _Found) -> None:
 
 
 def _packed(parts: Parts, first: int, last: int, name: str) -> bytes:
-    """Return a table as the bytes that this process writes for it."""
     return packed_table(parts.read(first, last, (name,))[name])
 
 
-def _check_origins(kinds: Sequence[_Holders], note: Callable[[str], None]) -> None:
-    provenance = Provenance(note)
-    for held in kinds:
-        for place in sorted(held):
-            provenance.check(held[place][0].record.origin)
-
-
 def _check_parts(out: RunDirectory, kinds: Sequence[_Holders]) -> None:
-    """Refuse damaged parts before any is copied."""
     for held in kinds:
         for (first, last), (found, *_) in sorted(held.items()):
             if found.parts.root != out.path:
@@ -220,8 +193,17 @@ def _write_basis(out: RunDirectory, runs: Sequence[RunDirectory]) -> None:
     """Write what every part stands on, where it is not there yet; all is read before."""
     asked = runs[0].read_json("run.json")
     assert asked is not None, "it was read before"
-    objects = {out.path / OBJECTS / name: content for name, content in _objects(runs[0])}
-    told = {"run.json": _asked(asked, runs, objects)}
+    folder = runs[0].path / OBJECTS
+    objects: dict[Path, bytes] = {}  # files of a policy that was an object of Python
+    for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
+        held = read_whole(entry, runs[0].path, _LARGEST_OBJECT)
+        objects |= {} if held is None else {out.path / OBJECTS / entry.name: held}
+    settings = [run.stored().settings for run in runs]
+    sizes = {name: max(getattr(one, name) for one in settings) for name in _SIZES}
+    asked = {**asked, "settings": {**asked["settings"], **sizes}}
+    for place in objects:
+        asked["policy"] = _moved(str(asked["policy"]), place)
+    told = {"run.json": asked}
     for name in (*_ALIKE, "pilot.json"):
         content = next(filter(None, (run.read_json(name) for run in runs)), None)
         if content is not None:
@@ -232,25 +214,6 @@ def _write_basis(out: RunDirectory, runs: Sequence[RunDirectory]) -> None:
     for name, content in told.items():
         if out.read_json(name) != content:
             out.write_json(name, content)
-
-
-def _asked(asked: Json, runs: Sequence[RunDirectory], objects: Iterable[Path]) -> Json:
-    """Return the configuration of all, with the largest numbers of episodes."""
-    settings = [run.stored().settings for run in runs]
-    sizes = {name: max(getattr(one, name) for one in settings) for name in _SIZES}
-    asked = {**asked, "settings": {**asked["settings"], **sizes}}
-    for place in objects:
-        asked["policy"] = _moved(str(asked["policy"]), place)
-    return asked
-
-
-def _objects(run: RunDirectory) -> Iterator[tuple[str, bytes]]:
-    """Read the files of a policy that was handed over as an object of Python."""
-    folder = run.path / OBJECTS
-    for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
-        content = read_whole(entry, run.path, _LARGEST_OBJECT)
-        if content is not None:
-            yield entry.name, content
 
 
 def _moved(spec: str, place: Path) -> str:
@@ -275,12 +238,3 @@ def _copy(
             done += held[place][0].record.count
             progress("merge", done, total)
     return added
-
-
-def _merged(out: RunDirectory, kinds: Sequence[_Holders], added: Sequence[int]) -> Merged:
-    asked = out.stored().settings.episodes
-    missing = out.suite().missing(asked)
-    lacking = sum(last - first + 1 for first, last in missing)
-    given = sum(len(held) for held in kinds)
-    parts, unmutated = sum(added), added[1]
-    return Merged(parts, unmutated, given - parts, asked - lacking, asked, tuple(missing))

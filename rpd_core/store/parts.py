@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rpd_core.errors import StoreError
-from rpd_core.plugin.origins import Origin
+from rpd_core.plugin.blame import Origin
 from rpd_core.store.codec import from_plain, parse_object, to_bytes
 from rpd_core.store.files import read_whole, refuse_outside, write_whole
 
@@ -41,7 +41,6 @@ class PartRecord:
 
     @property
     def count(self) -> int:
-        """Number of episodes."""
         return self.last - self.first + 1
 
 
@@ -68,11 +67,9 @@ class Parts:
         return sorted((first, last) for first, last in found if first <= last)
 
     def count(self) -> int:
-        """Return the number of finished episodes; no table is read."""
         return sum(last - first + 1 for first, last in self.covered())
 
     def records(self) -> Iterator[PartRecord]:
-        """Read the record of every finished part, in order."""
         for first, last in self.covered():
             yield self.record(first, last)
 
@@ -94,7 +91,6 @@ class Parts:
         return record
 
     def gaps(self, total: int, chunk: int, start: int = 0) -> list[tuple[int, int]]:
-        """Return the unfinished ranges from `start` to `total`, cut at multiples of `chunk`."""
         return list(self.each_gap(total, chunk, start))
 
     def each_gap(self, total: int, chunk: int, start: int = 0) -> Iterator[tuple[int, int]]:
@@ -104,17 +100,19 @@ class Parts:
                 f"{total} episodes in parts of {chunk} are more than {_MOST_PARTS} parts: ask for "
                 "fewer episodes, or choose a larger chunk"
             )
-        return _between(self.covered(), total, chunk, start)
+        for first, last in [*self.covered(), (total, total)]:
+            while start < min(first, total):
+                end = min(first, total, (start // chunk + 1) * chunk)
+                yield start, end - 1
+                start = end
+            start = max(start, last + 1)
 
     def missing(self, total: int) -> list[tuple[int, int]]:
         """Return the unfinished ranges below `total`, each as long as it is."""
         return self.gaps(total, max(total, 1))
 
     def cut(self, count: int) -> Parts:
-        """Return the place of a part that ends with episode `count - 1`.
-
-        It holds again the beginning of a finished part that goes on beyond that.
-        """
+        """Return the place of a part that ends with episode `count - 1`."""
         return Parts(self.path / f"first-{count}", self.tables, self.configuration, self.root)
 
     def across(self, count: int) -> tuple[int, int] | None:
@@ -134,10 +132,8 @@ class Parts:
         return f"{path!r} holds episodes that another part holds, too: {_PLAY_AGAIN}"
 
     def drop_bad(self) -> list[str]:
-        """Remove the records of parts that are damaged, so that they are played again.
-
-        Return what was wrong with each.
-        """
+        """Remove the records of parts that are damaged, so that they are played again."""
+        # Return what was wrong with each.
         refuse_outside(self.path, self.root)  # or another run's records would be removed
         complaints, end = [], -1
         for first, last in self.covered():
@@ -152,7 +148,6 @@ class Parts:
         return complaints
 
     def write(self, first: int, last: int, tables: Mapping[str, pa.Table], origin: Origin) -> None:
-        """Write the tables of a range, then the record that marks it finished."""
         from rpd_core.store.tables import packed_table  # counting parts needs no pyarrow
 
         digests = {}
@@ -175,29 +170,20 @@ class Parts:
         self, first: int, last: int, tables: Sequence[str] | None = None
     ) -> dict[str, pa.Table]:
         """Read the tables of a range, or some of them, and check that they are what was written."""
-        from rpd_core.store.tables import (  # counting parts needs no pyarrow
-            WrongTable,
-            check_together,
-        )
+        from rpd_core.store import tables as checks  # counting parts needs no pyarrow
 
-        record = self.record(first, last)
-        read = {name: self._table(name, record) for name in tables or self.tables}
+        record, read = self.record(first, last), {}
+        path = self._record_file(first, last)
         try:
-            check_together(read)
-        except WrongTable as wrong:
-            path = str(self._record_file(first, last))
-            raise StoreError(f"{path!r}: {wrong}: {_PLAY_AGAIN}") from None
-        return read
-
-    def _table(self, name: str, record: PartRecord) -> pa.Table:
-        from rpd_core.store import tables  # counting parts needs no pyarrow
-
-        path = self._file(name, record.first, record.last)
-        content, rows = self._content(name, record), record.rows.get(name, 0)
-        try:
-            return tables.unpacked_table(name, content, rows, record.first, record.last)
-        except tables.WrongTable as wrong:
+            for name in tables or self.tables:
+                path = self._file(name, first, last)
+                content, rows = self._content(name, record), record.rows.get(name, 0)
+                read[name] = checks.unpacked_table(name, content, rows, first, last)
+            path = self._record_file(first, last)
+            checks.check_together(read)
+        except checks.WrongTable as wrong:
             raise StoreError(f"{str(path)!r}: {wrong}: {_PLAY_AGAIN}") from None
+        return read
 
     def _content(self, name: str, record: PartRecord) -> bytes:
         path = self._file(name, record.first, record.last)
@@ -218,19 +204,7 @@ class Part(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of episodes."""
         return self.last - self.first + 1
-
-
-def _between(
-    covered: list[tuple[int, int]], total: int, chunk: int, start: int
-) -> Iterator[tuple[int, int]]:
-    for first, last in [*covered, (total, total)]:
-        while start < min(first, total):
-            end = min(first, total, (start // chunk + 1) * chunk)
-            yield start, end - 1
-            start = end
-        start = max(start, last + 1)
 
 
 _PLAY_AGAIN = "rpd suite RUN or rpd prune RUN plays this part again"
@@ -253,7 +227,13 @@ class Provenance:
         if text in self.known:
             return
         for first in list(self.known.values())[:1]:
-            _refuse_other_distribution(first, origin)
+            for component, now in origin.components.items():
+                before = first.components.get(component, now)
+                if before != now:
+                    raise StoreError(
+                        f"{component!r} was played by {before or 'no distribution'} so far and now "
+                        f"comes from {now or 'no distribution'}: choose another --out"
+                    )
             changes = "; ".join(version_changes(first, origin))
             if changes and changes not in self.noted:
                 self.noted.add(changes)
@@ -264,21 +244,9 @@ class Provenance:
         self.known[text] = origin
 
 
-def _refuse_other_distribution(before: Origin, now: Origin) -> None:
-    for component, distribution in now.components.items():
-        known = before.components.get(component, distribution)
-        if known != distribution:
-            raise StoreError(
-                f"{component!r} was played by {known or 'no distribution'} so far and now comes "
-                f"from {distribution or 'no distribution'}: choose another --out"
-            )
-
-
 def version_changes(before: Origin, now: Origin) -> list[str]:
-    """Return which versions differ between two origins, as `name: old -> new`.
-
-    Where other components took part, as in random play, what only one of them needs is no change.
-    """
+    """Return which versions differ between two origins, as `name: old -> new`."""
+    # Where other components took part, as in random play, what only one of them needs is no change.
     pairs = {"python": (before.python, now.python), "machine": (before.machine, now.machine)}
     names = {*before.distributions} | {*now.distributions}
     if {*before.components} != {*now.components}:

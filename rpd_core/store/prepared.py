@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import TypeVar
 
-from rpd_core.config.identity import Json, short_digest
+from rpd_core.config.configuration import Json, short_digest
 from rpd_core.config.resolve import Setup
 from rpd_core.errors import StoreError
 from rpd_core.play import prepare
@@ -22,7 +22,6 @@ PREPARED = "prepared.json"
 
 
 def keep_prepared(directory: RunDirectory, learned: list[Json | None]) -> None:
-    """Store what the abstractions and the default action of a run have learned."""
     directory.write_json(PREPARED, prepare.sealed(learned))
 
 
@@ -32,12 +31,10 @@ def prepared_chain(directory: RunDirectory, chain: Chain) -> Chain | None:
 
 
 def prepared_setup(directory: RunDirectory, setup: Setup) -> Setup | None:
-    """Return a setup with what was learned for a run; None if it stores nothing."""
     return _restored(directory, lambda fitted: with_learned(setup, fitted))
 
 
 def with_learned(setup: Setup, fitted: list[Json | None]) -> Setup:
-    """Return a setup with what its abstractions and its default action have learned."""
     chain = prepare.restore_fitted(setup.abstraction, fitted)
     default = prepare.restore_default(setup.default_action, len(chain.links), fitted)
     return dataclasses.replace(setup, abstraction=chain, default_action=default)
@@ -61,7 +58,6 @@ def prepared_digest(directory: RunDirectory) -> str:
 
 
 def fit_item(setup: Setup, recipe: Recipe, files: tuple[InputFile, ...]) -> WorkItem:
-    """Describe the work of fitting a run's abstractions and its default action."""
     return WorkItem(
         f"{setup.config.digest()}/prepare",
         prepare.perform_fit,

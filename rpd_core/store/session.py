@@ -9,28 +9,26 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from rpd_core.config.identity import input_paths
+from rpd_core.config.configuration import input_paths
 from rpd_core.config.objects import is_staged
 from rpd_core.config.resolve import Setup
-from rpd_core.errors import StoreError
-from rpd_core.execute.files import input_files, moved
-from rpd_core.execute.items import run_items
+from rpd_core.errors import StoreError, counted
+from rpd_core.execute.items import input_files, moved, run_items
 from rpd_core.execute.progress import Note, Progress
 from rpd_core.play.chunks import PlayedSuite, SuiteChunk, perform_suite
-from rpd_core.play.names import Names
 from rpd_core.play.profile import Profiler
 from rpd_core.play.recipe import Recipe, recipe_of
 from rpd_core.plugin.blame import gave_instead, lacks_of_kind, require
 from rpd_core.plugin.chain import Chain
-from rpd_core.plugin.origins import Origin
 from rpd_core.plugin.protocols import Engine, Entry, Executor, InputFile, States, WorkItem
 from rpd_core.plugin.registry import Registry
 from rpd_core.store.directory import OBJECTS, RunDirectory
 from rpd_core.store.files import read_whole, write_whole
 from rpd_core.store.parts import Part, Parts, Provenance
-from rpd_core.store.tables import suite_tables
+from rpd_core.store.tables import read_episodes, suite_tables
 from rpd_core.untrusted.files import read_all
 
 
@@ -65,7 +63,6 @@ class Session:
 
     @property
     def recipe(self) -> Recipe:
-        """What is played: the policy with its mutants."""
         return recipe_of(self.setup)
 
     def stage(self, name: str) -> AbstractContextManager[None]:
@@ -98,8 +95,13 @@ class Session:
     def _store(self, one: StoredItem, answer: Any) -> None:
         found = one.tables(answer)
         for part, tables in zip(one.parts, found, strict=True):
-            _check_range(tables["episodes"], part, one.item.label)
-        self.check_origin(answer.origin)
+            index = tables["episodes"]["index"].to_pylist()
+            if index != list(range(part.first, part.last + 1)):
+                raise StoreError(
+                    f"{one.item.label} came back with other episodes ({len(index)} of them): the "
+                    "executor's results cannot be relied on"
+                )
+        self.provenance.check(answer.origin)
         for part, tables in zip(one.parts, found, strict=True):
             part.parts.write(part.first, part.last, tables, answer.origin)
 
@@ -109,23 +111,15 @@ class Session:
             self.note(f"{complaint.partition(': rpd ')[0]}; it is played again")
 
     def remember_origins(self, parts: Parts) -> None:
-        """Note once if other versions played what is stored, and refuse other distributions.
-
-        Parts that cannot be read are left to `repair`.
-        """
+        """Note once if other versions played what is stored, and refuse other distributions."""
         for first, last in parts.covered():
             try:
                 origin = parts.record(first, last).origin
             except StoreError:
                 continue
-            self.check_origin(origin)
-
-    def check_origin(self, origin: Origin) -> None:
-        """Refuse a part whose components come from another distribution than those before it."""
-        self.provenance.check(origin)
+            self.provenance.check(origin)
 
     def files(self, recipe: Recipe) -> tuple[InputFile, ...]:
-        """Return the files that a recipe reads, wherever it is played."""
         paths: dict[str, Path] = {}
         for number, (kind, component) in enumerate(recipe.components()):
             paths |= input_paths(component, f"{kind}{number}")
@@ -142,10 +136,7 @@ def writing(
     find_rate: Callable[[Session], Setup] | None = None,
     **heard: Any,
 ) -> Iterator[Session]:
-    """Open a run for writing: others are kept out, and no worker is left behind.
-
-    `find_rate` is asked where the mutation rate is still open.
-    """
+    """Open a run for writing: others are kept out, and no worker is left behind."""
     with directory.lock():
         setup = _move_in(setup, directory, registry)
         if not setup.config.open_rate:
@@ -167,34 +158,30 @@ def writing(
             raise
 
 
-def _check_range(episodes: pa.Table, part: Part, label: str) -> None:
-    """Refuse an answer that is not about the episodes that were asked for."""
-    index = episodes["index"].to_pylist()
-    if index != list(range(part.first, part.last + 1)):
-        raise StoreError(
-            f"{label} came back with other episodes ({len(index)} of them): the "
-            "executor's results cannot be relied on"
-        )
-
-
-_WORDS = 200_000
-"""States whose words are remembered between parts."""
+_WORDS = 200_000  # states whose words are remembered between parts
 
 
 def play_parts(
     session: Session, stage: str, parts: Parts, whole: SuiteChunk, cut: bool = True
 ) -> None:
-    """Play the episodes of a suite, or of a range of its parts, that are missing, part by part.
-
-    With `cut`, the first episodes of a suite that holds more can be read without the others.
-    """
+    """Play the episodes of a suite, or of a range of its parts, that are missing, part by part."""
+    # With `cut`, the first episodes of a suite that holds more can be read without the others.
     total = whole.last + 1 - whole.first
-    _look_at_stored(session, parts, whole, cut)
+    for place in (parts, *([parts.cut(whole.last + 1)] if cut else [])):
+        session.repair(place)
+        session.remember_origins(place)
     done = total - sum(part.size for part in _missing(session, parts, whole, cut))
     words, files = _WordsOf(session.setup.abstraction), session.files(whole.recipe)
 
     def to_tables(answer: PlayedSuite) -> list[dict[str, pa.Table]]:
-        _keep_names(session.directory, answer.names, done > 0)
+        directory, names = session.directory, answer.names
+        if directory.read_json("names.json") is None:
+            directory.write_json("names.json", names)
+        elif done > 0 and directory.names().relations != names.relations:
+            raise StoreError(
+                f"{str(directory.path)!r} was begun by a version that counted the policy's choices "
+                "in another way: it can be read, but not grow; choose another --out"
+            )
         states = words(answer.suite.states, answer.names.state_entries)
         return [suite_tables(answer.suite, states)]
 
@@ -213,49 +200,24 @@ def play_parts(
         for part in _missing(session, parts, whole, cut)
     )
     session.play(stage, work, done, total)
-    _check_complete(session, parts, whole)
-
-
-def _look_at_stored(session: Session, parts: Parts, whole: SuiteChunk, cut: bool) -> None:
-    for place in (parts, *([parts.cut(whole.last + 1)] if cut else [])):
-        session.repair(place)
-        session.remember_origins(place)
+    lacking = sum(part.size for part in _missing(session, parts, whole, cut=False))
+    if lacking:
+        raise StoreError(
+            f"{str(session.directory.path)!r} holds {total - lacking} of {total} episodes, "
+            "although all were played: somebody else changes it; run the same command again"
+        )
 
 
 def _missing(session: Session, parts: Parts, whole: SuiteChunk, cut: bool) -> Iterator[Part]:
-    """Yield the ranges that are to be played, and where each is to be stored.
-
-    What a part adds up for its states cannot be taken apart, so the beginning of a part that goes
-    on beyond the last episode is played again, beside it.
-    """
+    """Yield the ranges that are to be played, and where each is to be stored."""
+    # What a part adds up for its states cannot be taken apart, so the beginning of a part that goes
+    # on beyond the last episode is played again, beside it.
     total, chunk = whole.last + 1, session.setup.config.settings.chunk
     for gap in parts.each_gap(total, chunk, whole.first):
         yield Part(parts, *gap)
     across = parts.across(total) if cut else None
     if across is not None and (across[0], total - 1) not in parts.cut(total).covered():
         yield Part(parts.cut(total), across[0], total - 1)
-
-
-def _check_complete(session: Session, parts: Parts, whole: SuiteChunk) -> None:
-    total, chunk = whole.last + 1, session.setup.config.settings.chunk
-    lacking = sum(last - first + 1 for first, last in parts.each_gap(total, chunk, whole.first))
-    if lacking:
-        asked = total - whole.first
-        raise StoreError(
-            f"{str(session.directory.path)!r} holds {asked - lacking} of {asked} episodes, "
-            "although all were played: somebody else changes it; run the same command again"
-        )
-
-
-def _keep_names(directory: RunDirectory, names: Names, begun: bool) -> None:
-    """Store what things are called; refuse to count on where choices were counted otherwise."""
-    if directory.read_json("names.json") is None:
-        directory.write_json("names.json", names)
-    elif begun and directory.names().relations != names.relations:
-        raise StoreError(
-            f"{str(directory.path)!r} was begun by a version that counted the policy's choices "
-            "in another way: it can be read, but not grow; choose another --out"
-        )
 
 
 class _WordsOf:
@@ -275,10 +237,7 @@ class _WordsOf:
 
 
 def _move_in(setup: Setup, directory: RunDirectory, registry: Registry) -> Setup:
-    """Return a setup whose policy is stored with its run, so that others can go on with it.
-
-    Its file counts by content, so that nothing else changes.
-    """
+    """Return a setup whose policy is stored with its run, so that others can go on with it."""
     files = [path for path in input_paths(setup.policy, "policy").values() if is_staged(path)]
     if not files:
         return setup
@@ -293,3 +252,45 @@ def _move_in(setup: Setup, directory: RunDirectory, registry: Registry) -> Setup
     policy = moved(setup.policy, {path: one.absolute() for path, one in places.items()})
     config = dataclasses.replace(setup.config, policy=text)
     return dataclasses.replace(setup, policy=policy, config=config)
+
+
+_SHARE, _MOST = 100, 16  # one episode in so many is played again, and at most so many
+
+
+def say_what_differs(session: Session, parts: Parts, whole: SuiteChunk) -> None:
+    """Play the first episodes of a suite again, as one item, and say which came out otherwise."""
+    # By now their worker has played others, and beside them are others than before: both must not
+    # matter.
+    held = next((one for one in parts.covered() if one[0] <= whole.first <= one[1]), None)
+    if held is None:
+        return
+    count = min(max((whole.last + 1 - whole.first) // _SHARE, 1), _MOST, held[1] + 1 - whole.first)
+    again = replace(whole, last=whole.first + count - 1)
+    stored = read_episodes(parts.read(*held, ["episodes"])["episodes"])
+
+    def compare(item: WorkItem, answer: PlayedSuite) -> None:
+        again, differing = answer.suite.episodes, []
+        for row, place in enumerate(np.searchsorted(stored.index, again.index).tolist()):
+            was, before = stored.total_return[place].item(), stored.length[place].item()
+            now, steps = again.total_return[row].item(), again.length[row].item()
+            if (was, before) != (now, steps):
+                differing.append(
+                    f"episode {again.index[row]}: return {was:g} in {before} steps, then {now:g} "
+                    f"in {steps}"
+                )
+        if differing:
+            session.note(
+                f"{len(differing)} of {counted(count, 'episode')} came out otherwise when played "
+                f"again ({differing[0]}): the environment or the policy does not repeat itself, so "
+                "that this run cannot be repeated, and replays may differ"
+            )
+
+    item = WorkItem(
+        f"{parts.configuration}/again/{again.first}-{again.last}",
+        perform_suite,
+        again,
+        f"episodes {again.first} to {again.last}, played again",
+        session.files(whole.recipe),
+    )
+    with session.stage("playing again"):
+        run_items(session.engine, [item], compare)

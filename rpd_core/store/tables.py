@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
+from rpd_core.plugin.protocols import Array, Episodes, States, Suite, Visits
 from rpd_core.plugin.protocols.suite import (
     INFO,
     SCHEMA_VERSION,
@@ -27,15 +27,9 @@ from rpd_core.plugin.protocols.suite import (
 )
 from rpd_core.untrusted.boundary import printable
 
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols import Array
-
 T = TypeVar("T")
 
-LARGEST_TABLE = 2**32
-"""Bytes of a table in memory, or of its file."""
-_LARGEST_CONTENT = LARGEST_TABLE
-"""Bytes that a file may say it unpacks to."""
+LARGEST_TABLE = 2**32  # bytes of a table in memory, or of its file
 _MOST_COLUMNS = 10_000
 _TABLES: Mapping[str, tuple[type, ...]] = {
     "episodes": (Episodes,),
@@ -63,7 +57,6 @@ class WrongTable(Exception):
 
 
 def suite_tables(suite: Suite, words: Sequence[str]) -> dict[str, pa.Table]:
-    """Return the three tables of a suite, with each state in words."""
     return {
         "states": table_of(suite.states, StateWords(words)),
         "visits": table_of(suite.visits),
@@ -72,17 +65,13 @@ def suite_tables(suite: Suite, words: Sequence[str]) -> dict[str, pa.Table]:
 
 
 def table_of(*records: object) -> pa.Table:
-    """Return records of the same rows as one table.
-
-    Entries of `info` become columns named `info.<key>`; the shape of values is in the metadata.
-    """
+    """Return records of the same rows as one table."""
+    # Entries of `info` become columns named `info.<key>`; the shape of values is in the metadata.
     columns: dict[str, pa.Array | Array] = {}
     noted = {"rpd_schema": str(SCHEMA_VERSION)}
     for record in records:
         for name, column in columns_of(type(record)).items():
             values = getattr(record, name)
-            if values is None:
-                continue
             if column.type == "number":
                 noted["value_shape"] = ",".join(map(str, values.shape[1:]))
                 noted["value_dtype"] = values.dtype.str
@@ -96,7 +85,12 @@ def table_of(*records: object) -> pa.Table:
 
 def _packed(column: Column, values: Array) -> pa.Array | Array:
     if column.each:
-        return _fixed_lists(values)
+        flat = np.ascontiguousarray(values).reshape(len(values), -1)
+        if not flat.shape[1]:  # Arrow has no lists of length 0
+            flat = np.zeros((len(flat), 1), dtype=flat.dtype)
+        if flat.dtype == np.bool_:
+            flat = flat.astype(np.uint8)
+        return pa.FixedSizeListArray.from_arrays(pa.array(flat.reshape(-1)), flat.shape[1])
     if column.words:
         places = pa.array(values.astype(np.int8))
         return pa.DictionaryArray.from_arrays(places, pa.array(column.words))
@@ -105,20 +99,10 @@ def _packed(column: Column, values: Array) -> pa.Array | Array:
     return values.astype(np.int32) if column.type == "int32" else values
 
 
-def _fixed_lists(rows: Array) -> pa.Array:
-    flat = np.ascontiguousarray(rows).reshape(len(rows), -1)
-    if not flat.shape[1]:  # Arrow has no lists of length 0
-        flat = np.zeros((len(flat), 1), dtype=flat.dtype)
-    if flat.dtype == np.bool_:
-        flat = flat.astype(np.uint8)
-    return pa.FixedSizeListArray.from_arrays(pa.array(flat.reshape(-1)), flat.shape[1])
-
-
 # --------------------------------------------------------------------------------- reading
 
 
 def read_suite(tables: Mapping[str, pa.Table]) -> Suite:
-    """Return the suite behind three tables."""
     return Suite(
         read_episodes(tables["episodes"]),
         read_table(Visits, tables["visits"]),
@@ -127,7 +111,6 @@ def read_suite(tables: Mapping[str, pa.Table]) -> Suite:
 
 
 def read_episodes(table: pa.Table) -> Episodes:
-    """Return the episodes behind a table."""
     names = [name for name in table.column_names if name.startswith(INFO)]
     info = {name.removeprefix(INFO): _plain(table[name]) for name in names}
     return read_table(Episodes, table, info=info)
@@ -140,10 +123,10 @@ def read_table(kind: type[T], table: pa.Table, **more: object) -> T:
 
 
 def _unpacked(column: Column, table: pa.Table, name: str) -> Array | None:
-    if column.added and name not in table.column_names:
-        return None
     if column.type == "number":
-        return _values(table, name)
+        shape, dtype = _layout(table)
+        values = _from_lists(table[name])[:, : math.prod(shape)].astype(dtype, copy=False)
+        return values.reshape(len(table), *shape)
     if column.each and name not in table.column_names:
         return np.zeros((len(table), 0), dtype=column.type)
     if column.each:
@@ -169,13 +152,10 @@ def plain_numbers(column: pa.Array) -> Array:
     return np.from_dlpack(column)
 
 
-def _values(table: pa.Table, name: str) -> Array:
-    """Return values in the shape and dtype that the metadata name."""
-    notes = table.schema.metadata
+def _layout(table: pa.Table) -> tuple[list[int], np.dtype[Any]]:
+    notes = table.schema.metadata or {}
     shape = [int(part) for part in notes[b"value_shape"].decode().split(",") if part]
-    values = _from_lists(table[name])[:, : math.prod(shape)]
-    values = values.astype(notes[b"value_dtype"].decode(), copy=False)
-    return values.reshape(len(table), *shape)
+    return shape, np.dtype(notes[b"value_dtype"].decode())
 
 
 def _from_lists(column: pa.ChunkedArray) -> Array:
@@ -192,7 +172,10 @@ def unpacked_table(name: str, content: bytes, rows: int, first: int, last: int) 
     try:
         file = open_parquet(content, _texts_in(name))
         _refuse_bomb(file.metadata, rows)
-        _check_schema(file.schema_arrow)
+        noted = (file.schema_arrow.metadata or {}).get(b"rpd_schema", b"none")
+        found = noted.decode("utf-8", "replace")
+        known = found == str(SCHEMA_VERSION)
+        _demand(known, f"it has schema {printable(found, 40)}, this rpd reads {SCHEMA_VERSION}")
         check_columns(name, file.schema_arrow, file.metadata.num_rows)
         table = read_parquet(file)
     except (pa.ArrowException, OSError) as error:
@@ -206,33 +189,31 @@ def _refuse_bomb(metadata: pq.FileMetaData, rows: int) -> None:
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     size = sum(group.total_byte_size for group in groups)
     held = metadata.num_rows == rows and metadata.num_columns <= _MOST_COLUMNS
-    _demand(held and size <= _LARGEST_CONTENT, "it does not hold what its record says")
-
-
-def _check_schema(schema: pa.Schema) -> None:
-    found = (schema.metadata or {}).get(b"rpd_schema", b"none").decode("utf-8", "replace")
-    known = found == str(SCHEMA_VERSION)
-    _demand(known, f"it has schema {printable(found, 40)}, this rpd reads {SCHEMA_VERSION}")
+    _demand(held and size <= LARGEST_TABLE, "it does not hold what its record says")
 
 
 def check_columns(name: str, schema: pa.Schema, rows: int) -> None:
-    """Raise `WrongTable` unless a table has its columns and fits memory, before it is unpacked.
-
-    A few bytes may stand for billions of equal rows, and a long text for all of them.
-    """
+    """Raise `WrongTable` unless a table has its columns and fits memory, before it is unpacked."""
+    # A few bytes may stand for billions of equal rows, and a long text for all of them.
     _demand(len(set(schema.names)) == len(schema.names), "it has two columns of one name")
-    known = _columns(name)
-    for column, declared in known.items():
-        if column in schema.names:
-            _check_type(column, declared, schema.field(column).type)
+    known, pruned = _columns(name), columns_of(PrunedColumns)
+    for key, column in known.items():
+        if key not in schema.names:
+            left_out = column.each and column.type != "number"
+            _demand(bool(left_out), f"the column {key!r} is missing")
+            continue
+        found = schema.field(key).type
+        if column.each:
+            inner = found.value_type if pa.types.is_fixed_size_list(found) else pa.null()
+            plain = pa.types.is_integer(inner) or pa.types.is_floating(inner)
+            _demand(plain, f"{key!r} holds {found}, not rows of numbers")
         else:
-            left_out = declared.added or (declared.each and declared.type != "number")
-            _demand(bool(left_out), f"the column {column!r} is missing")
-    pruned = columns_of(PrunedColumns)
+            wanted = _TYPES[column.type]
+            _demand(found == wanted, f"{key!r} holds {found}, not {wanted}")
     for one in schema:
         if name == "episodes" and one.name not in known:
-            wanted = pruned[one.name].type if one.name in pruned else "float64"
-            _demand(one.type == _TYPES[wanted], f"{one.name!r} holds {one.type}")
+            wanted = _TYPES[pruned[one.name].type if one.name in pruned else "float64"]
+            _demand(one.type == wanted, f"{one.name!r} holds {one.type}")
     check_room(schema, rows)
 
 
@@ -240,56 +221,37 @@ def _columns(name: str) -> dict[str, Column]:
     return {key: one for kind in _TABLES[name] for key, one in columns_of(kind).items()}
 
 
-def _check_type(name: str, column: Column, found: pa.DataType) -> None:
-    if column.each:
-        plain = pa.types.is_fixed_size_list(found) and _is_number(found.value_type)
-        _demand(plain, f"{name!r} holds {found}, not rows of numbers")
-    else:
-        wanted = _TYPES[column.type]
-        _demand(found == wanted, f"{name!r} holds {found}, not {wanted}")
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
-
-
 def check_room(schema: pa.Schema, rows: int) -> None:
     """Raise `WrongTable` unless so many rows fit memory."""
-    width = sum(_bits(column) for column in schema)
+    width = 0
+    for column in schema:
+        kind, count = column.type, 1
+        if pa.types.is_fixed_size_list(kind):
+            kind, count = kind.value_type, kind.list_size
+        if pa.types.is_dictionary(kind):
+            kind = kind.index_type
+        _demand(pa.types.is_primitive(kind), f"{column.name!r} holds {column.type}")
+        width += int(kind.bit_width) * count
     fits = rows * width <= 8 * LARGEST_TABLE
     _demand(fits, f"its {rows} rows take more memory than a part may")
 
 
-def _bits(column: pa.Field) -> int:
-    """Return the room that a row takes in a column."""
-    kind, count = column.type, 1
-    if pa.types.is_fixed_size_list(kind):
-        kind, count = kind.value_type, kind.list_size
-    if pa.types.is_dictionary(kind):
-        kind = kind.index_type
-    _demand(pa.types.is_primitive(kind), f"{column.name!r} holds {column.type}")
-    return int(kind.bit_width) * count
-
-
 def _texts_in(name: str) -> list[str]:
-    """Return the columns of texts in a table, of which equal ones are to be read once."""
     return [key for key, column in _columns(name).items() if column.type == "text"]
 
 
 def _with_plain_texts(name: str, table: pa.Table) -> pa.Table:
     """Return a table whose columns of texts have each in its row; they must fit memory."""
     for column in _texts_in(name):
-        size = sum(_text_bytes(chunk) for chunk in table[column].chunks)
+        size = 0
+        for chunk in table[column].chunks:
+            lengths = plain_numbers(pc.binary_length(chunk.dictionary))
+            places = plain_numbers(chunk.indices)
+            size += int(lengths[places].sum(dtype=np.int64)) if len(places) else 0
         _demand(size <= LARGEST_TABLE, "its texts take more memory than a part may")
         place = table.column_names.index(column)
         table = table.set_column(place, column, table[column].cast(pa.string()))
     return table
-
-
-def _text_bytes(chunk: pa.DictionaryArray) -> int:
-    lengths = plain_numbers(pc.binary_length(chunk.dictionary))
-    places = plain_numbers(chunk.indices)
-    return int(lengths[places].sum(dtype=np.int64)) if len(places) else 0
 
 
 def check_table(name: str, table: pa.Table, first: int, last: int) -> None:
@@ -299,11 +261,10 @@ def check_table(name: str, table: pa.Table, first: int, last: int) -> None:
     for column, declared in _columns(name).items():
         if column in table.column_names:
             _check_values(column, declared, table)
-    _ORDERS[name](table, first, last)
+    _check_order(name, table, first, last)
 
 
 def _check_values(name: str, column: Column, table: pa.Table) -> None:
-    """Check that what is declared of a column holds of a stranger's."""
     if column.each:
         flat = table[name].combine_chunks().flatten()
         _demand(flat.null_count == 0, f"{name!r} has holes")
@@ -323,15 +284,13 @@ def _check_values(name: str, column: Column, table: pa.Table) -> None:
 
 def _check_shape(table: pa.Table, name: str) -> None:
     """Check the notes on how values are laid out; lists of length 0 are stored with one entry."""
-    notes = table.schema.metadata or {}
     try:
-        shape = [int(part) for part in notes[b"value_shape"].decode().split(",") if part]
-        kind = np.dtype(notes[b"value_dtype"].decode()).kind
+        shape, dtype = _layout(table)
     except (KeyError, ValueError, TypeError, SyntaxError):
         raise WrongTable("it does not say how values are laid out") from None
     size = table[name].type.list_size
     fits = all(part >= 0 for part in shape) and max(math.prod(shape), 1) == size
-    _demand(fits and kind in "biuf", "values are not laid out as it says")
+    _demand(fits and dtype.kind in "biuf", "values are not laid out as it says")
 
 
 def check_together(tables: Mapping[str, pa.Table]) -> None:
@@ -347,39 +306,27 @@ def _demand(holds: bool, wrong: str) -> None:
         raise WrongTable(wrong)
 
 
-def _check_episodes(table: pa.Table, first: int, last: int) -> None:
-    index = _plain(table["index"])
-    whole = len(index) == last - first + 1  # a range may be said that no memory holds
-    whole = whole and np.array_equal(index, np.arange(first, last + 1))
-    _demand(whole, "it does not hold its episodes")
-
-
-def _check_visits(table: pa.Table, first: int, last: int) -> None:
+def _check_order(name: str, table: pa.Table, first: int, last: int) -> None:
+    if name == "episodes":
+        index = _plain(table["index"])
+        whole = len(index) == last - first + 1  # a range may be said that no memory holds
+        whole = whole and np.array_equal(index, np.arange(first, last + 1))
+        _demand(whole, "it does not hold its episodes")
+        return
+    if name == "states":
+        key = _plain(table["key"])
+        _demand(bool((key[1:] > key[:-1]).all()), "states are not in order of their keys")
+        return
     episode = _plain(table["episode"])
-    _demand(bool((np.diff(episode) >= 0).all()), "visits are not in order")
-    _demand(bool(((episode >= first) & (episode <= last)).all()), "visits are of other episodes")
-
-
-def _check_states(table: pa.Table, first: int, last: int) -> None:
-    key = _plain(table["key"])
-    _demand(bool((key[1:] > key[:-1]).all()), "states are not in order of their keys")
-
-
-def _check_trace(table: pa.Table, first: int, last: int) -> None:
-    episode, step = _plain(table["episode"]), _plain(table["step"])
-    _demand(bool(((episode >= first) & (episode <= last)).all()), "steps are of other episodes")
-    begins = np.diff(episode, prepend=-1) > 0
-    follows = (np.diff(episode, prepend=-1) == 0) & (np.diff(step, prepend=0) == 1)
-    in_order = (begins & (step == 0)) | follows
-    _demand(bool(in_order.all()), "steps are not in order")
-
-
-_ORDERS: Mapping[str, Callable[[pa.Table, int, int], None]] = {
-    "episodes": _check_episodes,
-    "visits": _check_visits,
-    "states": _check_states,
-    "trace": _check_trace,
-}
+    if name == "visits":
+        in_order, rows = np.diff(episode) >= 0, "visits"
+    else:
+        step, later = _plain(table["step"]), np.diff(episode, prepend=-1)
+        follows = (later == 0) & (np.diff(step, prepend=0) == 1)
+        in_order, rows = ((later > 0) & (step == 0)) | follows, "steps"
+    inside = (episode >= first) & (episode <= last)
+    _demand(bool(inside.all()), f"{rows} are of other episodes")
+    _demand(bool(in_order.all()), f"{rows} are not in order")
 
 
 def open_parquet(content: bytes, texts: Sequence[str] = ()) -> pq.ParquetFile:
@@ -388,12 +335,10 @@ def open_parquet(content: bytes, texts: Sequence[str] = ()) -> pq.ParquetFile:
 
 
 def read_parquet(file: pq.ParquetFile, columns: Sequence[str] | None = None) -> pa.Table:
-    """Return the table in an opened file, or some of its columns."""
     return file.read(None if columns is None else list(columns), use_threads=False)
 
 
 def packed_table(table: pa.Table) -> bytes:
-    """Return a table as the content of its file."""
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd")
     content: bytes = sink.getvalue().to_pybytes()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import zipfile
 from typing import Any, BinaryIO
 
-from rpd_core.untrusted.boundary import Flaw, printable
-from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.boundary import Budget, Flaw, printable
 
 _PIECE = 2**20
 _LONGEST_READ = 2**22
@@ -38,8 +37,7 @@ class BoundedZip:
         reader: Any = _ShortReads(stream)
         self._zip = zipfile.ZipFile(reader)
         listed = self._zip.namelist()
-        self.names = dict.fromkeys(listed)
-        """The members in the order of the table of contents."""
+        self.names = dict.fromkeys(listed)  # the members in the order of the table of contents
         if len(self.names) != len(listed):
             raise Flaw("it holds two members of one name: refused, save it again")
         self.budget = budget
@@ -49,7 +47,6 @@ class BoundedZip:
         return sum(self._zip.getinfo(name).file_size for name in names or self.names)
 
     def read(self, name: str, most: int | None = None) -> bytes:
-        """Return the content of a member that has at most so many bytes."""
         info, shown = self._zip.getinfo(name), printable(name, 100)
         most = self.budget.bytes if most is None else min(most, self.budget.bytes)
         if info.flag_bits & 1:

@@ -12,7 +12,7 @@ from stores import corridor, finish
 
 PLAYS = [
     "gymnasium", "torch", "stable_baselines3", "minigrid", "ale_py",
-    "rpd_core.play.loop", "rpd_core.play.chunks", "rpd_core.play.players",
+    "rpd_core.play.loop", "rpd_core.play.chunks",
     "rpd_core.execute.items", "rpd_core.execute.processes", "rpd_core.store.session",
 ]  # fmt: skip
 """What only playing needs; the last ones are those of ours that pickle work for others."""

@@ -23,7 +23,7 @@ ALLOWED = {
     "rpd_core/execute/local.py": "asks for sched_getaffinity with hasattr",
     "rpd_core/execute/processes.py": "ends workers; names the signal that ended one",
     "rpd_core/execute/worker.py": "a worker: it only runs where a run is written",
-    "rpd_core/store/lock.py": "says in one line that a system has no file locks",
+    "rpd_core/store/files.py": "says in one line that a system has no file locks",
     "plugins/rpd_onnx/child.py": "limits itself: it only runs where a policy plays",
     "plugins/rpd_kit/executors.py": "kills a worker on purpose",
 }

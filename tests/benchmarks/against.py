@@ -31,7 +31,7 @@ from gymnasium.wrappers import AtariPreprocessing, FrameStackObservation, TimeLi
 from stable_baselines3 import PPO
 from suites import suite_actions, suite_speed
 
-from rpd_core.play.threads import one_numeric_thread
+from rpd_core.play.heartbeat import one_numeric_thread
 from rpd_core.plugin.protocols import PolicyInput
 from rpd_gym.cartpole_dynamics import Carts
 from rpd_gym.cartpole_network import Greedy, load_weights

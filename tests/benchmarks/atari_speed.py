@@ -20,8 +20,7 @@ from ale_py import ALEInterface, LoggerMode
 from rpd_atari.games import rom_path
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
-from rpd_core.play.chunks import SuiteChunk, perform_suite
-from rpd_core.play.players import player_for
+from rpd_core.play.chunks import SuiteChunk, perform_suite, player_for
 from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.registry import installed
 

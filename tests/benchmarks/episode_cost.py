@@ -16,8 +16,7 @@ from typing import Any
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.execute.local import ThisProcess
-from rpd_core.play.chunks import SuiteChunk
-from rpd_core.play.players import player_for
+from rpd_core.play.chunks import SuiteChunk, player_for
 from rpd_core.play.prepare import RandomPlay
 from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.registry import installed

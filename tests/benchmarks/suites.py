@@ -11,10 +11,9 @@ from rpd_core.analysis.suite import merge
 from rpd_core.chance import Phase, episode_keys
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
-from rpd_core.play.chunks import SuiteChunk, perform_suite
+from rpd_core.play.chunks import SuiteChunk, perform_suite, player_for
 from rpd_core.play.deciders import Coin
 from rpd_core.play.loop import Plan, Step
-from rpd_core.play.players import player_for
 from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.registry import installed
 

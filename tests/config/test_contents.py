@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from rpd_core.config.contents import advised, look_into, spelled_out, takers
+from rpd_core.config.objects import advised, look_into, spelled_out, takers
 from rpd_core.config.resolve import choose, say_which
 from rpd_core.errors import FitError, SpecError
 from rpd_core.plugin.discovery import Plugin

@@ -16,7 +16,7 @@ import torch
 from gymnasium import spaces
 from stable_baselines3 import PPO
 
-from rpd_core.config.contents import advised, takers
+from rpd_core.config.objects import advised, takers
 from rpd_core.errors import RpdError
 from rpd_core.plugin.protocols import Facts
 from rpd_core.plugin.registry import installed

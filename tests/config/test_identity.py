@@ -15,7 +15,7 @@ import pytest
 import worlds
 
 from rpd_basics.policies import PythonPolicy
-from rpd_core.config.identity import (
+from rpd_core.config.configuration import (
     component_identity,
     differences,
     file_digest,

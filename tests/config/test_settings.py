@@ -18,7 +18,7 @@ from rpd_core.cli.app import app
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import ASKED, RECOMMENDED, Request, declared
 from rpd_core.errors import ConfigError
-from rpd_core.plugin.kinds import KINDS
+from rpd_core.plugin.hookspecs import KINDS
 from rpd_core.plugin.registry import Registry
 
 OF_THE_CALL = {

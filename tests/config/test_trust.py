@@ -16,7 +16,7 @@ import worlds
 
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
-from rpd_core.config.trust import refuse_code, runs_code, trusted_by, with_trust
+from rpd_core.config.trust import refuse_code, runs_code, with_trust
 from rpd_core.errors import ConfigError, SpecError
 from rpd_core.plugin import registry as registries
 from rpd_core.plugin.discovery import find_plugins, load_plugins
@@ -213,12 +213,6 @@ def test_a_recipe_inside_another_is_trusted_plainly_or_not(strangers: Registry) 
     for policy in (inner, loaders.Around(inner)):
         with pytest.raises(ConfigError, match=r"^trust of Safe must be True or False, got"):
             resolve(Request("corridor", policy), strangers)
-
-
-def test_a_refusal_names_what_python_calls_it() -> None:
-    for text in ("add --trust-policy", "add trust=true in the spec or --trust-policy"):
-        with pytest.raises(SpecError, match=r"^add trust=True$"), trusted_by("trust=True"):
-            raise SpecError(text)
 
 
 # ------------------------------------------------------------------------------- never stored

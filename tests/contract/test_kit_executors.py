@@ -10,7 +10,7 @@ from typing import get_args
 
 import pytest
 
-from rpd_core.execute.files import perform
+from rpd_core.execute.items import perform
 from rpd_core.execute.local import LocalProcesses, ThisProcess
 from rpd_core.execute.processes import LocalWorkers
 from rpd_core.plugin.protocols import Outcome, WorkQueue

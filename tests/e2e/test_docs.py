@@ -13,7 +13,7 @@ from textwrap import dedent
 
 import pytest
 
-from rpd_core.plugin.kinds import KINDS
+from rpd_core.plugin.hookspecs import KINDS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 CI = DOCS.parent / ".ci" / "run"

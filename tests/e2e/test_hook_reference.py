@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import rpd_core
-from rpd_core.plugin.kinds import KINDS
+from rpd_core.plugin.hookspecs import KINDS
 from rpd_core.plugin.protocols import Engine, Lanes, Scene, WorkQueue, optional
 
 pytest.importorskip("sphinx", reason="needs the extra docs")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rpd_core import PanelFacts, Text
-from rpd_core.plugin.kinds import KINDS
+from rpd_core.plugin.hookspecs import KINDS
 from rpd_kit import check_recipe, example_view
 from rpd_kit.new_plugin_command import lay_out
 from rpd_pictures.checks import checked_hero

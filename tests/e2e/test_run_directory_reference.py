@@ -13,7 +13,7 @@ import pytest
 from rpd_core.config.settings import ASKED, declared
 from rpd_core.pilot import Pilot
 from rpd_core.play.names import Names
-from rpd_core.plugin.origins import Origin
+from rpd_core.plugin.blame import Origin
 from rpd_core.plugin.protocols import Episodes, Spectrum, States, Visits
 from rpd_core.plugin.protocols.suite import (
     SCHEMA_VERSION,

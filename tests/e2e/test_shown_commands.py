@@ -15,7 +15,7 @@ from shown import PAGES, ROOT, SHELL, Block, all_commands, blocks, name_of
 
 from rpd_core.cli import options
 from rpd_core.cli.app import all_commands as program_commands
-from rpd_core.plugin.kinds import KINDS
+from rpd_core.plugin.hookspecs import KINDS
 from rpd_core.plugin.registry import installed
 
 Shown = tuple[Block, str]

@@ -8,8 +8,7 @@ import itemwork
 import pytest
 
 from rpd_core.errors import ExecutionError
-from rpd_core.execute.files import perform
-from rpd_core.execute.items import RETRIES, run_items
+from rpd_core.execute.items import RETRIES, perform, run_items
 from rpd_core.plugin.protocols import WorkItem
 from rpd_kit.hostile import Fault, Hostile
 

@@ -21,11 +21,11 @@ from faults import (
 from lines import Does, always
 
 from rpd_core.errors import EpisodeError, ExecutionError, SpecError
-from rpd_core.execute.files import perform
 from rpd_core.execute.items import (
     RETRIES,
     as_rpd_error,
     can_be_shipped,
+    perform,
     run_items,
 )
 from rpd_core.execute.local import LocalProcesses, ThisProcess

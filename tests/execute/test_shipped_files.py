@@ -12,8 +12,7 @@ import itemwork
 import pytest
 
 from rpd_core.errors import ExecutionError
-from rpd_core.execute.files import contents, deliver, input_files, missing, moved, perform
-from rpd_core.execute.items import run_items
+from rpd_core.execute.items import _place, contents, deliver, input_files, moved, perform, run_items
 from rpd_core.execute.local import LocalProcesses
 from rpd_core.plugin.protocols import WorkItem
 
@@ -83,7 +82,7 @@ def test_a_file_that_is_missing_is_one_line(home: Path) -> None:
     assert message.endswith(
         f" has no file '{home / 'model.zip'}': put it there, or use an executor that ships files"
     )
-    assert missing(item.files) == item.files
+    assert [_place(file) for file in item.files] == [None]
 
 
 def elsewhere(folder: Path, item: WorkItem, deliver_first: bool) -> str:
@@ -96,9 +95,9 @@ def elsewhere(folder: Path, item: WorkItem, deliver_first: bool) -> str:
         "import pickle, sys\n"
         f"sys.path.insert(0, {str(Path(itemwork.__file__).parent)!r})\n"
         f"item, shipped = pickle.loads(open({str(folder / 'shipment')!r}, 'rb').read())\n"
-        "from rpd_core.execute.files import deliver, missing, perform\n"
+        "from rpd_core.execute.items import _place, deliver, perform\n"
         "deliver(shipped)\n"
-        "print(len(missing(item.files)))\n"
+        "print([_place(file) for file in item.files].count(None))\n"
         "for _ in range(2):\n"
         "    answer = perform(item)\n"
         "print(answer.error or answer.value)\n"
@@ -135,7 +134,7 @@ def test_a_delivery_stands_in_for_a_file_that_has_changed(home: Path) -> None:
     ((path, text),) = perform(item).value
     assert text == "model"
     assert path != str(home / "model.zip")
-    assert missing(item.files) == ()
+    assert None not in [_place(file) for file in item.files]
 
 
 def test_a_delivery_that_is_not_what_its_digest_says_is_not_used(home: Path) -> None:

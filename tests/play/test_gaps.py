@@ -9,8 +9,8 @@ import pytest
 from gymnasium import spaces
 from lines import Line, always, plan, player
 
+from rpd_core.play.actions import default_gap, gap_unit
 from rpd_core.play.deciders import Coin
-from rpd_core.play.preference import default_gap, gap_unit
 from rpd_core.play.recorder import play_suite
 from rpd_core.plugin.protocols import Choice
 

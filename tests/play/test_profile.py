@@ -15,7 +15,7 @@ from stores import contents, corridor, ready, session_at
 
 from rpd_core import pipeline
 from rpd_core.cli.text import profile_lines
-from rpd_core.play.players import player_for
+from rpd_core.play.chunks import player_for
 from rpd_core.play.profile import Profile, Profiler
 from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.protocols import Facts, Policy, PolicyInput

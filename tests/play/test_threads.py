@@ -7,7 +7,7 @@ import pytest
 import threadpoolctl
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from rpd_core.play.threads import one_numeric_thread
+from rpd_core.play.heartbeat import one_numeric_thread
 
 
 def threads_of_numpy() -> set[int]:

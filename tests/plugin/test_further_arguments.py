@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rpd_core.config.identity import file_digest
+from rpd_core.config.configuration import file_digest
 from rpd_core.errors import SpecError
-from rpd_core.plugin.descriptions import describe_target
 from rpd_core.plugin.discovery import load_plugin
 from rpd_core.plugin.hookspecs import hookimpl
+from rpd_core.plugin.importing import describe_target
 from rpd_core.plugin.protocols import Component, further
 from rpd_core.plugin.registry import Registry, installed
 from rpd_core.plugin.specs import Field, Spec, parse, split_name

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from rpd_core.config.identity import component_identity, file_digest
+from rpd_core.config.configuration import component_identity, file_digest
 from rpd_core.config.resolve import choose
 from rpd_core.errors import SpecError
 from rpd_core.plugin import hub

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_type_hints
 
 from rpd_core.plugin import hookspecs
-from rpd_core.plugin.kinds import KIND_OF_PROTOCOL, KINDS
+from rpd_core.plugin.hookspecs import KIND_OF_PROTOCOL, KINDS
 from rpd_core.plugin.protocols import Component
 
 

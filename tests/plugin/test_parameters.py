@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 
 from rpd_core.errors import ComponentError, SpecError
-from rpd_core.plugin.descriptions import describe_target
+from rpd_core.plugin.chain import Chain
 from rpd_core.plugin.discovery import load_plugins
 from rpd_core.plugin.hookspecs import hookimpl
+from rpd_core.plugin.importing import describe_target
 from rpd_core.plugin.protocols import Component
-from rpd_core.plugin.registry import Registry
+from rpd_core.plugin.registry import Registry, installed
+from rpd_core.plugin.specs import nested_components
 
 BASE = '''
 import typing
@@ -219,3 +221,8 @@ def test_a_command_is_described_by_its_docstring_and_has_no_parameters_of_a_spec
 def test_a_default_that_has_a_name_is_shown_as_what_it_stands_for() -> None:
     found = {one.name: one.default for one in describe_target("rpd_dask.executor:Dask").parameters}
     assert found["stall_timeout"] == "600.0"  # imported from where it is written
+
+
+def test_the_links_of_a_chain_are_no_component_of_a_component() -> None:
+    link = installed().make("abstraction", "round:digits=1")
+    assert list(nested_components(Chain((link,)))) == []

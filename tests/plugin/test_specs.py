@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rpd_core.errors import RpdError, SpecError
-from rpd_core.plugin.descriptions import Parameter, describe_target
+from rpd_core.plugin.importing import Parameter, describe_target
 from rpd_core.plugin.protocols import PolicyLoader
 from rpd_core.plugin.registry import Registry
 from rpd_core.plugin.specs import (

@@ -15,7 +15,7 @@ from test_strangers_runs import forge
 
 import rpd
 from rpd_core.errors import ConfigError
-from rpd_core.store.lock import OWNER
+from rpd_core.store.files import OWNER
 
 # ----------------------------------------------------------------------------------- the owner
 

@@ -14,12 +14,11 @@ from stores import corridor, session_at
 
 from rpd_core.analysis.suite import StoredEpisodes
 from rpd_core.api import Call, session_for
-from rpd_core.config.configuration import Configuration
-from rpd_core.config.identity import differences
+from rpd_core.config.configuration import Configuration, differences
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import RpdError, StoreError
-from rpd_core.plugin.origins import origin_of
+from rpd_core.plugin.blame import origin_of
 from rpd_core.plugin.protocols.suite import SCHEMA_VERSION
 from rpd_core.plugin.registry import Registry
 from rpd_core.store.directory import RunDirectory

@@ -15,7 +15,7 @@ import pytest
 from stores import ready
 
 from rpd_core.errors import StoreError
-from rpd_core.store.lock import locked
+from rpd_core.store.files import locked
 
 
 def names(path: Path) -> list[str]:

@@ -16,8 +16,8 @@ from commands import refusal, rpd_command
 from stores import contents, corridor, finish, tree
 
 import rpd
-from rpd_core.config.part_range import PartRange, parse_parts
 from rpd_core.config.settings import Settings
+from rpd_core.config.typed import PartRange, parse_parts
 from rpd_core.errors import ConfigError, RpdError, StoreError
 from rpd_core.store.directory import RunDirectory
 from rpd_core.store.merge import merge_directories

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rpd_core.errors import StoreError
-from rpd_core.plugin.origins import origin_of
+from rpd_core.plugin.blame import origin_of
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.store.files import write_whole
 from rpd_core.store.parts import Parts

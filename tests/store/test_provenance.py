@@ -14,7 +14,7 @@ from strangers import WORLDS, having, plugin
 
 import rpd
 from rpd_core.errors import StoreError
-from rpd_core.plugin.origins import Origin
+from rpd_core.plugin.blame import Origin
 from rpd_core.store.parts import version_changes
 
 ONE, TWO = plugin("strange-worlds", "1.0"), plugin("strange-worlds", "2.0")

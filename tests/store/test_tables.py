@@ -15,12 +15,10 @@ from lines import Does, Line, plan, player
 from rpd_core.analysis.suite import merge
 from rpd_core.play.deciders import Coin
 from rpd_core.play.recorder import play_suite
-from rpd_core.plugin.origins import origin_of
-from rpd_core.plugin.protocols import Suite, Visits
-from rpd_core.plugin.protocols.suite import Column
-from rpd_core.store import tables
+from rpd_core.plugin.blame import origin_of
+from rpd_core.plugin.protocols import Suite
 from rpd_core.store.parts import Parts
-from rpd_core.store.tables import WrongTable, read_suite, suite_tables, table_of
+from rpd_core.store.tables import read_suite, suite_tables
 
 
 @pytest.fixture(scope="module")
@@ -75,31 +73,3 @@ def test_states_without_entries_are_stored_and_read_again() -> None:
     bare = dataclasses.replace(suite.states, value=np.zeros((len(suite.states), 0), np.float32))
     bare_suite = dataclasses.replace(suite, states=bare)
     assert_same(read_suite(tables_of(bare_suite)), bare_suite)
-
-
-@dataclasses.dataclass(frozen=True)
-class YoungerVisits(Visits):
-    """Visits with a column that older files lack."""
-
-    last_step: Any = dataclasses.field(
-        default=None,
-        metadata={"column": Column("int32", least=0, wrong="a step is below 0", added=True)},
-    )
-
-
-def test_a_column_that_was_added_later_may_be_missing_and_is_checked_where_it_is_not(
-    whole: Suite, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tables, "_TABLES", {"visits": (YoungerVisits,)})
-    older, last = table_of(whole.visits), EPISODES - 1
-    tables.check_columns("visits", older.schema, len(older))
-    tables.check_table("visits", older, 0, last)
-    assert tables.read_table(YoungerVisits, older).last_step is None
-    steps = whole.visits.first_step + whole.visits.count - 1
-    newer = table_of(YoungerVisits(**vars(whole.visits), last_step=steps))
-    tables.check_table("visits", newer, 0, last)
-    assert newer.schema.field("last_step").type == "int32"
-    np.testing.assert_array_equal(tables.read_table(YoungerVisits, newer).last_step, steps)
-    wrong = table_of(YoungerVisits(**vars(whole.visits), last_step=steps - 1000))
-    with pytest.raises(WrongTable, match=r"^a step is below 0$"):
-        tables.check_table("visits", wrong, 0, last)

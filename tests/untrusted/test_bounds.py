@@ -18,15 +18,19 @@ import numpy as np
 import pytest
 
 from rpd_core.errors import SpecError
-from rpd_core.untrusted import budget as budgets
-from rpd_core.untrusted.arrays import ARRAYS
-from rpd_core.untrusted.boundary import Flaw, Refused
-from rpd_core.untrusted.budget import Budget, loading
-from rpd_core.untrusted.files import open_regular, read_all, read_bounded
-from rpd_core.untrusted.machine import AllowedNames
-from rpd_core.untrusted.pickles import Holder, read_pickle
-from rpd_core.untrusted.tensors import TENSORS, NumberKind, Shelf, Storage, StoredTensor, stored_row
-from rpd_core.untrusted.texts import read_json
+from rpd_core.untrusted import boundary as budgets
+from rpd_core.untrusted.arrays import (
+    ARRAYS,
+    TENSORS,
+    NumberKind,
+    Shelf,
+    Storage,
+    StoredTensor,
+    stored_row,
+)
+from rpd_core.untrusted.boundary import Budget, Flaw, Refused, loading
+from rpd_core.untrusted.files import open_regular, read_all, read_bounded, read_json
+from rpd_core.untrusted.pickles import AllowedNames, Holder, read_pickle
 from rpd_core.untrusted.zips import BoundedZip
 
 _ROOM = 2**20

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from rpd_core.errors import SpecError
-from rpd_core.untrusted.boundary import Flaw, boundary, file_name, quoted
-from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.boundary import Budget, Flaw, boundary, file_name, quoted
 from rpd_core.untrusted.files import read_bounded
 from rpd_core.untrusted.zips import BoundedZip
 

@@ -11,10 +11,8 @@ import numpy as np
 import pytest
 
 from rpd_core.untrusted.arrays import ARRAYS
-from rpd_core.untrusted.boundary import Refused
-from rpd_core.untrusted.budget import Budget
-from rpd_core.untrusted.machine import AllowedNames, Reference
-from rpd_core.untrusted.pickles import LARGEST_PICKLE, Holder, read_pickle
+from rpd_core.untrusted.boundary import Budget, Refused
+from rpd_core.untrusted.pickles import LARGEST_PICKLE, AllowedNames, Holder, Reference, read_pickle
 
 
 def read(raw: bytes, operations: int = 200_000, **names: Any) -> Any:

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 
-from rpd_core.untrusted.boundary import Flaw, Refused
-from rpd_core.untrusted.tensors import (
+from rpd_core.untrusted.arrays import (
     TENSORS,
     NumberKind,
     Shelf,
@@ -17,6 +16,7 @@ from rpd_core.untrusted.tensors import (
     StoredTensor,
     stored_row,
 )
+from rpd_core.untrusted.boundary import Flaw, Refused
 
 FLOAT = NumberKind("float32", 4)
 ROW = Storage("0", FLOAT, 12)

@@ -14,158 +14,26 @@ get new fields, always with defaults.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from rpd_core.plugin.protocols.abstraction import (
-    POLICY_ACTION,
-    POLICY_GAP,
-    POLICY_VIEWS,
-    Abstraction,
-    Bound,
-    DefaultAction,
-    DefaultActor,
-    Entry,
-    FitSample,
-    Ground,
-    Minimised,
-    Moment,
-)
-from rpd_core.plugin.protocols.component import (
-    Command,
-    Component,
-    Contents,
-    further,
-    learned,
-    permission,
-)
-from rpd_core.plugin.protocols.drawing import (
-    Circle,
-    Drawing,
-    Image,
-    Line,
-    Picture,
-    Polygon,
-    Text,
-)
-from rpd_core.plugin.protocols.environment import (
-    Environment,
-    Facts,
-    Lanes,
-    Opening,
-    StepResult,
-    Task,
-)
-from rpd_core.plugin.protocols.executor import (
-    Engine,
-    Executor,
-    InputFile,
-    Outcome,
-    WorkItem,
-    WorkQueue,
-)
-from rpd_core.plugin.protocols.measure import (
-    Condition,
-    Evidence,
-    Measure,
-    Returns,
-    Scores,
-    Spectrum,
-)
+from rpd_core.plugin.protocols.abstraction import *
+from rpd_core.plugin.protocols.arrays import *
+from rpd_core.plugin.protocols.component import *
+from rpd_core.plugin.protocols.environment import *
+from rpd_core.plugin.protocols.executor import *
+from rpd_core.plugin.protocols.measure import *
 from rpd_core.plugin.protocols.optional import Gatherer
-from rpd_core.plugin.protocols.panel import (
-    Card,
-    CardPanel,
-    FramePanel,
-    HeroPanel,
-    Panel,
-    PanelDecision,
-    PanelFacts,
-    PanelView,
-    Scene,
-    SceneStep,
-    TracedEpisodes,
-    Traces,
-)
-from rpd_core.plugin.protocols.policy import Choice, Policy, PolicyInput, PolicyLoader
-from rpd_core.plugin.protocols.suite import Episodes, States, Suite, Trace, Visits
-
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols.arrays import (
-        Array,
-        Batch,
-        BoolArray,
-        FloatArray,
-        IntArray,
-        KeyArray,
-    )
+from rpd_core.plugin.protocols.panel import *
+from rpd_core.plugin.protocols.policy import *
+from rpd_core.plugin.protocols.suite import *
 
 __all__ = [
-    "POLICY_ACTION",
-    "POLICY_GAP",
-    "POLICY_VIEWS",
-    "Abstraction",
-    "Bound",
-    "Card",
-    "CardPanel",
-    "Choice",
-    "Circle",
-    "Command",
-    "Component",
-    "Condition",
-    "Contents",
-    "DefaultAction",
-    "DefaultActor",
-    "Drawing",
-    "Engine",
-    "Entry",
-    "Environment",
-    "Episodes",
-    "Evidence",
-    "Executor",
-    "Facts",
-    "FitSample",
-    "FramePanel",
-    "Gatherer",
-    "Ground",
-    "HeroPanel",
-    "Image",
-    "InputFile",
-    "Lanes",
-    "Line",
-    "Measure",
-    "Minimised",
-    "Moment",
-    "Opening",
-    "Outcome",
-    "Panel",
-    "PanelDecision",
-    "PanelFacts",
-    "PanelView",
-    "Picture",
-    "Policy",
-    "PolicyInput",
-    "PolicyLoader",
-    "Polygon",
-    "Returns",
-    "Scene",
-    "SceneStep",
-    "Scores",
-    "Spectrum",
-    "States",
-    "StepResult",
-    "Suite",
-    "Task",
-    "Text",
-    "Trace",
-    "TracedEpisodes",
-    "Traces",
-    "Visits",
-    "WorkItem",
-    "WorkQueue",
-    "further",
-    "learned",
-    "permission",
-]
-
-if TYPE_CHECKING:  # they are not there when a program runs, so that `import *` must not ask
-    __all__ += ["Array", "Batch", "BoolArray", "FloatArray", "IntArray", "KeyArray"]
+    "POLICY_ACTION", "POLICY_GAP", "POLICY_VIEWS", "Abstraction", "Array", "Batch", "BoolArray",
+    "Bound", "Card", "CardPanel", "Choice", "Circle", "Command", "Component", "Condition",
+    "Contents", "DefaultAction", "DefaultActor", "Drawing", "Engine", "Entry", "Environment",
+    "Episodes", "Evidence", "Executor", "Facts", "FitSample", "FloatArray", "FramePanel",
+    "Gatherer", "Ground", "HeroPanel", "Image", "InputFile", "IntArray", "KeyArray", "Lanes",
+    "Line", "Measure", "Minimised", "Moment", "Opening", "Outcome", "Panel", "PanelDecision",
+    "PanelFacts", "PanelView", "Picture", "Policy", "PolicyInput", "PolicyLoader", "Polygon",
+    "Returns", "Scene", "SceneStep", "Scores", "Spectrum", "States", "StepResult", "Suite",
+    "Task", "Text", "Trace", "TracedEpisodes", "Traces", "Visits", "WorkItem", "WorkQueue",
+    "further", "learned", "permission",
+]  # fmt: skip

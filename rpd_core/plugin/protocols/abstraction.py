@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from rpd_core.plugin.protocols.arrays import Array, Batch, BoolArray, FloatArray, IntArray
+
 if TYPE_CHECKING:
     from rpd_core.chance import Draws
-    from rpd_core.plugin.protocols.arrays import Array, Batch, BoolArray, FloatArray, IntArray
     from rpd_core.plugin.protocols.environment import Facts
 
 POLICY_ACTION, POLICY_GAP = "policy.action", "policy.gap"

@@ -1,4 +1,4 @@
-"""Names for the arrays that pass between components; for type checkers only."""
+"""Names for the arrays that pass between components: types for checkers, and light at run time."""
 
 from __future__ import annotations
 
@@ -16,3 +16,5 @@ if TYPE_CHECKING:
     FloatArray = NDArray[np.float64]
     KeyArray = NDArray[np.uint64]
     Batch = Array | dict[str, Array]
+else:
+    Array = BoolArray = IntArray = FloatArray = KeyArray = Batch = object

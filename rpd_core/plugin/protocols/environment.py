@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from rpd_core.plugin.protocols.arrays import Array, Batch, BoolArray, FloatArray, IntArray
+
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols.abstraction import Entry
-    from rpd_core.plugin.protocols.arrays import Array, Batch, BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)

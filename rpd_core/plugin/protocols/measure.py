@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from rpd_core.plugin.protocols.arrays import FloatArray, KeyArray
+
 if TYPE_CHECKING:
-    from rpd_core.plugin.protocols.arrays import FloatArray, KeyArray
     from rpd_core.plugin.protocols.suite import Episodes, States, Suite
 
 

@@ -17,9 +17,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from rpd_core.plugin.protocols.arrays import Array, Batch
+
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols.abstraction import Bound, Entry, FitSample, Ground
-    from rpd_core.plugin.protocols.arrays import Array, Batch
     from rpd_core.plugin.protocols.environment import Facts
     from rpd_core.plugin.protocols.panel import Scene
     from rpd_core.plugin.protocols.suite import Episodes

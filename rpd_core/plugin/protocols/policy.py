@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from rpd_core.plugin.protocols.arrays import Array, Batch, BoolArray, FloatArray
+
 if TYPE_CHECKING:
     from rpd_core.chance import Draws
-    from rpd_core.plugin.protocols.arrays import Array, Batch, BoolArray, FloatArray
     from rpd_core.plugin.protocols.environment import Facts
 
 

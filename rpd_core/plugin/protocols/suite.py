@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
-if TYPE_CHECKING:
-    from rpd_core.plugin.protocols.arrays import Array, BoolArray, FloatArray, IntArray, KeyArray
+from rpd_core.plugin.protocols.arrays import Array, BoolArray, FloatArray, IntArray, KeyArray
 
 SCHEMA_VERSION = 5
 """Stored with every run and table; raised when a column changes its meaning."""
@@ -21,13 +20,14 @@ INFO = "info."
 """What the stored columns of the entries of `info` begin with."""
 RANKED_STEPS = "rpd.ranked_steps"
 """Entry of `info` of pruned episodes: steps spent in states of the ranking."""
+ColumnType = Literal["int32", "int64", "uint64", "float64", "bool", "word", "text", "number"]
 
 
 @dataclass(frozen=True)
 class Column:
     """How a column is stored."""
 
-    type: Literal["int32", "int64", "uint64", "float64", "bool", "word", "text", "number"]
+    type: ColumnType
     """Its Arrow type; `word`: one of `words`; `number`: as the abstraction gives it.
 
     In memory, whole numbers have 64 bits, and a word is its place among the words.
@@ -46,12 +46,10 @@ class Column:
     """What is said of a file with other values."""
     adds_up: bool = False
     """Whether parts of a suite add up by state; else the first part that has the state counts."""
-    added: bool = False
-    """Whether it is younger than the schema: older files lack it, and it is None then."""
 
 
-def _stored(column: Column) -> Mapping[str, Column]:
-    return {"column": column}
+def _stored(kind: ColumnType, **more: Any) -> Mapping[str, Column]:
+    return {"column": Column(kind, **more)}
 
 
 def columns_of(table: type) -> dict[str, Column]:
@@ -63,49 +61,31 @@ def columns_of(table: type) -> dict[str, Column]:
     return dict(sorted(found.items(), key=lambda one: bool(one[1].each or one[1].words)))
 
 
-_WHOLE, _SMALL, _REAL = Column("int64"), Column("int32"), Column("float64")
-_KEY, _FLAG = Column("uint64"), Column("bool")
-_RETURN = Column("float64", finite=True, wrong="a return is no number")
-_SUM = Column("float64", adds_up=True)
-_CHOICES = Column("int64", each="actions", adds_up=True)
-_SUMS = Column("float64", each="entries", adds_up=True)
-_NUMBERS = Column("float64", each="entries")
-
-
 @dataclass(frozen=True)
 class Episodes:
     """One row per episode."""
 
-    index: IntArray = field(metadata=_stored(_WHOLE))
+    index: IntArray = field(metadata=_stored("int64"))
     """Position in the suite, from 0; ascending."""
-    seed: IntArray = field(metadata=_stored(_WHOLE))
+    seed: IntArray = field(metadata=_stored("int64"))
     """What the environment was reset with."""
-    total_return: FloatArray = field(metadata=_stored(_RETURN))
-    """Sum of the rewards."""
-    length: IntArray = field(
-        metadata=_stored(Column("int32", least=1, wrong="an episode has no steps"))
+    total_return: FloatArray = field(
+        metadata=_stored("float64", finite=True, wrong="a return is no number")
     )
+    """Sum of the rewards."""
+    length: IntArray = field(metadata=_stored("int32", least=1, wrong="an episode has no steps"))
     """Number of steps, at least 1."""
     ended: IntArray = field(
-        metadata=_stored(
-            Column("word", words=ENDINGS, wrong="an episode ended in a way that is not known")
-        )
+        metadata=_stored("word", words=ENDINGS, wrong="an episode ended in a way that is not known")
     )
     """How it ended: by the environment's rules, its own time limit, or the loop's cap."""
     policy_steps: IntArray = field(
-        metadata=_stored(
-            Column("int32", least=0, most="length", wrong="'policy_steps' is beyond 'length'")
-        )
+        metadata=_stored("int32", least=0, most="length", wrong="'policy_steps' is beyond 'length'")
     )
     """Steps at which the policy decided."""
     overrides: IntArray = field(
         metadata=_stored(
-            Column(
-                "int32",
-                least=0,
-                most="policy_steps",
-                wrong="'overrides' is beyond 'policy_steps'",
-            )
+            "int32", least=0, most="policy_steps", wrong="'overrides' is beyond 'policy_steps'"
         )
     )
     """Of these, steps at which its action differed from the default's.
@@ -123,11 +103,11 @@ class Episodes:
 class PrunedColumns:
     """What the files of pruned episodes hold beside the columns of all episodes."""
 
-    ranking: IntArray = field(metadata=_stored(_WHOLE))
+    ranking: IntArray = field(metadata=_stored("int64"))
     """Which of the rankings in its folder."""
-    kept: IntArray = field(metadata=_stored(_WHOLE))
+    kept: IntArray = field(metadata=_stored("int64"))
     """The number of its first states that keep the policy."""
-    test_episode: IntArray = field(metadata=_stored(_WHOLE))
+    test_episode: IntArray = field(metadata=_stored("int64"))
     """Which test episode it is."""
 
 
@@ -135,37 +115,35 @@ class PrunedColumns:
 class Visits:
     """One row per episode and state visited in it, ordered by episode, then by state key."""
 
-    episode: IntArray = field(metadata=_stored(_WHOLE))
+    episode: IntArray = field(metadata=_stored("int64"))
     """Index of the episode."""
-    key: KeyArray = field(metadata=_stored(_KEY))
+    key: KeyArray = field(metadata=_stored("uint64"))
     """Key of the state."""
-    mutated: BoolArray = field(metadata=_stored(_FLAG))
+    mutated: BoolArray = field(metadata=_stored("bool"))
     """Whether the state got the default action in this episode."""
     mutation_rate: FloatArray = field(
-        metadata=_stored(
-            Column("float64", least=0, most=1, wrong="a mutation rate is no probability")
-        )
+        metadata=_stored("float64", least=0, most=1, wrong="a mutation rate is no probability")
     )
     """Chance of being mutated that was in force."""
-    first_step: IntArray = field(metadata=_stored(_SMALL))
+    first_step: IntArray = field(metadata=_stored("int32"))
     """Step of the first visit; 0 for the state in which the episode starts."""
     count: IntArray = field(
-        metadata=_stored(Column("int32", least=1, wrong="a visit is counted less than once"))
+        metadata=_stored("int32", least=1, wrong="a visit is counted less than once")
     )
     """Number of visits."""
-    return_before: FloatArray = field(metadata=_stored(_RETURN))
+    return_before: FloatArray = field(
+        metadata=_stored("float64", finite=True, wrong="a return is no number")
+    )
     """Return collected before the first visit; 0 for the state in which the episode starts."""
-    differed: IntArray = field(metadata=_stored(_SMALL))
+    differed: IntArray = field(metadata=_stored("int32"))
     """Visits at which the default action was not what the policy chose."""
-    differed_first: BoolArray = field(metadata=_stored(_FLAG))
+    differed_first: BoolArray = field(metadata=_stored("bool"))
     """Whether it was not at the first visit.
 
     At the first step, `repeat` and others that need an action before do their `first` one.
     """
     overrides: IntArray = field(
-        metadata=_stored(
-            Column("int32", least=0, most="count", wrong="'overrides' is beyond 'count'")
-        )
+        metadata=_stored("int32", least=0, most="count", wrong="'overrides' is beyond 'count'")
     )
     """Visits at which the two differed beyond the tolerance of the action space, whoever decided.
 
@@ -180,41 +158,41 @@ class Visits:
 class States:
     """One row per abstract state, ordered by key."""
 
-    key: KeyArray = field(metadata=_stored(_KEY))
+    key: KeyArray = field(metadata=_stored("uint64"))
     """Key of the state, a hash of its value; ascending."""
-    value: Array = field(metadata=_stored(Column("number", each="...")))
+    value: Array = field(metadata=_stored("number", each="..."))
     """What the abstraction gave.
 
     The metadata of a file hold its shape and dtype; one without entries is stored as one zero.
     """
-    first_episode: IntArray = field(metadata=_stored(_WHOLE))
+    first_episode: IntArray = field(metadata=_stored("int64"))
     """First episode that visited it."""
-    first_step: IntArray = field(metadata=_stored(_WHOLE))
+    first_step: IntArray = field(metadata=_stored("int64"))
     """Step of that episode at which it was first seen, from 0."""
     visits: IntArray = field(
-        metadata=_stored(Column("int64", least=1, adds_up=True, wrong="a state was never visited"))
+        metadata=_stored("int64", least=1, adds_up=True, wrong="a state was never visited")
     )
     """Steps spent in it, over all episodes."""
-    choices: IntArray = field(metadata=_stored(_CHOICES))
+    choices: IntArray = field(metadata=_stored("int64", each="actions", adds_up=True))
     """How often the policy chose each discrete action there; no columns for other actions.
 
     Actions relative to the state where the abstraction relates them (`RelatesActions`).
     """
-    default_choices: IntArray = field(metadata=_stored(_CHOICES))
+    default_choices: IntArray = field(metadata=_stored("int64", each="actions", adds_up=True))
     """How often the default action was each discrete action there, done or not; likewise."""
-    action_sum: FloatArray = field(metadata=_stored(_SUMS))
+    action_sum: FloatArray = field(metadata=_stored("float64", each="entries", adds_up=True))
     """Sum over visits of the policy's actions, entry by entry; no columns for discrete ones."""
-    action_squares: FloatArray = field(metadata=_stored(_SUMS))
+    action_squares: FloatArray = field(metadata=_stored("float64", each="entries", adds_up=True))
     """Sum over visits of their squares."""
-    default_sum: FloatArray = field(metadata=_stored(_SUMS))
+    default_sum: FloatArray = field(metadata=_stored("float64", each="entries", adds_up=True))
     """Sum over visits of the default actions, done or not."""
-    default_squares: FloatArray = field(metadata=_stored(_SUMS))
+    default_squares: FloatArray = field(metadata=_stored("float64", each="entries", adds_up=True))
     """Sum over visits of their squares."""
-    value_gap: FloatArray = field(metadata=_stored(_SUM))
+    value_gap: FloatArray = field(metadata=_stored("float64", adds_up=True))
     """Sum over visits of best minus worst action value; NaN if the policy has none."""
-    entropy: FloatArray = field(metadata=_stored(_SUM))
+    entropy: FloatArray = field(metadata=_stored("float64", adds_up=True))
     """Sum over visits of the entropy of the action probabilities in nats; NaN likewise."""
-    default_gap: FloatArray = field(metadata=_stored(_SUM))
+    default_gap: FloatArray = field(metadata=_stored("float64", adds_up=True))
     """Sum over visits of how much the policy prefers its own action to the default's.
 
     A difference of action values, else of log probabilities, else of log densities; NaN if the
@@ -229,27 +207,25 @@ class States:
 class Trace:
     """One row per step of episodes that are kept step by step, ordered by episode, then by step."""
 
-    episode: IntArray = field(metadata=_stored(_WHOLE))
+    episode: IntArray = field(metadata=_stored("int64"))
     """Index of the episode."""
-    step: IntArray = field(
-        metadata=_stored(Column("int32", least=0, wrong="a step has a number below 0"))
-    )
+    step: IntArray = field(metadata=_stored("int32", least=0, wrong="a step has a number below 0"))
     """Number of the step, from 0; the last ones of a very long episode are left out."""
-    key: KeyArray = field(metadata=_stored(_KEY))
+    key: KeyArray = field(metadata=_stored("uint64"))
     """Key of the state."""
-    kept: BoolArray = field(metadata=_stored(_FLAG))
+    kept: BoolArray = field(metadata=_stored("bool"))
     """Whether the policy decided; else the default action did."""
-    override: BoolArray = field(metadata=_stored(_FLAG))
+    override: BoolArray = field(metadata=_stored("bool"))
     """Whether the two differed beyond the tolerance of the action space, whoever decided."""
     reward: FloatArray = field(
-        metadata=_stored(Column("float64", finite=True, wrong="a reward is no number"))
+        metadata=_stored("float64", finite=True, wrong="a reward is no number")
     )
     """What the step gave."""
-    policy: FloatArray = field(metadata=_stored(_NUMBERS))
+    policy: FloatArray = field(metadata=_stored("float64", each="entries"))
     """What the policy chose; a discrete action counts from 0."""
-    default: FloatArray = field(metadata=_stored(_NUMBERS))
+    default: FloatArray = field(metadata=_stored("float64", each="entries"))
     """What the default action was; likewise."""
-    observation: FloatArray = field(metadata=_stored(_NUMBERS))
+    observation: FloatArray = field(metadata=_stored("float64", each="entries"))
     """What the policy saw, where that is a vector of a few numbers; else no columns."""
 
     def __len__(self) -> int:
@@ -260,7 +236,7 @@ class Trace:
 class StateWords:
     """What the files of states hold beside the columns of `States`."""
 
-    words: Sequence[str] = field(metadata=_stored(Column("text")))
+    words: Sequence[str] = field(metadata=_stored("text"))
     """The value in words, as the abstraction puts it."""
 
 

@@ -17,7 +17,7 @@ from rpd_core.analysis.analysis import (
     restore_condition,
     weigh,
 )
-from rpd_core.config.identity import stored_fields
+from rpd_core.config.configuration import stored_fields
 from rpd_core.errors import ComponentError, EvidenceError, SpecError
 from rpd_core.plugin.protocols import Episodes
 from rpd_core.plugin.protocols.suite import ENDINGS

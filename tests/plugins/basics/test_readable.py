@@ -19,7 +19,7 @@ from rpd_basics.entry_choice import distinct_entries
 from rpd_basics.images import Levels
 from rpd_basics.readable import cells_of, resolution
 from rpd_basics.rules import Rules
-from rpd_core.config.identity import learned_as_tuples, stored_fields
+from rpd_core.config.configuration import learned_as_tuples, stored_fields
 from rpd_core.errors import SpecError
 from rpd_core.plugin.protocols import Facts, FitSample
 from rpd_core.plugin.wording import cut_texts

@@ -16,7 +16,7 @@ import rpd
 from rpd_basics.rule_growth import Growth, Peel, Steps, idle_sides
 from rpd_basics.rules import Rules
 from rpd_basics.tree_nodes import Leaf, Split, Tree, simplified
-from rpd_core.config.identity import stored_fields
+from rpd_core.config.configuration import stored_fields
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.play import prepare

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from rpd_basics.rule_words import Column, rule_in_words
 from rpd_basics.rules import Rules
 from rpd_basics.tree_nodes import Nodes, Walk, nodes_of, tree_of
-from rpd_core.config.identity import stored_fields
+from rpd_core.config.configuration import stored_fields
 from rpd_core.errors import FitError, RpdError, SpecError
 from rpd_core.play.prepare import restore_fitted
 from rpd_core.plugin.chain import Chain

@@ -19,10 +19,9 @@ from rpd_core.chance import Phase, canonical, episode_keys, state_keys
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
 from rpd_core.errors import FitError
-from rpd_core.play.chunks import SuiteChunk, perform_suite
+from rpd_core.play.chunks import SuiteChunk, perform_suite, player_for
 from rpd_core.play.deciders import always
 from rpd_core.play.loop import Plan
-from rpd_core.play.players import player_for
 from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.protocols import Opening
 from rpd_core.plugin.registry import Registry

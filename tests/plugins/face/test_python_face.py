@@ -24,8 +24,8 @@ from rpd_core.errors import RpdError
 from rpd_core.execute.local import LocalProcesses
 from rpd_core.execute.progress import NotebookBars, shown, silent
 from rpd_core.plugin.discovery import BUNDLED
-from rpd_core.plugin.parameters import fields_of
 from rpd_core.plugin.registry import installed
+from rpd_core.plugin.specs import fields_of
 from rpd_core.results.sentences import headline
 from rpd_core.store.directory import PROCESS
 from rpd_report.notebook import answer_as_html, decisions_as_html

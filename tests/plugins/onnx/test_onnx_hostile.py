@@ -14,7 +14,7 @@ from onnx import TensorProto, helper
 from onnx_files import VECTOR, by_hand, facts, loaded, numbers, rows, seen
 
 from rpd_core.errors import RpdError
-from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.boundary import Budget
 from rpd_onnx import trial
 from rpd_onnx.loader import OnnxFile
 from rpd_onnx.model import read_model

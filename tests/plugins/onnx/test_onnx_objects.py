@@ -11,7 +11,7 @@ import torch
 from onnx import helper
 from onnx_files import VECTOR, by_hand, facts, numbers, rows, seen
 
-from rpd_core.config.contents import advised, look_into, takers
+from rpd_core.config.objects import advised, look_into, takers
 from rpd_core.config.resolve import choose
 from rpd_core.errors import RpdError
 from rpd_core.plugin.protocols import Contents

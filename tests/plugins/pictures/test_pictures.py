@@ -21,7 +21,6 @@ from stores import contents, corridor, finish, ready, session_at
 import rpd
 from rpd_core.errors import RpdError, StoreError
 from rpd_core.play.recipe import recipe_of
-from rpd_core.play.replay import viewing, viewing_late
 from rpd_core.results.pictures import picture_folder, read_pictures
 from rpd_core.results.verification import verify
 from rpd_pictures import cards, files
@@ -31,6 +30,7 @@ from rpd_pictures.pictures import take_pictures
 from rpd_pictures.portraits import affordable
 from rpd_pictures.scene import Scene
 from rpd_pictures.twins import Choice, Filmed, LossEpisodes, Smallest, Twin, Visit, telling
+from rpd_pictures.viewing import viewing, viewing_late
 
 DRAWN = {"minimise_steps": 40_000}
 """Settings of a run on the corridor that gives decisions which are needed."""

@@ -13,7 +13,7 @@ import pytest
 from gymnasium import spaces
 from sb3_toys import PUSHES, VECTOR, entry, facts_of, rewritten, saved, train
 
-from rpd_core.config.identity import component_identity
+from rpd_core.config.configuration import component_identity
 from rpd_core.errors import RpdError, SpecError
 from rpd_core.plugin.registry import installed
 from rpd_core.untrusted.boundary import boundary, printable

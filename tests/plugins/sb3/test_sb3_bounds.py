@@ -29,7 +29,7 @@ from sb3_toys import (
 )
 
 from rpd_core.errors import SpecError
-from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.boundary import Budget
 from rpd_sb3.loader import Sb3File
 
 TWO = spaces.Discrete(2)

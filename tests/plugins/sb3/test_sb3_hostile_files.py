@@ -26,8 +26,7 @@ from sb3_toys import (
 )
 
 from rpd_core.errors import SpecError
-from rpd_core.untrusted.boundary import Refused
-from rpd_core.untrusted.budget import Budget
+from rpd_core.untrusted.boundary import Budget, Refused
 from rpd_sb3.loader import Sb3File
 from rpd_sb3.pickles import read
 

@@ -12,7 +12,7 @@ from gymnasium import spaces
 from sb3_toys import VECTOR, Toy, batch, facts_of, samples, saved, seen, train
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
-from rpd_core.config.identity import component_identity
+from rpd_core.config.configuration import component_identity
 from rpd_core.errors import FitError, SpecError
 from rpd_core.plugin.registry import installed
 from rpd_sb3.loader import Sb3File

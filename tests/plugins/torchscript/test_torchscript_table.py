@@ -15,7 +15,7 @@ from hostile_files import hostile, members, module_code, record, tensor, write
 from script_files import loaded
 
 from rpd_core.errors import FitError
-from rpd_core.untrusted.budget import loading
+from rpd_core.untrusted.boundary import loading
 from rpd_torchscript.functions.operator import Parameter
 from rpd_torchscript.functions.table import OPERATORS
 from rpd_torchscript.limits import AXES, CALL_STEPS, PIECES, Exhausted, Meter

@@ -28,7 +28,7 @@ from weight_files import (
     save_safetensors,
 )
 
-from rpd_core.config.contents import takers
+from rpd_core.config.objects import takers
 from rpd_core.config.resolve import choose
 from rpd_core.errors import ConfigError, FitError, RpdError, SpecError
 from rpd_core.plugin.protocols import Facts

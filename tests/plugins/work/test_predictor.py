@@ -15,10 +15,11 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
 
 import rpd
-from rpd_core.errors import FitError
+from rpd_core.errors import FitError, SpecError
 from rpd_core.plugin.protocols import Entry, Facts
 from rpd_core.results.export import export_pruned
 from rpd_core.results.stored_facts import facts_as_json, facts_from_json
+from rpd_work.predictor import trusted_by
 
 
 @pytest.fixture(scope="module")
@@ -234,3 +235,9 @@ def test_spaces_that_are_large_together_are_not_made() -> None:
     stored["observation_space"] = {"tuple": [{"dict": {"a": stored["observation_space"]}}] * 1000}
     with pytest.raises(ValueError, match="spaces of more than 16,777,216 numbers"):
         facts_from_json(stored, "it")
+
+
+def test_a_refusal_names_what_python_calls_it() -> None:
+    for text in ("add --trust-policy", "add trust=true in the spec or --trust-policy"):
+        with pytest.raises(SpecError, match=r"^add trust=True$"), trusted_by("trust=True"):
+            raise SpecError(text)
