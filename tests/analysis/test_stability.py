@@ -10,7 +10,6 @@ import pytest
 
 from rpd_core.analysis.intervals import agresti_caffo_parts, arm_sizes, effect_interval
 from rpd_core.analysis.intervals import effect as effect_of
-from rpd_core.analysis.shrinkage import shrunken
 from rpd_core.analysis.spectrum import tally
 from rpd_core.analysis.stability import (
     CountedVisits,
@@ -23,6 +22,7 @@ from rpd_core.analysis.stability import (
     rank_intervals,
 )
 from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
+from rpd_measures.shrinkage import shrunken
 
 
 def effect(drawn: Drawn) -> np.ndarray:
