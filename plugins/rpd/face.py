@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from rpd_core.execute.progress import Note, Progress
-    from rpd_core.results.pictures import Pictures
     from rpd_pictures.film import Film
+    from rpd_pictures.stored import Pictures
     from rpd_pictures.subjects import DrawOptions
     from rpd_report.explanation import Explanation
     from rpd_work.options import TrackerOptions

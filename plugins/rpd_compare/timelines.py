@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rpd_core.plugin.registry import installed
-from rpd_core.results.pictures import Pictures, read_pictures
 from rpd_core.results.run import Run
 from rpd_pictures.panels import Gathered, panel_view, show_panels
+from rpd_pictures.stored import Pictures, read_pictures
 from rpd_pictures.timeline import Axes, timeline_drawing
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from rpd_core.errors import ConfigError, nearest
 from rpd_core.plugin.protocols import Circle, Drawing, Line, PanelView, Picture, Polygon, Text
 from rpd_core.plugin.protocols.drawing import Point, Shape
 from rpd_core.plugin.registry import installed
-from rpd_core.results.pictures import read_pictures
 from rpd_core.results.run import Run
 from rpd_pictures.panels import Gathered, panel_view, show_panels
 from rpd_pictures.proof import proof_drawing
+from rpd_pictures.stored import read_pictures
 from rpd_pictures.timeline import barcode_drawing, timeline_drawing
 
 _GAP = 16.0

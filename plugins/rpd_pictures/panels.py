@@ -29,11 +29,11 @@ from rpd_core.plugin.protocols import (
 )
 from rpd_core.plugin.protocols.optional import TellsBounds
 from rpd_core.plugin.registry import Registration, Registry, installed
-from rpd_core.results.pictures import Pictures, read_picture
 from rpd_core.results.records import Decision
 from rpd_core.results.run import Run
 from rpd_core.store.files import read_whole
 from rpd_pictures.checks import checked_cards, checked_frames, checked_hero, plain_name
+from rpd_pictures.stored import Pictures, read_picture
 
 _LARGEST_FILE = 2**24
 _DRAWN = 300

@@ -21,10 +21,8 @@ from rpd_core.results.pictures import (
     SCHEMA,
     ClipPair,
     PictureIndex,
-    Pictures,
     picture_folder,
     read_index,
-    read_pictures,
 )
 from rpd_core.results.run import Run
 from rpd_core.store.files import file_stem, refuse_outside, write_whole
@@ -41,6 +39,7 @@ from rpd_pictures.portraits import (
     perform_portraits,
 )
 from rpd_pictures.scene import Scene, gathered_by
+from rpd_pictures.stored import Pictures, read_pictures
 from rpd_pictures.timeline import Steps
 from rpd_pictures.twins import Choice, LossEpisodes, Smallest, telling
 

@@ -13,11 +13,11 @@ from markupsafe import Markup
 from rpd_core.errors import RpdError, counted, one_line
 from rpd_core.plugin.protocols import Drawing, PanelView
 from rpd_core.plugin.registry import installed
-from rpd_core.results.pictures import Pictures, data_uri, read_pictures
 from rpd_core.results.run import Run
 from rpd_core.results.words import few
 from rpd_pictures.panels import Gathered, ShownPanels, panel_view, show_panels
 from rpd_pictures.proof import proof_drawing
+from rpd_pictures.stored import Pictures, data_uri, read_pictures
 from rpd_pictures.svg import inline_svg
 from rpd_pictures.timeline import Steps, barcode_drawing, timeline_drawing
 from rpd_report.film import ShownFilm, ShownNumber, number_alone, read_film
