@@ -16,7 +16,6 @@ from rpd_core.play.deciders import EachItsOwn
 from rpd_core.play.loop import Plan
 from rpd_core.play.recipe import Recipe, recipe_of
 from rpd_core.play.replay import Viewer, Watched, viewing, watch_episodes
-from rpd_core.results.decisions import find_state
 from rpd_core.results.records import Decision
 from rpd_core.results.replay import find_episode, stored_setup
 from rpd_core.results.run import Run
@@ -29,6 +28,7 @@ from rpd_pictures.claim import film_claim
 from rpd_pictures.clips import END, PAUSE, ClipJob, choose_twins, ending, film_twins
 from rpd_pictures.pages import Pages, Shown, Wanted
 from rpd_pictures.path import draw_path
+from rpd_pictures.states import find_state
 from rpd_pictures.subjects import target_file
 from rpd_pictures.trace_film import traced_film
 from rpd_pictures.twins import LossEpisodes, Smallest
