@@ -9,8 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rpd_core.cli.console import answers, errors
-    from rpd_core.cli.progress import progress_bars
+    from rpd_core.cli.console import answers, errors, progress_bars
     from rpd_core.cli.shared import chosen_run, opened_run, print_json, show_note
     from rpd_core.cli.work import Work, plays
 
@@ -22,7 +21,7 @@ _HOMES = {
     "opened_run": "rpd_core.cli.shared",
     "plays": "rpd_core.cli.work",
     "print_json": "rpd_core.cli.shared",
-    "progress_bars": "rpd_core.cli.progress",
+    "progress_bars": "rpd_core.cli.console",
     "show_note": "rpd_core.cli.shared",
 }
 

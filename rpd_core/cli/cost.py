@@ -35,7 +35,7 @@ from rpd_core.store.directory import RunDirectory
 from rpd_core.store.session import Session
 
 if TYPE_CHECKING:
-    from rpd_core.cli.progress import Display
+    from rpd_core.cli.console import Display
     from rpd_core.store.session import Session
 
 

@@ -1,4 +1,4 @@
-"""`rpd run`: everything, from episodes to the answer."""
+"""`rpd run`, `rpd suite` and `rpd prune`: everything, from episodes to the answer."""
 
 from __future__ import annotations
 
@@ -9,18 +9,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rpd_core.cli import options, shared
-from rpd_core.cli.config_file import is_toml
+from rpd_core.cli.completion import complete_run
+from rpd_core.cli.options import is_toml
 from rpd_core.cli.show import show_answer
 from rpd_core.cli.work import Work, plays
-from rpd_core.errors import ConfigError, StoreError
+from rpd_core.config.part_range import parse_parts
+from rpd_core.errors import ConfigError, StoreError, counted, shell_word
 
 if TYPE_CHECKING:
     from rpd_core.api import Call
+    from rpd_core.cli.console import Display
     from rpd_core.cli.cost import Cost
-    from rpd_core.cli.progress import Display
     from rpd_core.play.profile import Profiler
     from rpd_core.results.run import Run
+    from rpd_core.store.directory import RunDirectory
     from rpd_core.store.session import Session
+
+_POLICY_FORMATS = (".zip", ".rpd")
+"""What the name of a policy to load ends in; both are the same zip."""
 
 
 @options.with_settings("suite", "size", "analysis", "answer", "growth")
@@ -67,10 +73,12 @@ def run_command(
     finish = options.taken_finish(settings)
     typed = options.given({"env": env, "policy": policy, **settings})
     asked = {"out": out, "analysis": analysis, "like": like, "finish": finish}
+    from rpd_core.play.profile import Profiler
+
     with shared.progress_bars("estimating" if dry_run else "starting") as progress:
         call = call_for(typed, config, work, progress, asked)
         estimated = _estimate_of(call) if dry_run else None
-        profiler = _profiler_for(profile and not dry_run)
+        profiler = Profiler() if profile and not dry_run else None
         asking = None if yes or typed.get("quick") else progress
         done = None if dry_run else play_call(call, ask=asking, profiler=profiler)
     if estimated is not None:
@@ -81,11 +89,128 @@ def run_command(
         show_answer(finished, as_json, made=tuple(made.values()), profile=found)
 
 
-def _profiler_for(wanted: bool) -> Profiler | None:
-    """Return what times a run, if somebody wants to know."""
-    from rpd_core.play.profile import Profiler
+@options.with_settings("suite", "size")
+@plays
+def suite_command(
+    *,
+    run: Annotated[
+        Path | None,
+        typer.Argument(metavar="RUN", help="Run to continue.", autocompletion=complete_run),
+    ] = None,
+    env: options.Env = None,
+    policy: options.Policy = None,
+    parts: Annotated[
+        str | None,
+        typer.Option("--parts", help="Build only the parts from A on and before B: A:B."),
+    ] = None,
+    work: Work,
+    out: options.Out = None,
+    yes: options.Yes = False,
+    as_json: options.Json = False,
+    **settings: Any,
+) -> None:
+    """Play mutant episodes into a run directory: a new one, or RUN, which may grow."""
+    chosen = None if parts is None else parse_parts(parts)
+    if run is not None and out is not None:
+        raise ConfigError(f"{run} is continued where it is: leave --out {out} out")
+    typed = options.given({"env": env, "policy": policy, **settings})
+    with shared.progress_bars() as progress:
+        work.check(typed)
+        from rpd_core.api import directory_for, play_suite_of, resolve_call
+        from rpd_core.cli.cost import consider, work_left
+        from rpd_core.cli.text import print_suite
+        from rpd_core.pipeline import stored_suite_facts
+        from rpd_core.store.directory import RunDirectory
 
-    return Profiler() if wanted else None
+        if run is not None:
+            RunDirectory(run).stored()  # raises where it is not a run
+        config = None if run is None else run / "run.json"
+        call = call_for(typed, config, work, progress, {"out": run or out})
+        setup = resolve_call(call)
+        path = directory_for(call, setup).path
+        if chosen is not None:
+            chosen.episodes(setup.config.settings)  # refuses parts that there are not
+
+        def ask(session: Session) -> None:
+            if not yes:
+                left = work_left(session.setup.config.settings, session.directory, chosen)
+                consider(session, dataclasses.replace(left, pruned=0), call.workers, progress)
+
+        with shared.resumable(path):
+            played = play_suite_of(call, setup, chosen, ask)
+    facts, return_mean = stored_suite_facts(played.directory)
+    missing = played.missing
+    if as_json:
+        found = {**vars(facts), "return_mean": return_mean, "missing": missing}
+        shared.print_json({"out": str(path), **found})
+    else:
+        print_suite(shared.answers(), facts, return_mean, path, missing)
+
+
+@options.with_settings("analysis", "answer")
+@options.with_finish
+@plays
+def prune_command(
+    *,
+    run: options.RunPath = None,
+    work: Work,
+    analysis: options.NewAnalysisName = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            "--export",
+            help="Write the smallest policy: a .zip to load, or its rules alone as .json or .py.",
+        ),
+    ] = None,
+    fraction: Annotated[
+        float | None, options.number_option("--fraction", "Which of the targets is exported.")
+    ] = None,
+    as_json: options.Json = False,
+    **settings: Any,
+) -> None:
+    """Prune the policy by the rankings of a stored suite; plays no mutant episode."""
+    finish = options.taken_finish(settings)
+    work.check(options.given(settings))
+    from rpd_core.results.export import export_pruned
+    from rpd_core.results.rule_export import RULE_FORMATS, export_rules
+    from rpd_core.store.directory import RunDirectory
+
+    run = shared.chosen_run(run)
+    directory = RunDirectory(run)
+    held, asked = directory.suite().count(), directory.stored().settings.episodes
+    if held < asked and directory.latest() is None:
+        raise StoreError(
+            f"{str(run)!r} holds {held} of {asked} episodes, and pruning plays no mutant episode: "
+            f"finish the suite first with rpd suite {shell_word(run)}"
+        )
+    if export is not None:
+        endings = f"in {' or '.join(_POLICY_FORMATS)} (a policy to load) or in "
+        endings += f"{' or '.join(RULE_FORMATS)} (its rules alone)"
+        shared.check_export(export, (*_POLICY_FORMATS, *RULE_FORMATS), endings)
+    wanted = {"analysis": analysis, "finish": finish}
+    with shared.progress_bars() as progress:
+        typed = {**of_the_latest(directory), **options.given(settings)}
+        call = call_for(typed, run / "run.json", work, progress, {**wanted, "out": run})
+        finished, made = play_call(call)
+    alone = export is not None and export.suffix in RULE_FORMATS
+    if export is not None:
+        write = export_rules if alone else export_pruned
+        promise = str(write(finished, export, fraction))
+    show_answer(finished, as_json, made=tuple(made.values()))
+    if export is not None and alone:
+        shared.errors().print(f"rpd: wrote {export}: {promise}", markup=False)
+    elif export is not None:
+        chosen = finished.policy(fraction)
+        kept = "" if chosen is None else f"the policy in {counted(chosen.kept, 'state')}, "
+        shared.errors().print(f"rpd: wrote {export}: {kept}{promise}", markup=False)
+        shared.errors().print(f"rpd: use it: --policy pruned:{export}", markup=False)
+
+
+def of_the_latest(directory: RunDirectory) -> dict[str, int]:
+    """Return the size of the latest analysis where the suite is not as large as was asked for."""
+    name = directory.latest()
+    complete = directory.suite().count() >= directory.stored().settings.episodes
+    return {} if complete or name is None else {"episodes": directory.analysis(name).episodes}
 
 
 def call_for(
@@ -140,8 +265,8 @@ def play_call(
 
 def _plan(session: Session, call: Call) -> None:
     """Have the bars know what is to come."""
+    from rpd_core.cli.console import Display
     from rpd_core.cli.cost import stages_of
-    from rpd_core.cli.progress import Display
     from rpd_core.play.prepare import needs_growth
     from rpd_core.pruning.growing import STAGE, most_episodes
 

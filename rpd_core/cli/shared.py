@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import errno
 import functools
-import json
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import typer
 
-from rpd_core.cli.console import answers, errors
-from rpd_core.cli.progress import progress_bars
+from rpd_core.cli.console import answers, errors, progress_bars
 from rpd_core.cli.streams import Interrupted, clear_status, exit_code, flush_answer, reader_has_left
 from rpd_core.errors import ConfigError, RpdError, shell_word
 
@@ -158,6 +156,14 @@ def run_and(run: Path | None, rest: str | None, what: str, example: str) -> tupl
     return (chosen_run(None), str(run)) if rest is None else (run, rest)
 
 
+def check_export(path: Path, formats: Collection[str], endings: str) -> None:
+    """Refuse a file name whose format is not known, or whose folder is not there."""
+    if path.suffix not in formats:
+        raise ConfigError(f"cannot export to {str(path)!r}: the name must end {endings}")
+    if not path.parent.is_dir():
+        raise ConfigError(f"cannot export to {str(path)!r}: there is no folder {path.parent}")
+
+
 def show_note(text: str) -> None:
     """Show what the user should know."""
     errors().print(f"rpd: note: {tidied(text)}", markup=False)
@@ -178,6 +184,8 @@ def show_warnings() -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print JSON on standard output and nothing else."""
+    """Print a record, or values that hold some, as JSON on standard output and nothing else."""
     clear_status()
-    sys.stdout.write(json.dumps(value, indent=2) + "\n")
+    from rpd_core.store.codec import to_bytes
+
+    sys.stdout.write(to_bytes(value).decode())
