@@ -12,9 +12,8 @@ from commands import rpd_command
 from stores import corridor, finish, ready
 
 from rpd_core.analysis.analysis import Analysis
-from rpd_core.analysis.recurrence import Recurrence, counted_visits
+from rpd_core.analysis.recurrence import Recurrence, counted_visits, streamed_visits
 from rpd_core.analysis.spectrum import tally
-from rpd_core.analysis.streamed_visits import StreamedVisits
 from rpd_core.analysis.suite import redrawn
 from rpd_core.config.resolve import choose
 from rpd_core.plugin.protocols import Evidence, Measure
@@ -101,7 +100,7 @@ def test_halves_read_from_disk_are_those_of_visits_in_memory(analysis: Analysis,
 def test_what_is_added_up_from_disk_is_exact(analysis: Analysis) -> None:
     soft = replace(analysis, weights=np.round(analysis.weights * 0.7 * 2**20) / 2**20)
     soft = replace(soft, counted=tally(soft.stored.chunks(), soft.weights))
-    streamed, first = StreamedVisits(soft), np.arange(len(soft.episodes)) % 3 == 0
+    streamed, first = streamed_visits(soft), np.arange(len(soft.episodes)) % 3 == 0
     held = counted_visits(soft).halves([first, ~first])
     for one, two in zip(streamed.halves([first, ~first]), held, strict=True):
         for ours, theirs in zip(one, two, strict=True):
