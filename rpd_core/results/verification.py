@@ -48,9 +48,9 @@ def verify(directory: RunDirectory) -> Verification:
 
     parts = 0
     attempt(partial(_check_folders, directory.path, "suite", "pruning", "analyses"))
-    for read in (directory.names, directory.question):
-        attempt(read)
-    for check in (_check_names, _check_latest, _check_prepared):
+    for check in (
+        RunDirectory.names, RunDirectory.question, _check_names, _check_latest, _check_prepared
+    ):  # fmt: skip
         attempt(partial(check, directory))
     for stored in _all_parts(directory):
         for first, last in stored.covered():
