@@ -14,7 +14,7 @@ from rpd_core.cli.options import is_toml
 from rpd_core.cli.show import show_answer
 from rpd_core.cli.work import Work, plays
 from rpd_core.config.part_range import parse_parts
-from rpd_core.errors import ConfigError, StoreError, counted, shell_word
+from rpd_core.errors import ConfigError, StoreError, shell_word
 
 if TYPE_CHECKING:
     from rpd_core.api import Call
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from rpd_core.results.run import Run
     from rpd_core.store.directory import RunDirectory
     from rpd_core.store.session import Session
-
-_POLICY_FORMATS = (".zip", ".rpd")
-"""What the name of a policy to load ends in; both are the same zip."""
 
 
 @options.with_settings("suite", "size", "analysis", "answer", "growth")
@@ -171,8 +168,7 @@ def prune_command(
     """Prune the policy by the rankings of a stored suite; plays no mutant episode."""
     finish = options.taken_finish(settings)
     work.check(options.given(settings))
-    from rpd_core.results.export import export_pruned
-    from rpd_core.results.rule_export import RULE_FORMATS, export_rules
+    from rpd_core.plugin.registry import installed
     from rpd_core.store.directory import RunDirectory
 
     run = shared.chosen_run(run)
@@ -184,26 +180,19 @@ def prune_command(
             f"finish the suite first with rpd suite {shell_word(run)}"
         )
     if export is not None:
-        endings = f"in {' or '.join(_POLICY_FORMATS)} (a policy to load) or in "
-        endings += f"{' or '.join(RULE_FORMATS)} (its rules alone)"
-        shared.check_export(export, (*_POLICY_FORMATS, *RULE_FORMATS), endings)
+        pruned = installed().resolve("policy", "pruned")  # whoever reads exported policies writes
+        endings = (f"in {' or '.join(ends)} ({what})" for what, ends in pruned.exports.items())
+        known = [one for ends in pruned.exports.values() for one in ends]
+        shared.check_export(export, known, " or ".join(endings))
     wanted = {"analysis": analysis, "finish": finish}
     with shared.progress_bars() as progress:
         typed = {**of_the_latest(directory), **options.given(settings)}
         call = call_for(typed, run / "run.json", work, progress, {**wanted, "out": run})
         finished, made = play_call(call)
-    alone = export is not None and export.suffix in RULE_FORMATS
-    if export is not None:
-        write = export_rules if alone else export_pruned
-        promise = str(write(finished, export, fraction))
+    told = [] if export is None else pruned.export(finished, export, fraction)
     show_answer(finished, as_json, made=tuple(made.values()))
-    if export is not None and alone:
-        shared.errors().print(f"rpd: wrote {export}: {promise}", markup=False)
-    elif export is not None:
-        chosen = finished.policy(fraction)
-        kept = "" if chosen is None else f"the policy in {counted(chosen.kept, 'state')}, "
-        shared.errors().print(f"rpd: wrote {export}: {kept}{promise}", markup=False)
-        shared.errors().print(f"rpd: use it: --policy pruned:{export}", markup=False)
+    for line in told:
+        shared.errors().print(f"rpd: {line}", markup=False)
 
 
 def of_the_latest(directory: RunDirectory) -> dict[str, int]:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import worlds
 
+from rpd_basics.export import FORMAT
 from rpd_basics.pruned import PrunedFile
 from rpd_core.config.resolve import resolve
 from rpd_core.config.settings import Request
@@ -24,7 +25,6 @@ from rpd_core.plugin.discovery import find_plugins, load_plugins
 from rpd_core.plugin.hookspecs import hookimpl
 from rpd_core.plugin.protocols import Component
 from rpd_core.plugin.registry import Registry
-from rpd_core.results.export import FORMAT
 from rpd_core.results.requests import stored_request
 from rpd_core.store.directory import RunDirectory
 
