@@ -41,6 +41,7 @@ from rpd_pictures.portraits import (
 from rpd_pictures.scene import Scene, gathered_by
 from rpd_pictures.stored import Pictures, read_pictures
 from rpd_pictures.timeline import Steps
+from rpd_pictures.traces import read_traces
 from rpd_pictures.twins import Choice, LossEpisodes, Smallest, telling
 
 if TYPE_CHECKING:
@@ -119,7 +120,8 @@ def _made_from(session: Session, run: Run, rows: Sequence[Decision]) -> str:
 
 def _make(session: Session, run: Run, rows: Sequence[Decision]) -> _Made:
     """Play what the pictures need, as items of work."""
-    made = _Made(episode=0 if run.traces is None else run.traces.typical)
+    traces = read_traces(run)
+    made = _Made(episode=0 if traces is None else traces.typical)
     if not rows:
         return made
     policy, played = Smallest.of(run), LossEpisodes.read(run)
@@ -190,7 +192,7 @@ def _portrait_items(
 
 def _frame_items(session: Session, run: Run, policy: Smallest) -> list[WorkItem]:
     """Return the work of drawing the typical episode, where episodes are traced."""
-    traces, kept = run.traces, run.kept()
+    traces, kept = read_traces(run), run.kept()
     if traces is None or kept is None:
         return []
     recipe = session.recipe
