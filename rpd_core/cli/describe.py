@@ -46,7 +46,15 @@ def describe_command(
         with output_for_the_answer(), guarded(name, stall_timeout):
             seconds = loading_seconds(load_timeout)
             about = _about_policy(name, env, (episodes, seed), trust_policy, seconds)
-        _show_policy(about, as_json)
+        if as_json:
+            shared.print_json(about)
+            return
+        from rich.table import Table  # `rpd list-plugins` does not need it
+
+        table = Table(box=None, pad_edge=False, show_header=False)
+        for what, value in about.items():
+            table.add_row(what, f"{value:.4g}" if isinstance(value, float) else str(value))
+        shared.answers().print(table, markup=False)
     elif env is not None:
         raise ConfigError(f"--env is for policies, not for kind {kind!r}: leave it out")
     else:
@@ -100,19 +108,6 @@ def _show_component(kind: str, name: str, as_json: bool) -> None:
     console.print(table, markup=False)
 
 
-def _show_policy(about: dict[str, Any], as_json: bool) -> None:
-    """Print what is known of a policy."""
-    from rich.table import Table  # `rpd list-plugins` does not need it
-
-    if as_json:
-        shared.print_json(about)
-        return
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for name, value in about.items():
-        table.add_row(name, f"{value:.4g}" if isinstance(value, float) else str(value))
-    shared.answers().print(table, markup=False)
-
-
 def _about_policy(
     text: str, env: str | None, play_what: tuple[int, int], trust: bool, seconds: float
 ) -> dict[str, Any]:
@@ -121,6 +116,7 @@ def _about_policy(
     from rpd_core.config.resolve import choose, say_which
     from rpd_core.config.trust import permitted
     from rpd_core.play.heartbeat import loading
+    from rpd_core.plugin.protocols.optional import DescribesItself
     from rpd_core.plugin.registry import installed
 
     registry = installed()
@@ -132,17 +128,12 @@ def _about_policy(
     loader = chosen.recipe
     if env is None:
         with loading(seconds), advised(loader):
-            return _own_words(loader)
+            if not isinstance(loader, DescribesItself):
+                raise ConfigError(
+                    "this policy can only be described with an environment: give --env"
+                )
+            return {**loader.describe()}
     return play(registry.make("environment", env), loader, episodes, seed, seconds)
-
-
-def _own_words(loader: Any) -> dict[str, Any]:
-    """Return what a loader knows without an environment."""
-    tell = getattr(loader, "describe", None)
-    if tell is None:
-        raise ConfigError("this policy can only be described with an environment: give --env")
-    about: dict[str, Any] = tell()
-    return about
 
 
 def play(

@@ -80,14 +80,10 @@ def is_toml(path: Path | None) -> bool:
 def read_config(context: typer.Context, path: Path | None) -> Path | None:
     """Make what a TOML file holds the defaults of a command; leave other files to the command."""
     if path is not None and is_toml(path) and not context.resilient_parsing:
-        context.default_map = dict(_settings_in(path, _long_options(context)))
+        options = [one for one in context.command.params if one.param_type_name == "option"]
+        flags = {flag: one for one in options for flag in one.opts if flag.startswith("--")}
+        context.default_map = _settings_in(path, flags)
     return path
-
-
-def _long_options(context: typer.Context) -> dict[str, Any]:
-    """Return the options of a command by their long names."""
-    options = [one for one in context.command.params if one.param_type_name == "option"]
-    return {flag: one for one in options for flag in one.opts if flag.startswith("--")}
 
 
 def _settings_in(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -264,7 +260,15 @@ _FINISH = "finish_"
 def with_finish(command: Command) -> Command:
     """Decorate a command with an option for each command that does something after a run."""
     own = list(inspect.signature(command, eval_str=True).parameters.values())
-    taken = {*_flags(own), *(one.flag or f"--{name}" for name, one in declared().items())}
+    about = [one for p in own for one in getattr(p.annotation, "__metadata__", ())]
+    written = [word for one in about for word in (one.default, *(one.param_decls or ()))]
+    taken = {one.flag or f"--{name.replace('_', '-')}" for name, one in declared().items()}
+    taken |= {"--help", "--json", *(word for word in written if isinstance(word, str))}
+
+    def switch(name: str) -> str:  # under a name that is free
+        free = name if f"--{name}" not in taken else f"after-{name}"
+        return f"--{free}/--no-{free}"
+
     added = [
         inspect.Parameter(
             f"{_FINISH}{number}",
@@ -273,7 +277,7 @@ def with_finish(command: Command) -> Command:
             annotation=Annotated[
                 bool | None,
                 typer.Option(
-                    _switch(name, taken),
+                    switch(name),
                     help=f"At the end of the run, do the work of rpd {name} as well.",
                     rich_help_panel=WHERE,
                 ),
@@ -283,21 +287,6 @@ def with_finish(command: Command) -> Command:
     ]
     set_parameters(command, command, own, added)
     return command
-
-
-def _flags(parameters: Iterable[inspect.Parameter]) -> set[str]:
-    """Return the options that a command has by itself, and those that every command has."""
-    about = [one for p in parameters for one in getattr(p.annotation, "__metadata__", ())]
-    written = [word for one in about for word in (one.default, *(one.param_decls or ()))]
-    return {"--help", "--json", *(word for word in written if isinstance(word, str))}
-
-
-def _switch(name: str, taken: set[str]) -> str:
-    """Return the option to do a command's work after a run or not, under a name that is free."""
-    free = (
-        name if f"--{name}" not in {flag.replace("_", "-") for flag in taken} else f"after-{name}"
-    )
-    return f"--{free}/--no-{free}"
 
 
 def taken_finish(settings: dict[str, Any]) -> tuple[str, ...]:

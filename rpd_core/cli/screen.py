@@ -13,36 +13,14 @@ from rich.console import Console
 from rpd_core.cli.text import can_draw, print_columns, print_question, say, short_action
 from rpd_core.config.settings import PORTFOLIO
 from rpd_core.errors import counted, shell_word
-from rpd_core.results.sentences import (
-    advice_on,
-    baseline_words,
-    front_sentences,
-    growth_words,
-    headline,
-    is_proven,
-    noun_for,
-    other_targets,
-    policy_sentences,
-    recurrence_words,
-    suite_words,
-    sureness_words,
-    tried_in_vain,
-    what_would_help,
-    with_and_without,
-)
+from rpd_core.results import sentences
 from rpd_core.results.words import cut, few, part_of, percent, reached_words, shortened_states
 
 if TYPE_CHECKING:
     from rpd_core.pruning.records import PrunedPoint
+    from rpd_core.results import records
     from rpd_core.results.kept import FrontChoice
-    from rpd_core.results.records import (
-        Decision,
-        FrontPoint,
-        Minimising,
-        Played,
-        Summary,
-        Threshold,
-    )
+    from rpd_core.results.records import Decision, Summary
 
 SHOWN = 7
 """Decisions on the screen."""
@@ -70,7 +48,7 @@ def print_answer(
     """
 
     def attempt(screen: Console, shown: int) -> None:
-        say(screen, headline(summary), style="bold")
+        say(screen, sentences.headline(summary), style="bold")
         screen.print()
         _print_setting(screen, summary)
         _print_decisions(screen, summary, shown, full)
@@ -103,20 +81,22 @@ def _print_setting(console: Console, summary: Summary) -> None:
         f"return {few(original.return_mean)}, by default alone {few(original.default_everywhere)}, "
         f"reference {few(original.reference)} ({original.reference_source})",
     )
-    for advice in advice_on(summary):
+    for advice in sentences.advice_on(summary):
         say(console, f"Advice: {advice}")
     console.print()
 
 
 def _print_decisions(console: Console, summary: Summary, count: int, full: bool) -> None:
-    """Print the decisions of the smallest policy; none where nothing is proven."""
     rows = summary.decisions[:count]
     if not rows:
         return
-    noun = noun_for(summary)
+    noun = sentences.noun_for(summary)
     lines = _RULE_LINES if noun == "rule" else _STATE_LINES if full else 1
     print_decisions(console, noun, rows, lines)
-    _print_others(console, summary.decisions[count:])
+    if rest := summary.decisions[count:]:
+        unsure = sum(not one.needed for one in rest)
+        which = f"{unsure} of them not" if unsure < len(rest) else "none of them"
+        say(console, f"{len(rest)} more{f', {which} shown to be needed' * bool(unsure)}")
     if summary.list.note:
         say(console, summary.list.note)
     if full:
@@ -125,34 +105,24 @@ def _print_decisions(console: Console, summary: Summary, count: int, full: bool)
     console.print()
 
 
-def _print_others(console: Console, rest: Sequence[Decision]) -> None:
-    if rest:
-        unsure = sum(not one.needed for one in rest)
-        which = f"{unsure} of them not" if unsure < len(rest) else "none of them"
-        marked = f", {which} shown to be needed" if unsure else ""
-        say(console, f"{len(rest)} more{marked}")
-
-
 def _print_standing(console: Console, summary: Summary, full: bool) -> None:
     """Print what the answer stands on, a sentence or two each."""
-    if is_proven(summary):
-        others = "" if full else other_targets(summary)
-        ranked = f"{suite_words(summary)} {others}".strip()
-        told = [baseline_words(summary), ranked, sureness_words(summary)]
-        told += [recurrence_words(summary.policy)] if full else []
+    ranked = sentences.suite_words(summary)
+    if sentences.is_proven(summary):
+        others = "" if full else sentences.other_targets(summary)
+        ranked = f"{ranked} {others}".strip()
+        told = [sentences.baseline_words(summary), ranked, sentences.sureness_words(summary)]
+        told += [sentences.recurrence_words(summary.policy)] if full else []
     else:
-        told = [tried_in_vain(summary.policy), suite_words(summary), what_would_help(summary)]
-    for words in (*told, growth_words(summary.growth)):
+        vain, ways = sentences.tried_in_vain(summary.policy), sentences.what_would_help(summary)
+        told = [vain, ranked, ways]
+    for words in (*told, sentences.growth_words(summary.growth)):
         if words:
             say(console, words)
-    _print_versions(console, summary.played)
-
-
-def _print_versions(console: Console, played: Sequence[Played]) -> None:
-    if len(played) > 1:
+    if len(summary.played) > 1:
         from rpd_core.store.parts import version_changes  # only for this
 
-        changes = version_changes(played[0].origin, played[-1].origin)
+        changes = version_changes(summary.played[0].origin, summary.played[-1].origin)
         if changes:
             say(console, f"Note: parts of this run were played by other versions: {changes[0]}")
 
@@ -215,7 +185,7 @@ def print_decisions(console: Console, noun: str, rows: Sequence[Decision], lines
         noun: [row.state for row in rows],
         "policy": [short_action(row.policy_action) for row in rows],
         "default": [short_action(row.default_action) for row in rows],
-        "return": [_change(row) for row in rows],
+        "return": [" -> ".join(sentences.with_and_without(row)) for row in rows],
     }
     widths = {name: max(map(cell_len, (name, *cells))) for name, cells in columns.items()}
     room = console.width - sum(widths.values()) + widths[noun] - len(columns)
@@ -243,11 +213,6 @@ def print_details(console: Console, rows: Sequence[Decision]) -> None:
         "twins": [str(row.twins) for row in rows],
     }
     print_columns(console, columns)
-
-
-def _change(row: Decision) -> str:
-    """Return what the return falls to without a decision."""
-    return " -> ".join(with_and_without(row))
 
 
 def _drawn(row: Decision, largest: float, widths: tuple[int, int], plain: bool) -> str:
@@ -282,12 +247,12 @@ def print_rest(console: Console, summary: Summary) -> None:
     for fraction, other in list(summary.policies.items())[1:]:
         console.print()
         say(console, f"For {percent(float(fraction))} of the return:", style="bold")
-        say(console, policy_sentences(summary, float(fraction), other))
+        say(console, sentences.policy_sentences(summary, float(fraction), other))
     if policy is not None and policy.front:
         console.print()
         print_front(console, policy.front)
     for words in (
-        "" if policy is None else tried_in_vain(policy, full=True),
+        "" if policy is None else sentences.tried_in_vain(policy, full=True),
         "" if policy is None or policy.minimising is None else _minimised(policy.minimising),
     ):
         if words:
@@ -309,8 +274,7 @@ def print_rest(console: Console, summary: Summary) -> None:
     console.print()
 
 
-def print_front(console: Console, front: Sequence[FrontPoint]) -> None:
-    """Print the pruned policies that minimising went through."""
+def print_front(console: Console, front: Sequence[records.FrontPoint]) -> None:
     say(console, "On the way to it (rpd show --keep N chooses one):", style="bold")
     columns = {
         "decisions": [str(one.decisions) for one in front],
@@ -326,19 +290,19 @@ def print_front(console: Console, front: Sequence[FrontPoint]) -> None:
 
 def print_choice(console: Console, summary: Summary, chosen: FrontChoice) -> None:
     """Print a policy of the front: its figures, then its states."""
-    say(console, front_sentences(summary, chosen.point), style="bold")
+    say(console, sentences.front_sentences(summary, chosen.point), style="bold")
     console.print()
     rows = chosen.states
     columns = {
         "loss without it": ["" if one.loss is None else few(one.loss) for one in rows],
-        noun_for(summary): [cut(one.state, console.width - 17) for one in rows],
+        sentences.noun_for(summary): [cut(one.state, console.width - 17) for one in rows],
     }
-    print_columns(console, columns, (noun_for(summary),))
+    print_columns(console, columns, (sentences.noun_for(summary),))
     if any(one.loss is None for one in rows):
         say(console, "Those without a loss are not in the smallest policy: it can spare them.")
 
 
-def _minimised(found: Minimising) -> str:
+def _minimised(found: records.Minimising) -> str:
     pairs = "paired" if found.paired else "unpaired"
     related = "" if found.correlation is None else f", correlation {found.correlation:.2f}"
     broken = (
@@ -361,21 +325,15 @@ def _print_thresholds(console: Console, fraction: str, summary: Summary) -> None
         style="bold",
     )
     entries = summary.thresholds[fraction]
-    cells = [_threshold_cells(one) for one in entries.values()]
-    fewest_states, fewest_steps = zip(*cells, strict=True)
     columns = {
         "ranking": [_ROW_NAMES.get(name, name) for name in entries],
-        "fewest states": list(fewest_states),
-        "fewest steps": list(fewest_steps),
+        "fewest states": [_point(one.fewest_states if one else None) for one in entries.values()],
+        "fewest steps": [_point(one.fewest_steps if one else None) for one in entries.values()],
     }
     print_columns(console, columns, ("ranking",))
 
 
-def _threshold_cells(entry: Threshold | None) -> tuple[str, str]:
-    if entry is None:
-        return "never", "never"
-    return _point(entry.fewest_states), _point(entry.fewest_steps)
-
-
-def _point(point: PrunedPoint) -> str:
+def _point(point: PrunedPoint | None) -> str:
+    if point is None:
+        return "never"
     return f"{point.kept} ({part_of(point.states)}), steps {percent(point.steps)}"

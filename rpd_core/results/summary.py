@@ -36,27 +36,9 @@ from rpd_core.pruning.references import References, target_return
 from rpd_core.pruning.smallest import Smallest
 from rpd_core.pruning.sweep import Sweep
 from rpd_core.pruning.trials import override_share, step_share
+from rpd_core.results import records
 from rpd_core.results.decisions import decision_rows, list_facts, ranked_rows
-from rpd_core.results.records import (
-    Baseline,
-    Baselines,
-    Coverage,
-    Decision,
-    FailedTry,
-    FrontPoint,
-    Growth,
-    Minimising,
-    PassRates,
-    Played,
-    Policy,
-    RankedDecision,
-    Returns,
-    SuiteFacts,
-    Summary,
-    SweepFacts,
-    Threshold,
-    Ties,
-)
+from rpd_core.results.records import Baseline, Baselines, Decision, Policy, SuiteFacts, Summary
 
 LISTED = 100
 """Decisions of the list that the summary holds; the rest is in the table beside it."""
@@ -81,8 +63,9 @@ def summarise(
     first = policies[f"{settings.target[0]:g}"]
     growth = None
     if losses is not None and losses.looks:
-        ranks = losses.open_ranks(settings.top, references.worth(settings.margin))
-        growth = Growth(losses.looks, settings.top, not ranks, ranks, settings.most_episodes)
+        top, looks = settings.top, losses.looks
+        ranks = losses.open_ranks(top, references.worth(settings.margin))
+        growth = records.Growth(looks, top, not ranks, ranks, settings.most_episodes)
     kept = None if losses is None else losses.keys
     rows = judged.listed()[:LISTED]
     listed = ranked_rows(judged, rows, analysis.stored, told.names, kept)
@@ -100,22 +83,22 @@ def summarise(
             settings.mutation_rate,
             settings.evidence,
         ),
-        coverage=Coverage(
+        coverage=records.Coverage(
             float(told.reach.share_of_steps(analysis.counted.states.key).sum()),
             first.coverage if first else None,
         ),
-        pass_rates=PassRates(
+        pass_rates=records.PassRates(
             told.pass_rate(references.original),
             told.pass_rate(references.default_everywhere),
             float(analysis.weights.mean()),
         ),
-        sweep=SweepFacts(swept.episodes, swept.whole),
+        sweep=records.SweepFacts(swept.episodes, swept.whole),
         targets=targets,
         thresholds={q: _thresholds(swept, target) for q, target in targets.items()},
         policy=first,
         policies=policies,
         ties={
-            name: Ties(len(blocks), int(max(blocks, default=0)))
+            name: records.Ties(len(blocks), int(max(blocks, default=0)))
             for name, blocks in ((n, one.tie_blocks()) for n, one in analysis.rankings.items())
         },
         decisions=told.decisions(answer),
@@ -124,23 +107,23 @@ def summarise(
         stability=recurrence.stability(),
         growth=growth,
         configuration={"suite": config.suite_json(), "analysis": config.analysis_json()},
-        played=tuple(Played(len(same), same[0]) for same in _alike(origins)),
+        played=tuple(records.Played(len(same), same[0]) for same in _alike(origins)),
         seed=settings.seed,
     )
 
 
 def _with_ranks(
-    rows: tuple[RankedDecision, ...], found: RankIntervals | None
-) -> tuple[RankedDecision, ...]:
+    rows: tuple[records.RankedDecision, ...], found: RankIntervals | None
+) -> tuple[records.RankedDecision, ...]:
     if found is None:
         return rows
     ends = zip(rows, found.low.tolist(), found.high.tolist(), strict=True)
     return tuple(replace(row, rank_low=low, rank_high=high) for row, low, high in ends)
 
 
-def _returns(references: References) -> Returns:
+def _returns(references: References) -> records.Returns:
     original = references.original.total_return
-    return Returns(
+    return records.Returns(
         references.original_mean,
         float(original.std(ddof=1)) if len(original) > 1 else 0.0,
         len(original),
@@ -210,7 +193,7 @@ def policy_of(found: Smallest | None, told: Told, first: bool) -> Policy | None:
         tries=chosen.tries,
         calls_saved=told.calls_saved(steps),
         failed=tuple(
-            FailedTry(
+            records.FailedTry(
                 one.candidate.measure,
                 len(one.candidate.kept),
                 one.confirmation.outcome,
@@ -304,11 +287,11 @@ class Told:
         return decision_rows(losses, states, words, self.reach, self.names)
 
 
-def _front(chosen: Chosen, told: Told) -> tuple[FrontPoint, ...]:
+def _front(chosen: Chosen, told: Told) -> tuple[records.FrontPoint, ...]:
     """Return the pruned policies that minimising went through."""
     path = () if chosen.way is None else chosen.way.path
     return tuple(
-        FrontPoint(
+        records.FrontPoint(
             len(one.kept), len(one.kept) / told.states, one.steps, one.overrides, one.return_mean,
             told.references.share(one.return_mean), round(one.known.episodes),
         )
@@ -316,12 +299,12 @@ def _front(chosen: Chosen, told: Told) -> tuple[FrontPoint, ...]:
     )  # fmt: skip
 
 
-def _minimising(found: Smallest) -> Minimising | None:
+def _minimising(found: Smallest) -> records.Minimising | None:
     """Return how a smallest policy was found."""
     chosen, effort, losses = found.chosen, found.minimised, found.losses
     if chosen.way is None:
         return None
-    return Minimising(
+    return records.Minimising(
         starts=tuple(one.name for one in chosen.starts),
         blocks=effort.blocks,
         episodes=effort.episodes,
@@ -335,17 +318,17 @@ def _minimising(found: Smallest) -> Minimising | None:
     )
 
 
-def _thresholds(swept: Sweep, target: float) -> dict[str, Threshold | None]:
+def _thresholds(swept: Sweep, target: float) -> dict[str, records.Threshold | None]:
     """Return what it took to meet a target, by ranking; the best of several is one, too."""
     curves: dict[str, Sequence[Curve]] = {name: [one] for name, one in swept.curves.items()}
     curves["portfolio"] = portfolio(swept.curves, PORTFOLIO)
     curves["random"] = [mean_curve("random", swept.random_curves)]
     curves["random_best"] = swept.random_curves[: len(PORTFOLIO)]
-    found: dict[str, Threshold | None] = {}
+    found: dict[str, records.Threshold | None] = {}
     for name, some in curves.items():
         points = reaching(some, target)
         states, steps = fewest_states(points), fewest_steps(points)
-        found[name] = None if states is None or steps is None else Threshold(states, steps)
+        found[name] = None if states is None or steps is None else records.Threshold(states, steps)
     return found
 
 
