@@ -52,7 +52,6 @@ class Decisions:
 
     @property
     def judged(self) -> BoolArray:
-        """States that can be listed."""
         return self.evidence & self.differs
 
     def listed(self, everything: bool = False, only_reached: bool = False) -> IntArray:
@@ -65,7 +64,6 @@ class Decisions:
 
 
 def rules_of(settings: Settings) -> Rules:
-    """Return how states are judged under these settings."""
     return Rules(settings.evidence, settings.margin, settings.confidence)
 
 

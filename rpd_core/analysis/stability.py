@@ -78,7 +78,6 @@ class VisitSums:
     """Shares of visits at which the default action differed, where that is known."""
 
     def draw(self, counts: FloatArray) -> Drawn:
-        """Return what adds up if each episode counts as often as given."""
         return Drawn(self, counts)
 
     def draws(self, counts: Sequence[FloatArray]) -> list[Drawn]:
@@ -98,7 +97,6 @@ class VisitSums:
         ]
 
     def spectrum(self, counts: FloatArray) -> Spectrum:
-        """Return the spectrum in which each episode counts as often as given."""
         once = (counts == 1).all()
         return _spectrum(self.whole if once else self.add(counts[:, None])[:, 0])
 
@@ -167,7 +165,6 @@ class Drawn:
 
     @cached_property
     def spectrum(self) -> Spectrum:
-        """The four cells of every state."""
         return self._visits.spectrum(self.counts)
 
     @cached_property
@@ -240,7 +237,6 @@ def half_split(
 def _halvings(
     visits: VisitSums, splits: int, generator: np.random.Generator
 ) -> Iterator[tuple[BoolArray, tuple[IntArray, IntArray]]]:
-    """Yield which episodes are the first half, and how ties are broken in both."""
     for _ in range(splits):
         first = np.zeros(visits.episodes, dtype=bool)
         first[generator.permutation(visits.episodes)[: visits.episodes // 2]] = True
@@ -317,7 +313,6 @@ def rank_intervals(
 def _resampled(
     visits: VisitSums, resamples: int, generator: np.random.Generator
 ) -> Iterator[tuple[FloatArray, IntArray]]:
-    """Yield how often each episode is drawn, and how ties are broken."""
     for _ in range(resamples):
         drawn = generator.integers(visits.episodes, size=visits.episodes)
         counts = np.bincount(drawn, minlength=visits.episodes).astype(np.float64)

@@ -82,7 +82,6 @@ class Verdicts:
         return [_VERDICTS[code] if code >= 0 else None for code in self.codes.tolist()]
 
     def are(self, verdict: Verdict) -> BoolArray:
-        """Return which states have a verdict."""
         return np.asarray(self.codes == _VERDICTS.index(verdict))
 
     @property
@@ -103,7 +102,10 @@ def judge(
     A state that matters or whose default action is better can also be harmless, that is, have an
     effect within the margin; only the former is said then.
     """
-    _check(margin, level)
+    if not 0 < margin < 1:
+        raise ConfigError(f"the margin of harmless effects must lie in (0, 1), got {margin:g}")
+    if not 0 < level < 1:
+        raise ConfigError(f"the level of false verdicts must lie in (0, 1), got {level:g}")
     judged = Spectrum(**{name: cell[evidence] for name, cell in vars(spectrum).items()})
     codes = np.full(len(judged), _UNDECIDED, dtype=np.int8)
     needed = {}
@@ -129,13 +131,6 @@ def benjamini_hochberg(chances: FloatArray, level: float) -> BoolArray:
     if not len(met):
         return np.zeros(count, dtype=np.bool_)
     return np.asarray(chances <= ordered[met[-1]])
-
-
-def _check(margin: float, level: float) -> None:
-    if not 0 < margin < 1:
-        raise ConfigError(f"the margin of harmless effects must lie in (0, 1), got {margin:g}")
-    if not 0 < level < 1:
-        raise ConfigError(f"the level of false verdicts must lie in (0, 1), got {level:g}")
 
 
 def _chances(spectrum: Spectrum, margin: float) -> dict[Verdict, FloatArray]:
@@ -170,7 +165,9 @@ def chance_above(spectrum: Spectrum, bound: float = 0.0) -> FloatArray:
     """Return the p-value of "the effect is at most `bound`"; 1 where an arm is empty."""
     if bound == 0 and not has_fractions(spectrum):
         return _settled(spectrum, _mid_p(spectrum))
-    return _settled(spectrum, _normal(spectrum, bound))
+    difference, error = agresti_caffo_parts(spectrum)
+    z = np.minimum((difference - bound) / error, _score(spectrum, bound))  # the larger tail
+    return _settled(spectrum, upper_tail(z))
 
 
 def chance_below(spectrum: Spectrum, bound: float = 0.0) -> FloatArray:
@@ -243,27 +240,14 @@ def _tail(table: IntArray, step: IntArray, terms: IntArray, factorials: FloatArr
     logs = -sum(
         factorials[cell[row] + sign * moved] for cell, sign in zip(table, signs, strict=True)
     )
-    margins = _margins(table, factorials)
-    chances = np.exp(logs + margins[row])
+    a, b, c, d = table
+    pairs = (a + b, c + d, a + c, b + d)
+    margins = sum((factorials[pair] for pair in pairs), start=-factorials[a + b + c + d])
+    chances = np.exp(logs + np.asarray(margins)[row])
     return np.asarray(np.add.reduceat(chances, starts) - 0.5 * chances[starts])
 
 
-def _margins(table: IntArray, factorials: FloatArray) -> FloatArray:
-    """Return the part of a table's log probability that its row and column sums fix."""
-    a, b, c, d = table
-    pairs = (a + b, c + d, a + c, b + d)
-    fixed = sum((factorials[pair] for pair in pairs), start=-factorials[a + b + c + d])
-    return np.asarray(fixed)
-
-
 # --------------------------------------------------------------------- any counts and bound
-
-
-def _normal(spectrum: Spectrum, bound: float) -> FloatArray:
-    """Return the larger of Agresti and Caffo's tail and that of the score test."""
-    difference, error = agresti_caffo_parts(spectrum)
-    z = np.minimum((difference - bound) / error, _score(spectrum, bound))
-    return upper_tail(z)
 
 
 def _score(spectrum: Spectrum, bound: float) -> FloatArray:

@@ -54,7 +54,6 @@ class Commands(TyperGroup):
             return TyperCommand(cmd_name)  # completion goes on without what is broken
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """List the commands under their headings."""
         found = _in_order(installed().of_kind("command"))
         width = max(len(one.component.name) for one in found)
         for heading in dict.fromkeys(map(_heading, found)):
@@ -224,7 +223,6 @@ def sentence(error: Any) -> str:
 
 
 def _meant(word: str) -> list[tuple[str, str]]:
-    """Return the options that could take a word, with the spec to give them."""
     registry = installed()
     found = []
     for flag, kind in _CHOICES.items():

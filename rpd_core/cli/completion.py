@@ -84,7 +84,6 @@ def _values(parameter: Parameter, before: str, value: str) -> Iterator[Offer]:
 
 
 def _paths(text: str) -> Iterator[str]:
-    """Yield the files and folders that a path may become."""
     folder = text[: text.rfind("/") + 1]
     try:
         entries = sorted(os.scandir(folder or "."), key=lambda one: one.name)

@@ -107,13 +107,10 @@ ALL = "all"
 def progress_bars(label: str = "starting") -> Iterator[Display]:
     """Show how far each stage is, with an estimate; `label` is shown until the first one begins."""
     console = errors()
-    display = Bars(console, label) if console.is_terminal else Lines(_write_line)
+    lines = Lines(lambda text: errors().print(f"rpd: {text}", markup=False))
+    display = Bars(console, label) if console.is_terminal else lines
     with display, output_for_the_answer():
         yield display
-
-
-def _write_line(text: str) -> None:
-    errors().print(f"rpd: {text}", markup=False)
 
 
 class Display:
@@ -167,7 +164,6 @@ class Bars(Display):
         self._showing.__exit__(None, None, None)
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """Draw how far everything is, and how far a stage is."""
         super().__call__(stage, done, total)
         self._forget_first()
         share = self.pace.share()
@@ -187,7 +183,6 @@ class Bars(Display):
 
     @contextmanager
     def busy(self, label: str) -> Iterator[None]:
-        """Meanwhile draw a bar without an end."""
         self._forget_first()
         task = self._add_pulse(label)
         try:
@@ -202,7 +197,6 @@ class Bars(Display):
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Meanwhile draw nothing."""
         self.bars.stop()
         try:
             yield
@@ -258,18 +252,15 @@ class Lines(Display):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Write no more."""
         self._over.set()
         self._thread.join()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """Write how far the stage is, if it is time."""
         with self._lock:
             self.present = self.pace.tell(stage, done, total)
             self.write_if_due()
 
     def write_if_due(self) -> None:
-        """Write a line if enough time has passed since the last one."""
         stage, now = self.present, self.pace.clock()
         if stage is not None:
             due = self.written + max(EVERY, SHARE * (now - stage.began))

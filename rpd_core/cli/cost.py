@@ -76,7 +76,6 @@ class Remaining:
 
 
 def _whole_work(settings: Settings) -> Remaining:
-    """Return all episodes of a run."""
     pruned = sum(count for name, count in stages_of(settings) if name not in _OF_THE_SUITE)
     return Remaining(settings.episodes, pruned)
 

@@ -96,5 +96,4 @@ def _about(row: dict[str, str]) -> str:
 
 
 def _print_lines(lines: list[str]) -> None:
-    """Print lines without control characters."""
     shared.answers().file.write("".join(f"{without_controls(line)}\n" for line in lines))

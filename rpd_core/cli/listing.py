@@ -50,8 +50,6 @@ class Asked:
 
 @dataclass(frozen=True)
 class _List:
-    """The list by one measure."""
-
     facts: ListFacts
     rows: tuple[RankedDecision, ...]
     """Those that are shown."""
@@ -152,7 +150,6 @@ def _reach_in(opened: Run, needed: bool) -> Reach:
 def _made_list(
     opened: Run, found: Analysis, ranking: Ranking, rules: Rules, asked: Asked, reach: Reach
 ) -> _List:
-    """Return the list by a ranking, and what it holds."""
     names, stored = opened.directory.names(), opened.kept() if opened.name else None
     judged = decide(found.counted, ranking, reach, rules)
     whole = judged.listed(asked.everything, asked.only_reached)
@@ -175,7 +172,6 @@ def _advice_on_condition(opened: Run, found: Analysis) -> list[str]:
 
 
 def _show_list(console: Console, name: str, listed: _List, condition: str) -> None:
-    """Print the list by one measure, or why there is none."""
     console.print()
     notes = list_notes(listed.facts)
     if listed.rows:
@@ -299,7 +295,6 @@ class Scale:
 
 
 def scale_for(lows: list[float], highs: list[float], width: int = 12) -> Scale:
-    """Return a scale that holds some intervals and 0."""
     return Scale(min([0.0, *lows]), max([0.0, *highs]), width)
 
 

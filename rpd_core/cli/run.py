@@ -280,7 +280,6 @@ def _consider_run(session: Session, call: Call, display: Display) -> None:
 
 
 def _estimate_of(call: Call) -> tuple[dict[str, Any], Cost]:
-    """Return the resolved configuration and what the run would cost."""
     from rpd_core.api import directory_for, resolve_call
     from rpd_core.cli.cost import estimate, with_growing, work_left
     from rpd_core.pilot import known_rate
@@ -302,7 +301,6 @@ def _estimate_of(call: Call) -> tuple[dict[str, Any], Cost]:
 
 
 def _show_estimate(plain: dict[str, Any], cost: Cost, as_json: bool) -> None:
-    """Print a configuration and its cost."""
     from rpd_core.cli.text import print_estimate
 
     if as_json:

@@ -73,7 +73,6 @@ def _height(attempt: Callable[[Console, int], None], shown: int, width: int) -> 
 
 
 def _print_setting(console: Console, summary: Summary) -> None:
-    """Print what was analysed, and what would make the answer better."""
     original = summary.original
     print_question(
         console,
@@ -135,7 +134,6 @@ def _print_where(
     full: bool,
     made: Sequence[Path],
 ) -> None:
-    """Print where there is more to see."""
     beside = [name for name in others if name != summary.analysis]
     chosen = f" --analysis {summary.analysis}" if beside else ""
     page, typed = path / "report.html", shell_word(path)
@@ -242,7 +240,6 @@ _ROW_NAMES = {"random": "random (mean)", "random_best": f"random (best of {len(P
 
 
 def print_rest(console: Console, summary: Summary) -> None:
-    """Print further targets, the way to the smallest policy, and the sweep."""
     policy = summary.policy
     for fraction, other in list(summary.policies.items())[1:]:
         console.print()
@@ -289,7 +286,6 @@ def print_front(console: Console, front: Sequence[records.FrontPoint]) -> None:
 
 
 def print_choice(console: Console, summary: Summary, chosen: FrontChoice) -> None:
-    """Print a policy of the front: its figures, then its states."""
     say(console, sentences.front_sentences(summary, chosen.point), style="bold")
     console.print()
     rows = chosen.states

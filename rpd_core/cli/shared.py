@@ -104,18 +104,15 @@ def resumable(out: Path, same_command: bool = False) -> Iterator[None]:
     except Interrupted:  # whoever raised it has said what is to be said
         raise
     except KeyboardInterrupt as stop:
-        raise Interrupted(_how_to_go_on(out, same_command), exit_code(stop)) from None
-
-
-def _how_to_go_on(out: Path, same_command: bool) -> str:
-    if not out.exists():  # an empty run is not left behind
-        return "interrupted before anything was stored. Run the same command again to start."
-    config, where = shell_word(out / "run.json"), shell_word(out)
-    other = f", or rpd run --config {config} --out {where}," * (not same_command)
-    return (
-        f"interrupted; finished chunks are kept in {out}. Run the same command again{other} to "
-        "continue."
-    )
+        told = "interrupted before anything was stored. Run the same command again to start."
+        if out.exists():  # an empty run is not left behind
+            config, where = shell_word(out / "run.json"), shell_word(out)
+            other = f", or rpd run --config {config} --out {where}," * (not same_command)
+            told = (
+                f"interrupted; finished chunks are kept in {out}. Run the same command again"
+                f"{other} to continue."
+            )
+        raise Interrupted(told, exit_code(stop)) from None
 
 
 def chosen_run(run: Path | None) -> Path:
@@ -170,14 +167,11 @@ def show_note(text: str) -> None:
 
 
 class _Notes(logging.Handler):
-    """Shows warnings of the core as notes."""
-
     def emit(self, record: logging.LogRecord) -> None:
         show_note(record.getMessage())
 
 
 def show_warnings() -> None:
-    """Show warnings of the core, for example of work that makes no progress."""
     log = logging.getLogger("rpd")
     if not any(isinstance(handler, _Notes) for handler in log.handlers):
         log.addHandler(_Notes())

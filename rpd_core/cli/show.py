@@ -50,7 +50,6 @@ def show_command(
 
 
 def _show_choice(opened: Run, keep: int, as_json: bool) -> None:
-    """Print a policy of the front and its states."""
     from rpd_core.cli.screen import print_choice
     from rpd_core.results.kept import choose_from_front
 
@@ -62,7 +61,6 @@ def _show_choice(opened: Run, keep: int, as_json: bool) -> None:
 
 
 def _show_progress(opened: Run, as_json: bool) -> None:
-    """Print how far a run without a finished analysis is."""
     from rpd_core.cli.text import print_progress
 
     done, asked = opened.progress
