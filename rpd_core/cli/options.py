@@ -24,23 +24,26 @@ WHERE: Group = "Where to run"
 WHAT: Group = "What to analyse"
 
 
+def option(flag: str, help: str, group: Group | None = None, **more: Any) -> Any:
+    """Return an option under one of the headings of a command's help."""
+    return typer.Option(flag, help=help, rich_help_panel=group, **more)
+
+
 def spec_option(flag: str, kind: str, help: str, group: Group | None = None) -> Any:
     """Return an option that takes a spec of a kind, which the shell completes."""
-    return typer.Option(
-        flag, help=help, metavar="SPEC", autocompletion=specs_of(kind), rich_help_panel=group
-    )
+    return option(flag, help, group, metavar="SPEC", autocompletion=specs_of(kind))
 
 
 def whole_option(flag: str, help: str, group: Group | None = None, least: int = 0) -> Any:
     """Return an option for a whole number, 1e4 included; of `least`, if that is given."""
     read = _parser(flag, whole_number, least)
-    return typer.Option(flag, help=help, metavar="N", parser=read, rich_help_panel=group)
+    return option(flag, help, group, metavar="N", parser=read)
 
 
 def number_option(flag: str, help: str, group: Group | None = None) -> Any:
     """Return an option for a number."""
     read = _parser(flag, number)
-    return typer.Option(flag, help=help, metavar="X", parser=read, rich_help_panel=group)
+    return option(flag, help, group, metavar="X", parser=read)
 
 
 def _parser(flag: str, read: Callable[[str], T], least: int = 0) -> Callable[[Any], T]:
@@ -108,9 +111,9 @@ def _settings_in(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _from_file(name: str, value: Any, option: Any) -> Any:
+def _from_file(name: str, value: Any, known: Any) -> Any:
     """Return a value as the parser takes it from a command line, or refuse its kind."""
-    if option.is_flag:
+    if known.is_flag:
         if not isinstance(value, bool):
             raise ConfigError(f"{name} must be true or false, got {value!r:.80}")
         return value
@@ -119,7 +122,7 @@ def _from_file(name: str, value: Any, option: Any) -> Any:
         raise ConfigError(f"{name} must be text or a number, got {value!r:.80}")
     for one in several:
         refuse_trust(name, one)
-    if option.multiple:
+    if known.multiple:
         return [str(one) for one in several]
     if isinstance(value, list):
         raise ConfigError(f"{name} takes one value, got {len(value)}")
@@ -152,50 +155,25 @@ LoadTimeout = Annotated[
 ExecutorName = Annotated[str, spec_option("--executor", "executor", "Executor spec.", WHERE)]
 TrustPolicy = Annotated[
     bool,
-    typer.Option(
-        "--trust-policy",
-        help="Let policy and run files run code of their authors'.",
-        rich_help_panel=WHERE,
-    ),
+    option("--trust-policy", "Let policy and run files run code of their authors'.", WHERE),
 ]
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        "--out", help="Run directory; default: runs/<readable name>.", rich_help_panel=USED
-    ),
-]
+Out = Annotated[Path | None, option("--out", "Run directory; default: runs/<readable name>.", USED)]
+_FROM = "Settings from a TOML file of yours, or repeat the run of this run.json."
 Config = Annotated[
-    Path | None,
-    typer.Option(
-        "--config",
-        help="Settings from a TOML file of yours, or repeat the run of this run.json.",
-        callback=read_config,
-        is_eager=True,
-        rich_help_panel=WHAT,
-    ),
+    Path | None, option("--config", _FROM, WHAT, callback=read_config, is_eager=True)
 ]
 AnalysisName = Annotated[
     str | None,
-    typer.Option("--analysis", metavar="NAME", help="Name of the analysis; default: the latest."),
+    option("--analysis", "Name of the analysis; default: the latest.", metavar="NAME"),
 ]
 NewAnalysisName = Annotated[
     str | None,
-    typer.Option(
-        "--analysis",
-        metavar="NAME",
-        help="Name of the new analysis; default: readable.",
-        rich_help_panel=WHERE,
-    ),
+    option("--analysis", "Name of the new analysis; default: readable.", WHERE, metavar="NAME"),
 ]
 Seed = Annotated[int | None, whole_option("--seed", "Seed of everything; default 0.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+Json = Annotated[bool, option("--json", "Print JSON on standard output.")]
 Yes = Annotated[
-    bool,
-    typer.Option(
-        "--yes",
-        help="Do not ask before a run that takes long or much room.",
-        rich_help_panel=WHERE,
-    ),
+    bool, option("--yes", "Do not ask before a run that takes long or much room.", WHERE)
 ]
 RunPath = Annotated[
     Path | None,
@@ -254,7 +232,7 @@ def with_settings(*scopes: Scope, leave_out: Sequence[str] = ()) -> Callable[[Co
     return decorate
 
 
-_FINISH = "finish_"
+_FINISH, _AT_THE_END = "finish_", "At the end of the run, do the work of"
 
 
 def with_finish(command: Command) -> Command:
@@ -276,11 +254,7 @@ def with_finish(command: Command) -> Command:
             default=None,
             annotation=Annotated[
                 bool | None,
-                typer.Option(
-                    switch(name),
-                    help=f"At the end of the run, do the work of rpd {name} as well.",
-                    rich_help_panel=WHERE,
-                ),
+                option(switch(name), f"{_AT_THE_END} rpd {name} as well.", WHERE),
             ],
         )
         for number, name in enumerate(finishing(installed()))
@@ -310,9 +284,7 @@ def _option(name: str, setting: Setting) -> Any:
     kind = _kinds()[name]
     flag = setting.flag or f"--{name.replace('_', '-')}"
     if kind is bool:
-        return Annotated[
-            bool | None, typer.Option(flag, help=setting.help, rich_help_panel=setting.group)
-        ]
+        return Annotated[bool | None, option(flag, setting.help, setting.group)]
     if kind in (int, int | None):
         return Annotated[int | None, whole_option(flag, setting.help, setting.group)]
     if kind in (float, float | None) and not setting.words:
@@ -324,10 +296,7 @@ def _option(name: str, setting: Setting) -> Any:
     words = "|".join(typing.get_args(kind) if typing.get_origin(kind) is typing.Literal else ())
     listed = "X,..." if setting.listed is float else "NAMES"
     metavar = words or ("X|" + "|".join(setting.words) if setting.words else listed)
-    return Annotated[
-        option_type,
-        typer.Option(flag, help=setting.help, metavar=metavar, rich_help_panel=setting.group),
-    ]
+    return Annotated[option_type, option(flag, setting.help, setting.group, metavar=metavar)]
 
 
 def given(settings: dict[str, Any]) -> dict[str, Any]:

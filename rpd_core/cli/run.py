@@ -37,11 +37,11 @@ def run_command(
     config: options.Config = None,
     like: Annotated[
         Path | None,
-        typer.Option(
+        options.option(
             "--like",
+            "Run to compare with: its task, states, rate, condition, ...",
+            options.WHAT,
             metavar="RUN",
-            help="Run to compare with: its task, states, rate, condition, ...",
-            rich_help_panel=options.WHAT,
         ),
     ] = None,
     work: Work,
@@ -49,19 +49,13 @@ def run_command(
     yes: options.Yes = False,
     dry_run: Annotated[
         bool,
-        typer.Option(
-            "--dry-run",
-            help="Show the configuration and an estimate, then stop.",
-            rich_help_panel=options.WHERE,
+        options.option(
+            "--dry-run", "Show the configuration and an estimate, then stop.", options.WHERE
         ),
     ] = False,
     profile: Annotated[
         bool,
-        typer.Option(
-            "--profile",
-            help="Show where the time went, on standard error.",
-            rich_help_panel=options.WHERE,
-        ),
+        options.option("--profile", "Show where the time went, on standard error.", options.WHERE),
     ] = False,
     as_json: options.Json = False,
     **settings: Any,
@@ -98,7 +92,7 @@ def suite_command(
     policy: options.Policy = None,
     parts: Annotated[
         str | None,
-        typer.Option("--parts", help="Build only the parts from A on and before B: A:B."),
+        options.option("--parts", "Build only the parts from A on and before B: A:B."),
     ] = None,
     work: Work,
     out: options.Out = None,
@@ -154,9 +148,9 @@ def prune_command(
     analysis: options.NewAnalysisName = None,
     export: Annotated[
         Path | None,
-        typer.Option(
+        options.option(
             "--export",
-            help="Write the smallest policy: a .zip to load, or its rules alone as .json or .py.",
+            "Write the smallest policy: a .zip to load, or its rules alone as .json or .py.",
         ),
     ] = None,
     fraction: Annotated[
