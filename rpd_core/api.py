@@ -28,7 +28,7 @@ from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.blame import unmet
 from rpd_core.plugin.discovery import BUNDLED
 from rpd_core.plugin.protocols import Environment, PolicyLoader
-from rpd_core.plugin.registry import Registry, finishing, installed
+from rpd_core.plugin.registry import finishing, installed
 from rpd_core.results.like import Like, learned_suffix, request_like, with_what_was_learned
 from rpd_core.results.requests import stored_request
 from rpd_core.results.run import Run, as_run
@@ -276,7 +276,14 @@ def session_for(
     """Open the run that a call asks for, in its directory, with its workers."""
     setup = setup or resolve_call(call)
     registry = installed()
-    executor = _executor_for(call.executor, registry)
+    executor: Any = call.executor
+    if isinstance(executor, str):
+        executor = registry.make("executor", executor)
+    else:
+        recipe = taken(registry, "executor", executor)
+        if isinstance(executor, os.PathLike):  # which can be opened, too
+            raise cannot_take("executor", executor)
+        executor = executor if recipe is None else recipe
     workers = call.workers if can_be_shipped(recipe_of(setup)) else 1
     directory = directory_for(call, setup)
     setup = known_rate(setup, directory)
@@ -287,16 +294,6 @@ def session_for(
             with_what_was_learned(session, call.like),
         ):
             yield session
-
-
-def _executor_for(given: object, registry: Registry) -> Any:
-    """Return the executor of a spec, of an object that a plugin takes, or the one given."""
-    if isinstance(given, str):
-        return registry.make("executor", given)
-    recipe = taken(registry, "executor", given)
-    if isinstance(given, os.PathLike):  # which can be opened, too
-        raise cannot_take("executor", given)
-    return given if recipe is None else recipe
 
 
 def resolve_call(call: Call) -> Setup:
@@ -321,17 +318,6 @@ def resolve_call(call: Call) -> Setup:
     return setup
 
 
-def _stored_call(
-    path: str | os.PathLike[str], analysis: str | None = None, **how: Unpack[Playing]
-) -> Call:
-    """Return the call that goes on with a stored analysis; none named: the latest."""
-    directory = RunDirectory(path_of(path, "path", "the folder of a run"))
-    directory.stored()  # raises where it is not a run
-    name = directory.choose_analysis(analysis)
-    stored = stored_request(directory, name, how.get("trust_policy", False), {})
-    return Call(**stored, **how, out=directory.path, analysis=name)
-
-
 @contextmanager
 def continued(
     run: Run | str | os.PathLike[str], **how: Unpack[Playing]
@@ -341,7 +327,11 @@ def continued(
     if opened.setup is not None:
         call = Call(opened.setup.config.env, out=opened.path, analysis=opened.name, **how)
     else:
-        call = _stored_call(opened.path, opened.name, **how)
+        opened.directory.stored()  # raises where it is not a run
+        name = opened.directory.choose_analysis(opened.name)
+        trust = how.get("trust_policy", False)
+        stored = stored_request(opened.directory, name, trust, {})
+        call = Call(**stored, **how, out=opened.path, analysis=name)
     with session_for(call, opened.setup) as session:
         pipeline.prepare_run(session)
         yield session, Run(session.directory.path, call.analysis, session.setup)

@@ -102,9 +102,9 @@ def read_index(run_dir: Path, analysis: str) -> PictureIndex | None:
             f"{named} has {entries} entries, at most {_MOST_ENTRIES} can be: delete the file"
         )
     index = from_plain(PictureIndex, found, named)
-    wrong = [key for key in (*index.states, *index.frames) if not _is_key(key)]
-    if wrong:
-        raise StoreError(f"{named}: {wrong[0]!r:.60} is not the key of a state; delete the file")
+    for key in (*index.states, *index.frames):
+        if len(key) > _LONGEST_KEY or not (key.isascii() and key.isdecimal()):
+            raise StoreError(f"{named}: {key!r:.60} is not the key of a state; delete the file")
     return index
 
 
@@ -114,10 +114,6 @@ def _entries(found: Mapping[str, object]) -> int:
     parts = [found.get("states"), found.get("clips"), found.get("frames"), panels]
     parts += panels.values() if isinstance(panels, dict) else ()
     return sum(len(part) for part in parts if isinstance(part, Sized))
-
-
-def _is_key(text: str) -> bool:
-    return len(text) <= _LONGEST_KEY and text.isascii() and text.isdecimal()
 
 
 def named_file(folder: Path, name: str) -> Path:

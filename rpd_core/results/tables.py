@@ -62,12 +62,7 @@ class RankingTable:
 
 
 def ranking_table(ranking: Ranking, counted: Tally) -> RankingTable:
-    """Return a ranking as a table, ready for a data frame."""
-    return RankingTable(ranking.name, _ranking_columns(ranking, counted))
-
-
-def _ranking_columns(ranking: Ranking, counted: Tally) -> dict[str, Array | list[Array]]:
-    """Return a ranking as columns in rank order, ready for a data frame."""
+    """Return a ranking as a table in rank order, ready for a data frame."""
     order, states, spectrum = ranking.order, counted.states, counted.spectrum
     columns: dict[str, Array | list[Array]] = {
         "rank": np.arange(1, len(order) + 1),
@@ -79,6 +74,5 @@ def _ranking_columns(ranking: Ranking, counted: Tally) -> dict[str, Array | list
     if ranking.interval is not None:
         columns |= {end: getattr(ranking.interval, end)[order] for end in ("low", "high")}
     columns |= {name: cell[order] for name, cell in vars(spectrum).items()}
-    flat = states.value.reshape(len(states), -1)[order]
-    columns["value"] = list(flat)
-    return columns
+    columns["value"] = list(states.value.reshape(len(states), -1)[order])
+    return RankingTable(ranking.name, columns)
