@@ -129,7 +129,7 @@ def _score(
     """Return how drawn episodes score states by a measure."""
 
     def score(drawn: Drawn) -> FloatArray:
-        fields = {part: getattr(drawn, part) for part in parts}
+        fields = {part: drawn.part(part) for part in parts}
         number = int(drawn.counts.sum())
         given = replace(whole, spectrum=drawn.spectrum, episodes=number, **fields)
         if whole.suite is not None and whole.weights is not None:

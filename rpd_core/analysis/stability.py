@@ -72,10 +72,8 @@ class VisitSums:
     states: int
     at_once: int
     """Draws that are added up together."""
-    returns_of: Callable[[FloatArray], Returns] | None = None
-    """Sums of returns, where those of the episodes are known."""
-    shares_of: Mapping[str, Callable[[FloatArray], FloatArray]] = field(default_factory=dict)
-    """Shares of visits at which the default action differed, where that is known."""
+    parts: Mapping[str, Callable[[FloatArray], Any]] = field(default_factory=dict)
+    """What adds up to further fields of the evidence, by their names, where that is known."""
 
     def draw(self, counts: FloatArray) -> Drawn:
         return Drawn(self, counts)
@@ -128,7 +126,7 @@ def held_visits(
 
         return look_up
 
-    returns_of, shares_of = None, {}
+    parts: dict[str, Callable[[FloatArray], Any]] = {}
     if returns is not None:
         arms, squares = table(np.ones(len(episode)), 2 * state + mutated, 2 * states), returns**2
 
@@ -136,15 +134,14 @@ def held_visits(
             sums, more = ((arms @ (counts * one)).reshape(-1, 2) for one in (returns, squares))
             return Returns(sums[:, 1], more[:, 1], sums[:, 0], more[:, 0])
 
+        parts["returns"] = returns_of
+
     if differences is not None:
-        one = differences
-        shares_of = {
-            "differed": share(one.differed, one.count),
-            "differed_first": share(one.first, np.ones(len(episode))),
-        }
+        parts["differed"] = share(differences.differed, differences.count)
+        parts["differed_first"] = share(differences.first, np.ones(len(episode)))
     whole = add(np.ones((len(weights), 1)))[:, 0]
     at_once = max(1, min(_AT_ONCE, SUMS // max(states, 1)))
-    return VisitSums(add, whole, len(weights), states, at_once, returns_of, shares_of)
+    return VisitSums(add, whole, len(weights), states, at_once, parts)
 
 
 def _spectrum(cells: FloatArray) -> Spectrum:
@@ -167,24 +164,9 @@ class Drawn:
     def spectrum(self) -> Spectrum:
         return self._visits.spectrum(self.counts)
 
-    @cached_property
-    def returns(self) -> Returns | None:
-        """Returns by fate; None where those of the episodes are not known."""
-        known = self._visits.returns_of
-        return None if known is None else known(self.counts)
-
-    @cached_property
-    def differed(self) -> FloatArray | None:
-        """Share of the visits at which the default action differed; None if not known."""
-        return self._share("differed")
-
-    @cached_property
-    def differed_first(self) -> FloatArray | None:
-        """Share of the visiting episodes in which it did at the first visit; likewise."""
-        return self._share("differed_first")
-
-    def _share(self, name: str) -> FloatArray | None:
-        known = self._visits.shares_of.get(name)
+    def part(self, name: str) -> Any:
+        """Return a further field of the evidence; None where it is not known."""
+        known = self._visits.parts.get(name)
         return None if known is None else known(self.counts)
 
 

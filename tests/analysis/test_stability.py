@@ -97,7 +97,7 @@ def test_returns_add_up_over_the_episodes_that_are_drawn() -> None:
     episode, state = np.array([0, 1, 1, 2]), np.array([0, 0, 1, 1])
     mutated, weights = np.array([True, False, True, False]), np.ones(3)
     visits = held_visits(episode, state, mutated, weights, 2, np.array([3.0, 5.0, 7.0]))
-    added = visits.draw(np.array([1.0, 2.0, 0.0])).returns
+    added = visits.draw(np.array([1.0, 2.0, 0.0])).part("returns")
     assert added is not None
     assert added.mutated_sum.tolist() == [3, 10]
     assert added.mutated_squares.tolist() == [9, 50]
@@ -113,12 +113,16 @@ def test_shares_that_differ_add_up_over_the_visits_that_are_drawn() -> None:
     differences = Differences(np.array([4, 2, 1, 9]), np.array([3, 0, 1, 9]), first)
     visits = held_visits(episode, state, mutated, weights, 3, None, differences)
     drawn = visits.draw(np.array([1.0, 2.0, 0.0]))
-    assert drawn.differed is not None
-    assert drawn.differed.tolist() == [3 / 8, 1, 0]
-    assert drawn.differed_first is not None
-    assert drawn.differed_first.tolist() == [1 / 3, 1, 0]
+    assert drawn.part("differed") is not None
+    assert drawn.part("differed").tolist() == [3 / 8, 1, 0]
+    assert drawn.part("differed_first") is not None
+    assert drawn.part("differed_first").tolist() == [1 / 3, 1, 0]
     bare = held_visits(episode, state, mutated, weights, 3).draw(np.ones(3))
-    assert (bare.returns, bare.differed, bare.differed_first) == (None, None, None)
+    assert (bare.part("returns"), bare.part("differed"), bare.part("differed_first")) == (
+        None,
+        None,
+        None,
+    )
 
 
 def test_states_that_nobody_visits_count_0() -> None:
