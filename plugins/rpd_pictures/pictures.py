@@ -16,14 +16,6 @@ from rpd_core.execute.items import run_items
 from rpd_core.play.replay import drawing_of, viewing_late
 from rpd_core.plugin.protocols import Gatherer, WorkItem
 from rpd_core.pruning.confirm import LOOKS
-from rpd_core.results.pictures import (
-    FOLDER,
-    SCHEMA,
-    ClipPair,
-    PictureIndex,
-    picture_folder,
-    read_index,
-)
 from rpd_core.results.run import Run
 from rpd_core.store.files import file_stem, refuse_outside, write_whole
 from rpd_core.store.session import Session
@@ -39,7 +31,16 @@ from rpd_pictures.portraits import (
     perform_portraits,
 )
 from rpd_pictures.scene import Scene, gathered_by
-from rpd_pictures.stored import Pictures, read_pictures
+from rpd_pictures.stored import (
+    FOLDER,
+    SCHEMA,
+    ClipPair,
+    PictureIndex,
+    Pictures,
+    picture_folder,
+    read_index,
+    read_pictures,
+)
 from rpd_pictures.timeline import Steps
 from rpd_pictures.traces import read_traces
 from rpd_pictures.twins import Choice, LossEpisodes, Smallest, telling
