@@ -101,6 +101,8 @@ YOUNG = 1.0
 _LOOK_EVERY = 0.2
 ALL = "all"
 """The name of the bar for everything."""
+_PULSE = ""
+"""The name of a bar without an end."""
 
 
 @contextmanager
@@ -147,7 +149,7 @@ class Bars(Display):
         super().__init__()
         self.bars = _make_bars(console, self.pace)
         self.tasks: dict[str, Any] = {}
-        self.first: Any = self._add_pulse(label)
+        self._pulse(label)
 
     def __enter__(self) -> Display:
         self._showing = showing_bars(self.bars.console, self.bars.stop)
@@ -157,7 +159,7 @@ class Bars(Display):
 
     def __exit__(self, *what: object) -> None:
         """Leave the bars as they are; what comes next stands below them."""
-        self._forget_first()
+        self._end_pulse()
         if ALL in self.tasks and what[:1] in ((), (None,)):
             self.bars.update(self.tasks[ALL], completed=1.0)
         self.bars.stop()
@@ -165,7 +167,7 @@ class Bars(Display):
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         super().__call__(stage, done, total)
-        self._forget_first()
+        self._end_pulse()
         share = self.pace.share()
         if share is not None:
             self._draw(ALL, share, 1.0)
@@ -178,22 +180,21 @@ class Bars(Display):
             self.tasks[name] = self.bars.add_task(name, total=total, stage=name)
         self.bars.update(self.tasks[name], completed=done, total=total)
 
-    def _add_pulse(self, label: str) -> Any:
-        return self.bars.add_task(label, total=None, stage="")
+    def _pulse(self, label: str) -> None:
+        self.tasks[_PULSE] = self.bars.add_task(label, total=None, stage="")
+
+    def _end_pulse(self) -> None:
+        if _PULSE in self.tasks:
+            self.bars.remove_task(self.tasks.pop(_PULSE))
 
     @contextmanager
     def busy(self, label: str) -> Iterator[None]:
-        self._forget_first()
-        task = self._add_pulse(label)
+        self._end_pulse()
+        self._pulse(label)
         try:
             yield
         finally:
-            self.bars.remove_task(task)
-
-    def _forget_first(self) -> None:
-        if self.first is not None:
-            self.bars.remove_task(self.first)
-            self.first = None
+            self._end_pulse()
 
     @contextmanager
     def paused(self) -> Iterator[None]:
