@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from rpd_core.analysis.analysis import Analysis, analyse, keep_condition
-from rpd_core.analysis.decisions import decide, rules_of
 from rpd_core.analysis.recurrence import Recurrence
 from rpd_core.analysis.spectrum import tally
 from rpd_core.analysis.suite import StoredEpisodes, stored_reach
+from rpd_core.analysis.verdicts import decide, rules_of
 from rpd_core.chance import Phase
 from rpd_core.config.configuration import plain
 from rpd_core.config.part_range import PartRange

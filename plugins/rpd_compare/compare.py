@@ -22,8 +22,8 @@ from rpd_compare.records import (
     EffectOf,
     Side,
 )
-from rpd_core.analysis.decisions import Decisions
 from rpd_core.analysis.spectrum import identified
+from rpd_core.analysis.verdicts import Decisions
 from rpd_core.errors import EvidenceError
 from rpd_core.plugin.protocols import Spectrum, States
 from rpd_core.pruning.curves import shown_curves

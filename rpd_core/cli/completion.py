@@ -108,12 +108,6 @@ def complete_kind(incomplete: str) -> list[str]:
     return [kind for kind in KINDS if kind.startswith(incomplete)]
 
 
-def complete_plugin(incomplete: str) -> list[str]:
-    """Offer the installed plugins and their distributions."""
-    found = installed().registrations
-    return sorted({name for one in found for name in (one.plugin, one.distribution) if name})
-
-
 def complete_name(kind: str) -> list[Offer]:
     """Offer the names of the components of a kind."""
     return [(one.component.name, one.component.summary) for one in installed().of_kind(kind)]

@@ -12,10 +12,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from rpd_core.analysis.analysis import Analysis, weigh
-from rpd_core.analysis.decisions import Rules, decide
 from rpd_core.analysis.ranking import Ranking
 from rpd_core.analysis.recurrence import Recurrence
 from rpd_core.analysis.suite import Reach, StoredEpisodes, stored_reach
+from rpd_core.analysis.verdicts import Rules, decide
 from rpd_core.cli import shared
 from rpd_core.cli.text import can_draw, print_question, say, short_action
 from rpd_core.config.resolve import Selection, choose

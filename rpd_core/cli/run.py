@@ -233,44 +233,30 @@ def play_call(
 
     With `ask`, somebody is asked before work that takes long.
     """
-    from rpd_core import api
+    from rpd_core import api, pipeline
+    from rpd_core.cli.console import Display
+    from rpd_core.cli.cost import consider, stages_of, work_left
+    from rpd_core.play.prepare import needs_growth
+    from rpd_core.pruning.growing import STAGE, most_episodes
 
     def before(session: Session) -> None:
-        _plan(session, call)
-        if ask is not None:
-            with session.stage("estimating"):
-                _consider_run(session, call, ask)
+        directory, config = session.directory, session.setup.config
+        if isinstance(call.progress, Display):  # the bars know what is to come
+            grows = needs_growth(session.recipe)
+            grown = [(STAGE, round(most_episodes(config.settings)))] if grows else []
+            call.progress.pace.plan = [*grown, *stages_of(config.settings)]
+        name = call.analysis or pipeline.analysis_name(session)
+        if ask is None or name in directory.analyses():
+            return
+        with session.stage("estimating"):
+            if call.analysis is not None:
+                directory.refuse_taken(call.analysis, config)
+            pipeline.prepare_run(session)
+            consider(session, work_left(config.settings, directory), call.workers, ask)
 
     setup = api.resolve_call(call)
     with shared.resumable(api.directory_for(call, setup).path):
         return api.carry_out(call, setup, before, profiler)
-
-
-def _plan(session: Session, call: Call) -> None:
-    """Have the bars know what is to come."""
-    from rpd_core.cli.console import Display
-    from rpd_core.cli.cost import stages_of
-    from rpd_core.play.prepare import needs_growth
-    from rpd_core.pruning.growing import STAGE, most_episodes
-
-    if isinstance(call.progress, Display):
-        settings = session.setup.config.settings
-        grown = [(STAGE, round(most_episodes(settings)))] if needs_growth(session.recipe) else []
-        call.progress.pace.plan = [*grown, *stages_of(settings)]
-
-
-def _consider_run(session: Session, call: Call, display: Display) -> None:
-    """Ask before a whole run that takes long, unless its answer is there already."""
-    from rpd_core.cli.cost import consider, work_left
-    from rpd_core.pipeline import analysis_name, prepare_run
-
-    name = call.analysis or analysis_name(session)
-    if name not in session.directory.analyses():
-        if call.analysis is not None:
-            session.directory.refuse_taken(call.analysis, session.setup.config)
-        prepare_run(session)
-        work = work_left(session.setup.config.settings, session.directory)
-        consider(session, work, call.workers, display)
 
 
 def _estimate_of(call: Call) -> tuple[dict[str, Any], Cost]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rpd_core.analysis.decisions import Decisions
 from rpd_core.analysis.suite import Reach, StoredEpisodes
+from rpd_core.analysis.verdicts import Decisions
 from rpd_core.play.names import Names
 from rpd_core.plugin.protocols import States
 from rpd_core.results.records import TOO_FEW, Decision, ListFacts, RankedDecision

@@ -153,17 +153,15 @@ def _take_over(session: Session, like: RunDirectory) -> list[str]:
                 "first"
             )
         wanted[CONDITIONS] = {**(session.directory.read_json(CONDITIONS) or {}), text: learned}
-    return [name for name, value in wanted.items() if _adopt(session.directory, name, value, like)]
-
-
-def _adopt(directory: RunDirectory, name: str, value: Json, like: RunDirectory) -> bool:
-    """Write what was learned; return whether the file is new, refuse a run that learned its own."""
-    held = directory.read_json(name)
-    if held is not None and any(held[key] != value.get(key) for key in held):
-        raise StoreError(
-            f"{str(directory.path)!r} has learned otherwise than {str(like.path)!r}: choose "
-            "another --out"
-        )
-    if held != value:
-        directory.write_json(name, value)
-    return held is None
+    fresh, directory = [], session.directory
+    for name, value in wanted.items():
+        held = directory.read_json(name)
+        if held is not None and any(held[key] != value.get(key) for key in held):
+            raise StoreError(
+                f"{str(directory.path)!r} has learned otherwise than {str(like.path)!r}: choose "
+                "another --out"
+            )
+        if held != value:
+            directory.write_json(name, value)
+        fresh += [name] if held is None else []
+    return fresh

@@ -23,8 +23,8 @@ from rpd_core.untrusted.budget import LOAD_TIMEOUT
 
 if TYPE_CHECKING:
     from rpd_core.analysis.analysis import Analysis
-    from rpd_core.analysis.decisions import Decisions
     from rpd_core.analysis.ranking import Ranking
+    from rpd_core.analysis.verdicts import Decisions
     from rpd_core.config.resolve import Setup
     from rpd_core.plugin.protocols import KeyArray, Suite
     from rpd_core.pruning.curves import Curve
@@ -224,8 +224,8 @@ class Run:
 
     def decided(self, measure: object = None) -> Decisions:
         """Judge every state; the list is sorted by a measure, or by the analysis's own."""
-        from rpd_core.analysis.decisions import decide, rules_of
         from rpd_core.analysis.suite import stored_reach
+        from rpd_core.analysis.verdicts import decide, rules_of
 
         settings = self.asked.settings
         ranking = (

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rpd_core.analysis.analysis import Analysis, weigh
-from rpd_core.analysis.decisions import Decisions
 from rpd_core.analysis.recurrence import Recurrence
 from rpd_core.analysis.spectrum import Tally, identified
 from rpd_core.analysis.stability import RankIntervals
 from rpd_core.analysis.suite import Reach
+from rpd_core.analysis.verdicts import Decisions
 from rpd_core.config.configuration import Configuration
 from rpd_core.config.settings import EVIDENCE, PORTFOLIO
 from rpd_core.play.names import Names
