@@ -183,10 +183,7 @@ def carry_out(
     before: Callable[[Session], None] | None = None,
     profiler: Profiler | None = None,
 ) -> tuple[Run, dict[str, Path]]:
-    """Do a whole run; return it, and the files to look at by the command that made them.
-
-    `before` is called when the run is open, and may end it.
-    """
+    """Do a whole run; return it, and the files to look at by the command that made them."""
     with session_for(call, setup, profiler) as session:
         if before is not None:
             before(session)

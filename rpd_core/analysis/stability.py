@@ -269,11 +269,7 @@ def rank_intervals(
     seed: int = 0,
     level: float = 0.9,
 ) -> RankIntervals:
-    """Return between which ranks states lie in the middle `level` of bootstrapped suites.
-
-    Episodes are drawn with replacement, as many as there are; ties are broken by lot. Holds one
-    number per resample and state asked for.
-    """
+    """Return between which ranks states lie in the middle `level` of bootstrapped suites."""
     generator = np.random.default_rng(seed)
     resamples = resamples if len(rows) else 1  # only the measure may still refuse
     ranks = np.empty((resamples, len(rows)), dtype=np.int64)

@@ -81,10 +81,7 @@ def _whole_work(settings: Settings) -> Remaining:
 
 
 def stages_of(settings: Settings) -> list[tuple[str, int]]:
-    """Return the stages of a run in their order, each with the episodes that are expected.
-
-    Nobody knows beforehand how long minimising takes: as much as it may.
-    """
+    """Return the stages of a run in their order, each with the episodes that are expected."""
     swept = sweep_work(settings, len(settings.measures))
     stages = [
         ("references", 3 * settings.test_episodes),

@@ -73,7 +73,13 @@ def run_command(
         asking = None if yes or typed.get("quick") else progress
         done = None if dry_run else play_call(call, ask=asking, profiler=profiler)
     if estimated is not None:
-        _show_estimate(*estimated, as_json)
+        from rpd_core.cli.text import print_estimate
+
+        plain, cost = estimated
+        if as_json:
+            shared.print_json({**plain, "estimate": cost})
+        else:
+            print_estimate(shared.answers(), plain, cost)
     elif done is not None:
         finished, made = done
         found = None if profiler is None else profiler.found()
@@ -229,10 +235,7 @@ def _based_on(config: Path, trust: bool, typed: dict[str, Any]) -> dict[str, Any
 def play_call(
     call: Call, ask: Display | None = None, profiler: Profiler | None = None
 ) -> tuple[Run, dict[str, Path]]:
-    """Do a whole run; when interrupted, show how to go on.
-
-    With `ask`, somebody is asked before work that takes long.
-    """
+    """Do a whole run; when interrupted, show how to go on."""
     from rpd_core import api, pipeline
     from rpd_core.cli.console import Display
     from rpd_core.cli.cost import consider, stages_of, work_left
@@ -278,12 +281,3 @@ def _estimate_of(call: Call) -> tuple[dict[str, Any], Cost]:
         cost = estimate(setup, call.workers, work)
     config = {"suite": setup.config.suite_json(), "analysis": setup.config.analysis_json()}
     return {"config": config, "out": str(directory.path)}, cost
-
-
-def _show_estimate(plain: dict[str, Any], cost: Cost, as_json: bool) -> None:
-    from rpd_core.cli.text import print_estimate
-
-    if as_json:
-        shared.print_json({**plain, "estimate": dataclasses.asdict(cost)})
-    else:
-        print_estimate(shared.answers(), plain, cost)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rpd_core.cli import options, shared
 from rpd_core.cli.completion import complete_run
+from rpd_core.config.settings import as_tuple
 from rpd_core.errors import StoreError, counted, shell_word
 from rpd_core.results.runs import RUNS, RunRow, age_in_words, list_runs, size_in_words
 
@@ -44,15 +45,11 @@ def _print_runs(rows: list[RunRow]) -> None:
         right = heading in ("age", "size")
         table.add_column(heading, justify="right" if right else "left", overflow="fold")
     for row in rows:
-        differs = ", ".join(f"{name}={_value(value)}" for name, value in row.differs.items())
+        several = {n: "+".join(map(str, as_tuple(value))) for n, value in row.differs.items()}
+        differs = ", ".join(f"{name}={value}" for name, value in several.items())
         cells = (row.path, row.state, age_in_words(row.changed), size_in_words(row.bytes))
         table.add_row(*map(Text, (*cells, row.problem or differs)))
     shared.answers().print(table)
-
-
-def _value(value: Any) -> str:
-    several = isinstance(value, tuple | list)
-    return "+".join(map(str, value)) if several else str(value)
 
 
 def merge_command(

@@ -174,10 +174,7 @@ _NOT_SHOWN = ("not shown to be needed", "not shown")
 
 
 def print_decisions(console: Console, noun: str, rows: Sequence[Decision], lines: int = 1) -> None:
-    """Print decisions with their return with and without it, and the loss drawn.
-
-    A state that is too long for a line gets as many as there are.
-    """
+    """Print decisions with their return with and without it, and the loss drawn."""
     columns = {
         "": [str(row.rank) for row in rows],
         noun: [row.state for row in rows],

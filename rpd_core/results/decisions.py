@@ -34,10 +34,7 @@ def ranked_rows(
     names: Names,
     kept: KeyArray | None = None,
 ) -> tuple[RankedDecision, ...]:
-    """Return some rows of the list; their rank is their place among all that are given.
-
-    `kept` are the states of the smallest policy, where there is one.
-    """
+    """Return some rows of the list; their rank is their place among all that are given."""
     inside = set() if kept is None else set(kept.tolist())
     keys = found.counted.states.key[rows]
     words = _told_apart(stored.words(keys))
@@ -81,11 +78,7 @@ def ranked_rows(
 def decision_rows(
     losses: Losses, states: States, words: Mapping[int, str], reach: Reach, names: Names
 ) -> tuple[Decision, ...]:
-    """Return the decisions of a smallest policy, by loss.
-
-    `states` holds what was chosen in the episodes that the losses come from, `words` the states in
-    words, `reach` what the whole policy reaches.
-    """
+    """Return the decisions of a smallest policy, by loss."""
     order = np.lexsort((losses.keys, -losses.loss))
     rows = {key: row for row, key in enumerate(states.key.tolist())}
     told, whole = _told_apart(words), reach.share_of_episodes(losses.keys)

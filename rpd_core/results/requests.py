@@ -90,10 +90,7 @@ def _checked(kind: str, value: Any, named_by: str) -> Any:
 
 
 def _found_again(policy: str, directory: RunDirectory, registry: Registry) -> str:
-    """Return the spec of a policy with its files where the run directory is now.
-
-    It was written as seen from the working directory of whoever made the run.
-    """
+    """Return the spec of a policy with its files where the run directory is now."""
     folder = directory.path / OBJECTS
     if not folder.is_dir():
         return policy

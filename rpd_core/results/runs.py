@@ -131,10 +131,9 @@ def _row(path: Path) -> RunRow:
 
 
 def _with_differences(rows: Iterable[RunRow]) -> list[RunRow]:
-    """Return runs with those settings alone that differ: from any, or from the same environment's.
+    """Return runs with those settings alone that differ among those of an environment.
 
-    The recommendations of two environments differ in much that nobody has chosen. What a component
-    is made of counts only where its name does not differ.
+    The recommendations of two environments differ in much that nobody has chosen.
     """
     found = list(rows)
     groups: dict[object, list[RunRow]] = {}

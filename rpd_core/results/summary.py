@@ -55,7 +55,7 @@ def summarise(
 ) -> Summary:
     """Put together everything a reader or a script would want to know."""
     settings, analysis, swept = config.settings, told.analysis, told.swept
-    references = told.references
+    references, returns = told.references, told.references.original.total_return
     targets = {f"{q:g}": references.target(q) for q in settings.target}
     answer = smallest[settings.target[0]]
     losses = None if answer is None else answer.losses
@@ -75,7 +75,14 @@ def summarise(
         policy_spec=config.policy,
         condition=analysis.condition_text,
         condition_asked=settings.condition,
-        original=_returns(references),
+        original=records.Returns(
+            references.original_mean,
+            float(returns.std(ddof=1)) if len(returns) > 1 else 0.0,
+            len(returns),
+            references.reference,
+            references.reference_source,
+            float(references.default_everywhere.total_return.mean()),
+        ),
         suite=suite_facts(
             analysis.episodes,
             analysis.counted,
@@ -119,18 +126,6 @@ def _with_ranks(
         return rows
     ends = zip(rows, found.low.tolist(), found.high.tolist(), strict=True)
     return tuple(replace(row, rank_low=low, rank_high=high) for row, low, high in ends)
-
-
-def _returns(references: References) -> records.Returns:
-    original = references.original.total_return
-    return records.Returns(
-        references.original_mean,
-        float(original.std(ddof=1)) if len(original) > 1 else 0.0,
-        len(original),
-        references.reference,
-        references.reference_source,
-        float(references.default_everywhere.total_return.mean()),
-    )
 
 
 def suite_facts(
