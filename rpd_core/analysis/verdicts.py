@@ -90,11 +90,6 @@ class Verdicts:
     def are(self, verdict: Verdict) -> BoolArray:
         return np.asarray(self.codes == _VERDICTS.index(verdict))
 
-    @property
-    def settled(self) -> BoolArray:
-        """States with a verdict other than undecided."""
-        return np.asarray((self.codes >= 0) & (self.codes != _UNDECIDED))
-
     def episodes_needed(self, episodes: int) -> FloatArray:
         """Return the size of the whole suite, now `episodes`, that would settle each state."""
         return np.ceil(self.growth * episodes)
