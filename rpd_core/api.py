@@ -116,17 +116,14 @@ def with_signature(
     """
 
     def decorate(function: Callable[..., R]) -> Callable[P, R]:
-        parameters = [one for name, one in _parameters(of).items() if name not in but]
+        known = inspect.signature(of).parameters
+        parameters = [one for name, one in known.items() if name not in but]
         returned = function.__annotations__["return"]
         signature = inspect.Signature(parameters, return_annotation=returned)
         function.__signature__ = signature  # type: ignore[attr-defined]
         return function
 
     return decorate
-
-
-def _parameters(of: Callable[..., object]) -> dict[str, inspect.Parameter]:
-    return dict(inspect.signature(of).parameters)
 
 
 @with_signature(Call)
@@ -159,7 +156,7 @@ def _as_recipe(kind: str, thing: object, parameters: Values) -> Any:
 
 def call_of(function: str, kind: type[C], args: Sequence[object], keywords: Values, *but: str) -> C:
     """Return the call with these arguments, in plain types; refuse any that the function lacks."""
-    known = {*_parameters(kind)} - {*but}
+    known = {*inspect.signature(kind).parameters} - {*but}
     for name in keywords:
         if name not in known:
             raise ConfigError(f"{function}() has no argument {name!r}.{nearest(name, known)}")

@@ -6,11 +6,9 @@ import dataclasses
 import os
 import shutil
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from rpd_core.cli import shared
 from rpd_core.cli.streams import Interrupted
@@ -189,7 +187,7 @@ def scaled(setup: Setup, probed: Probed, work: Remaining, workers: int) -> Cost:
     settings, suite = setup.config.settings, probed.chunk.suite
     count = len(suite.episodes)
     stored = tables.suite_tables(suite, [""] * len(suite.states))
-    sizes = {name: _bytes(table) for name, table in stored.items()}
+    sizes = {name: len(tables.packed_table(table)) for name, table in stored.items()}
     chunks = max(-(-work.suite // settings.chunk), 1)
     in_a_row = work.suite / min(workers, chunks) + work.pruned / workers
     whole = any(getattr(one, "needs", ()) for one in setup.measures.values())
@@ -204,12 +202,6 @@ def scaled(setup: Setup, probed: Probed, work: Remaining, workers: int) -> Cost:
     )
 
 
-def _bytes(table: pa.Table) -> int:
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd")
-    return int(sink.getvalue().size)
-
-
 def reasons(cost: Cost, free_megabytes: float = float("inf")) -> list[str]:
     """Return why somebody should think twice before a run, as parts of a sentence."""
     found = []
@@ -219,17 +211,12 @@ def reasons(cost: Cost, free_megabytes: float = float("inf")) -> list[str]:
         free = f" ({size_in_words(free_megabytes * 1e6)} are free)"
         short = free_megabytes < cost.megabytes
         found.append(f"{size_in_words(cost.megabytes * 1e6)} of disk{free * short}")
-    if cost.memory_megabytes > min(LARGE, _memory()):
+    memory = float("inf")
+    with suppress(AttributeError, OSError, ValueError):  # not every system tells
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**20
+    if cost.memory_megabytes > min(LARGE, memory):
         found.append(f"{size_in_words(cost.memory_megabytes * 1e6)} of memory")
     return found
-
-
-def _memory() -> float:
-    """Return the megabytes of memory that this machine has."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**20
-    except (AttributeError, OSError, ValueError):  # not every system tells
-        return float("inf")
 
 
 def consider(session: Session, work: Remaining, workers: int, display: Display) -> None:

@@ -10,7 +10,6 @@ import numpy as np
 from rpd_core.analysis.analysis import Analysis, weigh
 from rpd_core.analysis.recurrence import Recurrence
 from rpd_core.analysis.spectrum import Tally, identified
-from rpd_core.analysis.stability import RankIntervals
 from rpd_core.analysis.suite import Reach
 from rpd_core.analysis.verdicts import Decisions
 from rpd_core.config.configuration import Configuration
@@ -69,6 +68,10 @@ def summarise(
     kept = None if losses is None else losses.keys
     rows = judged.listed()[:LISTED]
     listed = ranked_rows(judged, rows, analysis.stored, told.names, kept)
+    ranks_of = recurrence.ranks(rows)
+    if ranks_of is not None:
+        ends = zip(listed, ranks_of.low.tolist(), ranks_of.high.tolist(), strict=True)
+        listed = tuple(replace(row, rank_low=low, rank_high=high) for row, low, high in ends)
     return Summary(
         analysis=name,
         env=config.env,
@@ -110,22 +113,13 @@ def summarise(
         },
         decisions=told.decisions(answer),
         list=list_facts(judged, settings.evidence, settings.margin, told.names.note),
-        ranking=_with_ranks(listed, recurrence.ranks(rows)),
+        ranking=listed,
         stability=recurrence.stability(),
         growth=growth,
         configuration={"suite": config.suite_json(), "analysis": config.analysis_json()},
         played=tuple(records.Played(len(same), same[0]) for same in _alike(origins)),
         seed=settings.seed,
     )
-
-
-def _with_ranks(
-    rows: tuple[records.RankedDecision, ...], found: RankIntervals | None
-) -> tuple[records.RankedDecision, ...]:
-    if found is None:
-        return rows
-    ends = zip(rows, found.low.tolist(), found.high.tolist(), strict=True)
-    return tuple(replace(row, rank_low=low, rank_high=high) for row, low, high in ends)
 
 
 def suite_facts(

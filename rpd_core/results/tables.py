@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
-import pyarrow.parquet as pq
 
 from rpd_core.analysis.ranking import Ranking
 from rpd_core.analysis.spectrum import Tally
 from rpd_core.plugin.importing import import_wanted
 from rpd_core.store.files import write_whole
+from rpd_core.store.tables import packed_table
 
 if TYPE_CHECKING:
     from rpd_core.plugin.protocols import Array
@@ -56,9 +56,7 @@ class RankingTable:
 
     def to_parquet(self, path: str | Path, root: Path | None = None) -> None:
         """Write a Parquet file."""
-        sink = pa.BufferOutputStream()
-        pq.write_table(self.to_arrow(), sink, compression="zstd")
-        write_whole(Path(path), sink.getvalue(), root)
+        write_whole(Path(path), packed_table(self.to_arrow()), root)
 
 
 def ranking_table(ranking: Ranking, counted: Tally) -> RankingTable:
