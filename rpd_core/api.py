@@ -45,8 +45,6 @@ C = TypeVar("C", bound="Call")
 Guard = Callable[[str], AbstractContextManager[object]]
 LONGEST_NAME = 150
 """Characters of an analysis's name; those that rpd makes by itself are shorter."""
-
-
 _FINISH = ("draw",)
 """What is done at the end of a run in Python, unless something else is asked for."""
 

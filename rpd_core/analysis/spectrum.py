@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 _CELLS = ("mutated_failed", "mutated_passed", "kept_failed", "kept_passed")
 _FOLD = 5_000
 """Rows of states that are collected before they are added up; a state may be a whole picture."""
-
-
 _RETURNS = ("mutated_sum", "mutated_squares", "kept_sum", "kept_squares")
 _GRID = 2.0**20
 """Returns are rounded to multiples of 1 / _GRID, so that their sums do not depend on the parts."""

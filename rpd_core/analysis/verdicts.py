@@ -173,17 +173,9 @@ def chance_above(spectrum: Spectrum, bound: float = 0.0) -> FloatArray:
 
 def chance_below(spectrum: Spectrum, bound: float = 0.0) -> FloatArray:
     """Return the p-value of "the effect is at least `bound`"; 1 where an arm is empty."""
-    return chance_above(_turned(spectrum), -bound)
-
-
-def _turned(spectrum: Spectrum) -> Spectrum:
-    """Return the spectrum with the arms exchanged, which turns the sign of every effect."""
-    return Spectrum(
-        mutated_failed=spectrum.kept_failed,
-        mutated_passed=spectrum.kept_passed,
-        kept_failed=spectrum.mutated_failed,
-        kept_passed=spectrum.mutated_passed,
-    )
+    mutated = spectrum.mutated_failed, spectrum.mutated_passed
+    turned = Spectrum(spectrum.kept_failed, spectrum.kept_passed, *mutated)  # arms exchanged
+    return chance_above(turned, -bound)
 
 
 def _settled(spectrum: Spectrum, chance: FloatArray) -> FloatArray:

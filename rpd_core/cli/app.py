@@ -97,12 +97,10 @@ class _GroupedOptions(TyperCommand):
         for heading, records in (*rows.items(), (_OPTIONS, plain)):
             if records:
                 with formatter.section(heading):
-                    formatter.write_dl([(_in_words(flags), about) for flags, about in records])
-
-
-def _in_words(flags: str) -> str:
-    """Return an option as the help names it, with a word for the type of its value."""
-    return _TYPES.sub(lambda found: _WORDS.get(found[1], "TEXT"), flags)
+                    formatter.write_dl([
+                        (_TYPES.sub(lambda found: _WORDS.get(found[1], "TEXT"), flags), about)
+                        for flags, about in records
+                    ])  # fmt: skip
 
 
 def as_typer_command(component: Component, function: Callable[..., Any]) -> TyperCommand:

@@ -66,7 +66,11 @@ def show_lists(
     as_json: bool,
 ) -> None:
     """Print a list by each measure, and whether it is stable; write the first, if asked to."""
-    chosen = [choose(installed(), "measure", one) for one in measures] or [_own_measure(opened)]
+    chosen = [choose(installed(), "measure", one) for one in measures]
+    if not chosen:
+        own, remedy = opened.setting("list_by"), "name a measure yourself, with --measure"
+        named_by = f"analysis {opened.name!r} of {str(opened.path)!r}"
+        chosen = [Selection(refuse_code("measure", own, installed(), named_by, remedy), own)]
     rules = _rules_for(opened, asked)
     found = _analysed(opened, condition)
     rankings = [found.rank_by(one.text, one.recipe) for one in chosen]
@@ -102,13 +106,6 @@ def show_lists(
         if one.rows and name in stability:
             facts = replace(one.facts, listed=one.facts.listed - one.unreached)
             say(console, stability_words(stability[name], facts))
-
-
-def _own_measure(opened: Run) -> Selection:
-    """Return the measure that the list of the analysis is sorted by."""
-    text, named_by = opened.setting("list_by"), f"analysis {opened.name!r} of {str(opened.path)!r}"
-    remedy = "name a measure yourself, with --measure"
-    return Selection(refuse_code("measure", text, installed(), named_by, remedy), text)
 
 
 def _analysed(opened: Run, condition: str | None) -> Analysis:

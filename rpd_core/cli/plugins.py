@@ -132,7 +132,9 @@ def describe_command(
     as_json: options.Json = False,
 ) -> None:
     """Show a component's documentation and parameters, or what a policy file holds and earns."""
-    if kind == "policy" and (":" in name or env is not None or _is_path(name)):
+    offered = {one.component.name for one in installed().of_kind("policy")}
+    is_path = name not in offered and os.path.isfile(name.partition(",")[0])
+    if kind == "policy" and (":" in name or env is not None or is_path):
         with output_for_the_answer(), guarded(name, stall_timeout):
             seconds = loading_seconds(load_timeout)
             about = _about_policy(name, env, (episodes, seed), trust_policy, seconds)
@@ -149,11 +151,6 @@ def describe_command(
         raise ConfigError(f"--env is for policies, not for kind {kind!r}: leave it out")
     else:
         _show_component(kind, name, as_json)
-
-
-def _is_path(name: str) -> bool:
-    offered = [one.component.name for one in installed().of_kind("policy")]
-    return name not in offered and os.path.isfile(name.partition(",")[0])
 
 
 def _show_component(kind: str, name: str, as_json: bool) -> None:

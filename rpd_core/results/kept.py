@@ -120,15 +120,10 @@ def choose_from_front(run: Run, most: int) -> FrontChoice:
             f"{fewest}; a lower --target may need fewer"
         )
     place = max(found, key=lambda one: (front[one].decisions, front[one].share))
-    return FrontChoice(front[place], _states(run, paths[place]))
-
-
-def _states(run: Run, keys: tuple[int, ...]) -> tuple[FrontState, ...]:
-    known = {one.key: one for one in run.decisions}
-    own = [one for one in run.decisions if one.key in set(keys)]
-    others = [key for key in keys if key not in known]
+    known, inside = {one.key for one in run.decisions}, {*paths[place]}
+    others = [key for key in paths[place] if key not in known]
     words = StoredEpisodes(run.directory.suite(), run.asked.episodes).words(others)
-    return (
-        *(FrontState(one.key, one.state, one.loss, one.needed) for one in own),
-        *(FrontState(key, words.get(key, f"{key:016x}"), None, None) for key in others),
-    )
+    own = (one for one in run.decisions if one.key in inside)
+    states = [FrontState(one.key, one.state, one.loss, one.needed) for one in own]
+    states += [FrontState(key, words.get(key, f"{key:016x}"), None, None) for key in others]
+    return FrontChoice(front[place], tuple(states))

@@ -73,12 +73,8 @@ def headline(summary: Summary) -> str:
     """Return what the analysis found in three sentences: one policy, all figures its own."""
     fraction, policy = next(iter(summary.policies.items()))
     told = policy_sentences(summary, float(fraction), policy)
-    return f"A quick look: {told[0].lower()}{told[1:]}" if is_quick(summary) else told
-
-
-def is_quick(summary: Summary) -> bool:
-    """Return whether somebody asked for a first look only."""
-    return bool(summary.configuration["analysis"].get("quick"))
+    quick = summary.configuration["analysis"].get("quick")  # somebody asked for a first look
+    return f"A quick look: {told[0].lower()}{told[1:]}" if quick else told
 
 
 def policy_sentences(summary: Summary, fraction: float, policy: Policy | None) -> str:
