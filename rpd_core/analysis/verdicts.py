@@ -1,21 +1,10 @@
 """Spectrum -> what can be said of each state's effect, with few false verdicts among many states.
 
-Each verdict is a family of tests under Benjamini and Hochberg's procedure. A state without effect
-can be taken for one that matters or for one whose default action is better, so these two share the
-level: at the full level each, 8 % of suites in which no state has any effect gave a false verdict,
-and 4 % do now. Where half of sixty states have an effect, 1 % of the verdicts are false.
-
-Each test is one-sided. Thousands of states are tested at once, so rejections happen far out in the
-tails, and arms can be as small as ten episodes. Exact rejection rates of candidate tests, over arms
-from 10 to 1000 and risks from 0.002 to 0.995, divided by the level (worst case at 1e-2 / 1e-3 /
-1e-5):
-
-- is the effect above 0: Agresti-Caffo 2.8 / 12 / 230, pooled score 8.3 / 43 / 2200, likelihood
-  ratio 4.5 / 5.4 / 5.1, Fisher 0.8 / 0.7 / 0.6, Fisher's mid-p 1.3 / 1.0 / 1.1. Mid-p holds the
-  level and finds more than Fisher's exact test, so it is taken for whole counts.
-- is the effect below a margin of 0.05 or 0.1 (at 1e-2 / 1e-3 / 1e-4): Agresti-Caffo 2.6 / 15 / 59,
-  score with restricted risks 2.7 / 6.8 / 19, the larger of both 1.1 / 1.2 / 1.2. They fail in
-  different places, so the larger is taken; for soft counts with the bound 0, too.
+Each verdict is a family of one-sided tests under Benjamini and Hochberg's procedure. A state
+without effect can be called either way, so the two directions share the level. Thousands of states
+are tested at once, so rejections happen far out in the tails: whole counts are tested by Fisher's
+mid-p against 0, all else by the larger of Agresti and Caffo's tail and the score test's, which fail
+in different places (docs/decisions/0019 has the rates).
 """
 
 from __future__ import annotations
