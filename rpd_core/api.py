@@ -14,9 +14,9 @@ from typing import Any, ParamSpec, TypedDict, TypeVar, Unpack
 import numpy as np
 
 from rpd_core import pipeline
-from rpd_core.config.objects import cannot_take, taken, with_parameters
+from rpd_core.config.objects import cannot_take, taken
 from rpd_core.config.part_range import PartRange, parse_parts
-from rpd_core.config.resolve import Setup, choose, resolve
+from rpd_core.config.resolve import Setup, resolve
 from rpd_core.config.settings import Request, Values, declared
 from rpd_core.config.trust import check_trust
 from rpd_core.errors import ConfigError, RpdError, brief, nearest, one_line
@@ -27,7 +27,6 @@ from rpd_core.play.profile import Profiler
 from rpd_core.play.recipe import recipe_of
 from rpd_core.plugin.blame import unmet
 from rpd_core.plugin.discovery import BUNDLED
-from rpd_core.plugin.protocols import Environment, PolicyLoader
 from rpd_core.plugin.registry import finishing, installed
 from rpd_core.results.like import Like, learned_suffix, request_like, with_what_was_learned
 from rpd_core.results.requests import stored_request
@@ -135,21 +134,6 @@ def run(*args: Any, **keywords: Any) -> Run:
     weights. Recipes do everywhere.
     """
     return carry_out(call_of("run", Call, args, keywords))[0]
-
-
-def as_policy(policy: object, parameters: Values | None = None) -> PolicyLoader:
-    """Return what `run` makes of a policy, with parameters of its loader by name."""
-    return _as_recipe("policy", policy, parameters or {})  # type: ignore[no-any-return]
-
-
-def as_environment(env: object, parameters: Values | None = None) -> Environment:
-    """Return what `run` makes of an environment, with parameters of its plugin by name."""
-    return _as_recipe("environment", env, parameters or {})  # type: ignore[no-any-return]
-
-
-def _as_recipe(kind: str, thing: object, parameters: Values) -> Any:
-    registry = installed()
-    return with_parameters(registry, kind, choose(registry, kind, thing).recipe, parameters)
 
 
 def call_of(function: str, kind: type[C], args: Sequence[object], keywords: Values, *but: str) -> C:
