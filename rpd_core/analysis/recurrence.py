@@ -13,10 +13,10 @@ from rpd_core.analysis.ranking import evidence_for, scored
 from rpd_core.analysis.records import Stability
 from rpd_core.analysis.stability import (
     SUMS,
-    Differences,
-    Drawn,
+    DrawnEpisodes,
     Listing,
     RankIntervals,
+    VisitDifferences,
     VisitSums,
     cells_by_draw,
     cells_matrix,
@@ -125,10 +125,10 @@ def _looks_at(measure: Measure, whole: Evidence) -> set[str]:
 
 def _score(
     measure: Measure, whole: Evidence, parts: tuple[str, ...]
-) -> Callable[[Drawn], FloatArray]:
+) -> Callable[[DrawnEpisodes], FloatArray]:
     """Return how drawn episodes score states by a measure."""
 
-    def score(drawn: Drawn) -> FloatArray:
+    def score(drawn: DrawnEpisodes) -> FloatArray:
         fields = {part: drawn.part(part) for part in parts}
         number = int(drawn.counts.sum())
         given = replace(whole, spectrum=drawn.spectrum, episodes=number, **fields)
@@ -159,7 +159,7 @@ def counted_visits(analysis: Analysis, returns: bool = True, differences: bool =
         np.concatenate(column) for column in zip(*columns, strict=True)
     )
     given = analysis.episodes.total_return if returns else None
-    differing = Differences(*more) if differences else None
+    differing = VisitDifferences(*more) if differences else None
     return held_visits(episode, state, mutated, analysis.weights, len(keys), given, differing)
 
 

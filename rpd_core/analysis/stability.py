@@ -31,7 +31,7 @@ SPLITS = 20
 
 
 @dataclass(frozen=True)
-class Differences:
+class VisitDifferences:
     """How often the default action differed, one row per visit."""
 
     count: IntArray
@@ -75,21 +75,23 @@ class VisitSums:
     parts: Mapping[str, Callable[[FloatArray], Any]] = field(default_factory=dict)
     """What adds up to further fields of the evidence, by their names, where that is known."""
 
-    def draw(self, counts: FloatArray) -> Drawn:
-        return Drawn(self, counts)
+    def draw(self, counts: FloatArray) -> DrawnEpisodes:
+        return DrawnEpisodes(self, counts)
 
-    def draws(self, counts: Sequence[FloatArray]) -> list[Drawn]:
+    def draws(self, counts: Sequence[FloatArray]) -> list[DrawnEpisodes]:
         """Return what adds up for each of several."""
         cells = self.add(np.stack(counts, axis=1))
-        return [Drawn(self, one, _spectrum(cells[:, n])) for n, one in enumerate(counts)]
+        return [DrawnEpisodes(self, one, _spectrum(cells[:, n])) for n, one in enumerate(counts)]
 
-    def halves(self, firsts: Sequence[BoolArray]) -> list[tuple[Drawn, Drawn]]:
+    def halves(self, firsts: Sequence[BoolArray]) -> list[tuple[DrawnEpisodes, DrawnEpisodes]]:
         """Return both halves of the episodes for some first halves."""
         cells = self.add(np.stack(firsts, axis=1).astype(np.float64))
         return [
             (
-                Drawn(self, first.astype(np.float64), _spectrum(cells[:, n])),
-                Drawn(self, (~first).astype(np.float64), _spectrum(self.whole - cells[:, n])),
+                DrawnEpisodes(self, first.astype(np.float64), _spectrum(cells[:, n])),
+                DrawnEpisodes(
+                    self, (~first).astype(np.float64), _spectrum(self.whole - cells[:, n])
+                ),
             )
             for n, first in enumerate(firsts)
         ]
@@ -106,7 +108,7 @@ def held_visits(
     weights: FloatArray,
     states: int,
     returns: FloatArray | None = None,
-    differences: Differences | None = None,
+    differences: VisitDifferences | None = None,
 ) -> VisitSums:
     """Hold visits, with rows of episodes and states; `weights` and `returns` are of episodes."""
     matrix = cells_matrix(episode, state, mutated, weights, states)
@@ -149,7 +151,7 @@ def _spectrum(cells: FloatArray) -> Spectrum:
     return Spectrum(mutated_failed, mutated_passed, kept_failed, kept_passed)
 
 
-class Drawn:
+class DrawnEpisodes:
     """Episodes drawn from a suite; what is asked for is added up per state, once."""
 
     def __init__(self, visits: VisitSums, counts: Array, spectrum: Spectrum | None = None) -> None:
@@ -174,14 +176,14 @@ class Drawn:
 class Listing:
     """How a table of states is made from some episodes."""
 
-    score: Callable[[Drawn], FloatArray]
+    score: Callable[[DrawnEpisodes], FloatArray]
     """Score of each state, higher first."""
     least: float = 10
     """Episodes that each arm of a listed state has at least."""
     allowed: BoolArray | None = None
     """States that may be listed at all, for example where the default action ever differed."""
 
-    def order(self, drawn: Drawn, lots: IntArray | None = None) -> IntArray:
+    def order(self, drawn: DrawnEpisodes, lots: IntArray | None = None) -> IntArray:
         """Return the rows of the listed states, best first; ties by lot, or else by row.
 
         `lots` holds one number per state; among equal scores the smaller goes first.

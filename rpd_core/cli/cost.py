@@ -171,7 +171,7 @@ def _foresee(session: Session, work: Remaining, workers: int) -> Cost:
         )  # fmt: skip
         run_items(session.engine, [item], keep)
         cost = scaled(session.setup, answers[0], work, workers)
-        if not reasons(cost):
+        if not reasons_to_ask(cost):
             break
     assert cost is not None, "there is a first count"
     return cost
@@ -202,7 +202,7 @@ def scaled(setup: Setup, probed: Probed, work: Remaining, workers: int) -> Cost:
     )
 
 
-def reasons(cost: Cost, free_megabytes: float = float("inf")) -> list[str]:
+def reasons_to_ask(cost: Cost, free_megabytes: float = float("inf")) -> list[str]:
     """Return why somebody should think twice before a run, as parts of a sentence."""
     found = []
     if cost.seconds > LONG:
@@ -237,7 +237,7 @@ def consider(session: Session, work: Remaining, workers: int, display: Display) 
     path = session.directory.path.absolute()
     there = next((one for one in (path, *path.parents) if one.exists()), None)
     free = float("inf") if there is None else shutil.disk_usage(there).free / 2**20
-    if much := reasons(cost, free):
+    if much := reasons_to_ask(cost, free):
         shared.show_note(
             f"this will take about {' and '.join(much)}, for {cost.suite_episodes} mutant and "
             f"{cost.pruning_episodes} pruned episodes, judged from {cost.probe_episodes}"

@@ -277,7 +277,7 @@ _PLAIN = {"axis": "|", "low": "[", "line": "-", "high": "]", "point": "o"}
 
 
 @dataclass(frozen=True)
-class Scale:
+class BarScale:
     """Where values from `low` to `high`, between which 0 lies, fall in a row of cells."""
 
     low: float
@@ -291,11 +291,11 @@ class Scale:
         return min(max(place, 0), self.width - 1)
 
 
-def scale_for(lows: list[float], highs: list[float], width: int = 12) -> Scale:
-    return Scale(min([0.0, *lows]), max([0.0, *highs]), width)
+def scale_for(lows: list[float], highs: list[float], width: int = 12) -> BarScale:
+    return BarScale(min([0.0, *lows]), max([0.0, *highs]), width)
 
 
-def bar(scale: Scale, low: float, estimate: float, high: float, plain: bool = False) -> str:
+def bar(scale: BarScale, low: float, estimate: float, high: float, plain: bool = False) -> str:
     """Draw an interval and what it is for, with a mark at 0."""
     marks = _PLAIN if plain else _FINE
     cells = [" "] * scale.width

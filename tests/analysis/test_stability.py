@@ -12,9 +12,9 @@ from rpd_core.analysis.intervals import agresti_caffo_parts, arm_sizes, effect_i
 from rpd_core.analysis.intervals import effect as effect_of
 from rpd_core.analysis.spectrum import tally
 from rpd_core.analysis.stability import (
-    Differences,
-    Drawn,
+    DrawnEpisodes,
     Listing,
+    VisitDifferences,
     VisitSums,
     half_split,
     held_visits,
@@ -26,11 +26,11 @@ from rpd_core.plugin.protocols import Episodes, States, Suite, Visits
 from rpd_measures.shrinkage import shrunken
 
 
-def effect(drawn: Drawn) -> np.ndarray:
+def effect(drawn: DrawnEpisodes) -> np.ndarray:
     return effect_of(drawn.spectrum)
 
 
-def shrunken_score(drawn: Drawn) -> np.ndarray:
+def shrunken_score(drawn: DrawnEpisodes) -> np.ndarray:
     difference, error = agresti_caffo_parts(drawn.spectrum)
     mutated, kept = arm_sizes(drawn.spectrum)
     mean, deviation = shrunken(difference, error, (mutated >= 10) & (kept >= 10))
@@ -51,7 +51,7 @@ def made(
     return held_visits(**columns, states=len(effects)), columns
 
 
-def drawn_of(*cells: list[int]) -> Drawn:
+def drawn_of(*cells: list[int]) -> DrawnEpisodes:
     """Return episodes that visit one state each and fill these cells."""
     fates = [(True, 0.0), (True, 1.0), (False, 0.0), (False, 1.0)]
     rows = [
@@ -110,7 +110,7 @@ def test_shares_that_differ_add_up_over_the_visits_that_are_drawn() -> None:
     episode, state = np.array([0, 1, 1, 2]), np.array([0, 0, 1, 1])
     mutated, weights = np.array([True, False, True, False]), np.ones(3)
     first = np.array([True, False, True, False])
-    differences = Differences(np.array([4, 2, 1, 9]), np.array([3, 0, 1, 9]), first)
+    differences = VisitDifferences(np.array([4, 2, 1, 9]), np.array([3, 0, 1, 9]), first)
     visits = held_visits(episode, state, mutated, weights, 3, None, differences)
     drawn = visits.draw(np.array([1.0, 2.0, 0.0]))
     assert drawn.part("differed") is not None
