@@ -50,9 +50,10 @@ def cells_matrix(
     Weights are multiples of a power of two, so that all sums are exact, in whatever order.
     """
     passed, row = weights[episode], 4 * state + 2 * mutated
-    share, rows = np.r_[1 - passed, passed], np.r_[row, row + 1]
-    some, shape = share > 0, (4 * states, len(weights))
-    return csr_array((share[some], (rows[some], np.r_[episode, episode][some])), shape)
+    some, others = passed > 0, passed < 1  # both under a soft condition
+    share, rows = np.r_[passed[some], 1 - passed[others]], np.r_[row[some] + 1, row[others]]
+    columns = np.r_[episode[some], episode[others]]
+    return csr_array((share, (rows, columns)), (4 * states, len(weights)))
 
 
 def cells_by_draw(sums: FloatArray) -> FloatArray:
